@@ -1,0 +1,62 @@
+# Everything a contributor runs, by name. It needs make, git and a Python of 3.11 or later, nothing else.
+
+BIN     := .venv/bin
+STAMP   := .venv/.installed
+# Test workers. Hypothesis and the oracles are CPU-bound; raise it where there are cores to spare.
+JOBS    ?= 2
+EXAMPLE := examples/first-gang
+
+# The Python for .venv; PYTHON=... on the command line overrides the choice. Candidates are run, not looked
+# up: a version manager's shim can be on the PATH and still not start.
+CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)
+find_python = py=; for p in $(CANDIDATES); do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then py=$$p; break; fi; done; \
+	if [ -z "$$py" ]; then echo "maitred needs Python 3.11 or later, and none of these is one: $(CANDIDATES)" >&2; exit 1; fi
+
+.DEFAULT_GOAL := help
+.PHONY: help venv up test check lint bench fmt clean
+
+help: ## Show this list
+	@echo "usage: make TARGET"
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target what; do \
+		printf '  %-7s %s\n' "$$target" "$$what"; done
+
+venv: $(STAMP) ## Install maitred and its development tools into .venv
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(find_python); \
+	if ! $(BIN)/python -c '' 2>/dev/null; then $$py -m venv --clear .venv; fi
+	@echo "Installing maitred into .venv ($$($(BIN)/python --version)); a minute or so, only when its dependencies change"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+up: venv ## See it decide: seat the example gang, no cluster needed
+	@$(BIN)/maitred decide -f $(EXAMPLE)
+	@echo
+	@echo "Next: change a file in $(EXAMPLE) and run it again, or try"
+	@printf '  %-56s %s\n' "$(BIN)/maitred decide -f $(EXAMPLE) -o json" "the whole Plan" \
+		"$(BIN)/maitred --help" "the other commands"
+
+test: lint ## Lint, check types and imports, and run every test
+	$(BIN)/pytest -n $(JOBS)
+
+check: lint ## The same without the slow tests: under two minutes, before every commit
+	$(BIN)/pytest -m "not slow" -n $(JOBS) tests
+
+lint: venv
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: venv ## Run the benchmarks
+	$(BIN)/python -m benchmarks
+
+fmt: venv ## Format the code and apply the safe fixes
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+clean: ## Remove .venv, caches and build output
+	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

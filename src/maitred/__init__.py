@@ -1,0 +1,7 @@
+"""A workload-aware scheduler for AI clusters on Kubernetes: it seats the whole group or says what is missing.
+
+The package itself imports nothing, so that a command pays only for the layers it uses. Start reading at
+`maitred.decide`, which turns a snapshot of the cluster into a Plan; the other layers feed it or read from it.
+"""
+
+__version__ = "0.1.0"

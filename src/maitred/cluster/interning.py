@@ -1,0 +1,124 @@
+"""Interning: pods that scheduling cannot tell apart get one shape.
+
+A pod's shape has three parts. Its needs come from the spec. Its labels count only for keys that some live
+selector reads, so the completion index of a Job does not make 64 shapes of one. Its volumes count by what
+they mean for placement, so claims of one template are alike.
+"""
+
+import msgspec
+
+from maitred.cluster.snapshot import LabelClass, Shape
+from maitred.cluster.volumes import VolumeNeed
+from maitred.model.needs import Needs, needs_of
+from maitred.model.pod import Pod, PodSpec
+from maitred.model.selector import Labels
+
+# Bounds the memory that specs seen long ago may hold; needs themselves are few.
+SPECS_REMEMBERED = 100_000
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Interner:
+    def __init__(self) -> None:
+        self.needs: list[Needs] = []
+        self.shapes: list[Shape] = []
+        self.classes: list[LabelClass] = []
+        self._needs_numbers: dict[Needs, int] = {}
+        self._needs_by_spec: dict[bytes, int] = {}
+        self._users: list[int] = []
+        self._shape_numbers: dict[Shape, int] = {}
+        self._class_numbers: dict[tuple[str, tuple[str | None, ...]], int] = {}
+        self._live_keys: tuple[str, ...] = ()
+        self._live_keys_stale = False
+
+    def needs_number(self, pod: Pod) -> int:
+        """The number of the pod's needs. A spec that was seen before is recognised by its bytes alone."""
+        written = _spec_bytes(pod)
+        number = self._needs_by_spec.get(written)
+        if number is None:
+            needs = needs_of(pod)
+            number = self._needs_numbers.setdefault(needs, len(self.needs))
+            if number == len(self.needs):
+                self.needs.append(needs)
+                self._users.append(0)
+            if len(self._needs_by_spec) >= SPECS_REMEMBERED:
+                self._needs_by_spec.clear()
+            self._needs_by_spec[written] = number
+        return number
+
+    def count_user(self, needs: int, change: int) -> None:
+        """Selectors are live while a pod has them."""
+        before = self._users[needs]
+        self._users[needs] = before + change
+        if (before == 0 or before + change == 0) and any(True for _ in self.needs[needs].pod_terms()):
+            self._live_keys_stale = True
+
+    def refresh_live_keys(self) -> bool:
+        """Look again at which label keys selectors read; True if label classes have to be made anew."""
+        if not self._live_keys_stale:
+            return False
+        self._live_keys_stale = False
+        keys = {
+            requirement.key
+            for needs, users in zip(self.needs, self._users, strict=True)
+            if users
+            for term in needs.pod_terms()
+            for requirement in term.selector or ()
+        }
+        if keys == set(self._live_keys):
+            return False
+        self._live_keys = tuple(sorted(keys))
+        self._class_numbers, self.classes = {}, []
+        self._shape_numbers, self.shapes = {}, []
+        return True
+
+    def label_class(self, namespace: str, labels: Labels) -> int:
+        read = tuple([labels.get(key) for key in self._live_keys])
+        number = self._class_numbers.get((namespace, read))
+        if number is None:
+            number = self._class_numbers[namespace, read] = len(self.classes)
+            known = {
+                key: value for key, value in zip(self._live_keys, read, strict=True) if value is not None
+            }
+            self.classes.append(LabelClass(namespace, known))
+        return number
+
+    def shape_number(self, needs: int, labels: int, volumes: tuple[VolumeNeed, ...]) -> int:
+        shape = Shape(needs, labels, volumes)
+        number = self._shape_numbers.setdefault(shape, len(self.shapes))
+        if number == len(self.shapes):
+            self.shapes.append(shape)
+        return number
+
+
+def _spec_bytes(pod: Pod) -> bytes:
+    spec = pod.spec
+    return _encode(
+        (
+            pod.metadata.namespace,
+            spec.containers,
+            spec.init_containers,
+            spec.overhead,
+            spec.resources,
+            spec.node_selector,
+            spec.affinity,
+            spec.tolerations,
+            spec.topology_spread_constraints,
+            spec.host_network,
+            spec.resource_claims,
+            pod.metadata.labels if _reads_own_labels(spec) else None,
+        )
+    )
+
+
+def _reads_own_labels(spec: PodSpec) -> bool:
+    """`matchLabelKeys` and its like make the needs depend on the pod's labels."""
+    if any(constraint.match_label_keys for constraint in spec.topology_spread_constraints):
+        return True
+    if spec.affinity is None:
+        return False
+    pods, anti = spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity
+    terms = [*pods.required, *anti.required]
+    terms += [preferred.pod_affinity_term for preferred in (*pods.preferred, *anti.preferred)]
+    return any(term.match_label_keys or term.mismatch_label_keys for term in terms)

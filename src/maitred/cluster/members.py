@@ -1,0 +1,176 @@
+"""Pods as members of groups: what the state remembers of each, and what a decision sees of a group."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.snapshot import GroupRank, GroupView, MemberOrder, RunningMember
+from maitred.model.group import GROUP, Group, Marks, group_from_marks, group_key, marks_of, names_pod_group
+from maitred.model.meta import mark
+from maitred.model.pod import Pod
+from maitred.model.selector import Labels, integer
+from maitred.model.storage import ClaimSpec
+
+INDEX_MARKS = (
+    "batch.kubernetes.io/job-completion-index",
+    "apps.kubernetes.io/pod-index",
+    "training.kubeflow.org/replica-index",
+    "leaderworkerset.sigs.k8s.io/worker-index",
+)
+NO_INDEX = 2**62
+NOT_CREATED = math.inf
+"""The age of what has no creation time yet: younger than everything."""
+
+NOT_BOUND = -1
+
+
+class State(IntEnum):
+    PENDING = 0
+    RUNNING = 1
+    TERMINATING = 2
+    LEAVING = 3
+    """Being deleted before it was ever bound: holds nothing, and is not decided."""
+    SUCCEEDED = 4
+    FAILED = 5
+
+
+UNFINISHED = (State.PENDING, State.RUNNING, State.TERMINATING, State.LEAVING)
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """One pod, reduced to what the state needs to put it in and to take it out again."""
+
+    key: str
+    uid: str
+    state: State
+    node: str
+    needs: int
+    labels: Labels
+    fixed: bool
+    rank: GroupRank
+    scheduler: str
+    order: MemberOrder
+    marks: Marks
+    conflict: str
+    gates: tuple[str, ...]
+    claims: tuple[str, ...]
+    brought: dict[str, ClaimSpec]
+    node_row: int = NOT_BOUND
+    bound_row: int = NOT_BOUND
+    label_class: int = 0
+    record: "GroupRecord | None" = None
+
+
+def state_of(pod: Pod) -> State:
+    if pod.status.phase == "Succeeded":
+        return State.SUCCEEDED
+    if pod.status.phase == "Failed":
+        return State.FAILED
+    if pod.metadata.deletion_timestamp is not None:
+        return State.TERMINATING if pod.spec.node_name else State.LEAVING
+    return State.RUNNING if pod.spec.node_name else State.PENDING
+
+
+def order_of(pod: Pod) -> MemberOrder:
+    meta = pod.metadata
+    created = meta.creation_timestamp.timestamp() if meta.creation_timestamp else NOT_CREATED
+    for name in INDEX_MARKS:
+        text = meta.labels.get(name) or meta.annotations.get(name)
+        index = integer(text) if text is not None else None
+        if index is not None and index >= 0:
+            return (index, created, meta.name)
+    return (NO_INDEX, created, meta.name)
+
+
+RecordKey = tuple[Literal["PodGroup", "marks", "pod"], str]
+"""How a group is declared, and its `namespace/name`: equal names of different kinds are different groups."""
+
+
+def record_key(pod: Pod, pod_key: str, state: State) -> RecordKey | None:
+    """The group that a pod belongs to. A lone pod is a group only while it waits."""
+    key = group_key(pod)
+    if key is None:
+        return ("pod", pod_key) if state == State.PENDING else None
+    return ("PodGroup" if names_pod_group(pod) else "marks", key)
+
+
+def declared_twice(pod: Pod) -> str:
+    """What is wrong when a pod names one group in its spec and another by mark."""
+    other = mark(pod.metadata, GROUP) if names_pod_group(pod) else None
+    key = group_key(pod)
+    if other is None or key is None or key.endswith(f"/{other}"):
+        return ""
+    return f"pod {pod.metadata.name} names group {key} in spec.schedulingGroup and {other} by {GROUP}"
+
+
+def marks_for_group(pod: Pod) -> Marks:
+    """Marks on pods describe a group only where no PodGroup object does."""
+    return Marks() if names_pod_group(pod) else marks_of(pod.metadata)
+
+
+@dataclass(slots=True, eq=False)
+class GroupRecord:
+    """All pods of one group. The view is made when asked for and kept until a member changes."""
+
+    key: RecordKey
+    declared: Group | None = None
+    members: dict[str, Member] = field(default_factory=dict)
+    pending: int = 0
+    mounts: int = 0
+    """Members with claims."""
+    view: GroupView | None = None
+
+    def add(self, member: Member) -> None:
+        self.members[member.key] = member
+        self.pending += member.state == State.PENDING
+        self.mounts += bool(member.claims)
+        self.view = None
+
+    def remove(self, member: Member) -> None:
+        del self.members[member.key]
+        self.pending -= member.state == State.PENDING
+        self.mounts -= bool(member.claims)
+        self.view = None
+
+    def group(self) -> Group:
+        kind, key = self.key
+        if kind == "PodGroup":
+            return self.declared or Group(key, exists=False)
+        return group_from_marks(key, (member.marks for member in self.members.values()))
+
+    def current_view(self, shape_of: Callable[[Member], int]) -> GroupView:
+        """The view, made anew only if a member changed or its volumes may mean something else by now."""
+        if self.view is None or self.mounts:
+            self.view = self._make_view(shape_of)
+        return self.view
+
+    def _make_view(self, shape_of: Callable[[Member], int]) -> GroupView:
+        ordered = sorted(self.members.values(), key=lambda member: member.order)
+        pending = [m for m in ordered if m.state == State.PENDING]
+        running = [m for m in ordered if m.state == State.RUNNING]
+        unfinished = [m for m in ordered if m.state in UNFINISHED]
+        group, conflicts = self.group(), tuple(m.conflict for m in pending if m.conflict)[:1]
+        if conflicts:
+            group = msgspec.structs.replace(group, problems=(*group.problems, *conflicts))
+        return GroupView(
+            group=group,
+            pods=tuple(m.key for m in pending),
+            uids=tuple(m.uid for m in pending),
+            orders=tuple(m.order for m in pending),
+            shapes=np.fromiter(map(shape_of, pending), dtype=np.int32, count=len(pending)),
+            gates=tuple(m.gates for m in pending),
+            running=tuple(RunningMember(m.order, m.node_row) for m in running),
+            running_shapes=np.fromiter(map(shape_of, running), dtype=np.int32, count=len(running)),
+            members=len(ordered),
+            succeeded=sum(m.state == State.SUCCEEDED for m in ordered),
+            created=min(m.order[1] for m in ordered),
+            ranks=tuple(sorted({m.rank for m in unfinished}, key=repr)),
+            schedulers=tuple(sorted({m.scheduler for m in unfinished})),
+            pending_schedulers=tuple(sorted({m.scheduler for m in pending})),
+        )

@@ -1,0 +1,231 @@
+"""Nodes as columns: a table with one writer, and the frozen view of it that decisions read."""
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maitred.model.node import ContainerImage, Node, Taint, allocatable, effective_taints
+from maitred.model.quantity import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from maitred.model.requests import Amounts
+from maitred.model.selector import Labels
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+T = TypeVar("T")
+
+NODE_NAME = " name"
+"""The column of node names, which `matchFields` selects by; no label can be called so."""
+
+BASE_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelColumn:
+    """One label over all nodes: codes into the sorted values, -1 where a node lacks it."""
+
+    codes: Codes
+    values: tuple[str, ...]
+
+    def select(self, wanted: Callable[[str], bool], missing: bool) -> Mask:
+        """Nodes whose value is wanted; `missing` says whether those without the label count."""
+        table = np.fromiter((*map(wanted, self.values), missing), dtype=np.bool_, count=len(self.values) + 1)
+        selected: Mask = table[self.codes]
+        return selected
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """All nodes as they are at one moment. Rows without a node (`alive` false) are kept out by every mask."""
+
+    names: tuple[str, ...]
+    alive: Mask
+    resources: tuple[str, ...]
+    allocatable: Ints
+    labels: tuple[Labels, ...]
+    taint_ids: Codes
+    taint_sets: tuple[tuple[Taint, ...], ...]
+    images: tuple[tuple[ContainerImage, ...], ...]
+    cache: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was derived from this view: filled on demand, it never changes what the view means."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "cache": {}}
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        if key not in self.cache:
+            self.cache[key] = make()
+        found: T = self.cache[key]
+        return found
+
+    @property
+    def rows(self) -> dict[str, int]:
+        return self.derived("rows", lambda: {n: r for r, n in enumerate(self.names) if self.alive[r]})
+
+    @property
+    def name_rank(self) -> Codes:
+        """Position of each node in the order of names, the last resort of every tie."""
+        return self.derived("name_rank", self._name_rank)
+
+    def _name_rank(self) -> Codes:
+        rank = np.empty(len(self.names), dtype=np.int32)
+        rank[np.argsort(np.array(self.names, dtype=object), kind="stable")] = np.arange(len(self.names))
+        return rank
+
+    def column(self, key: str) -> LabelColumn:
+        return self.derived(("column", key), lambda: self._column(key))
+
+    def _column(self, key: str) -> LabelColumn:
+        if key == NODE_NAME:
+            texts: list[str | None] = list(self.names)
+        else:
+            texts = [labels.get(key) for labels in self.labels]
+        for row in np.flatnonzero(~self.alive):
+            texts[row] = None
+        values = tuple(sorted({text for text in texts if text is not None}))
+        code_of = {value: code for code, value in enumerate(values)}
+        codes = np.fromiter(
+            (-1 if t is None else code_of[t] for t in texts), dtype=np.int32, count=len(texts)
+        )
+        return LabelColumn(codes, values)
+
+    def resource_column(self, resource: str) -> int | None:
+        index = self.derived("resource_index", lambda: {r: i for i, r in enumerate(self.resources)})
+        return index.get(resource)
+
+    def without_taints(self, keys: frozenset[str]) -> "NodeView":
+        """The same nodes with the taints of these keys lifted."""
+        return self.derived(("without_taints", keys), lambda: self._without_taints(keys))
+
+    def _without_taints(self, keys: frozenset[str]) -> "NodeView":
+        sets = tuple(tuple(taint for taint in taints if taint.key not in keys) for taints in self.taint_sets)
+        return self if sets == self.taint_sets else replace(self, taint_sets=sets, cache={})
+
+    def with_nodes(self, added: Iterable[Node]) -> "NodeView":
+        """These nodes and some more, at the end of every column."""
+        table = NodeTable.of(self)
+        for node in added:
+            table.put(node)
+        return table.view()
+
+
+class NodeTable:
+    """The nodes that the writer knows, and those that pods speak of before their Node is seen."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self.resources: dict[str, int] = {name: column for column, name in enumerate(BASE_RESOURCES)}
+        self.allocatable: Ints = np.zeros((8, 64), dtype=np.int64)
+        self.used: Ints = np.zeros((8, 64), dtype=np.int64)
+        self.fixed: Ints = np.zeros((8, 64), dtype=np.int64)
+        self._names: list[str] = []
+        self._alive: list[bool] = []
+        self._labels: list[Labels] = []
+        self._taints: list[int] = []
+        self._images: list[tuple[ContainerImage, ...]] = []
+        self._free_rows: list[int] = []
+        self._taint_sets: dict[tuple[Taint, ...], int] = {(): 0}
+        self._known_images: dict[ContainerImage, ContainerImage] = {}
+        self._view: NodeView | None = None
+
+    @classmethod
+    def of(cls, view: NodeView) -> "NodeTable":
+        table = cls()
+        table.rows = {name: row for row, name in enumerate(view.names)}
+        table.resources = {name: column for column, name in enumerate(view.resources)}
+        table.allocatable = view.allocatable.copy()
+        table.used = np.zeros_like(view.allocatable)
+        table.fixed = np.zeros_like(view.allocatable)
+        table._names, table._alive = list(view.names), view.alive.tolist()
+        table._labels, table._taints = list(view.labels), view.taint_ids.tolist()
+        table._images = list(view.images)
+        table._taint_sets = {taints: number for number, taints in enumerate(view.taint_sets)}
+        return table
+
+    def put(self, node: Node) -> None:
+        row = self.row(node.metadata.name)
+        self._set_amounts(row, allocatable(node))
+        taints = self._taint_sets.setdefault(effective_taints(node), len(self._taint_sets))
+        images = tuple(self._known_images.setdefault(image, image) for image in node.status.images)
+        known = (self._alive[row], self._labels[row], self._taints[row], self._images[row])
+        if known != (True, node.metadata.labels, taints, images):
+            self._alive[row], self._labels[row] = True, node.metadata.labels
+            self._taints[row], self._images[row] = taints, images
+            self._view = None
+
+    def delete(self, name: str) -> None:
+        row = self.rows.get(name)
+        if row is None or not self._alive[row]:
+            return
+        self._alive[row], self._labels[row], self._taints[row], self._images[row] = False, {}, 0, ()
+        self.allocatable[:, row] = 0
+        self._view = None
+        self.release(row)
+
+    def release(self, row: int) -> None:
+        """Give a row back once neither a Node nor a pod needs it."""
+        if not self._alive[row] and not self.used[:, row].any():
+            del self.rows[self._names[row]]
+            self._names[row] = ""
+            self._free_rows.append(row)
+            self._view = None
+
+    def row(self, name: str) -> int:
+        """The row of a node; made for it if a pod names it before its Node is seen."""
+        row = self.rows.get(name)
+        if row is None:
+            row = self._free_rows.pop() if self._free_rows else self._new_row()
+            self.rows[name] = row
+            self._names[row] = name
+            self._view = None
+        return row
+
+    def _new_row(self) -> int:
+        self._names.append("")
+        self._alive.append(False)
+        self._labels.append({})
+        self._taints.append(0)
+        self._images.append(())
+        if len(self._names) > self.allocatable.shape[1]:
+            self._grow(1)
+        return len(self._names) - 1
+
+    def resource(self, name: str) -> int:
+        column = self.resources.get(name)
+        if column is None:
+            column = self.resources[name] = len(self.resources)
+            self._view = None
+            if column >= self.allocatable.shape[0]:
+                self._grow(0)
+        return column
+
+    def _grow(self, axis: int) -> None:
+        for name in ("allocatable", "used", "fixed"):
+            array = getattr(self, name)
+            setattr(self, name, np.concatenate((array, np.zeros_like(array)), axis=axis))
+
+    def _set_amounts(self, row: int, have: Amounts) -> None:
+        columns = [self.resource(name) for name in have]
+        before = self.allocatable[:, row].copy()
+        self.allocatable[:, row] = 0
+        self.allocatable[columns, row] = list(have.values())
+        if (before != self.allocatable[:, row]).any():
+            self._view = None
+
+    def view(self) -> NodeView:
+        if self._view is None:
+            height, width = len(self.resources), len(self._names)
+            self._view = NodeView(
+                names=tuple(self._names),
+                alive=np.array(self._alive, dtype=np.bool_),
+                resources=tuple(self.resources),
+                allocatable=self.allocatable[:height, :width].copy(),
+                labels=tuple(self._labels),
+                taint_ids=np.array(self._taints, dtype=np.int32),
+                taint_sets=tuple(self._taint_sets),
+                images=tuple(self._images),
+            )
+        return self._view

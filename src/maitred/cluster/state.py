@@ -1,0 +1,276 @@
+"""ClusterState: everything a decision needs to know of a cluster, kept up to date change by change.
+
+It has one writer. `apply` takes time in proportion to the change; `snapshot` gives what `decide` reads.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from maitred.cluster.bound import BoundTable
+from maitred.cluster.interning import Interner
+from maitred.cluster.members import (
+    NOT_BOUND,
+    GroupRecord,
+    Member,
+    RecordKey,
+    State,
+    declared_twice,
+    marks_for_group,
+    order_of,
+    record_key,
+    state_of,
+)
+from maitred.cluster.nodes import NodeTable
+from maitred.cluster.snapshot import GroupRank, Snapshot
+from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
+from maitred.model.group import CompositePodGroup, PodGroup, Workload, group_from_pod_group
+from maitred.model.meta import Namespace, key_of
+from maitred.model.node import Node
+from maitred.model.pod import Pod, is_node_bound
+from maitred.model.priority import PriorityClass
+from maitred.model.selector import Labels
+from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+
+Object = (
+    Pod
+    | Node
+    | Namespace
+    | PodGroup
+    | CompositePodGroup
+    | Workload
+    | PriorityClass
+    | PersistentVolumeClaim
+    | PersistentVolume
+    | StorageClass
+    | CSINode
+)
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+STORAGE_KINDS = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode)
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """An object was created or has changed."""
+
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """An object is gone. `key` is `namespace/name`, or the name of a cluster-wide object."""
+
+    kind: type[Object]
+    key: str
+
+
+Change = Put | Delete
+
+
+class ClusterState:
+    def __init__(self) -> None:
+        self._nodes = NodeTable()
+        self._bound = BoundTable()
+        self._interner = Interner()
+        self._pods: dict[str, Member] = {}
+        self._groups: dict[RecordKey, GroupRecord] = {}
+        self._waiting: dict[RecordKey, GroupRecord] = {}
+        self._ranks: dict[GroupRank, GroupRank] = {}
+        self._tables: dict[type[Object], dict[str, Any]] = {
+            kind: {} for kind in (Namespace, PriorityClass, CompositePodGroup, Workload, *STORAGE_KINDS)
+        }
+        self._storage: StorageView | None = None
+        self._claim_users: Counter[str] = Counter()
+        self._claims_in_use: dict[str, list[int]] = {}
+
+    def apply(self, change: Change) -> None:
+        if isinstance(change, Put):
+            self._put(change.object)
+        else:
+            self._delete(change.kind, change.key)
+
+    def _put(self, item: Object) -> None:
+        if isinstance(item, Pod):
+            self._put_pod(item)
+        elif isinstance(item, Node):
+            self._nodes.put(item)
+        elif isinstance(item, PodGroup):
+            self._declare(key_of(item.metadata), item)
+        else:
+            namespaced = isinstance(item, PersistentVolumeClaim | CompositePodGroup | Workload)
+            key = key_of(item.metadata) if namespaced else item.metadata.name
+            self._tables[type(item)][key] = item
+            self._storage_changed(type(item))
+
+    def _delete(self, kind: type[Object], key: str) -> None:
+        if kind is Pod:
+            member = self._pods.pop(key, None)
+            if member is not None:
+                self._remove(member)
+        elif kind is Node:
+            self._nodes.delete(key)
+        elif kind is PodGroup:
+            self._declare(key, None)
+        else:
+            self._tables[kind].pop(key, None)
+            self._storage_changed(kind)
+
+    def _storage_changed(self, kind: type[Object]) -> None:
+        if kind in STORAGE_KINDS:
+            self._storage = None
+
+    def _declare(self, key: str, declared: PodGroup | None) -> None:
+        record = self._record(("PodGroup", key))
+        record.declared = group_from_pod_group(declared) if declared else None
+        record.view = None
+        self._forget_if_empty(record)
+
+    # -- pods ------------------------------------------------------------------------------------------
+
+    def _put_pod(self, pod: Pod) -> None:
+        member = self._member(pod)
+        known = self._pods.get(member.key)
+        if known is not None:
+            self._remove(known)
+        self._pods[member.key] = member
+        self._add(member, record_key(pod, member.key, member.state))
+
+    def _member(self, pod: Pod) -> Member:
+        spec, claims = pod.spec, claim_names(pod) if pod.spec.volumes else ()
+        rank = GroupRank(spec.priority, spec.priority_class_name, spec.preemption_policy)
+        return Member(
+            key=key_of(pod.metadata),
+            uid=pod.metadata.uid,
+            state=state_of(pod),
+            node=spec.node_name,
+            needs=self._interner.needs_number(pod),
+            labels=pod.metadata.labels,
+            fixed=is_node_bound(pod.metadata),
+            rank=self._ranks.setdefault(rank, rank),
+            scheduler=spec.scheduler_name,
+            order=order_of(pod),
+            marks=marks_for_group(pod),
+            conflict=declared_twice(pod),
+            gates=tuple([gate.name for gate in spec.scheduling_gates]),
+            claims=claims,
+            brought=ephemeral_specs(pod) if claims else {},
+        )
+
+    def _add(self, member: Member, key: RecordKey | None) -> None:
+        if member.state <= State.LEAVING:
+            self._interner.count_user(member.needs, +1)
+            self._claim_users.update(member.claims)
+        member.label_class = self._label_class(member)
+        if member.state in (State.RUNNING, State.TERMINATING):
+            self._seat(member)
+        if key is not None:
+            record = member.record = self._record(key)
+            record.add(member)
+            if record.pending:
+                self._waiting[key] = record
+
+    def _remove(self, member: Member) -> None:
+        if member.state <= State.LEAVING:
+            self._interner.count_user(member.needs, -1)
+            self._claim_users.subtract(member.claims)
+        if member.bound_row != NOT_BOUND:
+            self._unseat(member)
+        record = member.record
+        if record is not None:
+            record.remove(member)
+            if not record.pending:
+                self._waiting.pop(record.key, None)
+            self._forget_if_empty(record)
+
+    def _seat(self, member: Member) -> None:
+        row = member.node_row = self._nodes.row(member.node)
+        self._charge(member, +1)
+        terminating = member.state == State.TERMINATING
+        member.bound_row = self._bound.take(row, member.needs, member.label_class, terminating, member.fixed)
+        for claim in member.claims:
+            self._claims_in_use.setdefault(claim, []).append(row)
+
+    def _unseat(self, member: Member) -> None:
+        self._charge(member, -1)
+        self._bound.give_back(member.bound_row)
+        for claim in member.claims:
+            self._claims_in_use[claim].remove(member.node_row)
+            if not self._claims_in_use[claim]:
+                del self._claims_in_use[claim]
+        self._nodes.release(member.node_row)
+
+    def _charge(self, member: Member, sign: int) -> None:
+        nodes, row = self._nodes, member.node_row
+        for resource, requested in self._interner.needs[member.needs].requests:
+            column = nodes.resource(resource)
+            nodes.used[column, row] += sign * requested
+            if member.fixed:
+                nodes.fixed[column, row] += sign * requested
+
+    def _label_class(self, member: Member) -> int:
+        return self._interner.label_class(member.key.partition("/")[0], member.labels)
+
+    # -- groups ----------------------------------------------------------------------------------------
+
+    def _record(self, key: RecordKey) -> GroupRecord:
+        record = self._groups.get(key)
+        if record is None:
+            record = self._groups[key] = GroupRecord(key)
+        return record
+
+    def _forget_if_empty(self, record: GroupRecord) -> None:
+        if not record.members and record.declared is None:
+            self._groups.pop(record.key, None)
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        self._refresh_labels()
+        storage = self._storage_view()
+        records = sorted(self._waiting.values(), key=lambda record: (record.key[1], record.key[0]))
+        groups = tuple(record.current_view(lambda m: self._shape(m, storage)) for record in records)
+        nodes = self._nodes.view()
+        height, width = nodes.allocatable.shape
+        tables = self._tables
+        return Snapshot(
+            nodes=nodes,
+            used=self._nodes.used[:height, :width].copy(),
+            fixed=self._nodes.fixed[:height, :width].copy(),
+            bound=self._bound.view(),
+            needs=tuple(self._interner.needs),
+            classes=tuple(self._interner.classes),
+            shapes=tuple(self._interner.shapes),
+            groups=groups,
+            namespaces={name: _labels_of(item) for name, item in tables[Namespace].items()},
+            storage=storage,
+            claims_in_use={claim: tuple(rows) for claim, rows in self._claims_in_use.items()},
+            priority_classes=dict(tables[PriorityClass]),
+            composites=dict(tables[CompositePodGroup]),
+        )
+
+    def _refresh_labels(self) -> None:
+        """Selectors have come or gone: look at the labels of every pod with other eyes. Rare."""
+        if not self._interner.refresh_live_keys():
+            return
+        for member in self._pods.values():
+            member.label_class = self._label_class(member)
+            if member.bound_row != NOT_BOUND:
+                self._bound.relabel(member.bound_row, member.label_class)
+        for record in self._groups.values():
+            record.view = None
+
+    def _shape(self, member: Member, storage: StorageView) -> int:
+        volumes = tuple(
+            resolve(claim, self._claim_users[claim] > 1, member.brought, storage) for claim in member.claims
+        )
+        return self._interner.shape_number(member.needs, member.label_class, volumes)
+
+    def _storage_view(self) -> StorageView:
+        if self._storage is None:
+            self._storage = StorageView(*(dict(self._tables[kind]) for kind in STORAGE_KINDS))
+        return self._storage
+
+
+def _labels_of(namespace: Namespace) -> Labels:
+    return {NAMESPACE_NAME: namespace.metadata.name, **namespace.metadata.labels}

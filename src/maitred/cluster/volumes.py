@@ -1,0 +1,164 @@
+"""What the claims of a pod mean for its place: resolved from claims, volumes, classes and attach limits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from maitred.model.meta import Lean
+from maitred.model.pod import NodeSelector, Pod
+from maitred.model.quantity import amount
+from maitred.model.selector import matches, selector_of
+from maitred.model.storage import (
+    DEFAULT_CLASS,
+    NO_PROVISIONER,
+    PLACE_LABELS,
+    READ_WRITE_ONCE_POD,
+    ClaimSpec,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    TopologyTerm,
+)
+
+STORAGE = "storage"
+
+
+@dataclass(frozen=True)
+class StorageView:
+    """The storage objects of one moment, by name (claims by `namespace/name`)."""
+
+    claims: Mapping[str, PersistentVolumeClaim] = field(default_factory=dict)
+    volumes: Mapping[str, PersistentVolume] = field(default_factory=dict)
+    classes: Mapping[str, StorageClass] = field(default_factory=dict)
+    csi_nodes: Mapping[str, CSINode] = field(default_factory=dict)
+
+
+class VolumeNeed(Lean, frozen=True):
+    """One volume of a pod as far as placement goes. Equal needs are interchangeable between pods."""
+
+    problem: str = ""
+    """Why no node will do, as long as the storage objects stay as they are."""
+    affinity: NodeSelector | None = None
+    places: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    """Node label keys (any of them) and the values that will do, from the labels of an older volume."""
+    topologies: tuple[TopologyTerm, ...] = ()
+    candidates: tuple[str, ...] = ()
+    """Existing volumes that could be bound; each serves one claim."""
+    provisioned: bool = True
+    """False when only one of the candidates will do."""
+    driver: str = ""
+    handle: str = ""
+    """Names a volume that several pods may share; empty for one of the pod's own."""
+    exclusive: str = ""
+    """The claim, when only one pod at a time may use it."""
+
+
+def claim_names(pod: Pod) -> tuple[str, ...]:
+    """`namespace/name` of every claim that the pod mounts, generic ephemeral ones included."""
+    namespace = pod.metadata.namespace or "default"
+    names = []
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            names.append(f"{namespace}/{volume.persistent_volume_claim.claim_name}")
+        elif volume.ephemeral is not None:
+            names.append(f"{namespace}/{pod.metadata.name}-{volume.name}")
+    return tuple(names)
+
+
+def ephemeral_specs(pod: Pod) -> dict[str, ClaimSpec]:
+    """Claims that the pod brings along, as their templates describe them before they exist."""
+    namespace, specs = pod.metadata.namespace or "default", {}
+    for volume in pod.spec.volumes:
+        template = volume.ephemeral.volume_claim_template if volume.ephemeral else None
+        if template is not None:
+            spec = template.spec
+            specs[f"{namespace}/{pod.metadata.name}-{volume.name}"] = ClaimSpec(
+                storage_class_name=spec.storage_class_name,
+                access_modes=spec.access_modes,
+                resources=spec.resources,
+            )
+    return specs
+
+
+def resolve(
+    claim_key: str, shared: bool, brought: Mapping[str, ClaimSpec], storage: StorageView
+) -> VolumeNeed:
+    """The need behind one claim. `shared`: other pods mount it too, so its volume must keep its name."""
+    claim = storage.claims.get(claim_key)
+    spec = claim.spec if claim is not None else brought.get(claim_key)
+    if spec is None:
+        return VolumeNeed(problem=f"claim {claim_key} does not exist")
+    exclusive = claim_key if READ_WRITE_ONCE_POD in spec.access_modes and shared else ""
+    if spec.volume_name:
+        return bound(spec.volume_name, shared, exclusive, storage)
+    return unbound(claim_key, spec, shared, exclusive, storage)
+
+
+def bound(volume_name: str, shared: bool, exclusive: str, storage: StorageView) -> VolumeNeed:
+    volume = storage.volumes.get(volume_name)
+    if volume is None:
+        return VolumeNeed(problem=f"volume {volume_name} does not exist")
+    csi = volume.spec.csi
+    return VolumeNeed(
+        affinity=volume.spec.node_affinity.required,
+        places=place_labels(volume),
+        driver=csi.driver if csi else "",
+        handle=csi.volume_handle if csi and shared else "",
+        exclusive=exclusive,
+    )
+
+
+def place_labels(volume: PersistentVolume) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    return tuple(
+        (PLACE_LABELS[key], tuple(sorted(value.split("__"))))
+        for key, value in sorted(volume.metadata.labels.items())
+        if key in PLACE_LABELS
+    )
+
+
+def unbound(
+    claim_key: str, spec: ClaimSpec, shared: bool, exclusive: str, storage: StorageView
+) -> VolumeNeed:
+    name = default_class(storage) if spec.storage_class_name is None else spec.storage_class_name
+    chosen = storage.classes.get(name)
+    if chosen is None:
+        what = f"storage class {name} does not exist" if name else "no storage class is the default"
+        return VolumeNeed(problem=f"claim {claim_key} is not bound, and {what}")
+    if chosen.volume_binding_mode == "Immediate":
+        return VolumeNeed(problem=f"claim {claim_key} is not bound yet (class {name} binds immediately)")
+    provisioned = chosen.provisioner != NO_PROVISIONER
+    return VolumeNeed(
+        topologies=chosen.allowed_topologies if provisioned else (),
+        candidates=candidates(claim_key, spec, name, storage),
+        provisioned=provisioned,
+        driver=chosen.provisioner if provisioned else "",
+        handle=claim_key if shared else "",
+        exclusive=exclusive,
+    )
+
+
+def default_class(storage: StorageView) -> str:
+    marked = [n for n, c in storage.classes.items() if c.metadata.annotations.get(DEFAULT_CLASS) == "true"]
+    return min(marked, default="")
+
+
+def candidates(claim_key: str, spec: ClaimSpec, class_name: str, storage: StorageView) -> tuple[str, ...]:
+    """Volumes that the claim could be bound to, smallest first, as the volume controller would choose."""
+    wanted = amount(STORAGE, spec.resources.requests.get(STORAGE, 0))
+    selector = () if spec.selector is None else selector_of(spec.selector)
+    found = []
+    for name, volume in storage.volumes.items():
+        reference = volume.spec.claim_ref
+        if reference is not None and f"{reference.namespace}/{reference.name}" != claim_key:
+            continue
+        capacity = amount(STORAGE, volume.spec.capacity.get(STORAGE, 0))
+        fits = (
+            volume.spec.storage_class_name == class_name
+            and capacity >= wanted
+            and volume.spec.volume_mode == spec.volume_mode
+            and set(spec.access_modes) <= set(volume.spec.access_modes)
+            and matches(selector, volume.metadata.labels)
+        )
+        if fits:
+            found.append((reference is None, capacity, name))
+    return tuple(name for _, _, name in sorted(found))

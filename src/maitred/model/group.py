@@ -1,0 +1,258 @@
+"""Groups: pods that are one decision, from three API versions and from marks on pods, as one model.
+
+A group may have a parent (a CompositePodGroup), so groups form trees; a group without one is a root.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from maitred.model.meta import Lean, ObjectMeta, key_of, mark
+from maitred.model.pod import Pod
+
+GROUP = "maitred.dev/group"
+MIN_COUNT = "maitred.dev/min-count"
+TOPOLOGY_REQUIRED = "maitred.dev/topology-required"
+TOPOLOGY_PREFERRED = "maitred.dev/topology-preferred"
+SLICE_SIZE = "maitred.dev/slice-size"
+SLICE_TOPOLOGY = "maitred.dev/slice-topology"
+
+API_VERSIONS = tuple(f"scheduling.k8s.io/{version}" for version in ("v1alpha2", "v1alpha3", "v1beta1"))
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+class BasicPolicy(Lean, frozen=True):
+    pass
+
+
+class GangPolicy(Lean, frozen=True):
+    min_count: Count
+
+
+class SchedulingPolicy(Lean, frozen=True):
+    basic: BasicPolicy | None = None
+    gang: GangPolicy | None = None
+
+
+class TopologyConstraint(Lean, frozen=True):
+    key: str
+
+
+class SchedulingConstraints(Lean, frozen=True):
+    topology: tuple[TopologyConstraint, ...] = ()
+
+
+class WorkloadReference(Lean, frozen=True):
+    workload_name: str = ""
+    template_name: str = ""
+    pod_group_template_name: str = ""
+
+
+class TemplateReference(Lean, frozen=True):
+    workload: WorkloadReference = WorkloadReference()
+
+
+class PodGroupSpec(Lean, frozen=True):
+    """v1alpha2, v1alpha3 and v1beta1 in one; each names its workload and disruption mode in its own way."""
+
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    scheduling_constraints: SchedulingConstraints = SchedulingConstraints()
+    disruption_mode: str | dict[str, Any] = "Pod"
+    priority_class_name: str = ""
+    priority: int | None = None
+    preemption_policy: Literal["", "PreemptLowerPriority", "Never"] = ""
+    workload_ref: WorkloadReference = WorkloadReference()
+    pod_group_template_ref: TemplateReference = TemplateReference()
+    parent_composite_pod_group_name: str = ""
+    min_member: Count | None = None
+
+
+class PodGroup(Lean, frozen=True):
+    metadata: ObjectMeta
+    spec: PodGroupSpec = PodGroupSpec()
+
+
+class CompositeGangPolicy(Lean, frozen=True):
+    min_group_count: Count
+
+
+class CompositePolicy(Lean, frozen=True):
+    basic: BasicPolicy | None = None
+    gang: CompositeGangPolicy | None = None
+
+
+class CompositePodGroupSpec(Lean, frozen=True):
+    scheduling_policy: CompositePolicy = CompositePolicy()
+    scheduling_constraints: SchedulingConstraints = SchedulingConstraints()
+    parent_composite_pod_group_name: str = ""
+    priority_class_name: str = ""
+    priority: int | None = None
+
+
+class CompositePodGroup(Lean, frozen=True):
+    metadata: ObjectMeta
+    spec: CompositePodGroupSpec = CompositePodGroupSpec()
+
+
+class PodGroupTemplate(Lean, frozen=True):
+    name: str
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+
+
+class WorkloadSpec(Lean, frozen=True):
+    pod_group_templates: tuple[PodGroupTemplate, ...] = ()
+    composite_pod_group_templates: tuple[Any, ...] = ()
+
+
+class Workload(Lean, frozen=True):
+    """The blueprint of groups. Creators copy its policy into PodGroups, so no decision reads it."""
+
+    metadata: ObjectMeta
+    spec: WorkloadSpec = WorkloadSpec()
+
+
+class TopologyRequest(Lean, frozen=True):
+    """Where the members of a group belong, in names of levels or label keys, as the user wrote them."""
+
+    required: str = ""
+    preferred: tuple[str, ...] = ()
+    slice_size: int = 0
+    slice_level: str = ""
+
+
+class Group(Lean, frozen=True):
+    """One group as a decision sees it, whatever it was declared with."""
+
+    key: str
+    quorum: int = 1
+    gang: bool = False
+    parent: str = ""
+    topology: TopologyRequest = TopologyRequest()
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    disruption: Literal["Pod", "PodGroup"] = "Pod"
+    exists: bool = True
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class Marks(Lean, frozen=True):
+    """What a pod says of its group when no PodGroup object does."""
+
+    min_count: str | None = None
+    topology: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
+
+
+TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
+NO_MARKS = Marks()
+
+
+def group_key(pod: Pod) -> str | None:
+    """`namespace/name` of the group that a pod names; None for a lone pod."""
+    group = pod.spec.scheduling_group
+    name = group.pod_group_name if group else None
+    if name is None:
+        name = mark(pod.metadata, GROUP)
+    return None if name is None else f"{pod.metadata.namespace or 'default'}/{name}"
+
+
+def names_pod_group(pod: Pod) -> bool:
+    return pod.spec.scheduling_group is not None and pod.spec.scheduling_group.pod_group_name is not None
+
+
+def marks_of(metadata: ObjectMeta) -> Marks:
+    if not any(key.startswith("maitred.dev/") for key in (*metadata.labels, *metadata.annotations)):
+        return NO_MARKS
+    required, preferred, size, level = (mark(metadata, key) for key in TOPOLOGY_MARKS)
+    return Marks(mark(metadata, MIN_COUNT), (required, preferred, size, level))
+
+
+def group_from_pod_group(declared: PodGroup) -> Group:
+    spec, problems, warnings = declared.spec, list[str](), list[str]()
+    gang = spec.scheduling_policy.gang
+    quorum = gang.min_count if gang else spec.min_member or 1
+    if spec.min_member is not None and gang is None:
+        warnings.append(
+            f"PodGroup {key_of(declared.metadata)}: spec.minMember is a shorthand, "
+            f"read as spec.schedulingPolicy.gang.minCount: {quorum}"
+        )
+    topology, found = topology_request(
+        marks_of(declared.metadata), next((t.key for t in spec.scheduling_constraints.topology), "")
+    )
+    problems += found
+    marked = mark(declared.metadata, MIN_COUNT)
+    if marked is not None and marked != str(quorum):
+        problems.append(f"annotation {MIN_COUNT}: {marked} contradicts the spec, whose quorum is {quorum}")
+    return Group(
+        key=key_of(declared.metadata),
+        quorum=quorum,
+        gang=gang is not None or spec.min_member is not None,
+        parent=parent_key(declared.metadata, spec.parent_composite_pod_group_name),
+        topology=topology,
+        priority=spec.priority,
+        priority_class_name=spec.priority_class_name,
+        preemption_policy=spec.preemption_policy,
+        disruption=disruption(spec.disruption_mode),
+        problems=tuple(problems),
+        warnings=tuple(warnings),
+    )
+
+
+def parent_key(metadata: ObjectMeta, name: str) -> str:
+    return f"{metadata.namespace or 'default'}/{name}" if name else ""
+
+
+def disruption(mode: str | Mapping[str, object]) -> Literal["Pod", "PodGroup"]:
+    whole = mode == "PodGroup" if isinstance(mode, str) else "all" in mode
+    return "PodGroup" if whole else "Pod"
+
+
+def group_from_marks(key: str, marks: Iterable[Marks]) -> Group:
+    """The group that its members describe; members that contradict each other make it invalid."""
+    distinct = sorted(set(marks), key=repr)
+    problems = list[str]()
+    counts = {m.min_count for m in distinct} - {None}
+    if len(counts) > 1:
+        problems.append(f"members disagree on {MIN_COUNT}: {', '.join(sorted(map(str, counts)))}")
+    for position, name in enumerate(TOPOLOGY_MARKS):
+        values = {m.topology[position] for m in distinct}
+        if len(values) > 1:
+            problems.append(f"members disagree on {name}: {', '.join(sorted(map(str, values)))}")
+    chosen = distinct[0] if distinct else NO_MARKS
+    topology, found = topology_request(chosen, "")
+    quorum = 1
+    for count in sorted(map(str, counts))[:1]:
+        quorum = positive(count) or 1
+        if positive(count) is None:
+            problems.append(f"{MIN_COUNT}: {count!r} is not a whole number of at least 1")
+    return Group(
+        key=key, quorum=quorum, gang=bool(counts), topology=topology, problems=tuple(problems + found)
+    )
+
+
+def topology_request(marks: Marks, spec_key: str) -> tuple[TopologyRequest, list[str]]:
+    required, preferred, size, level = marks.topology
+    problems = list[str]()
+    if required is not None and spec_key and required != spec_key:
+        problems.append(
+            f"annotation {TOPOLOGY_REQUIRED}: {required} contradicts spec.schedulingConstraints, "
+            f"which requires {spec_key}"
+        )
+    levels = tuple(name.strip() for name in (preferred or "").split(",")) if preferred is not None else ()
+    if any(not name for name in (*levels, *([] if required is None else [required]))):
+        problems.append(f"{TOPOLOGY_REQUIRED} and {TOPOLOGY_PREFERRED} must name levels, and one is empty")
+    if len(set(levels)) < len(levels):
+        problems.append(f"{TOPOLOGY_PREFERRED}: {preferred} names a level twice")
+    if (size is None) != (level is None):
+        problems.append(f"{SLICE_SIZE} and {SLICE_TOPOLOGY} must be given together")
+    if size is not None and positive(size) is None:
+        problems.append(f"{SLICE_SIZE}: {size!r} is not a whole number of at least 1")
+    slice_size = positive(size) or 0 if size is not None and level is not None else 0
+    return TopologyRequest(spec_key or required or "", levels, slice_size, level or ""), problems
+
+
+def positive(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and 1 <= int(text) <= 1_000_000 else None

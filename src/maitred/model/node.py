@@ -1,0 +1,106 @@
+"""Nodes: what they have, how they are marked, and who they turn away."""
+
+from typing import Literal
+
+from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.pod import Resources, Toleration
+from maitred.model.quantity import PODS
+from maitred.model.requests import Amounts, amounts
+from maitred.model.selector import integer
+
+HOSTNAME = "kubernetes.io/hostname"
+KUBELET_MAX_PODS = 110
+
+HEALTH_TAINTS = frozenset(
+    {
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/unschedulable",
+        "node.kubernetes.io/memory-pressure",
+        "node.kubernetes.io/disk-pressure",
+        "node.kubernetes.io/pid-pressure",
+        "node.kubernetes.io/network-unavailable",
+        "node.kubernetes.io/out-of-service",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cloudprovider.kubernetes.io/shutdown",
+    }
+)
+"""Keys of taints that say a node is unwell or closed for now; an empty healthy cluster has none of them."""
+
+
+class Taint(Lean, frozen=True):
+    key: str
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+    value: str = ""
+
+
+class NodeSpec(Lean, frozen=True):
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+
+
+class NodeCondition(Lean, frozen=True):
+    type: str
+    status: str
+
+
+class ContainerImage(Lean, frozen=True):
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
+class NodeStatus(Lean, frozen=True):
+    allocatable: Resources = {}
+    capacity: Resources = {}
+    conditions: tuple[NodeCondition, ...] = ()
+    images: tuple[ContainerImage, ...] = ()
+
+
+class Node(Lean, frozen=True):
+    metadata: ObjectMeta
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+def allocatable(node: Node) -> Amounts:
+    """What pods may take; `pods` as the kubelet defaults it where the node does not say."""
+    return {PODS: KUBELET_MAX_PODS, **amounts(node.status.allocatable or node.status.capacity)}
+
+
+def effective_taints(node: Node) -> tuple[Taint, ...]:
+    """The node's taints and those that its state implies, which the node controller adds a moment later."""
+    taints = list(node.spec.taints)
+    implied = ["node.kubernetes.io/unschedulable"] if node.spec.unschedulable else []
+    ready = next((c.status for c in node.status.conditions if c.type == "Ready"), "True")
+    if ready != "True":
+        implied.append(f"node.kubernetes.io/{'not-ready' if ready == 'False' else 'unreachable'}")
+    present = {(taint.key, taint.effect) for taint in taints}
+    taints += [Taint(key, "NoSchedule") for key in implied if (key, "NoSchedule") not in present]
+    return tuple(taints)
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    match toleration.operator:
+        case "" | "Equal":
+            return toleration.value == taint.value
+        case "Exists":
+            return True
+        case operator:
+            have, limit = integer(taint.value), integer(toleration.value)
+            if have is None or limit is None:
+                return False
+            return have < limit if operator == "Lt" else have > limit
+
+
+def tolerates_all(
+    tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...], effects: tuple[str, ...]
+) -> bool:
+    return all(
+        any(tolerates(toleration, taint) for toleration in tolerations)
+        for taint in taints
+        if taint.effect in effects
+    )

@@ -1,0 +1,180 @@
+"""Pods: the fields that scheduling reads, as the API writes them."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import field
+
+from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.selector import LabelSelector, Requirement
+
+Quantity = str | int | float
+Resources = dict[str, Quantity]
+Weight = Annotated[int, msgspec.Meta(ge=1, le=100)]
+Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+class ResourceRequirements(Lean, frozen=True):
+    requests: Resources = {}
+    limits: Resources = {}
+
+
+class ContainerPort(Lean, frozen=True):
+    container_port: Port = 0
+    host_port: Port = 0
+    host_ip: str = field(default="", name="hostIP")
+    protocol: str = "TCP"
+
+
+class Container(Lean, frozen=True):
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+
+
+class Toleration(Lean, frozen=True):
+    key: str = ""
+    operator: Literal["", "Exists", "Equal", "Lt", "Gt"] = ""
+    value: str = ""
+    effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = ""
+
+
+class NodeSelectorTerm(Lean, frozen=True):
+    match_expressions: tuple[Requirement, ...] = ()
+    match_fields: tuple[Requirement, ...] = ()
+
+
+class NodeSelector(Lean, frozen=True):
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredNodeTerm(Lean, frozen=True):
+    weight: Weight
+    preference: NodeSelectorTerm
+
+
+class NodeAffinity(Lean, frozen=True):
+    required: NodeSelector | None = field(default=None, name=REQUIRED)
+    preferred: tuple[PreferredNodeTerm, ...] = field(default=(), name=PREFERRED)
+
+
+class PodAffinityTerm(Lean, frozen=True):
+    topology_key: str
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(Lean, frozen=True):
+    weight: Weight
+    pod_affinity_term: PodAffinityTerm
+
+
+class PodAffinity(Lean, frozen=True):
+    required: tuple[PodAffinityTerm, ...] = field(default=(), name=REQUIRED)
+    preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), name=PREFERRED)
+
+
+class Affinity(Lean, frozen=True):
+    node_affinity: NodeAffinity = NodeAffinity()
+    pod_affinity: PodAffinity = PodAffinity()
+    pod_anti_affinity: PodAffinity = PodAffinity()
+
+
+class TopologySpreadConstraint(Lean, frozen=True):
+    max_skew: Annotated[int, msgspec.Meta(ge=1)]
+    topology_key: str
+    when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
+    label_selector: LabelSelector | None = None
+    min_domains: Annotated[int, msgspec.Meta(ge=1)] = 1
+    node_affinity_policy: Literal["Honor", "Ignore"] = "Honor"
+    node_taints_policy: Literal["Honor", "Ignore"] = "Ignore"
+    match_label_keys: tuple[str, ...] = ()
+
+
+class ClaimVolume(Lean, frozen=True):
+    claim_name: str
+
+
+class EphemeralClaimSpec(Lean, frozen=True):
+    storage_class_name: str | None = None
+    access_modes: tuple[str, ...] = ()
+    resources: ResourceRequirements = ResourceRequirements()
+
+
+class EphemeralClaimTemplate(Lean, frozen=True):
+    spec: EphemeralClaimSpec
+
+
+class EphemeralVolume(Lean, frozen=True):
+    volume_claim_template: EphemeralClaimTemplate | None = None
+
+
+class Volume(Lean, frozen=True):
+    name: str = ""
+    persistent_volume_claim: ClaimVolume | None = None
+    ephemeral: EphemeralVolume | None = None
+
+
+class SchedulingGate(Lean, frozen=True):
+    name: str
+
+
+class PodResourceClaim(Lean, frozen=True):
+    name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class SchedulingGroup(Lean, frozen=True):
+    pod_group_name: str | None = None
+
+
+class PodSpec(Lean, frozen=True):
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: Resources = {}
+    resources: ResourceRequirements | None = None
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    host_network: bool = False
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    scheduling_group: SchedulingGroup | None = None
+    scheduler_name: str = DEFAULT_SCHEDULER
+    node_name: str = ""
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: Literal["", "PreemptLowerPriority", "Never"] = ""
+
+
+class PodStatus(Lean, frozen=True):
+    phase: str = ""
+
+
+class Pod(Lean, frozen=True):
+    metadata: ObjectMeta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+def controller_kind(metadata: ObjectMeta) -> str:
+    return next((owner.kind for owner in metadata.owner_references if owner.controller), "")
+
+
+def is_node_bound(metadata: ObjectMeta) -> bool:
+    """Pods that belong to their node (DaemonSet and static pods) and would be there on an empty cluster."""
+    return (
+        controller_kind(metadata) in ("DaemonSet", "Node")
+        or "kubernetes.io/config.mirror" in metadata.annotations
+    )

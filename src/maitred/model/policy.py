@@ -1,0 +1,73 @@
+"""The Policy: how this cluster wants its decisions made. One document; every field has a default."""
+
+from fnmatch import fnmatchcase
+from typing import Annotated, Literal
+
+import msgspec
+
+from maitred.model.meta import Lean
+from maitred.model.node import HEALTH_TAINTS, Taint
+from maitred.model.pod import Resources
+from maitred.model.selector import LabelSelector
+
+API_VERSION = "maitred.dev/v1alpha1"
+
+
+class Setting(Lean, frozen=True, forbid_unknown_fields=True, omit_defaults=False):
+    """Part of a Policy. A field that is misspelt is an error, since ignoring it would change decisions."""
+
+
+class Level(Setting, frozen=True):
+    """One level of the topology: its name in messages, and the node label that gives a node's domain."""
+
+    name: str
+    key: str
+
+
+class Topology(Setting, frozen=True):
+    levels: tuple[Level, ...] = ()
+
+
+class Nodes(Setting, frozen=True):
+    managed: LabelSelector | None = None
+
+
+class NodeTemplate(Setting, frozen=True):
+    """A kind of node that an autoscaler could add."""
+
+    name: str
+    allocatable: Resources
+    labels: dict[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+    max: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class Health(Setting, frozen=True):
+    taints: tuple[str, ...] = ()
+
+
+class Devices(Setting, frozen=True):
+    resources: tuple[str, ...] = ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*")
+
+
+class Search(Setting, frozen=True):
+    steps: Annotated[int, msgspec.Meta(ge=1, le=100_000_000)] = 20_000
+
+
+class Policy(Setting, frozen=True):
+    api_version: Literal["maitred.dev/v1alpha1"] = "maitred.dev/v1alpha1"
+    kind: Literal["Policy"] = "Policy"
+    topology: Topology = Topology()
+    nodes: Nodes = Nodes()
+    node_templates: tuple[NodeTemplate, ...] = ()
+    health: Health = Health()
+    devices: Devices = Devices()
+    search: Search = Search()
+
+
+def is_device(policy: Policy, resource: str) -> bool:
+    return any(fnmatchcase(resource, pattern) for pattern in policy.devices.resources)
+
+
+def health_taints(policy: Policy) -> frozenset[str]:
+    return HEALTH_TAINTS.union(policy.health.taints)

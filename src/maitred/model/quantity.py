@@ -1,0 +1,69 @@
+"""Kubernetes quantities as exact integers.
+
+Inside maitred an amount of a resource is an int: thousandths of a core for `cpu`, whole units for everything
+else. Fractions are rounded up, as kube-scheduler does, so that a sum of requests is never too small.
+"""
+
+import re
+from functools import lru_cache
+
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+PODS = "pods"
+
+# Sums over 2**13 nodes still fit an int64 column.
+LARGEST_AMOUNT = 2**50
+
+_NANO = 10**9
+_LONGEST_TEXT = 64
+_PATTERN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([eE][+-]?\d{1,3}|[KMGTPE]i|[numkMGTPE])?", re.ASCII)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {suffix: 1024**power for power, suffix in enumerate(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))}
+
+
+class QuantityError(ValueError):
+    """The text is no quantity, or one that no cluster has."""
+
+
+@lru_cache(maxsize=65536)
+def amount(resource: str, quantity: str | int | float) -> int:
+    """The quantity in the unit in which `resource` is counted, rounded up."""
+    nano = parse_nano(quantity)
+    if nano < 0:
+        raise QuantityError(f"{quantity!r} is negative")
+    result = -(-nano * (1000 if resource == CPU else 1) // _NANO)
+    if result > LARGEST_AMOUNT:
+        raise QuantityError(f"{quantity!r} is larger than any cluster has; the most that is counted is 2^50")
+    return result
+
+
+def parse_nano(quantity: str | int | float) -> int:
+    """The quantity in billionths, exact down to one billionth and rounded away from zero below it."""
+    text = repr(quantity) if isinstance(quantity, float) else str(quantity)
+    match = _PATTERN.fullmatch(text) if len(text) <= _LONGEST_TEXT else None
+    if not match or not (match[2] or match[3]):
+        raise QuantityError(f"{quantity!r} is not a quantity, such as 500m, 4, 1.5Gi or 2e3")
+    sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4] or ""
+    digits, exponent = int(whole + fraction or "0"), 9 - len(fraction)
+    multiplier = 1
+    if suffix in _BINARY:
+        multiplier = _BINARY[suffix]
+    elif suffix in _DECIMAL:
+        exponent += _DECIMAL[suffix]
+    else:
+        exponent += int(suffix[1:])
+    scale: int = 10 ** abs(exponent)
+    nano = digits * multiplier * scale if exponent >= 0 else -(-digits * multiplier // scale)
+    return -nano if sign == "-" else nano
+
+
+def text(resource: str, amount: int) -> str:
+    """The amount as Kubernetes would write it: `1500m` of cpu, `64Gi` of memory, `8` of anything else."""
+    if resource == CPU:
+        return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith("hugepages-"):
+        for suffix in ("Pi", "Ti", "Gi", "Mi", "Ki"):
+            if amount and amount % _BINARY[suffix] == 0:
+                return f"{amount // _BINARY[suffix]}{suffix}"
+    return str(amount)

@@ -1,0 +1,234 @@
+"""Groups: which pods are one decision, how many of them are a quorum, and what the whole group asks for."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from .fields import Doc
+from .objects import Cluster
+from .pods import Pod
+from .policy import Policy
+
+GROUP = "maitred.dev/group"
+MIN_COUNT = "maitred.dev/min-count"
+TOPOLOGY = "maitred.dev/topology-required"
+SLICE_SIZE = "maitred.dev/slice-size"
+SLICE_TOPOLOGY = "maitred.dev/slice-topology"
+BUILTIN_CLASSES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+PREEMPT = "PreemptLowerPriority"
+
+
+@dataclass
+class Group:
+    """Pods that are one decision. `problems` make it Invalid; `doubts` may, where the rules leave it open."""
+
+    key: str
+    members: list[Pod]
+    quorum: int | None = 1
+    missing: bool = False
+    atomic: bool = False
+    priority: int | None = None
+    preemption_policy: str = PREEMPT
+    topology: str = ""
+    slice_size: int = 0
+    slice_topology: str = ""
+    problems: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+
+    @property
+    def pending(self) -> list[Pod]:
+        return [pod for pod in self.members if pod.pending]
+
+    @property
+    def running(self) -> list[Pod]:
+        return [pod for pod in self.members if pod.running]
+
+    @property
+    def active(self) -> list[Pod]:
+        """The members that a decision is about: those that run or are to be decided."""
+        return self.running + self.pending
+
+    @property
+    def succeeded(self) -> int:
+        return sum(pod.succeeded for pod in self.members)
+
+    @property
+    def counted(self) -> int:
+        """Members that count for the quorum before any Plan."""
+        return len(self.running) + self.succeeded
+
+    @property
+    def created(self) -> int:
+        """Members that count for the quorum or could: Failed and terminating ones do not."""
+        return self.counted + len(self.pending)
+
+    @property
+    def needed(self) -> int | None:
+        """Members still to be seated for the quorum."""
+        return None if self.quorum is None else self.quorum - self.counted
+
+    @property
+    def gated(self) -> int:
+        return sum(bool(pod.gates) for pod in self.pending)
+
+    def slice_of(self, pod: Pod) -> int:
+        """The slice of a member: by index where all members have one, else by place in member order."""
+        indexes = [member.index for member in self.members]
+        if all(index is not None for index in indexes):
+            return (pod.index or 0) // self.slice_size
+        return [member.key for member in self.members].index(pod.key) // self.slice_size
+
+
+def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
+    """All groups that have a pod, each pod in exactly one."""
+    members: dict[tuple[str, str], list[Pod]] = {}
+    for pod in cluster.pods.values():
+        members.setdefault(_group_name(pod), []).append(pod)
+    groups = []
+    for (origin, key), pods in sorted(members.items()):
+        group = Group(key, sorted(pods, key=Pod.order))
+        doc = cluster.pod_groups.get(key) if origin == "PodGroup" else None
+        if origin == "PodGroup" and doc is None:
+            group.missing, group.quorum = True, None
+        elif doc is not None:
+            _read_pod_group(group, doc, policy)
+        else:
+            _read_from_members(group, origin, policy)
+        _read_priority(group, doc, cluster)
+        _read_scheduler(group)
+        groups.append(group)
+    return groups
+
+
+def _group_name(pod: Pod) -> tuple[str, str]:
+    if pod.group_name:
+        return "PodGroup", f"{pod.namespace}/{pod.group_name}"
+    name = pod.labels.get(GROUP) or pod.annotations.get(GROUP)
+    return ("label", f"{pod.namespace}/{name}") if name else ("pod", pod.key)
+
+
+def _read_pod_group(group: Group, doc: Doc, policy: Policy) -> None:
+    spec = doc.doc("spec")
+    group.quorum = _quorum(spec)
+    mode = spec.raw.get("disruptionMode")
+    group.atomic = mode == "PodGroup" or (isinstance(mode, dict) and mode.get("all") is not None)
+    annotations = doc.doc("metadata").strings("annotations")
+    _read_wishes(group, annotations.get, policy)
+    constraints = spec.doc("schedulingConstraints").docs("topology")
+    if constraints:
+        key = constraints[0].text("key")
+        if group.topology and group.topology != key:
+            group.problems.append(f"{TOPOLOGY} contradicts schedulingConstraints")
+        group.topology = key
+
+
+def _quorum(spec: Doc) -> int:
+    """The minCount of a gang, 1 for a basic group; `minMember` stands for a gang's minCount."""
+    rule = spec.doc("schedulingPolicy")
+    if rule.given("gang") and rule.given("basic"):
+        raise spec.error("schedulingPolicy", "must be either basic or gang")
+    if rule.given("basic"):
+        return 1
+    source, name = (rule.doc("gang"), "minCount") if rule.given("gang") else (spec, "minMember")
+    if not source.given(name):
+        raise spec.error("schedulingPolicy", "must be either basic or gang")
+    quorum = source.integer(name)
+    if quorum < 1:
+        raise source.error(name, "must be at least 1")
+    return quorum
+
+
+def _read_from_members(group: Group, origin: str, policy: Policy) -> None:
+    if origin == "label":
+        text = _agreed(group, MIN_COUNT, lambda pod: pod.labels.get(MIN_COUNT) or pod.annotations.get(MIN_COUNT))
+        if text is not None:
+            group.quorum = _positive(group, MIN_COUNT, text)
+    _read_wishes(group, lambda key: _agreed(group, key, lambda pod: pod.annotations.get(key)), policy)
+
+
+def _agreed(group: Group, key: str, read: Callable[[Pod], str | None]) -> str | None:
+    """What the members say of something: they must not contradict each other, but one may be silent."""
+    said = {read(pod) for pod in group.active}
+    ever = said | {read(pod) for pod in group.members}
+    if len(said - {None}) > 1:
+        group.problems.append(f"members disagree on {key}")
+    elif len(ever) > 1:
+        group.doubts.append(f"not all members say the same of {key}")
+    values = sorted(value for value in (said if said - {None} else ever) if value is not None)
+    return values[0] if values else None
+
+
+def _read_wishes(group: Group, read: Callable[[str], str | None], policy: Policy) -> None:
+    """The group-level annotations: the topology that all share, and the slices."""
+    group.topology = policy.level(read(TOPOLOGY) or "")
+    size, level = read(SLICE_SIZE), read(SLICE_TOPOLOGY)
+    if (size is None) != (level is None):
+        group.doubts.append(f"{SLICE_SIZE} and {SLICE_TOPOLOGY} belong together")
+    elif size is not None and level is not None:
+        group.slice_size = _positive(group, SLICE_SIZE, size) or 0
+        group.slice_topology = policy.level(level)
+
+
+def _positive(group: Group, key: str, text: str) -> int | None:
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    group.problems.append(f"{key}: {text!r} is not a positive number")
+    return None
+
+
+def pod_priority(cluster: Cluster, pod: Pod) -> int | None:
+    """The priority of a pod; None for a class that nobody knows."""
+    return _priority(cluster, pod.priority, pod.priority_class)
+
+
+def _priority(cluster: Cluster, value: int | None, name: str) -> int | None:
+    if value is not None:
+        return value
+    if name:
+        known = cluster.priority_classes.get(name)
+        return known.value if known else BUILTIN_CLASSES.get(name)
+    defaults = [known for known in cluster.priority_classes.values() if known.default]
+    return max((known.value for known in defaults), default=0)
+
+
+def _preemption_policy(cluster: Cluster, pod: Pod) -> str:
+    if pod.preemption_policy:
+        return pod.preemption_policy
+    known = cluster.priority_classes.get(pod.priority_class)
+    if not pod.priority_class:
+        known = next((c for c in cluster.priority_classes.values() if c.default), None)
+    return (known.preemption_policy if known else "") or PREEMPT
+
+
+def _read_priority(group: Group, doc: Doc | None, cluster: Cluster) -> None:
+    """Members must agree with the group, and with each other; only unfinished ones are asked."""
+    spec = doc.doc("spec") if doc else Doc(None, group.key)
+    asked = group.active or group.members
+    priorities = {pod_priority(cluster, pod) for pod in asked}
+    if spec.given("priority") or spec.given("priorityClassName"):
+        value = spec.integer("priority") if spec.given("priority") else None
+        priorities.add(_priority(cluster, value, spec.text("priorityClassName")))
+    policies = {_preemption_policy(cluster, pod) for pod in asked}
+    group.priority = priorities.pop() if len(priorities) == 1 else None
+    group.preemption_policy = min(policies)
+    if group.active and group.priority is None:
+        group.problems.append("priorities that are unknown or differ")
+    if group.active and len(policies) > 1:
+        group.problems.append("members differ in preemptionPolicy")
+    if spec.given("preemptionPolicy") and {spec.text("preemptionPolicy")} != policies:
+        group.doubts.append("preemptionPolicy differs from that of the group")
+    leaving = [pod for pod in group.members if pod.terminating]
+    if {pod_priority(cluster, pod) for pod in leaving} - {group.priority} or (
+        {_preemption_policy(cluster, pod) for pod in leaving} - policies
+    ):
+        group.doubts.append("a terminating member differs in priority")
+
+
+def _read_scheduler(group: Group) -> None:
+    if len({pod.scheduler for pod in group.active}) > 1:
+        group.problems.append("members name different schedulers")
+    elif len({pod.scheduler for pod in group.members if not pod.finished}) > 1:
+        group.doubts.append("a terminating member names another scheduler")
+
+
+def by_pod(groups: Iterable[Group]) -> dict[str, Group]:
+    return {pod.key: group for group in groups for pod in group.members}

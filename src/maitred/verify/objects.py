@@ -1,0 +1,314 @@
+"""The cluster as the raw objects describe it: nodes, pods, groups and storage, by name."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from . import quantity
+from .fields import Doc
+from .pods import Pod, read_pod
+from .selectors import Labels, NodeTerms, Requirement, Selector, Taint, label_selector, node_terms, taints
+
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+NOT_READY = {"False": "node.kubernetes.io/not-ready", "Unknown": "node.kubernetes.io/unreachable"}
+DEFAULT_PODS = 110
+DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    name: str
+    labels: Labels
+    taints: tuple[Taint, ...]
+    allocatable: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A PersistentVolumeClaim. `storage_class` is None where it names none, so that the default applies."""
+
+    key: str
+    volume: str
+    storage_class: str | None
+    modes: frozenset[str]
+    size: Fraction
+    volume_mode: str
+    selector: Selector | None
+    selected_node: str
+    lost: bool
+    deleting: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """A PersistentVolume."""
+
+    name: str
+    labels: Labels
+    storage_class: str
+    modes: frozenset[str]
+    size: Fraction
+    volume_mode: str
+    node_terms: NodeTerms | None
+    claim: str
+    available: bool
+    driver: str
+    handle: str
+
+
+@dataclass(frozen=True, eq=False)
+class StorageClass:
+    name: str
+    waits: bool
+    provisioner: str
+    topologies: tuple[Selector, ...]
+    default: bool
+
+
+@dataclass(frozen=True)
+class PriorityClass:
+    name: str
+    value: int
+    default: bool
+    preemption_policy: str
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """What a ResourceClaim was given, as far as it narrows the nodes."""
+
+    node_terms: NodeTerms | None
+
+
+@dataclass
+class Cluster:
+    """Everything that was read, by name."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    pod_groups: dict[str, Doc] = field(default_factory=dict)
+    namespaces: dict[str, Labels] = field(default_factory=dict)
+    priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
+    claims: dict[str, Claim] = field(default_factory=dict)
+    volumes: dict[str, Volume] = field(default_factory=dict)
+    storage_classes: dict[str, StorageClass] = field(default_factory=dict)
+    attach_limits: dict[str, dict[str, int]] = field(default_factory=dict)
+    allocations: dict[str, Allocation | None] = field(default_factory=dict)
+
+    def class_of(self, claim: Claim) -> StorageClass | None:
+        """The StorageClass of a claim: the named one, or the default where it names none."""
+        if claim.storage_class is not None:
+            return self.storage_classes.get(claim.storage_class)
+        return min((c for c in self.storage_classes.values() if c.default), key=lambda c: c.name, default=None)
+
+
+def flatten(objects: Iterable[Any]) -> list[tuple[str, Doc]]:
+    """Objects with their kinds, lists of any kind opened up."""
+    found: list[tuple[str, Doc]] = []
+    for number, raw in enumerate(objects):
+        doc = Doc(raw, f"object {number}")
+        kind = doc.text("kind")
+        if kind.endswith("List") and "items" in doc.raw:
+            outer = {"kind": kind[:-4], "apiVersion": doc.text("apiVersion")}
+            found.extend(flatten(outer | item.raw for item in doc.docs("items")))
+        else:
+            found.append((kind, Doc(doc.raw, _title(kind, doc))))
+    return found
+
+
+def _title(kind: str, doc: Doc) -> str:
+    meta = doc.doc("metadata")
+    space = meta.text("namespace")
+    return f"{kind or 'object without a kind'} {space + '/' if space else ''}{meta.text('name')}"
+
+
+def read_cluster(objects: Iterable[Any]) -> Cluster:
+    """Read raw objects; kinds that scheduling does not look at are left alone."""
+    cluster = Cluster()
+    seen: dict[tuple[str, str], dict[str, Any]] = {}
+    for kind, doc in flatten(objects):
+        if kind not in READERS or not _ours(kind, doc.text("apiVersion")):
+            continue
+        key = _key(kind, doc)
+        earlier = seen.setdefault((kind, key), doc.raw)
+        if earlier is not doc.raw and earlier != doc.raw:
+            raise doc.error("metadata.name", "given twice, and not the same")
+        READERS[kind](cluster, key, doc)
+    return cluster
+
+
+def _ours(kind: str, api_version: str) -> bool:
+    """PodGroup is a popular name: only the Kubernetes one is meant."""
+    return kind != "PodGroup" or api_version.startswith("scheduling.k8s.io/")
+
+
+def _key(kind: str, doc: Doc) -> str:
+    meta = doc.doc("metadata")
+    if not meta.text("name"):
+        raise doc.error("metadata.name", "is missing")
+    return f"{meta.text('namespace') or 'default'}/{meta.text('name')}" if kind in SPACED else meta.text("name")
+
+
+def read_node(doc: Doc) -> Node:
+    meta, spec, status = doc.doc("metadata"), doc.doc("spec"), doc.doc("status")
+    amounts = quantity.amounts(status.doc("allocatable" if status.given("allocatable") else "capacity"))
+    found = list(taints(spec, "taints"))
+    if spec.flag("unschedulable"):
+        _imply(found, UNSCHEDULABLE)
+    for condition in status.docs("conditions"):
+        if condition.text("type") == "Ready" and condition.text("status") in NOT_READY:
+            _imply(found, NOT_READY[condition.text("status")])
+    return Node(
+        name=meta.text("name"),
+        labels=meta.strings("labels"),
+        taints=tuple(found),
+        allocatable={"pods": DEFAULT_PODS} | quantity.whole(amounts),
+    )
+
+
+def _imply(found: list[Taint], key: str) -> None:
+    if not any(taint.key == key and taint.effect == "NoSchedule" for taint in found):
+        found.append(Taint(key, "", "NoSchedule"))
+
+
+def read_claim(key: str, doc: Doc) -> Claim:
+    """A claim, or the template of one: both have metadata and spec."""
+    meta, spec = doc.doc("metadata"), doc.doc("spec")
+    annotations = meta.strings("annotations")
+    named = spec.text("storageClassName") if spec.given("storageClassName") else annotations.get(BETA_CLASS)
+    return Claim(
+        key=key,
+        volume=spec.text("volumeName"),
+        storage_class=named,
+        modes=frozenset(spec.texts("accessModes")),
+        size=_storage(spec.doc("resources").doc("requests")),
+        volume_mode=spec.text("volumeMode", "Filesystem"),
+        selector=label_selector(spec, "selector"),
+        selected_node=annotations.get(SELECTED_NODE, ""),
+        lost=doc.doc("status").text("phase") == "Lost",
+        deleting=meta.given("deletionTimestamp"),
+    )
+
+
+def _storage(amounts: Doc) -> Fraction:
+    return quantity.amounts(amounts).get("storage", Fraction(0))
+
+
+def read_volume(doc: Doc) -> Volume:
+    meta, spec, status = doc.doc("metadata"), doc.doc("spec"), doc.doc("status")
+    reference, csi = spec.doc("claimRef"), spec.doc("csi")
+    claim = f"{reference.text('namespace')}/{reference.text('name')}" if reference.raw else ""
+    return Volume(
+        name=meta.text("name"),
+        labels=meta.strings("labels"),
+        storage_class=spec.text("storageClassName") or meta.strings("annotations").get(BETA_CLASS, ""),
+        modes=frozenset(spec.texts("accessModes")),
+        size=_storage(spec.doc("capacity")),
+        volume_mode=spec.text("volumeMode", "Filesystem"),
+        node_terms=node_terms(spec.doc("nodeAffinity"), "required"),
+        claim=claim,
+        available=status.text("phase", "Available") == "Available" and not meta.given("deletionTimestamp"),
+        driver=csi.text("driver"),
+        handle=csi.text("volumeHandle"),
+    )
+
+
+def read_storage_class(doc: Doc) -> StorageClass:
+    meta = doc.doc("metadata")
+    topologies = tuple(
+        tuple(
+            Requirement(item.text("key"), "In", tuple(item.texts("values")))
+            for item in term.docs("matchLabelExpressions")
+        )
+        for term in doc.docs("allowedTopologies")
+    )
+    return StorageClass(
+        name=meta.text("name"),
+        waits=doc.text("volumeBindingMode") == "WaitForFirstConsumer",
+        provisioner=doc.text("provisioner"),
+        topologies=topologies,
+        default=meta.strings("annotations").get(DEFAULT_CLASS) == "true",
+    )
+
+
+def read_priority_class(doc: Doc) -> PriorityClass:
+    return PriorityClass(
+        name=doc.doc("metadata").text("name"),
+        value=doc.integer("value"),
+        default=doc.flag("globalDefault"),
+        preemption_policy=doc.text("preemptionPolicy"),
+    )
+
+
+def read_attach_limits(doc: Doc) -> dict[str, int]:
+    """The limits of a CSINode, by driver; a driver without one may attach any number."""
+    return {
+        driver.text("name"): driver.doc("allocatable").integer("count")
+        for driver in doc.doc("spec").docs("drivers")
+        if driver.doc("allocatable").given("count")
+    }
+
+
+def read_allocation(owner: Doc) -> Allocation | None:
+    """The allocation in a ResourceClaim's status, or in a Plan; None where there is none yet."""
+    if not owner.given("allocation"):
+        return None
+    return Allocation(node_terms(owner.doc("allocation"), "nodeSelector"))
+
+
+def _put_pod(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.pods[key] = read_pod(doc)
+
+
+def _put_node(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.nodes[key] = read_node(doc)
+
+
+def _put_pod_group(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.pod_groups[key] = doc
+
+
+def _put_namespace(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.namespaces[key] = doc.doc("metadata").strings("labels")
+
+
+def _put_priority_class(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.priority_classes[key] = read_priority_class(doc)
+
+
+def _put_claim(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.claims[key] = read_claim(key, doc)
+
+
+def _put_volume(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.volumes[key] = read_volume(doc)
+
+
+def _put_storage_class(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.storage_classes[key] = read_storage_class(doc)
+
+
+def _put_csi_node(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.attach_limits[key] = read_attach_limits(doc)
+
+
+def _put_resource_claim(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.allocations[key] = read_allocation(doc.doc("status"))
+
+
+SPACED = frozenset({"Pod", "PodGroup", "PersistentVolumeClaim", "ResourceClaim"})
+READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
+    "Pod": _put_pod,
+    "Node": _put_node,
+    "PodGroup": _put_pod_group,
+    "Namespace": _put_namespace,
+    "PriorityClass": _put_priority_class,
+    "PersistentVolumeClaim": _put_claim,
+    "PersistentVolume": _put_volume,
+    "StorageClass": _put_storage_class,
+    "CSINode": _put_csi_node,
+    "ResourceClaim": _put_resource_claim,
+}

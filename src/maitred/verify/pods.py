@@ -1,0 +1,308 @@
+"""Pods: what they ask for and whom they want near, read from raw objects."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from . import quantity
+from .fields import Doc
+from .selectors import (
+    Labels,
+    NodeTerms,
+    Requirement,
+    Selector,
+    Toleration,
+    exact,
+    label_selector,
+    matches,
+    node_terms,
+    tolerations,
+)
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+ANY_ADDRESS = "0.0.0.0"
+INDEX_KEYS = (
+    "batch.kubernetes.io/job-completion-index",
+    "apps.kubernetes.io/pod-index",
+    "training.kubeflow.org/replica-index",
+    "leaderworkerset.sigs.k8s.io/worker-index",
+)
+
+Port = tuple[str, str, int]  # address, protocol, number
+
+
+@dataclass(frozen=True)
+class AffinityTerm:
+    """One required term of inter-pod affinity or anti-affinity, its namespaces worked out."""
+
+    selector: Selector | None
+    key: str
+    namespaces: frozenset[str]
+    namespace_selector: Selector | None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One topology spread constraint that must not be broken (DoNotSchedule)."""
+
+    key: str
+    max_skew: int
+    selector: Selector | None
+    min_domains: int
+    honor_affinity: bool
+    honor_taints: bool
+
+
+@dataclass(frozen=True)
+class ClaimUse:
+    """A volume that comes from a PersistentVolumeClaim; a generic ephemeral one carries its template."""
+
+    name: str
+    template: Doc | None
+
+
+@dataclass(frozen=True, eq=False)
+class Pod:
+    """A pod, as far as scheduling looks at it."""
+
+    namespace: str
+    name: str
+    uid: str
+    labels: Labels
+    annotations: Labels
+    created: float | None
+    deleting: bool
+    phase: str
+    node_name: str
+    scheduler: str
+    gates: tuple[str, ...]
+    priority: int | None
+    priority_class: str
+    preemption_policy: str
+    group_name: str
+    nominated: str
+    owner_kinds: frozenset[str]
+    requests: dict[str, int]
+    ports: frozenset[Port]
+    node_selector: Selector
+    node_terms: NodeTerms | None
+    tolerations: tuple[Toleration, ...]
+    affinity: tuple[AffinityTerm, ...]
+    anti_affinity: tuple[AffinityTerm, ...]
+    spreads: tuple[Spread, ...]
+    claims: tuple[ClaimUse, ...]
+    devices: tuple[str | None, ...]
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def finished(self) -> bool:
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def succeeded(self) -> bool:
+        return self.phase == "Succeeded"
+
+    @property
+    def terminating(self) -> bool:
+        return self.deleting and not self.finished
+
+    @property
+    def holds(self) -> bool:
+        """Whether it takes room on its node: terminating pods still do."""
+        return bool(self.node_name) and not self.finished
+
+    @property
+    def running(self) -> bool:
+        """Whether it runs and counts for a quorum."""
+        return self.holds and not self.deleting
+
+    @property
+    def pending(self) -> bool:
+        """Whether it is to be decided."""
+        return not self.node_name and not self.finished and not self.deleting
+
+    @property
+    def index(self) -> int | None:
+        for key in INDEX_KEYS:
+            for source in (self.labels, self.annotations):
+                if source.get(key, "").isdecimal():
+                    return int(source[key])
+        return None
+
+    def order(self) -> tuple[float, float, str]:
+        """The place among the members of a group: lowest index, else oldest, else name."""
+        index = self.index
+        return (
+            float("inf") if index is None else index,
+            float("inf") if self.created is None else self.created,
+            self.name,
+        )
+
+
+def read_pod(doc: Doc) -> Pod:
+    meta, spec, status = doc.doc("metadata"), doc.doc("spec"), doc.doc("status")
+    namespace = meta.text("namespace") or "default"
+    labels = meta.strings("labels")
+    affinity = spec.doc("affinity")
+    return Pod(
+        namespace=namespace,
+        name=meta.text("name"),
+        uid=meta.text("uid"),
+        labels=labels,
+        annotations=meta.strings("annotations"),
+        created=meta.moment("creationTimestamp"),
+        deleting=meta.moment("deletionTimestamp") is not None,
+        phase=status.text("phase"),
+        node_name=spec.text("nodeName"),
+        scheduler=spec.text("schedulerName") or "default-scheduler",
+        gates=tuple(gate.text("name") for gate in spec.docs("schedulingGates")),
+        priority=spec.integer("priority") if spec.given("priority") else None,
+        priority_class=spec.text("priorityClassName"),
+        preemption_policy=spec.text("preemptionPolicy"),
+        group_name=spec.doc("schedulingGroup").text("podGroupName"),
+        nominated=status.text("nominatedNodeName"),
+        owner_kinds=frozenset(owner.text("kind") for owner in meta.docs("ownerReferences")),
+        requests=pod_requests(spec),
+        ports=host_ports(spec),
+        node_selector=exact(spec.strings("nodeSelector")),
+        node_terms=node_terms(affinity.doc("nodeAffinity"), REQUIRED),
+        tolerations=tolerations(spec),
+        affinity=affinity_terms(affinity.doc("podAffinity"), namespace, labels),
+        anti_affinity=affinity_terms(affinity.doc("podAntiAffinity"), namespace, labels),
+        spreads=spread_constraints(spec, labels),
+        claims=claim_uses(spec, meta.text("name")),
+        devices=device_claims(spec, status),
+    )
+
+
+def container_requests(container: Doc) -> quantity.Amounts:
+    """What a container asks for: a limit without a request is the request."""
+    resources = container.doc("resources")
+    return quantity.amounts(resources.doc("limits")) | quantity.amounts(resources.doc("requests"))
+
+
+def _sum(lists: Iterable[quantity.Amounts]) -> quantity.Amounts:
+    total: quantity.Amounts = {}
+    for entry in lists:
+        for resource, amount in entry.items():
+            total[resource] = total.get(resource, Fraction(0)) + amount
+    return total
+
+
+def _max(a: quantity.Amounts, b: quantity.Amounts) -> quantity.Amounts:
+    return {key: max(a.get(key, Fraction(0)), b.get(key, Fraction(0))) for key in a.keys() | b.keys()}
+
+
+def is_sidecar(container: Doc) -> bool:
+    return container.text("restartPolicy") == "Always"
+
+
+def pod_requests(spec: Doc) -> dict[str, int]:
+    """What a pod takes of a node: the larger of its steady state and of the worst moment while it starts."""
+    total = _sum(container_requests(container) for container in spec.docs("containers"))
+    sidecars: quantity.Amounts = {}
+    starting: quantity.Amounts = {}
+    for container in spec.docs("initContainers"):
+        own = container_requests(container)
+        if is_sidecar(container):
+            sidecars = _sum([sidecars, own])
+            starting = _max(starting, sidecars)
+        else:
+            starting = _max(starting, _sum([sidecars, own]))
+    total = _max(_sum([total, sidecars]), starting)
+    total |= pod_level_requests(spec.doc("resources"), total)
+    total = _sum([total, quantity.amounts(spec.doc("overhead"))])
+    return quantity.whole(total) | {"pods": 1}
+
+
+def pod_level_requests(resources: Doc, containers: quantity.Amounts) -> quantity.Amounts:
+    """Pod-level requests, which replace the sum over containers for the resources that they may name.
+
+    A pod-level limit without a request takes what the containers ask for, else the limit itself. Huge pages
+    cannot be overcommitted, so their limit is their request.
+    """
+    requests, limits = quantity.amounts(resources.doc("requests")), quantity.amounts(resources.doc("limits"))
+    for resource, limit in limits.items():
+        if resource not in requests:
+            own = None if resource.startswith("hugepages-") else containers.get(resource)
+            requests[resource] = limit if own is None else own
+    return {r: a for r, a in requests.items() if r in ("cpu", "memory") or r.startswith("hugepages-")}
+
+
+def host_ports(spec: Doc) -> frozenset[Port]:
+    """The ports of the node that a pod takes, for as long as it runs: init containers count if they stay."""
+    staying = [container for container in spec.docs("initContainers") if is_sidecar(container)]
+    found = set()
+    for container in spec.docs("containers") + staying:
+        for port in container.docs("ports"):
+            number = port.integer("hostPort") or (spec.flag("hostNetwork") and port.integer("containerPort"))
+            if number:
+                address = port.text("hostIP") or ANY_ADDRESS
+                found.add((address, port.text("protocol") or "TCP", number))
+    return frozenset(found)
+
+
+def _with_own_labels(doc: Doc, selector: Selector | None, labels: Labels) -> Selector | None:
+    """Merge matchLabelKeys and mismatchLabelKeys into a selector: keys that the pod lacks are ignored."""
+    if selector is None:
+        return None
+    same = [Requirement(k, "In", (labels[k],)) for k in doc.texts("matchLabelKeys") if k in labels]
+    other = [Requirement(k, "NotIn", (labels[k],)) for k in doc.texts("mismatchLabelKeys") if k in labels]
+    return (*selector, *same, *other)
+
+
+def affinity_terms(doc: Doc, namespace: str, labels: Labels) -> tuple[AffinityTerm, ...]:
+    terms = []
+    for term in doc.docs(REQUIRED):
+        names = frozenset(term.texts("namespaces"))
+        spaces = label_selector(term, "namespaceSelector")
+        if not names and spaces is None:
+            names = frozenset({namespace})
+        selector = _with_own_labels(term, label_selector(term, "labelSelector"), labels)
+        terms.append(AffinityTerm(selector, term.text("topologyKey"), names, spaces))
+    return tuple(terms)
+
+
+def spread_constraints(spec: Doc, labels: Labels) -> tuple[Spread, ...]:
+    return tuple(
+        Spread(
+            key=doc.text("topologyKey"),
+            max_skew=doc.integer("maxSkew", 1),
+            selector=_with_own_labels(doc, label_selector(doc, "labelSelector"), labels),
+            min_domains=doc.integer("minDomains", 1),
+            honor_affinity=doc.text("nodeAffinityPolicy", "Honor") == "Honor",
+            honor_taints=doc.text("nodeTaintsPolicy", "Ignore") == "Honor",
+        )
+        for doc in spec.docs("topologySpreadConstraints")
+        if doc.text("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+    )
+
+
+def claim_uses(spec: Doc, pod_name: str) -> tuple[ClaimUse, ...]:
+    uses = []
+    for volume in spec.docs("volumes"):
+        if volume.given("persistentVolumeClaim"):
+            uses.append(ClaimUse(volume.doc("persistentVolumeClaim").text("claimName"), None))
+        elif volume.given("ephemeral"):
+            template = volume.doc("ephemeral").doc("volumeClaimTemplate")
+            uses.append(ClaimUse(f"{pod_name}-{volume.text('name')}", template))
+    return tuple(uses)
+
+
+def device_claims(spec: Doc, status: Doc) -> tuple[str | None, ...]:
+    """The ResourceClaims of a pod by name; None for one that has not been made from its template yet."""
+    made = {doc.text("name"): doc.text("resourceClaimName") for doc in status.docs("resourceClaimStatuses")}
+    return tuple(
+        claim.text("resourceClaimName") or made.get(claim.text("name")) or None
+        for claim in spec.docs("resourceClaims")
+    )
+
+
+def term_matches(term: AffinityTerm, pod: Pod, namespaces: dict[str, Labels]) -> bool:
+    """Whether a term speaks of a pod, wherever it runs."""
+    space = {"kubernetes.io/metadata.name": pod.namespace, **namespaces.get(pod.namespace, {})}
+    named = pod.namespace in term.namespaces or matches(term.namespace_selector, space)
+    return named and matches(term.selector, pod.labels)

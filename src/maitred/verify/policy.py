@@ -1,0 +1,57 @@
+"""What the checker reads of a Policy: level names, managed nodes, health taints, and nodes yet to come."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from . import quantity
+from .fields import Doc
+from .objects import DEFAULT_PODS, Node
+from .selectors import Selector, label_selector, taints
+
+HEALTH_TAINTS = frozenset(
+    {f"node.kubernetes.io/{name}" for name in ("not-ready", "unreachable", "unschedulable", "out-of-service")}
+    | {f"node.kubernetes.io/{name}-pressure" for name in ("memory", "disk", "pid")}
+    | {"node.kubernetes.io/network-unavailable"}
+    | {f"node.cloudprovider.kubernetes.io/{name}" for name in ("uninitialized", "shutdown")}
+)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A kind of node that an autoscaler could add, and how many of it (None: any number)."""
+
+    node: Node
+    most: int | None
+
+
+@dataclass(frozen=True)
+class Policy:
+    levels: dict[str, str]
+    managed: Selector | None
+    health: frozenset[str]
+    templates: tuple[Template, ...]
+
+    def level(self, name: str) -> str:
+        """The node label behind a level's name; any other name is a label key itself."""
+        return self.levels.get(name, name)
+
+
+def read_policy(raw: dict[str, Any] | None) -> Policy:
+    doc = Doc(raw, "Policy")
+    levels = doc.doc("topology").docs("levels")
+    return Policy(
+        levels={level.text("name"): level.text("key") for level in levels},
+        managed=label_selector(doc.doc("nodes"), "managed"),
+        health=HEALTH_TAINTS.union(doc.doc("health").texts("taints")),
+        templates=tuple(_template(item) for item in doc.docs("nodeTemplates")),
+    )
+
+
+def _template(doc: Doc) -> Template:
+    node = Node(
+        name=doc.text("name"),
+        labels=doc.strings("labels"),
+        taints=taints(doc, "taints"),
+        allocatable={"pods": DEFAULT_PODS} | quantity.whole(quantity.amounts(doc.doc("allocatable"))),
+    )
+    return Template(node, doc.integer("max") if doc.given("max") else None)
