@@ -10,10 +10,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tests.oracle.builders import REQUIRED, Obj
-from tests.oracle.floor import HEALTH, Floor, Table
-from tests.oracle.guests import Guest, guest, term
-from tests.oracle.reading import Group, Policy, key, running, stays_on_empty, terminating
+from tests.oracle.builders import Obj
+from tests.oracle.empty import empty_nodes, hopeful_members, lasting_pods
+from tests.oracle.floor import Floor, Table
+from tests.oracle.guests import Guest, guest
+from tests.oracle.reading import Group, Policy, key
 
 Seating = list[tuple[str, str]]
 """Pods and nodes by name, in an order that passes the filters."""
@@ -32,53 +33,49 @@ def most_seated(objects: Sequence[Obj], group: Group) -> int:
 def best_seating(objects: Sequence[Obj], group: Group, enough: int | None = None) -> Seating:
     """As many pending members as can be seated (or ``enough`` of them), and where."""
     pods = [obj for obj in objects if obj["kind"] == "Pod"]
-    floor = Floor(_nodes(objects), pods, objects)
-    return _search(floor, objects, group.pending, _domains(floor, group, group.running), enough)
+    floor = Floor(nodes(objects), pods, objects)
+    return _search(floor, objects, group.pending, domains(floor, group, group.running), enough)
 
 
-def seatable_on_empty(objects: Sequence[Obj], group: Group, policy: Policy | None = None) -> bool:
+def seatable_on_empty(
+    objects: Sequence[Obj], group: Group, policy: Policy | None = None, generous: bool = False
+) -> bool:
     """Whether the group could ever be seated: anew, on healthy nodes with nothing but DaemonSet and static pods.
 
-    What others may still bring about is taken for granted: claims that do not exist, and pods outside the group
-    that a member wants to be near.
+    What others may still bring about is taken for granted; see `hopeful_members`.
     """
-    live = [pod for pod in group.members if pod in group.pending or pod in group.running]
-    members = [_hopeful(pod, live, objects) for pod in live]
-    pods = [obj for obj in objects if obj["kind"] == "Pod" and stays_on_empty(obj)]
-    floor = Floor([_healthy(node, policy or {}) for node in _nodes(objects)], pods, objects)
+    members = hopeful_members(objects, group, generous)
+    floor = Floor(empty_nodes(objects, group, policy or {}), lasting_pods(objects), objects)
     need = max(0, group.quorum - group.succeeded)
-    return len(_search(floor, objects, members, _domains(floor, group, []), need)) >= need
+    return len(_search(floor, objects, members, domains(floor, group, []), need)) >= need
 
 
 # ---- the search
 
 
 def _search(
-    floor: Floor, objects: Sequence[Obj], members: Sequence[Obj], domains: list[list[Table]], enough: int | None
+    floor: Floor, objects: Sequence[Obj], members: Sequence[Obj], rooms: list[list[Table]], enough: int | None
 ) -> Seating:
-    kinds = _kinds(members, objects)
+    alike = kinds(members, objects)
     target = len(members) if enough is None else min(enough, len(members))
     best: Seating = []
-    for tables in domains:
-        best = max(best, _Search(floor, kinds, tables, target, len(best)).run(), key=len)
+    for tables in rooms:
+        best = max(best, _Search(floor, alike, tables, target).run(), key=len)
         if len(best) >= target:
             break
     return best
 
 
 class _Search:
-    """One search over one set of nodes; ``beat`` is what another domain has reached already."""
+    """One search over one set of nodes."""
 
-    def __init__(
-        self, floor: Floor, kinds: list[list[Guest]], tables: list[Table], target: int, beat: int
-    ) -> None:
-        self.floor, self.kinds, self.tables, self.target, self.beat = floor, kinds, tables, target, beat
+    def __init__(self, floor: Floor, kinds: list[list[Guest]], tables: list[Table], target: int) -> None:
+        self.floor, self.kinds, self.tables, self.target = floor, kinds, tables, target
         self.seen: set[tuple[int, ...]] = set()
         self.path: Seating = []
         self.best: Seating = []
         self.counts = [0] * (len(kinds) * len(tables))
         self.placed = [0] * len(kinds)
-        self.total = sum(map(len, kinds))
 
     def run(self) -> Seating:
         self._descend()
@@ -115,7 +112,7 @@ class _Search:
         return done
 
 
-def _kinds(members: Iterable[Obj], objects: Sequence[Obj]) -> list[list[Guest]]:
+def kinds(members: Iterable[Obj], objects: Sequence[Obj]) -> list[list[Guest]]:
     """Members that no filter can tell apart, together: the same but for name, unread labels and private claims."""
     read = _read_labels(objects)
     claims = {key(obj): obj for obj in objects if obj["kind"] == "PersistentVolumeClaim"}
@@ -124,14 +121,14 @@ def _kinds(members: Iterable[Obj], objects: Sequence[Obj]) -> list[list[Guest]]:
     for pod in (obj for obj in objects if obj["kind"] == "Pod"):
         for claim in guest(pod).claims:
             uses[claim] = uses.get(claim, 0) + 1
-    kinds: dict[str, list[Guest]] = {}
+    found: dict[str, list[Guest]] = {}
     for pod in members:
         spec = {name: value for name, value in pod["spec"].items() if name not in ("volumes", "nodeName")}
         labels = {name: value for name, value in pod["metadata"].get("labels", {}).items() if name in read}
         own = guest(pod)
         disks = [name if uses[name] > 1 else _disk(claims.get(name), volumes) for name in own.claims]
-        kinds.setdefault(json.dumps([own.namespace, labels, spec, disks], sort_keys=True), []).append(own)
-    return list(kinds.values())
+        found.setdefault(json.dumps([own.namespace, labels, spec, disks], sort_keys=True), []).append(own)
+    return list(found.values())
 
 
 def _disk(claim: Obj | None, volumes: Mapping[str, Obj]) -> Any:
@@ -171,53 +168,21 @@ def _read_labels(objects: Iterable[Obj]) -> set[str]:
 # ---- the floor a group may use
 
 
-def _nodes(objects: Iterable[Obj]) -> list[Obj]:
+def nodes(objects: Iterable[Obj]) -> list[Obj]:
     return [obj for obj in objects if obj["kind"] == "Node"]
 
 
-def _domains(floor: Floor, group: Group, settled: Sequence[Obj]) -> list[list[Table]]:
+def domains(floor: Floor, group: Group, settled: Sequence[Obj]) -> list[list[Table]]:
     """The sets of nodes that one placement may use: all, or one domain; running members have chosen already."""
     if group.topology is None:
         return [floor.tables]
-    domains: dict[str, list[Table]] = {}
+    rooms: dict[str, list[Table]] = {}
     for table in floor.tables:
         if group.topology in table.labels:
-            domains.setdefault(table.labels[group.topology], []).append(table)
+            rooms.setdefault(table.labels[group.topology], []).append(table)
     at = {table.name: table.labels.get(group.topology) for table in floor.tables}
     chosen = {at.get(pod["spec"]["nodeName"]) for pod in settled}
     if not chosen:
-        return list(domains.values())
+        return list(rooms.values())
     only = chosen.pop()
-    return [domains[only]] if not chosen and only is not None else []
-
-
-def _healthy(node: Obj, policy: Policy) -> Obj:
-    """The node without cordon, NotReady and health taints."""
-    health = policy.get("health")
-    keys = HEALTH | set(health.get("taints", ()) if isinstance(health, Mapping) else ())
-    taints = [taint for taint in node["spec"].get("taints", ()) if taint["key"] not in keys]
-    return {**node, "spec": {"taints": taints}, "status": {**node["status"], "conditions": []}}
-
-
-def _hopeful(pod: Obj, members: Sequence[Obj], objects: Sequence[Obj]) -> Obj:
-    """The pod, unplaced, without the wishes that others could still fulfil."""
-    claims = {key(obj) for obj in objects if obj["kind"] == "PersistentVolumeClaim"}
-    space = pod["metadata"].get("namespace", "default")
-    spec = {name: value for name, value in pod["spec"].items() if name != "nodeName"}
-    spec["volumes"] = [
-        v
-        for v in spec.get("volumes", ())
-        if "persistentVolumeClaim" not in v or f"{space}/{v['persistentVolumeClaim']['claimName']}" in claims
-    ]
-    affinity = spec.get("affinity", {})
-    if "podAffinity" in affinity:
-        spaces = {o["metadata"]["name"]: o["metadata"].get("labels", {}) for o in objects if o["kind"] == "Namespace"}
-        guests = [guest(member) for member in members]
-        labels = pod["metadata"].get("labels", {})
-        kept = [
-            raw
-            for raw in affinity["podAffinity"].get(REQUIRED, ())
-            if any(term(raw, space, labels).matches(other, spaces) for other in guests)
-        ]
-        spec["affinity"] = {**affinity, "podAffinity": {REQUIRED: kept}}
-    return {**pod, "spec": spec}
+    return [rooms[only]] if not chosen and only is not None else []

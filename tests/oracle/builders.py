@@ -44,7 +44,9 @@ def moment(at: Moment) -> str | None:
 
 def lean(**fields: Any) -> Obj:
     """The fields that say something: None, empty strings and empty collections are left out."""
-    return {name: value for name, value in fields.items() if value is not None and value not in ("", [], {}, ())}
+    return {
+        name: value for name, value in fields.items() if value is not None and value not in ("", [], {}, ())
+    }
 
 
 def metadata(
@@ -311,7 +313,13 @@ def pod(
     dying = {"deletionTimestamp": moment(86400), "deletionGracePeriodSeconds": 30} if deleted else {}
     meta = metadata(name, namespace, own, annotations, created, ownerReferences=_owners(owner), **dying)
     state = {"phase": phase or ("Running" if node else "Pending")}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {**body, **(spec or {})}, "status": state}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": meta,
+        "spec": {**body, **(spec or {})},
+        "status": state,
+    }
 
 
 def pods(name: str, count: int, *args: Any, start: int = 0, **fields: Any) -> list[Obj]:
@@ -324,7 +332,9 @@ def _owners(owner: str | None) -> list[Obj]:
         return []
     kind, _, name = owner.partition("/")
     api = {"DaemonSet": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1"}.get(kind, "v1")
-    return [{"apiVersion": api, "kind": kind, "name": name, "uid": f"{kind}-{name}".lower(), "controller": True}]
+    return [
+        {"apiVersion": api, "kind": kind, "name": name, "uid": f"{kind}-{name}".lower(), "controller": True}
+    ]
 
 
 # ---- groups and what stands beside them
@@ -458,7 +468,10 @@ def pv(
 
 def csi_node(name: str, drivers: Mapping[str, int]) -> Obj:
     """How many volumes of each driver can be attached to the node of that name."""
-    entries = [{"name": d, "nodeID": name, "topologyKeys": [], "allocatable": {"count": n}} for d, n in drivers.items()]
+    entries = [
+        {"name": d, "nodeID": name, "topologyKeys": [], "allocatable": {"count": n}}
+        for d, n in drivers.items()
+    ]
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "CSINode",

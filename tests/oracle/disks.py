@@ -109,7 +109,10 @@ def _fits(volume: Obj, claim: Obj) -> bool:
         and quantity(spec["capacity"]["storage"]) >= quantity(wanted["resources"]["requests"]["storage"])
         and set(wanted["accessModes"]) <= set(spec["accessModes"])
         and (owner is None or f"{owner['namespace']}/{owner['name']}" == key(claim))
-        and ("selector" not in wanted or selector_matches(wanted["selector"], volume["metadata"].get("labels", {})))
+        and (
+            "selector" not in wanted
+            or selector_matches(wanted["selector"], volume["metadata"].get("labels", {}))
+        )
     )
 
 
@@ -121,7 +124,9 @@ def _touches(volume: Obj, node: str, labels: Labels) -> bool:
     if not labels.keys() & _MODERN.keys():
         return True
     zones = {name: value for name, value in volume["metadata"].get("labels", {}).items() if name in _MODERN}
-    return all(labels.get(name, labels.get(_MODERN[name])) in value.split("__") for name, value in zones.items())
+    return all(
+        labels.get(name, labels.get(_MODERN[name])) in value.split("__") for name, value in zones.items()
+    )
 
 
 def _can_be_made(chosen: Obj, labels: Labels) -> bool:

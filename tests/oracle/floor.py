@@ -16,7 +16,9 @@ from tests.oracle.selectors import amount, node_terms_match, selector_matches, t
 _KUBE = "node.kubernetes.io/"
 _CLOUD = "node.cloudprovider.kubernetes.io/"
 _AILMENTS = "not-ready unreachable unschedulable memory-pressure disk-pressure pid-pressure network-unavailable out-of-service"
-HEALTH = frozenset({_KUBE + ailment for ailment in _AILMENTS.split()} | {_CLOUD + "uninitialized", _CLOUD + "shutdown"})
+HEALTH = frozenset(
+    {_KUBE + ailment for ailment in _AILMENTS.split()} | {_CLOUD + "uninitialized", _CLOUD + "shutdown"}
+)
 
 
 @dataclass(eq=False)
@@ -80,12 +82,12 @@ class Floor:
     def passes(self, guest: Guest, table: Table) -> bool:
         return (
             self.welcome(guest, table)
-            and self._has_room(guest, table)
-            and self._ports_free(guest, table)
+            and self.has_room(guest, table)
+            and self.ports_free(guest, table)
             and self._volumes_fit(guest, table)
-            and self._kept_apart(guest, table)
-            and self._kept_together(guest, table)
-            and all(self._level(guest, table, constraint) for constraint in guest.spread)
+            and self.kept_apart(guest, table)
+            and self.kept_together(guest, table)
+            and all(self.level(guest, table, constraint) for constraint in guest.spread)
         )
 
     # ---- the node alone
@@ -105,15 +107,17 @@ class Floor:
         return guest.node_terms is None or node_terms_match(guest.node_terms, table.labels, table.name)
 
     @staticmethod
-    def _has_room(guest: Guest, table: Table) -> bool:
+    def has_room(guest: Guest, table: Table) -> bool:
         used, room = table.used, table.room
         return all(v == 0 or used.get(name, 0) + v <= room.get(name, 0) for name, v in guest.requests.items())
 
     @staticmethod
-    def _ports_free(guest: Guest, table: Table) -> bool:
+    def ports_free(guest: Guest, table: Table) -> bool:
         taken = [port for other in table.guests for port in other.ports]
         return not any(
-            number == other_number and protocol == other_protocol and (ip == other_ip or "0.0.0.0" in (ip, other_ip))
+            number == other_number
+            and protocol == other_protocol
+            and (ip == other_ip or "0.0.0.0" in (ip, other_ip))
             for ip, protocol, number in guest.ports
             for other_ip, other_protocol, other_number in taken
         )
@@ -129,20 +133,21 @@ class Floor:
         new = set(self.disks.attached(guest))
         attached = {volume for other in table.guests for volume in self.disks.attached(other)}
         full = any(
-            any(d == driver for d, _ in new - attached) and sum(d == driver for d, _ in attached | new) > limit
+            any(d == driver for d, _ in new - attached)
+            and sum(d == driver for d, _ in attached | new) > limit
             for driver, limit in limits.items()
         )
         return not full and self.disks.allow(guest, table.name, table.labels)
 
     # ---- other pods
 
-    def _means(self, term: Term, guest: Guest) -> bool:
+    def means(self, term: Term, guest: Guest) -> bool:
         found = self._meant.get((term, guest))
         if found is None:
             found = self._meant[term, guest] = term.matches(guest, self.spaces)
         return found
 
-    def _kept_apart(self, guest: Guest, table: Table) -> bool:
+    def kept_apart(self, guest: Guest, table: Table) -> bool:
         return not any(
             self._clash(guest.apart, other, table, each) or self._clash(other.apart, guest, each, table)
             for each in self.tables
@@ -153,11 +158,11 @@ class Floor:
         return any(
             term.key in owner_at.labels
             and owner_at.labels[term.key] == subject_at.labels.get(term.key)
-            and self._means(term, subject)
+            and self.means(term, subject)
             for term in terms
         )
 
-    def _kept_together(self, guest: Guest, table: Table) -> bool:
+    def kept_together(self, guest: Guest, table: Table) -> bool:
         terms = guest.together
         if not terms:
             return True
@@ -166,28 +171,28 @@ class Floor:
         friends = [
             each
             for each in self.tables
-            if any(all(self._means(term, other) for term in terms) for other in each.guests)
+            if any(all(self.means(term, other) for term in terms) for other in each.guests)
         ]
         if all(any(each.labels.get(t.key) == table.labels[t.key] for each in friends) for t in terms):
             return True
         alone = not any(term.key in each.labels for each in friends for term in terms)
-        return alone and all(self._means(term, guest) for term in terms)
+        return alone and all(self.means(term, guest) for term in terms)
 
-    def _level(self, guest: Guest, table: Table, constraint: Spread) -> bool:
+    def level(self, guest: Guest, table: Table, constraint: Spread) -> bool:
         here = table.labels.get(constraint.key)
         if here is None:
             return False
         counts: dict[str, int] = {}
         for each in self.tables:
-            if self._counts(guest, each, constraint):
+            if self.looks_at(guest, each, constraint):
                 value = each.labels[constraint.key]
-                found = sum(self._counted_by(constraint, guest.namespace, other) for other in each.guests)
+                found = sum(self.counted_by(constraint, guest.namespace, other) for other in each.guests)
                 counts[value] = counts.get(value, 0) + found
         least = 0 if len(counts) < constraint.min_domains else min(counts.values())
         own = selector_matches(constraint.selector, guest.labels)
         return counts.get(here, 0) + own - least <= constraint.skew
 
-    def _counts(self, guest: Guest, table: Table, constraint: Spread) -> bool:
+    def looks_at(self, guest: Guest, table: Table, constraint: Spread) -> bool:
         """Whether the node's pods and domain are looked at for this constraint of the guest."""
         return (
             all(other.key in table.labels for other in guest.spread)
@@ -195,7 +200,7 @@ class Floor:
             and (not constraint.heeds_taints or _bearable(guest, table))
         )
 
-    def _counted_by(self, constraint: Spread, namespace: str, other: Guest) -> bool:
+    def counted_by(self, constraint: Spread, namespace: str, other: Guest) -> bool:
         if other.terminating or other.namespace != namespace:
             return False
         found = self._counted.get((constraint, other))

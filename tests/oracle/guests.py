@@ -94,7 +94,9 @@ def term(raw: Obj, space: str, labels: Mapping[str, str]) -> Term:
     return Term(raw["topologyKey"], selector, frozenset(namespaces), chosen)
 
 
-def _narrowed(selector: Obj | None, keys: Iterable[str], operator: str, labels: Mapping[str, str]) -> Obj | None:
+def _narrowed(
+    selector: Obj | None, keys: Iterable[str], operator: str, labels: Mapping[str, str]
+) -> Obj | None:
     more = [expr(key, operator, labels[key]) for key in keys if key in labels]
     if selector is None or not more:
         return selector

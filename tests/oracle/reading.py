@@ -44,7 +44,9 @@ def stays_on_empty(pod: Obj) -> bool:
     """DaemonSet and static pods are part of a node: even an empty cluster has them."""
     if "kubernetes.io/config.mirror" in pod["metadata"].get("annotations", {}):
         return running(pod)
-    return running(pod) and any(owner["kind"] in ("DaemonSet", "Node") for owner in pod["metadata"].get("ownerReferences", ()))
+    return running(pod) and any(
+        owner["kind"] in ("DaemonSet", "Node") for owner in pod["metadata"].get("ownerReferences", ())
+    )
 
 
 @dataclass(frozen=True)

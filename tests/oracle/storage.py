@@ -74,7 +74,9 @@ def _shared(deck: Deck, nodes: Sequence[str]) -> list[Obj]:
         objects.append(storage_class("made-in-z0", zones=["z0"]))
         for name in nodes:
             disks = range(deck.number(0, 2))
-            objects += [pv(f"{name}-{k}", storage_class="local", on=[expr(HOSTNAME, "In", name)]) for k in disks]
+            objects += [
+                pv(f"{name}-{k}", storage_class="local", on=[expr(HOSTNAME, "In", name)]) for k in disks
+            ]
     if "lost_volumes" in deck.features:
         objects.append(storage_class("immediate", wait=False))
     if "csi" in deck.features:

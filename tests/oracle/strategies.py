@@ -42,6 +42,23 @@ from tests.oracle.traits import (
 HARMLESS = frozenset(FEATURES) - {"gates", "mixed", "priority", "lost_volumes"}
 """Features that leave a group valid and open: what remains is whether it fits, and nothing can be evicted for it."""
 
+THEMES = (
+    (),
+    ("gpu", "memory", "pod_count", "requests"),
+    ("node_selector", "node_affinity", "taints", "health"),
+    ("affinity",),
+    ("anti_affinity", "ports"),
+    ("affinity", "anti_affinity"),
+    ("spread",),
+    ("spread", "affinity", "unlabelled"),
+    ("topology", "states"),
+    ("topology", "affinity", "spread"),
+    ("bound_volumes", "waiting_volumes", "csi", "rwop"),
+    ("priority", "states"),
+)
+"""Features that are most interesting together; every cluster has one theme and a few features more."""
+
+FORMS = ("lone", *("gang",) * 6, "label", "annotation", "label", "annotation", "basic")
 CLASSES = {"low": -10, "high": 100}
 
 
@@ -72,7 +89,9 @@ class Ground:
         if level is None or level == "hostname":
             return [index] if level else list(range(len(self.names)))
         value = self.fields[index][level]
-        return [i for i, fields in enumerate(self.fields) if fields[level] == value and value is not None] or [index]
+        return [
+            i for i, fields in enumerate(self.fields) if fields[level] == value and value is not None
+        ] or [index]
 
 
 @st.composite
@@ -82,13 +101,16 @@ def clusters(
     max_members: int = 6,
     max_groups: int = 3,
     features: Iterable[str] = FEATURES,
-    max_features: int = 5,
+    min_nodes: int = 1,
+    min_members: int = 1,
 ) -> list[Obj]:
     """Whole clusters: nodes, running pods, and one to ``max_groups`` groups that wait."""
-    chosen = draw(st.frozensets(st.sampled_from(sorted(features)), max_size=max_features))
+    allowed = sorted(features)
+    theme = frozenset(draw(st.sampled_from(THEMES))).intersection(allowed)
+    chosen = theme | draw(st.frozensets(st.sampled_from(allowed), max_size=3))
     deck = Deck(draw, chosen)
-    ground = _ground(deck, max_nodes)
-    groups = [_group(deck, ground, i, max_members) for i in range(deck.number(1, max_groups))]
+    ground = _ground(deck, min_nodes, max_nodes)
+    groups = [_group(deck, ground, i, min_members, max_members) for i in range(deck.number(1, max_groups))]
     drafts = [draft for members, _ in groups for draft in members] + list(_running(deck, ground))
     objects = [obj for _, objs in groups for obj in objs]
     objects += add_volumes(deck, ground.names, [(d.fields, d.node is None, d.name) for d in drafts])
@@ -100,23 +122,30 @@ def clusters(
     return objects + [draft.build(ground.names) for draft in drafts]
 
 
-def one_group(max_nodes: int = 6, max_members: int = 6, features: Iterable[str] = HARMLESS) -> SearchStrategy[list[Obj]]:
-    """A cluster where a single group waits, and nothing but the floor decides whether it is seated."""
-    return clusters(max_nodes=max_nodes, max_members=max_members, max_groups=1, features=features)
+def one_group(features: Iterable[str] = HARMLESS, max_size: int = 6) -> SearchStrategy[list[Obj]]:
+    """A cluster where a single group waits, and nothing but the floor decides whether it is seated.
+
+    Mostly with several nodes and members, which Hypothesis on its own draws too seldom to be of much use.
+    """
+    some, few = (clusters(max_size, max_size, 1, features, least, least) for least in (2, 1))
+    many = clusters(max_size, max_size, 1, features, 3, 4) if max_size > 3 else some
+    return st.one_of(few, some, many, many)
 
 
 # ---- nodes
 
 
-def _ground(deck: Deck, max_nodes: int) -> Ground:
-    count, racks = deck.number(1, max_nodes), deck.number(1, 3)
+def _ground(deck: Deck, least: int, most: int) -> Ground:
+    count, racks = deck.size(least, most), deck.size(1, 3)
     return Ground([f"n{i}" for i in range(count)], [node_fields(deck, i, racks) for i in range(count)])
 
 
 def _cut(deck: Deck, ground: Ground, index: int, drafts: list[Draft]) -> Obj:
     """The node, just large enough for what lives on it; sometimes a little more or less."""
-    lodgers = [draft for draft in drafts if index in (draft.home, draft.node) and not draft.fields.get("phase")]
-    cpu = sum(draft.cpu for draft in lodgers) + deck.pick([0, 0, -1, 1, 2])
+    lodgers = [
+        draft for draft in drafts if index in (draft.home, draft.node) and not draft.fields.get("phase")
+    ]
+    cpu = sum(draft.cpu for draft in lodgers) + deck.pick([0, 0, 0, 0, -1, 1])
     size: Fields = {"cpu": half_cpus(max(cpu, 0))}
     if "gpu" in deck.features:
         size["gpu"] = max(sum(d.fields.get("gpu", 0) for d in lodgers) + deck.pick([0, 0, 1, -1]), 0)
@@ -147,39 +176,46 @@ def _running(deck: Deck, ground: Ground) -> Iterator[Draft]:
 # ---- groups
 
 
-def _group(deck: Deck, ground: Ground, number: int, max_members: int) -> tuple[list[Draft], list[Obj]]:
+def _group(deck: Deck, ground: Ground, number: int, least: int, most: int) -> tuple[list[Draft], list[Obj]]:
     """One group in one of the forms there are, its members in up to three shapes and whatever states."""
-    name, form = f"g{number}", deck.pick(["gang", "basic", "label", "annotation", "lone"])
+    name, form = f"g{number}", deck.pick(FORMS if least == 1 else FORMS[1:])
     level = deck.pick(LEVELS) if deck.chance("topology") else None
     common = _merge({"created": deck.number(0, 3)}, _space(deck))
     ranked = deck.pick([None, *CLASSES]) if "priority" in deck.features else None
     if ranked:
         common.update(_class(ranked))
-    shapes = [_shape(deck, ground, deck.pick(APPS)) for _ in range(deck.number(1, 3))]
-    anchor = deck.number(0, len(ground.names) - 1)
+    shapes = _shapes(deck, ground)
+    anchor, stride = deck.number(0, len(ground.names) - 1), deck.number(1, 5)
     members = []
-    for k in range(1 if form == "lone" else deck.number(1, max_members)):
-        cpu, shape = deck.pick(shapes)
+    for k in range(1 if form == "lone" else deck.size(least, most)):
+        cpu, shape = shapes[k] if k < len(shapes) else deck.pick(shapes)
         fields = _merge({"index": k} if deck.number(0, 1) else {}, shape, common)
         draft = Draft(f"{name}-{k}", cpu, fields)
-        _settle(deck, draft, ground.beside(anchor, level), len(ground.names))
+        _settle(deck, draft, (anchor + k * stride) % len(ground.names), ground.beside(anchor, level))
         members.append(draft)
-    quorum = max(1, len(members) + deck.pick([0, 0, -1, -2, 1 if deck.features & {"mixed"} else 0]))
+    quorum = max(1, len(members) + deck.pick([0, 0, 0, -1, -2, 1 if deck.features & {"mixed"} else 0]))
     objects = _identify(deck, form, name, quorum, level, members, common.get("namespace", "default"), ranked)
     return members, objects
 
 
-def _shape(deck: Deck, ground: Ground, app: str) -> tuple[int, Fields]:
-    cpu = deck.number(1, 4)
-    labels = {"app": app, **({"role": deck.pick(["lead", "work"])} if deck.number(0, 1) else {})}
-    wants = _merge(node_demands(deck, ground.names), pod_demands(deck, app))
-    return cpu, _merge({"labels": labels}, size_fields(deck, cpu), wants)
+def _shapes(deck: Deck, ground: Ground) -> list[tuple[int, Fields]]:
+    """Up to three kinds of members, of one application, each of another size: packing them is a puzzle then."""
+    app, count, shapes = deck.pick(APPS), deck.size(1, 3), []
+    for cpu in deck.draw(st.lists(st.integers(1, 5), min_size=count, max_size=count, unique=True)):
+        labels = {"app": app, **({"role": deck.pick(["lead", "work"])} if deck.number(0, 1) else {})}
+        wants = _merge(node_demands(deck, ground.names), pod_demands(deck, app))
+        shapes.append((cpu, _merge({"labels": labels}, size_fields(deck, cpu), wants)))
+    return shapes
 
 
-def _settle(deck: Deck, draft: Draft, near: list[int], nodes: int) -> None:
+def _settle(deck: Deck, draft: Draft, home: int, near: list[int]) -> None:
     """The state of a member: waiting, with a node cut to hold it, unless states or gates are in play."""
-    state = deck.pick(["pending", "running", "Succeeded", "Failed", "dying", "gone"]) if deck.rarely("states") else ""
-    draft.home = deck.number(0, nodes - 1) if state in ("", "pending") else None
+    state = (
+        deck.pick(["pending", "running", "Succeeded", "Failed", "dying", "gone"])
+        if deck.rarely("states")
+        else ""
+    )
+    draft.home = home if state in ("", "pending") else None
     if state in ("running", "dying", "Succeeded", "Failed"):
         draft.node = deck.pick(near)
     if state in ("Succeeded", "Failed"):
@@ -193,7 +229,14 @@ def _settle(deck: Deck, draft: Draft, near: list[int], nodes: int) -> None:
 
 
 def _identify(
-    deck: Deck, form: str, name: str, quorum: int, level: str | None, members: list[Draft], space: str, ranked: str | None
+    deck: Deck,
+    form: str,
+    name: str,
+    quorum: int,
+    level: str | None,
+    members: list[Draft],
+    space: str,
+    ranked: str | None,
 ) -> list[Obj]:
     """Write into the members which group they are of; a PodGroup where the form has one."""
     if form in ("gang", "basic"):

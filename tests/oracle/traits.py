@@ -62,6 +62,10 @@ class Deck:
     def pick(self, options: Sequence[T]) -> T:
         return self.draw(st.sampled_from(options))
 
+    def size(self, least: int, most: int) -> int:
+        """How many of something: seldom the least, since little goes wrong with few."""
+        return self.pick([least, *(n for n in range(least + 1, most + 1) for _ in range(3))])
+
     def number(self, least: int, most: int) -> int:
         return self.draw(st.integers(least, most))
 
@@ -114,7 +118,9 @@ def node_demands(deck: Deck, nodes: Sequence[str]) -> Fields:
             [["team=red:NoSchedule"], ["team"], ["team:NoExecute"], ["*"], [{"key": "team", "value": "blue"}]]
         )
     if deck.rarely("health"):
-        fields["tolerations"] = deck.pick([["node.kubernetes.io/unschedulable"], ["node.kubernetes.io/not-ready"]])
+        fields["tolerations"] = deck.pick(
+            [["node.kubernetes.io/unschedulable"], ["node.kubernetes.io/not-ready"]]
+        )
     if deck.chance("ports"):
         fields.update(_ports(deck))
     return fields
@@ -138,7 +144,9 @@ def _node_term(deck: Deck, nodes: Sequence[str]) -> Obj:
 
 
 def _ports(deck: Deck) -> Fields:
-    wanted = deck.pick([[80], [80, 443], [port(80, "UDP")], [port(80, "TCP", "10.0.0.1")], [port(80, "TCP", "0.0.0.0")]])
+    wanted = deck.pick(
+        [[80], [80, 443], [port(80, "UDP")], [port(80, "TCP", "10.0.0.1")], [port(80, "TCP", "0.0.0.0")]]
+    )
     if deck.rarely("ports"):
         return {"ports": wanted, "spec": {"hostNetwork": True}}
     return {"ports": wanted}
@@ -165,6 +173,7 @@ def _match(deck: Deck, app: str) -> Obj:
         [
             selector({"app": app}),
             selector({"app": app, "role": "lead"}),
+            selector({"app": app}),
             selector({"app": APPS[0]}),
             selector({}, expr("app", "NotIn", app)),
             selector({}, expr("role", "Exists")),
@@ -188,7 +197,11 @@ def _near(deck: Deck, app: str) -> Obj:
         )
         return near(level, _match(deck, app), **reach)
     if deck.draw(st.integers(0, 7)) == 7:
-        return near(level, selector({"app": app}), **{deck.pick(["match_label_keys", "mismatch_label_keys"]): ["role"]})
+        return near(
+            level,
+            selector({"app": app}),
+            **{deck.pick(["match_label_keys", "mismatch_label_keys"]): ["role"]},
+        )
     if deck.draw(st.integers(0, 15)) == 15:
         return near(level, deck.pick([{}, None]))
     return near(level, _match(deck, app))
@@ -202,7 +215,9 @@ def _spread(deck: Deck, app: str, level: str) -> Obj:
         more["affinity_policy"] = deck.pick(["Honor", "Ignore"])
         more["taints_policy"] = deck.pick(["Ignore", "Honor"])
     if deck.rarely("spread"):
-        return spread(level, selector({"app": app}), skew=deck.number(1, 2), match_label_keys=["role"], **more)
+        return spread(
+            level, selector({"app": app}), skew=deck.number(1, 2), match_label_keys=["role"], **more
+        )
     if deck.rarely("spread"):
         more["soft"] = True
         more.pop("min_domains", None)

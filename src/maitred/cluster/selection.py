@@ -1,4 +1,4 @@
-"""Node selectors over columns: each requirement is judged once per distinct label value, not once per node."""
+"""Node selectors over columns: a requirement is judged once per distinct label value, not once per node."""
 
 import numpy as np
 

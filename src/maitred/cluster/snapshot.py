@@ -10,6 +10,7 @@ from maitred.model.needs import Needs
 from maitred.model.priority import PriorityClass
 from maitred.model.selector import Labels
 
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
 MemberOrder = tuple[int, float, str]
 """Index, creation time, name: the order in which the members of a group are seated."""
 
@@ -101,3 +102,7 @@ class Snapshot:
     """Claims that running pods mount, and the rows of their nodes."""
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     composites: Mapping[str, CompositePodGroup] = field(default_factory=dict)
+
+    def namespace_labels(self, name: str) -> Labels:
+        """The labels of a namespace; its name is one of them, whether its object is known or not."""
+        return self.namespaces.get(name) or {NAMESPACE_NAME: name}

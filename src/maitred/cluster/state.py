@@ -22,7 +22,7 @@ from maitred.cluster.members import (
     state_of,
 )
 from maitred.cluster.nodes import NodeTable
-from maitred.cluster.snapshot import GroupRank, Snapshot
+from maitred.cluster.snapshot import NAMESPACE_NAME, GroupRank, Snapshot
 from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
 from maitred.model.group import CompositePodGroup, PodGroup, Workload, group_from_pod_group
 from maitred.model.meta import Namespace, key_of
@@ -46,7 +46,6 @@ Object = (
     | CSINode
 )
 
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
 STORAGE_KINDS = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode)
 
 

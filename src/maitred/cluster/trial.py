@@ -4,7 +4,7 @@ Whatever a node can run out of is kept here as columns, changed in place by `sea
 `rollback`. Counts that are derived from the pods on the nodes are made when first asked for and then follow.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,6 +56,7 @@ class Trial:
         self._touched: list[Rows] = []
         self._copies: dict[tuple[tuple[str, int], ...], tuple[int, Ints]] = {}
         self._counted: dict[Selection, Counted] = {}
+        self._class_match: dict[tuple[tuple[PodTerm, ...], int], bool] = {}
         self._held: dict[Hashable, Ints] | None = None
         self._attachments: Attachments | None = None
 
@@ -79,6 +80,14 @@ class Trial:
             bound.fixed[stays],
         )
         return cls(snapshot, nodes, free, left, False)
+
+    def on(self, nodes: NodeView) -> "Trial":
+        """The same load, tentative placements included, on another view of the same nodes."""
+        copy = Trial(self.snapshot, nodes, self.free.copy(), self._bound, self._occupied)
+        for entry in self._journal:
+            copy.free[:, entry.rows] += self._taken(entry)
+            copy.seat(entry.shape, entry.rows, entry.copies)
+        return copy
 
     # -- change and undo -------------------------------------------------------------------------------
 
@@ -111,10 +120,7 @@ class Trial:
     def _account(self, entry: Seated, sign: int) -> None:
         shape, rows, change = self.shape(entry.shape), entry.rows, sign * entry.copies
         needs = self.snapshot.needs[shape.needs]
-        for resource, requested in needs.requests:
-            column = self.nodes.resource_column(resource)
-            if column is not None:
-                self.free[column, rows] -= requested * change
+        self.free[:, rows] -= sign * self._taken(entry)
         self._touched.append(rows)
         for counted in self._counted.values():
             if counted.classes[shape.labels]:
@@ -122,6 +128,18 @@ class Trial:
         if self._held is not None:
             for key in held_by(needs):
                 self._held_column(self._held, key)[rows] += change
+
+    def _taken(self, entry: Seated) -> Ints:
+        """What a journal entry takes of every resource on its rows."""
+        return np.outer(self._request_column(self.needs(entry.shape)), entry.copies)
+
+    def _request_column(self, needs: Needs) -> Ints:
+        column = np.zeros(len(self.nodes.resources), dtype=np.int64)
+        for resource, requested in needs.requests:
+            index = self.nodes.resource_column(resource)
+            if index is not None:
+                column[index] = requested
+        return column
 
     # -- amounts ---------------------------------------------------------------------------------------
 
@@ -174,12 +192,15 @@ class Trial:
         """Whether a pod of this shape is one that the selection speaks of."""
         return self._class_matches(selection.terms, self.shape(shape).labels)
 
-    def _class_matches(self, terms: Iterable[PodTerm], number: int) -> bool:
-        labels = self.snapshot.classes[number]
-        namespace = self.snapshot.namespaces.get(
-            labels.namespace, {"kubernetes.io/metadata.name": labels.namespace}
-        )
-        return all(term.matches(labels.namespace, namespace, labels.labels) for term in terms)
+    def _class_matches(self, terms: tuple[PodTerm, ...], number: int) -> bool:
+        key = (terms, number)
+        if key not in self._class_match:
+            labels = self.snapshot.classes[number]
+            namespace = self.snapshot.namespace_labels(labels.namespace)
+            self._class_match[key] = all(
+                term.matches(labels.namespace, namespace, labels.labels) for term in terms
+            )
+        return self._class_match[key]
 
     def _count(self, selection: Selection) -> Counted:
         classes: Mask = np.fromiter(
@@ -197,11 +218,8 @@ class Trial:
                 per_node[entry.rows] += entry.copies
         return counted
 
-    def held(self, key: Hashable) -> Ints | None:
-        """How many pods on each node hold a host port, or carry a required anti-affinity term; None if none do."""
-        return self.all_held().get(key)
-
     def all_held(self) -> dict[Hashable, Ints]:
+        """Host ports and required anti-affinity terms, and how many pods on each node have them."""
         if self._held is None:
             self._held = {}
             used = np.unique(self._bound.needs)

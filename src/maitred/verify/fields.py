@@ -72,7 +72,7 @@ class Doc:
         """A map of strings, such as labels."""
         value = self.doc(field).raw
         for key, text in value.items():
-            if not isinstance(key, str) or not isinstance(text, str):
+            if not all(isinstance(part, str) for part in (key, text)):
                 raise self.error(field, f"{key!r} must be a string with a string value")
         return dict(value)
 

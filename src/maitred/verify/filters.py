@@ -32,7 +32,9 @@ def node_choice(world: World, pod: Pod, node: Node) -> str | None:
 
 def taints(world: World, pod: Pod, node: Node) -> str | None:
     taint = untolerated(node.taints, pod.tolerations)
-    return taint and f"it does not tolerate {taint.key}={taint.value}:{taint.effect} of {node.name}"
+    if taint is None:
+        return None
+    return f"it does not tolerate {taint.key}={taint.value}:{taint.effect} of {node.name}"
 
 
 def clash(a: Port, b: Port) -> bool:

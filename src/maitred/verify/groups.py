@@ -139,7 +139,9 @@ def _quorum(spec: Doc) -> int:
 
 def _read_from_members(group: Group, origin: str, policy: Policy) -> None:
     if origin == "label":
-        text = _agreed(group, MIN_COUNT, lambda pod: pod.labels.get(MIN_COUNT) or pod.annotations.get(MIN_COUNT))
+        text = _agreed(
+            group, MIN_COUNT, lambda pod: pod.labels.get(MIN_COUNT) or pod.annotations.get(MIN_COUNT)
+        )
         if text is not None:
             group.quorum = _positive(group, MIN_COUNT, text)
     _read_wishes(group, lambda key: _agreed(group, key, lambda pod: pod.annotations.get(key)), policy)

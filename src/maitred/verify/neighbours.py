@@ -23,7 +23,8 @@ def pod_affinity(world: World, pod: Pod, node: Node) -> str | None:
             return f"{node.name} has no label {term.key}, which its pod affinity needs"
     matching = [place for place, other in world.pods() if _matches_all(pod.affinity, other, world)]
     if all(
-        any(place.labels.get(term.key) == node.labels[term.key] for place in matching) for term in pod.affinity
+        any(place.labels.get(term.key) == node.labels[term.key] for place in matching)
+        for term in pod.affinity
     ):
         return None
     keys = {term.key for term in pod.affinity}
@@ -65,7 +66,7 @@ def topology_spread(world: World, pod: Pod, node: Node) -> str | None:
 
 
 def _domain_counts(world: World, pod: Pod, spread: Spread, keys: set[str]) -> dict[str, int]:
-    """Matching pods per domain. Only nodes with all the keys, and that the policies include, are looked at."""
+    """Matching pods per domain, over the nodes that have all the keys and that the policies include."""
     counts: dict[str, int] = {}
     for name, node in world.cluster.nodes.items():
         if not keys <= node.labels.keys() or not _included(pod, spread, node):

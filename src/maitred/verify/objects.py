@@ -55,6 +55,7 @@ class Volume:
     node_terms: NodeTerms | None
     claim: str
     available: bool
+    deleting: bool
     driver: str
     handle: str
 
@@ -102,7 +103,9 @@ class Cluster:
         """The StorageClass of a claim: the named one, or the default where it names none."""
         if claim.storage_class is not None:
             return self.storage_classes.get(claim.storage_class)
-        return min((c for c in self.storage_classes.values() if c.default), key=lambda c: c.name, default=None)
+        return min(
+            (c for c in self.storage_classes.values() if c.default), key=lambda c: c.name, default=None
+        )
 
 
 def flatten(objects: Iterable[Any]) -> list[tuple[str, Doc]]:
@@ -149,7 +152,9 @@ def _key(kind: str, doc: Doc) -> str:
     meta = doc.doc("metadata")
     if not meta.text("name"):
         raise doc.error("metadata.name", "is missing")
-    return f"{meta.text('namespace') or 'default'}/{meta.text('name')}" if kind in SPACED else meta.text("name")
+    return (
+        f"{meta.text('namespace') or 'default'}/{meta.text('name')}" if kind in SPACED else meta.text("name")
+    )
 
 
 def read_node(doc: Doc) -> Node:
@@ -210,7 +215,8 @@ def read_volume(doc: Doc) -> Volume:
         volume_mode=spec.text("volumeMode", "Filesystem"),
         node_terms=node_terms(spec.doc("nodeAffinity"), "required"),
         claim=claim,
-        available=status.text("phase", "Available") == "Available" and not meta.given("deletionTimestamp"),
+        available=status.text("phase", "Available") == "Available",
+        deleting=meta.given("deletionTimestamp"),
         driver=csi.text("driver"),
         handle=csi.text("volumeHandle"),
     )

@@ -1,8 +1,7 @@
 """Filters about volumes: where they can be reached, who may share them, how many a node can attach."""
 
-from .objects import Claim, Node, Volume
+from .objects import Claim, Node, Volume, read_claim
 from .pods import ClaimUse, Pod
-from .objects import read_claim
 from .selectors import any_term, matches
 from .world import World
 
@@ -103,19 +102,16 @@ def _choose_volume(world: World, claim: Claim, node: Node, chosen: set[str]) -> 
     if claim.selected_node or claim.key in world.selected:
         return None
     gone = chosen | set(world.taken.values())
-    fitting = [
-        volume
-        for volume in world.cluster.volumes.values()
-        if volume.name not in gone
-        and _suits(world, claim, volume)
-        and any_term(volume.node_terms, node.labels, node.name)
-    ]
-    return min(fitting, key=lambda v: (v.claim != claim.key, v.size, v.name), default=None)
+    volumes = world.cluster.volumes.values()
+    fitting = [volume for volume in volumes if volume.name not in gone and _suits(world, claim, volume)]
+    named = [volume for volume in fitting if volume.claim]
+    near = [v for v in named or fitting if any_term(v.node_terms, node.labels, node.name)]
+    return min(near, key=lambda volume: (volume.size, volume.name), default=None)
 
 
 def _suits(world: World, claim: Claim, volume: Volume) -> bool:
     """Whether a volume could serve a claim, wherever it is. One that names the claim needs no other match."""
-    if volume.claim and volume.claim != claim.key:
+    if volume.deleting or (volume.claim and volume.claim != claim.key):
         return False
     if volume.size < claim.size or volume.volume_mode != claim.volume_mode:
         return False

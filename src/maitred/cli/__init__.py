@@ -1,0 +1,44 @@
+"""The command line: one module per verb, imported only when it is used, so that help comes at once."""
+
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+
+import click
+
+from maitred import __version__
+
+VERBS = {
+    "decide": "Decide over manifests: who is seated where, and what the others wait for.",
+    "verify": "Check a Plan, or the bindings of a cluster, against the laws.",
+    "policy": "Check a policy file.",
+}
+"""Verb -> its help in one line. The module of the same name has it as `command`."""
+
+
+class Verbs(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command = import_module(f"maitred.cli.{cmd_name}").command
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """A scheduler for AI clusters on Kubernetes that seats whole groups, or says what they wait for."""
+
+
+def main() -> None:
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A label in a script that the terminal cannot show is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    cli(prog_name="maitred")

@@ -1,0 +1,70 @@
+"""`maitred decide`: the whole engine as a function from files to a Plan."""
+
+from datetime import UTC, datetime
+
+import click
+import msgspec
+
+from maitred.cli import output
+from maitred.cli.files import read_objects, read_policy_file
+from maitred.model.manifest import InputError, Object
+from maitred.model.meta import Timestamp
+from maitred.model.plan import Plan
+from maitred.model.policy import Policy
+
+
+@click.command()
+@output.inputs
+@output.policy_file
+@output.scheduler_name
+@click.option("--now", metavar="RFC3339", help="The time to decide for. Without it: the clock's.")
+@output.output("table", "json", "yaml")
+@output.refuses_bad_input
+def command(
+    files: tuple[str, ...],
+    more: tuple[str, ...],
+    policy: str | None,
+    scheduler: str | None,
+    now: str | None,
+    form: str,
+) -> None:
+    """Decide over the objects in the files and print the Plan. Nothing is changed anywhere.
+
+    The files hold nodes, pods and whatever else a decision reads, in YAML or JSON, for example from
+    kubectl get nodes,pods,podgroups,priorityclasses -A -o json. Their order does not matter.
+    """
+    time = moment(now)
+    rules, _ = read_policy_file(policy)
+    reader = read_objects((*files, *more))
+    plan = plan_of(reader.objects, rules, time, scheduler)
+    plan = msgspec.structs.replace(plan, warnings=(*reader.warnings(), *plan.warnings))
+    if form == "table":
+        from maitred.explain.tables import plan_lines
+
+        output.warn(plan.warnings)
+        output.write_lines(lambda width: plan_lines(plan, width))
+    else:
+        output.write_data(plan, form)
+
+
+def plan_of(objects: list[Object], policy: Policy, now: datetime, scheduler: str | None) -> Plan:
+    # The engine brings numpy along, which bad input need not wait for.
+    from maitred.cluster.state import ClusterState, Put
+    from maitred.decide import decide
+    from maitred.explain.remedies import with_remedies
+
+    state = ClusterState()
+    for item in objects:
+        state.apply(Put(item))
+    snapshot = state.snapshot()
+    plan = decide(snapshot, policy, now, scheduler)
+    return with_remedies(plan, snapshot, policy, now, scheduler)
+
+
+def moment(text: str | None) -> datetime:
+    if text is None:
+        return datetime.now(UTC)
+    try:
+        return msgspec.convert(text, Timestamp)
+    except msgspec.ValidationError:
+        raise InputError("--now", "", "", f"{text!r} is not a time such as 2026-01-31T12:00:00Z") from None

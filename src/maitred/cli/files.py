@@ -1,0 +1,88 @@
+"""Reading what the user names: files, directories, standard input."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from maitred.model.manifest import LARGEST_SOURCE, InputError, Reader, documents, read_plan, read_policy
+from maitred.model.policy import Policy
+
+STDIN = "standard input"
+SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def read_objects(paths: Iterable[str]) -> Reader:
+    reader = Reader()
+    for source, data in sources(paths):
+        reader.read(data, source)
+    return reader
+
+
+def read_raw_objects(paths: Iterable[str]) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """The objects as they were written, after the same checks, and the warnings."""
+    reader, raw = Reader(), []
+    for source, data in sources(paths):
+        for document in documents(data, source):
+            if reader.take(document) is not None:
+                named = {"apiVersion": document.api_version, "kind": document.kind}
+                raw.append({**document.plain(), **named})
+    return raw, reader.warnings()
+
+
+def read_policy_file(path: str | None) -> tuple[Policy, dict[str, Any]]:
+    """The policy and its document; the defaults where no file is named."""
+    if path is None:
+        return Policy(), {}
+    return read_policy(*content(path))
+
+
+def read_plan_file(path: str) -> dict[str, Any]:
+    return read_plan(*content(path))
+
+
+def sources(paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Name and content of every file, those in directories in the order of their names."""
+    named = list(paths)
+    if named.count("-") > 1:
+        raise InputError("-", "", "", "standard input can be read only once")
+    for path in named:
+        inside = files_in(path) if path != "-" and Path(path).is_dir() else [path]
+        for file in inside:
+            data, source = content(file)
+            yield source, data
+
+
+def files_in(directory: str) -> list[str]:
+    found = [
+        str(Path(folder, name))
+        for folder, _, names in os.walk(directory, onerror=refuse)
+        for name in names
+        if name.lower().endswith(SUFFIXES)
+    ]
+    if not found:
+        raise InputError(directory, "", "", f"has no files ending in {', '.join(SUFFIXES)}")
+    return sorted(found)
+
+
+def content(path: str) -> tuple[bytes, str]:
+    """What is in a file, and what to call the file."""
+    if path == "-":
+        return bounded(sys.stdin.buffer), STDIN
+    try:
+        with open(path, "rb") as file:
+            return bounded(file), path
+    except OSError as error:
+        refuse(error, path)
+        raise
+
+
+def bounded(file: BinaryIO) -> bytes:
+    """No more than what would be refused anyway, even from a pipe that never ends."""
+    return file.read(LARGEST_SOURCE + 1)
+
+
+def refuse(error: OSError, path: str = "") -> None:
+    what = error.strerror or str(error)
+    raise InputError(path or str(error.filename), "", "", what[:1].lower() + what[1:]) from None

@@ -1,0 +1,76 @@
+"""What a group asks of a trial: members to seat, how many of them at least, and near whom."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maitred.cluster.snapshot import GroupView, MemberOrder, RunningMember
+from maitred.decide.seats import Demand
+from maitred.model.group import TopologyRequest
+
+Assignment = list[tuple[int, int]]
+"""Members (by their position in the ask) and the rows of their nodes, in the order of seating."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    shapes: tuple[int, ...]
+    """The shape of each member, in member order."""
+    orders: tuple[MemberOrder, ...]
+    need: int
+    topology: TopologyRequest
+    seated: tuple[RunningMember, ...] = ()
+    """Members that have a place already; a required domain is theirs."""
+
+    @property
+    def distinct(self) -> tuple[int, ...]:
+        """The different shapes, in the order in which members have them."""
+        return tuple(dict.fromkeys(self.shapes))
+
+    def demand(self) -> Demand:
+        counts = tuple(self.shapes.count(shape) for shape in self.distinct)
+        return Demand(counts, self.need, len(self.shapes))
+
+    def without(self, assignment: Assignment) -> "Ask":
+        """The rest, once these members have their seats."""
+        gone = {member for member, _ in assignment}
+        left = [position for position in range(len(self.shapes)) if position not in gone]
+        added = [RunningMember(self.orders[member], row) for member, row in assignment]
+        return replace(
+            self,
+            shapes=tuple(self.shapes[position] for position in left),
+            orders=tuple(self.orders[position] for position in left),
+            need=0,
+            seated=(*self.seated, *added),
+        )
+
+    def anchors(self) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+        return np.array([member.node for member in self.seated], dtype=np.intp)
+
+
+def ask_of(view: GroupView) -> Ask:
+    """The members that wait, with at least as many as the quorum lacks."""
+    return Ask(tuple(view.shapes.tolist()), view.orders, view.missing, view.group.topology, view.running)
+
+
+def ask_anew(view: GroupView) -> Ask:
+    """The whole unfinished group as if nobody sat yet, for the empty cluster."""
+    members = sorted(
+        [
+            *zip(view.orders, view.shapes.tolist(), strict=True),
+            *zip((member.order for member in view.running), view.running_shapes.tolist(), strict=True),
+        ]
+    )
+    need = max(1, view.group.quorum - view.succeeded)
+    shapes = tuple(shape for _, shape in members)
+    return Ask(shapes, tuple(order for order, _ in members), need, view.group.topology)
+
+
+def hand_out(
+    ask: Ask, distinct: tuple[int, ...], singles: Iterable[tuple[int, int]], any_order: bool
+) -> Assignment:
+    """Members for seats: of each shape the lowest first. Where the order is free, the lowest of all first."""
+    waiting = {shape: iter([m for m, s in enumerate(ask.shapes) if s == shape]) for shape in distinct}
+    assignment = [(next(waiting[distinct[position]]), row) for position, row in singles]
+    return sorted(assignment) if any_order else assignment

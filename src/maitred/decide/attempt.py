@@ -1,0 +1,20 @@
+"""One attempt to seat a group on a trial, whatever its topology asks. The trial is left as it was."""
+
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask, Assignment
+from maitred.decide.house import FULL_RULES, House, Leave
+from maitred.decide.seating import required_domain, seat_within
+from maitred.decide.seats import Steps
+from maitred.decide.slices import seat_slices
+
+
+def attempt(
+    trial: Trial, ask: Ask, house: House, steps: Steps, leave: Leave = FULL_RULES
+) -> Assignment | None:
+    """Seats for at least `ask.need` members and as many more as fit; None if that cannot be."""
+    if ask.topology.slice_size and "Topology" not in leave.lift:
+        return seat_slices(trial, ask, house, steps, leave)
+    within = required_domain(trial, ask, house, leave)
+    if within is None:
+        return None
+    return seat_within(trial, ask, within, house, steps, leave)

@@ -1,0 +1,293 @@
+"""Blockers: measured reasons in numbers and words. Each says what is short, where, and by how much."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maitred.cluster.nodes import Mask, NodeView
+from maitred.cluster.selection import required_nodes, tolerated_nodes
+from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.trial import Rows, Trial
+from maitred.decide.ask import Ask, Assignment
+from maitred.decide.compile import make_rules
+from maitred.decide.empty import template_node
+from maitred.decide.house import FULL_RULES, House
+from maitred.decide.rules import Rules
+from maitred.decide.seating import commit, required_domain
+from maitred.model.plan import Blocker, Category, Detail
+from maitred.model.policy import health_taints
+from maitred.model.quantity import text
+
+NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """The nearest miss: the node that lacks least for one more member, and what it lacks most of."""
+
+    node: str
+    resource: str
+
+
+@dataclass
+class Scene:
+    """A group that was not seated: what it asks for, and the most of it that could be seated together."""
+
+    trial: Trial
+    house: House
+    ask: Ask
+    nearest: Assignment
+
+    @property
+    def holds(self) -> int:
+        return len(self.nearest)
+
+    @property
+    def needed(self) -> int:
+        return self.ask.need
+
+    @property
+    def numbers(self) -> Detail:
+        return {"holds": self.holds, "needed": self.needed}
+
+    @cached_property
+    def rules(self) -> Rules:
+        return make_rules(self.trial, self.ask.distinct, self.house.policy)
+
+    @cached_property
+    def within(self) -> Mask:
+        inside = required_domain(self.trial, self.ask, self.house, FULL_RULES)
+        return np.zeros(len(self.trial.nodes.names), dtype=np.bool_) if inside is None else inside
+
+    @cached_property
+    def eligible(self) -> Mask:
+        """Nodes that pass every filter of some member but amounts."""
+        union: Mask = np.logical_or.reduce(self.rules.masks) & self.within
+        return union
+
+    def short(self, among: Mask) -> Short | None:
+        """What the next member lacks on the best of these nodes, once the nearest seating is taken."""
+        checkpoint = self.trial.checkpoint()
+        commit(self.trial, self.ask, self.nearest)
+        seated = {member for member, _ in self.nearest}
+        waiting = next(shape for member, shape in enumerate(self.ask.shapes) if member not in seated)
+        short = _short(self.trial, waiting, among & self.rules.masks[self.ask.distinct.index(waiting)])
+        self.trial.rollback(checkpoint)
+        return short
+
+
+def _short(trial: Trial, shape: int, among: Mask) -> Short | None:
+    rows, requests = np.flatnonzero(among), trial.needs(shape).requests
+    if not len(rows):
+        return None
+    lacking = np.array([_lacking(trial, resource, requested, rows) for resource, requested in requests])
+    near = np.lexsort((trial.nodes.name_rank[rows], lacking.sum(axis=0), (lacking > 0).sum(axis=0)))[0]
+    worst = int(lacking[:, near].argmax())
+    return Short(trial.nodes.names[rows[near]], requests[worst][0]) if lacking[worst, near] > 0 else None
+
+
+def _lacking(trial: Trial, resource: str, requested: int, rows: Rows) -> NDArray[np.float64]:
+    """The share of a request that nodes lack."""
+    column = trial.nodes.resource_column(resource)
+    if column is None:
+        return np.ones(len(rows))
+    share: NDArray[np.float64] = np.maximum(requested - trial.free[column, rows], 0) / requested
+    return share
+
+
+# -- the request itself --------------------------------------------------------------------------------
+
+
+def oversized(snapshot: Snapshot, house: House, ask: Ask) -> Blocker | None:
+    """Too few members are small enough for even the largest node there is, or could be."""
+    templates = [template_node(template, 0) for template in house.policy.node_templates]
+    nodes = snapshot.nodes.with_nodes(templates) if templates else snapshot.nodes
+    fitting, worst = 0, None
+    for shape in ask.distinct:
+        excess = _excess(nodes, snapshot.needs[snapshot.shapes[shape].needs].requests)
+        if excess is None:
+            fitting += ask.shapes.count(shape)
+        elif worst is None:
+            worst = excess
+    if fitting >= ask.need or worst is None:
+        return None
+    resource, requested, largest, node = worst
+    has = f"the largest node, {node}, has {text(resource, largest)}" if node else "no node has any"
+    detail = {
+        "resource": resource,
+        "requested": text(resource, requested),
+        "largest": text(resource, largest),
+        "node": node,
+    }
+    return Blocker("Request", f"a member asks for {text(resource, requested)} {resource}; {has}", detail)
+
+
+def _excess(
+    nodes: NodeView, requests: tuple[tuple[str, int], ...]
+) -> tuple[str, int, int, str | None] | None:
+    """The resource of which a pod asks for more than any node has: resource, request, largest, whose."""
+    worst = None
+    for resource, requested in requests:
+        column = nodes.resource_column(resource)
+        have = nodes.allocatable[column] if column is not None else np.zeros(len(nodes.names), dtype=np.int64)
+        largest = int(have.max(initial=0))
+        if requested > largest and (worst is None or requested * worst[2] > worst[1] * largest):
+            names = sorted(nodes.names[row] for row in np.flatnonzero(nodes.alive & (have == largest)))
+            worst = (resource, requested, largest, names[0] if names and largest else None)
+    return worst
+
+
+# -- one constraint in the way -------------------------------------------------------------------------
+
+
+def priority(scene: Scene, binders: dict[str, int]) -> Blocker:
+    ahead = sorted(binders, key=lambda group: (-binders[group], group))[:NAMES_SHOWN]
+    message = f"it would fit, but {_names(ahead, len(binders))} went first and took the room"
+    return Blocker("Priority", message, {**scene.numbers, "ahead": ahead})
+
+
+def topology(scene: Scene) -> Blocker:
+    request, nodes = scene.ask.topology, scene.trial.nodes
+    level = request.required or request.slice_level
+    column = nodes.column(scene.house.key(level))
+    name = scene.house.name(scene.house.key(level))
+    detail: Detail = {"level": name, "domains": len(column.values), **scene.numbers}
+    if not column.values:
+        return Blocker("Topology", f"no node has the label {scene.house.key(level)} of level {name}", detail)
+    if not scene.within.any():
+        return Blocker("Topology", f"its running members are not all in one {name}", detail)
+    if not scene.nearest:
+        return Blocker("Topology", f"no {name} holds a single member", detail)
+    code = int(column.codes[scene.nearest[0][1]])
+    short = scene.short(column.codes == code)
+    detail |= {"domain": column.values[code], **_short_detail(short)}
+    message = (
+        f"{name} {column.values[code]} holds {scene.holds} of {scene.needed}{_short_words(scene, short)}"
+    )
+    return Blocker("Topology", message, detail)
+
+
+def devices(scene: Scene) -> Blocker:
+    claims = sorted({c for shape in scene.ask.distinct for c in scene.trial.needs(shape).device_claims})
+    message = (
+        f"asks for devices by resource claims ({_names(claims, len(claims))}), which are not allocated yet"
+    )
+    return Blocker("Devices", message, {**scene.numbers, "claims": claims})
+
+
+def health(scene: Scene) -> Blocker:
+    nodes = scene.trial.nodes
+    ill = {t.key for taints in nodes.taint_sets for t in taints} & health_taints(scene.house.policy)
+    unwell = [bool(ill.intersection(t.key for t in taints)) for taints in nodes.taint_sets]
+    rows = np.flatnonzero(np.array(unwell)[nodes.taint_ids] & nodes.alive)
+    names = sorted(nodes.names[row] for row in rows)
+    message = (
+        f"it would fit if {_names(names, len(names))} were well and open; "
+        f"the other nodes hold {scene.holds} of {scene.needed}"
+    )
+    return Blocker("Health", message, {**scene.numbers, "nodes": names[:NAMES_SHOWN], "unwell": len(names)})
+
+
+def affinity(scene: Scene) -> Blocker:
+    excluded = _excluded(scene)
+    reasons = ", ".join(f"{count} by {reason}" for reason, count in excluded.items())
+    message = f"the nodes that accept its pods hold {scene.holds} of {scene.needed}"
+    if reasons:
+        message += f"; nodes excluded: {reasons}"
+    return Blocker("Affinity", message, {**scene.numbers, "excluded": excluded})
+
+
+def _excluded(scene: Scene) -> dict[str, int]:
+    """How many nodes each kind of constraint keeps the first shape from."""
+    nodes, needs = scene.trial.nodes, scene.trial.needs(scene.ask.distinct[0])
+    selected, tolerated = required_nodes(nodes, needs.node), tolerated_nodes(nodes, needs.tolerations)
+    counts = {
+        "node selector or affinity": nodes.alive & ~selected,
+        "taints": nodes.alive & ~tolerated,
+        "other pods": selected & tolerated & ~scene.rules.masks[0],
+    }
+    return {reason: int(mask.sum()) for reason, mask in counts.items() if mask.any()}
+
+
+def volume(scene: Scene) -> Blocker:
+    needs = [need for shape in scene.ask.distinct for need in scene.trial.shape(shape).volumes]
+    problems = sorted({need.problem for need in needs if need.problem})
+    message = (
+        f"storage is not ready: {'; '.join(problems[:NAMES_SHOWN])}"
+        if problems
+        else f"nodes that can reach its volumes hold {scene.holds} of {scene.needed}"
+    )
+    return Blocker("Volume", message, {**scene.numbers, "claims": problems})
+
+
+LIFTED: dict[Category, Callable[[Scene], Blocker]] = {
+    "Topology": topology,
+    "Devices": devices,
+    "Health": health,
+    "Affinity": affinity,
+    "Volume": volume,
+}
+
+
+# -- not enough room -----------------------------------------------------------------------------------
+
+
+def shortage(scene: Scene) -> Blocker:
+    """Capacity, or Fragmentation if there is enough in total but not in one place."""
+    resource, requested, free = _scarcest(scene)
+    eligible = int(scene.eligible.sum())
+    detail: Detail = {
+        "resource": resource,
+        "requested": text(resource, requested),
+        "free": text(resource, free),
+        "eligibleNodes": eligible,
+        **scene.numbers,
+    }
+    amounts = f"{text(resource, requested)} {resource} for {scene.needed} members"
+    if free < requested:
+        message = f"needs {amounts}; {text(resource, free)} free on {eligible} eligible nodes"
+        return Blocker("Capacity", message, detail)
+    short = scene.short(scene.eligible)
+    detail |= _short_detail(short)
+    message = (
+        f"needs {amounts}, and {text(resource, free)} are free on {eligible} eligible nodes, "
+        f"but not in one place: {scene.holds} of {scene.needed} fit{_short_words(scene, short)}"
+    )
+    return Blocker("Fragmentation", message, detail)
+
+
+def _scarcest(scene: Scene) -> tuple[str, int, int]:
+    """The resource of which the eligible nodes have least beside what the missing members ask for."""
+    trial, rows = scene.trial, np.flatnonzero(scene.eligible)
+    requests = [dict(trial.needs(shape).requests) for shape in scene.ask.shapes]
+    found = []
+    for resource in sorted(set().union(*requests)):
+        requested = sum(sorted(request.get(resource, 0) for request in requests)[: scene.needed])
+        column = trial.nodes.resource_column(resource)
+        free = 0 if column is None else int(np.maximum(trial.free[column, rows], 0).sum())
+        if requested:
+            found.append((free / requested, resource, requested, free))
+    _, resource, requested, free = min(found)
+    return resource, requested, free
+
+
+# -- words ---------------------------------------------------------------------------------------------
+
+
+def _short_detail(short: Short | None) -> Detail:
+    return {} if short is None else {"resource": short.resource, "node": short.node}
+
+
+def _short_words(scene: Scene, short: Short | None) -> str:
+    missing = scene.needed - scene.holds
+    if short is None:
+        return ""
+    return f"; {missing} member{'s' * (missing != 1)} short by {short.resource} on {short.node}"
+
+
+def _names(names: list[str], total: int) -> str:
+    shown = ", ".join(names[:NAMES_SHOWN])
+    return shown if total <= NAMES_SHOWN else f"{shown} and {total - NAMES_SHOWN} more"

@@ -1,0 +1,243 @@
+"""From needs to rules: every hard constraint of a group's shapes against the pods on the nodes of a trial."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
+from maitred.cluster.selection import required_nodes, selected, tolerated_nodes
+from maitred.cluster.trial import Selection, Trial
+from maitred.decide.rules import Company, Conflict, Room, Rules, Spread
+from maitred.decide.storage import storage_rules
+from maitred.model.needs import HostPort, PodTerm, SpreadTerm
+from maitred.model.plan import Category
+from maitred.model.policy import Policy, health_taints
+from maitred.model.selector import selector_of
+
+Lift = frozenset[Category]
+"""Categories of constraints that are left out, to see whether they are what stands in the way."""
+
+
+def make_rules(
+    trial: Trial,
+    shapes: Sequence[int],
+    policy: Policy,
+    lift: Lift = frozenset(),
+    others_may_help: bool = False,
+) -> Rules:
+    """`others_may_help`: pods and claims that are not there yet may come, so needing them is no obstacle."""
+    return _Compiler(trial, tuple(shapes), policy, lift, others_may_help).rules()
+
+
+class _Compiler:
+    def __init__(
+        self, trial: Trial, shapes: tuple[int, ...], policy: Policy, lift: Lift, others_may_help: bool
+    ) -> None:
+        self.trial, self.shapes, self.policy, self.lift = trial, shapes, policy, lift
+        self.others_may_help = others_may_help
+
+    def rules(self) -> Rules:
+        count = len(self.shapes)
+        masks = [self._acceptable(shape).copy() for shape in self.shapes]
+        companies: list[Company | None] = [None] * count
+        spreads: list[tuple[Spread, ...]] = [()] * count
+        for position, shape in enumerate(self.shapes):
+            mask = masks[position]
+            self._avoid_taken_ports(shape, mask)
+            if "Affinity" not in self.lift:
+                self._avoid_enemies(shape, mask)
+                companies[position] = self._company(shape, mask)
+                spreads[position] = self._spreads(shape, mask)
+        rules = Rules(self.trial, self.shapes, masks, [], self._rooms(), [], companies, spreads, [])
+        if "Devices" not in self.lift:
+            self._await_claims(masks)
+        attaching: list[Room] = []
+        if "Volume" not in self.lift:
+            storage = storage_rules(self.trial, self.shapes, self.others_may_help)
+            attaching, rules.quotas = storage.rooms, storage.quotas
+            for mask, reachable in zip(masks, storage.masks, strict=True):
+                if reachable is not None:
+                    mask &= reachable
+        rules.rooms += attaching
+        for position, (shape, mask) in enumerate(zip(self.shapes, masks, strict=True)):
+            copies = np.where(mask, self.trial.copies(shape), 0)
+            for room in attaching:
+                if room.use[position]:
+                    np.minimum(copies, np.maximum(room.free // room.use[position], 0), out=copies)
+            rules.copies.append(copies)
+        rules.conflicts = self._conflicts(rules.copies)
+        return rules
+
+    def _rooms(self) -> list[Room]:
+        trial, requests = self.trial, [dict(self.trial.needs(shape).requests) for shape in self.shapes]
+        rooms = []
+        for resource in sorted(set().union(*requests)):
+            column = trial.nodes.resource_column(resource)
+            if column is not None:
+                rooms.append(Room(trial.free[column], tuple(r.get(resource, 0) for r in requests)))
+        return rooms
+
+    # -- nodes -----------------------------------------------------------------------------------------
+
+    def _acceptable(self, shape: int) -> Mask:
+        """Nodes that maitred manages and that the pod's own spec accepts."""
+        nodes, needs = self.trial.nodes, self.trial.needs(shape)
+        lifted = "Affinity" in self.lift
+        managed = selector_of(self.policy.nodes.managed)
+        key = ("acceptable", None if lifted else needs.node, needs.tolerations, managed, lifted)
+        return nodes.derived(key, lambda: self._judge_nodes(shape, lifted))
+
+    def _judge_nodes(self, shape: int, lifted: bool) -> Mask:
+        nodes, needs = self.trial.nodes, self.trial.needs(shape)
+        mask = selected(nodes, selector_of(self.policy.nodes.managed) or ())
+        if lifted:
+            return mask & tolerated_nodes(only_unhealthy(nodes, self.policy), needs.tolerations)
+        return mask & required_nodes(nodes, needs.node) & tolerated_nodes(nodes, needs.tolerations)
+
+    def _await_claims(self, masks: list[Mask]) -> None:
+        """Pods with resource claims wait: claims are not allocated yet, and no pod starts without its own."""
+        for shape, mask in zip(self.shapes, masks, strict=True):
+            if self.trial.needs(shape).device_claims:
+                mask[:] = False
+
+    def _avoid_taken_ports(self, shape: int, mask: Mask) -> None:
+        ports = self.trial.needs(shape).host_ports
+        if not ports:
+            return
+        for key, held in self.trial.all_held().items():
+            if isinstance(key, HostPort) and any(port.conflicts(key) for port in ports):
+                mask &= held == 0
+
+    # -- neighbours that are already there -------------------------------------------------------------
+
+    def _avoid_enemies(self, shape: int, mask: Mask) -> None:
+        """Required anti-affinity, of this shape against the pods there and of theirs against it."""
+        trial = self.trial
+        for term in trial.needs(shape).anti_affinity:
+            self._close_domains(term, trial.matching(Selection((term,), True)), mask)
+        for key, held in trial.all_held().items():
+            if isinstance(key, PodTerm) and trial.matches(Selection((key,), True), shape):
+                self._close_domains(key, held, mask)
+
+    def _close_domains(self, term: PodTerm, pods: Ints, mask: Mask) -> None:
+        occupied = occupied_domains(self.trial.nodes, term.topology_key, pods)
+        mask &= ~occupied[self._codes(term.topology_key)]
+
+    def _company(self, shape: int, mask: Mask) -> Company | None:
+        terms = self.trial.needs(shape).affinity
+        if not terms:
+            return None
+        trial, selection = self.trial, Selection(terms, True)
+        codes = tuple(self._codes(term.topology_key) for term in terms)
+        for column in codes:
+            mask &= column >= 0
+        pods = trial.matching(selection)
+        provided_by = tuple(trial.matches(selection, other) for other in self.shapes)
+        if self.others_may_help and not any(provided_by):
+            return None
+        present = tuple(occupied_domains(trial.nodes, term.topology_key, pods) for term in terms)
+        anywhere = any(bool(domains.any()) for domains in present)
+        own = trial.matches(selection, shape)
+        if any(provided_by):
+            return Company(codes, present, anywhere, provided_by, own)
+        for column, domains in zip(codes, present, strict=True):
+            mask &= domains[column]
+        return None
+
+    def _spreads(self, shape: int, mask: Mask) -> tuple[Spread, ...]:
+        constraints = self.trial.needs(shape).spread
+        if not constraints:
+            return ()
+        keyed = np.ones_like(mask)
+        for constraint in constraints:
+            keyed &= self._codes(constraint.pods.topology_key) >= 0
+        mask &= keyed
+        changing = []
+        for constraint in constraints:
+            spread = self._spread(shape, constraint, keyed)
+            if any(spread.matched_by):
+                changing.append(spread)
+            else:
+                mask &= spread.allowed(spread.counts)
+        return tuple(changing)
+
+    def _spread(self, shape: int, constraint: SpreadTerm, keyed: Mask) -> Spread:
+        trial, needs = self.trial, self.trial.needs(shape)
+        counted = keyed & trial.nodes.alive
+        if constraint.honor_affinity:
+            counted &= required_nodes(trial.nodes, needs.node)
+        if constraint.honor_taints:
+            counted &= tolerated_nodes(trial.nodes, needs.tolerations)
+        selection = Selection((constraint.pods,), False)
+        column = trial.nodes.column(constraint.pods.topology_key)
+        codes, size = column.codes[counted], len(column.values)
+        counts = np.bincount(codes, weights=trial.matching(selection)[counted], minlength=size)
+        return Spread(
+            codes=column.codes,
+            counted=counted,
+            counts=counts.astype(np.int64),
+            domains=np.bincount(codes, minlength=size) > 0,
+            max_skew=constraint.max_skew,
+            min_domains=constraint.min_domains,
+            matched_by=tuple(trial.matches(selection, other) for other in self.shapes),
+            own=trial.matches(selection, shape),
+        )
+
+    # -- neighbours in the group itself ----------------------------------------------------------------
+
+    def _conflicts(self, copies: list[Ints]) -> list[Conflict]:
+        """Pairs of shapes that may not share a domain; one kept off its own kind has its copies capped."""
+        conflicts = []
+        for key, pairs in sorted(self._pairs().items()):
+            codes = self._codes(key)
+            alone = self._one_node_each(key)
+            if alone:
+                for position in np.flatnonzero(pairs.diagonal()):
+                    np.minimum(copies[position], 1, out=copies[position], where=codes >= 0)
+            conflicts.append(Conflict(codes, pairs, capped=alone and len(self.shapes) == 1))
+        return conflicts
+
+    def _pairs(self) -> dict[str, Mask]:
+        """Topology key -> which shapes exclude each other within one of its domains."""
+        trial, count = self.trial, len(self.shapes)
+        pairs: dict[str, Mask] = {}
+        for one, shape in enumerate(self.shapes):
+            needs = trial.needs(shape)
+            for other, neighbour in enumerate(self.shapes):
+                keys = set[str]()
+                if "Affinity" not in self.lift:
+                    keys = {
+                        term.topology_key
+                        for term in needs.anti_affinity
+                        if trial.matches(Selection((term,), True), neighbour)
+                    }
+                theirs = trial.needs(neighbour).host_ports
+                if any(mine.conflicts(port) for mine in needs.host_ports for port in theirs):
+                    keys.add(NODE_NAME)
+                for key in keys:
+                    matrix = pairs.setdefault(key, np.zeros((count, count), dtype=np.bool_))
+                    matrix[one, other] = matrix[other, one] = True
+        return pairs
+
+    def _one_node_each(self, key: str) -> bool:
+        column = self.trial.nodes.column(key)
+        return len(column.values) == int(np.count_nonzero(column.codes >= 0))
+
+    def _codes(self, key: str) -> Codes:
+        return self.trial.nodes.column(key).codes
+
+
+def occupied_domains(nodes: NodeView, key: str, pods: Ints) -> Mask:
+    """Domains in which some of these pods are; one entry more, never true, for nodes without the label."""
+    column = nodes.column(key)
+    occupied = np.zeros(len(column.values) + 1, dtype=np.bool_)
+    occupied[column.codes[pods > 0]] = True
+    occupied[-1] = False
+    return occupied
+
+
+def only_unhealthy(nodes: NodeView, policy: Policy) -> NodeView:
+    """The same nodes with no taints but those that speak of health."""
+    health = health_taints(policy)
+    others = frozenset(t.key for taints in nodes.taint_sets for t in taints if t.key not in health)
+    return nodes.without_taints(others)

@@ -1,0 +1,171 @@
+"""One cycle: every group in its turn, on one trial; then a verdict for each."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.trial import Trial
+from maitred.decide.agenda import QUORUM, SURPLUS, Agenda, Turn
+from maitred.decide.ask import Ask, Assignment, ask_of
+from maitred.decide.attempt import attempt
+from maitred.decide.diagnose import Diagnosis
+from maitred.decide.house import House
+from maitred.decide.levels import known_levels, named_keys
+from maitred.decide.screen import Screening, invalid_blocker, screen
+from maitred.decide.seating import commit
+from maitred.decide.seats import Steps
+from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
+from maitred.model.policy import Policy
+
+
+def decide(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None = None) -> Plan:
+    """What to do with every waiting group. A pure function: the same input gives the same Plan.
+
+    `now` is the only clock there is; `scheduler` limits the decision to pods that name that scheduler.
+    """
+    return Cycle(snapshot, policy, scheduler).run()
+
+
+@dataclass(slots=True)
+class Case:
+    """A group on its way through the cycle."""
+
+    view: GroupView
+    screening: Screening
+    ask: Ask
+    """What is still asked for."""
+    waiting: list[int]
+    """Positions in the view of the members in `ask`."""
+    seated: Assignment = field(default_factory=list)
+    """Members, by position in the view, and their rows."""
+
+    @property
+    def blocked(self) -> bool:
+        return bool(self.screening.problems or self.screening.obstacles)
+
+    @property
+    def key(self) -> str:
+        return self.view.group.key
+
+    def take(self, assignment: Assignment) -> None:
+        self.seated += [(self.waiting[member], row) for member, row in assignment]
+        gone = {member for member, _ in assignment}
+        self.waiting = [place for member, place in enumerate(self.waiting) if member not in gone]
+        self.ask = self.ask.without(assignment)
+
+
+class Cycle:
+    def __init__(self, snapshot: Snapshot, policy: Policy, scheduler: str | None) -> None:
+        self.snapshot = snapshot
+        self.house = House(policy, known_levels(policy, snapshot))
+        self.trial = Trial.of(snapshot)
+        self.exhausted = False
+        self.cases = [
+            Case(view, screen(view, snapshot, self.house), ask_of(view), list(range(len(view.pods))))
+            for view in snapshot.groups
+            if scheduler is None or scheduler in view.pending_schedulers
+        ]
+
+    def run(self) -> Plan:
+        agenda = Agenda()
+        for number, case in enumerate(self.cases):
+            if not case.blocked:
+                agenda.add(self._turn(number, QUORUM))
+        while (turn := agenda.next()) is not None:
+            if self._serve(self.cases[turn.number]) and turn.part == QUORUM:
+                agenda.add(self._turn(turn.number, SURPLUS))
+        self._retry_those_who_wait_for_others()
+        return self._plan()
+
+    def _turn(self, number: int, part: int) -> Turn:
+        case = self.cases[number]
+        return Turn(-case.screening.priority, part, case.view.created, case.key, number)
+
+    def _serve(self, case: Case) -> bool:
+        """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""
+        ask = case.ask
+        if not ask.shapes:
+            return False
+        steps = Steps(self.house.policy.search.steps)
+        found = attempt(self.trial, ask, self.house, steps)
+        self.exhausted |= steps.exhausted
+        if not found:
+            return False
+        taken = found[: ask.need] if ask.need else found
+        commit(self.trial, ask, taken)
+        case.take(taken)
+        return bool(case.ask.shapes) and bool(ask.need)
+
+    def _retry_those_who_wait_for_others(self) -> None:
+        """A group may have had its turn before the pods whose company, or balance, it needs were seated."""
+        turns = sorted(self._turn(number, QUORUM) for number in range(len(self.cases)))
+        dependent = [case for turn in turns if self._depends_on_others(case := self.cases[turn.number])]
+        progress = self.trial.changed
+        while progress:
+            progress = False
+            for case in dependent:
+                before = len(case.seated)
+                self._serve(case)
+                progress |= len(case.seated) > before
+
+    def _depends_on_others(self, case: Case) -> bool:
+        if case.blocked or not case.ask.shapes:
+            return False
+        needs = [self.trial.needs(shape) for shape in case.ask.distinct]
+        return any(need.affinity or need.spread for need in needs)
+
+    # -- the Plan --------------------------------------------------------------------------------------
+
+    def _plan(self) -> Plan:
+        diagnosis = Diagnosis(self.snapshot, self.trial, self.house, self._binders())
+        verdicts = [self._verdict(case, diagnosis) for case in self.cases]
+        warnings = {w for case in self.cases for w in case.view.group.warnings}
+        return Plan(
+            binds=tuple(bind for case in self.cases for bind in self._binds(case)),
+            groups=tuple(verdicts),
+            search_exhausted=self.exhausted or diagnosis.exhausted,
+            warnings=tuple(sorted(warnings)),
+        )
+
+    def _binders(self) -> dict[str, int]:
+        """Groups that were seated in this cycle, with how many members each."""
+        return {case.key: len(case.seated) for case in self.cases if case.seated}
+
+    def _binds(self, case: Case) -> list[Bind]:
+        names, view = self.snapshot.nodes.names, case.view
+        return [Bind(view.pods[m], view.uids[m], names[row], case.key) for m, row in sorted(case.seated)]
+
+    def _verdict(self, case: Case, diagnosis: Diagnosis) -> GroupVerdict:
+        view, screening = case.view, case.screening
+        placed = len(view.running) + view.succeeded + len(case.seated)
+        blockers: tuple[Blocker, ...] = ()
+        verdict: Verdict = "Scheduled" if placed >= view.group.quorum and view.group.exists else "Waiting"
+        if screening.problems:
+            verdict, blockers = "Invalid", tuple(map(invalid_blocker, screening.problems))
+        elif screening.obstacles:
+            blockers = screening.obstacles
+        elif case.ask.shapes:
+            blockers, impossible = diagnosis.of(view, case.ask)
+            verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
+        return GroupVerdict(
+            group=case.key,
+            verdict=verdict,
+            members=view.members,
+            quorum=view.group.quorum,
+            placed=placed,
+            domains=self._domains(case),
+            blockers=blockers,
+        )
+
+    def _domains(self, case: Case) -> dict[str, str]:
+        """The domains that all placed members share, by level."""
+        rows = [member.node for member in case.view.running] + [row for _, row in case.seated]
+        asked = [self.house.key(level) for level in named_keys(case.view.group.topology)]
+        keys = dict.fromkeys([*(level.key for level in self.house.levels), *asked])
+        domains = {}
+        for key in keys if rows else ():
+            column = self.snapshot.nodes.column(key)
+            codes = set(column.codes[rows].tolist())
+            if len(codes) == 1 and (code := codes.pop()) >= 0:
+                domains[self.house.name(key)] = column.values[code]
+        return domains

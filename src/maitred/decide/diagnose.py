@@ -1,0 +1,112 @@
+"""Why a group is not seated: one constraint at a time is lifted to see whether it is the one in the way."""
+
+from dataclasses import replace
+from functools import cached_property
+
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.trial import Trial
+from maitred.decide import blockers as say
+from maitred.decide.ask import Ask, Assignment, ask_anew
+from maitred.decide.attempt import attempt
+from maitred.decide.compile import Lift, make_rules
+from maitred.decide.empty import empty_healthy_cluster
+from maitred.decide.house import FULL_RULES, House, Leave
+from maitred.decide.seats import Steps
+from maitred.model.plan import Blocker, Category
+from maitred.model.policy import health_taints
+
+Found = tuple[tuple[Blocker, ...], bool]
+
+
+class Diagnosis:
+    """Verdicts on the groups that a cycle left waiting. `trial` is the cluster after its binds."""
+
+    def __init__(self, snapshot: Snapshot, trial: Trial, house: House, binders: dict[str, int]) -> None:
+        self.snapshot, self.trial, self.house, self.binders = snapshot, trial, house, binders
+        self.exhausted = False
+        self._known: dict[tuple[Ask, Ask], Found] = {}
+
+    def of(self, view: GroupView, ask: Ask) -> Found:
+        """Blockers, weightiest first, and whether the group could never be seated at all."""
+        ask = replace(ask, need=max(1, ask.need))
+        whole = ask_anew(view)
+        key = (ask, whole)
+        if key not in self._known:
+            self._known[key] = (tuple(self._blockers(ask)), self._impossible(whole))
+        return self._known[key]
+
+    def _blockers(self, ask: Ask) -> list[Blocker]:
+        request = say.oversized(self.snapshot, self.house, ask)
+        if request is not None:
+            return [request]
+        scene = say.Scene(self.trial, self.house, ask, self._nearest(ask))
+        found = []
+        if self.trial.changed and self._fits(self.pristine, ask, FULL_RULES):
+            found.append(say.priority(scene, self.binders))
+        found += [
+            say.LIFTED[category](scene) for category in self._suspects(ask) if self._in_the_way(category, ask)
+        ]
+        return found or [say.shortage(scene)]
+
+    def _suspects(self, ask: Ask) -> list[Category]:
+        """Constraints that the group is under at all, in the order in which they are named."""
+        needs = [self.trial.needs(shape) for shape in ask.distinct]
+        suspects: list[Category] = []
+        if ask.topology.required or ask.topology.slice_size:
+            suspects.append("Topology")
+        if any(need.device_claims for need in needs):
+            suspects.append("Devices")
+        if self._healed.nodes is not self.trial.nodes:
+            suspects.append("Health")
+        if self._has_affinity(ask):
+            suspects.append("Affinity")
+        if any(self.trial.shape(shape).volumes for shape in ask.distinct):
+            suspects.append("Volume")
+        return suspects
+
+    def _has_affinity(self, ask: Ask) -> bool:
+        lifted: Lift = frozenset({"Affinity"})
+        bound = make_rules(self.trial, ask.distinct, self.house.policy)
+        free = make_rules(self.trial, ask.distinct, self.house.policy, lifted)
+        closed = any(bool((f & ~b).any()) for f, b in zip(free.masks, bound.masks, strict=True))
+        return closed or bound.ordered or len(bound.conflicts) > len(free.conflicts)
+
+    def _in_the_way(self, category: Category, ask: Ask) -> bool:
+        """Whether the group would be seated if this constraint alone were lifted."""
+        trial = self._healed if category == "Health" else self.trial
+        return self._fits(trial, ask, Leave(frozenset({category})))
+
+    @cached_property
+    def pristine(self) -> Trial:
+        """The cluster before this cycle bound anything."""
+        return Trial.of(self.snapshot)
+
+    @cached_property
+    def _healed(self) -> Trial:
+        """The cluster with every node open and well."""
+        well = self.trial.nodes.without_taints(health_taints(self.house.policy))
+        return self.trial if well is self.trial.nodes else self.trial.on(well)
+
+    @cached_property
+    def _empty(self) -> Trial:
+        return empty_healthy_cluster(self.snapshot, self.house.policy)
+
+    def _fits(self, trial: Trial, ask: Ask, leave: Leave) -> bool:
+        steps = Steps(self.house.policy.search.steps)
+        found = attempt(trial, ask, self.house, steps, leave)
+        self.exhausted |= steps.exhausted
+        return bool(found)
+
+    def _nearest(self, ask: Ask) -> Assignment:
+        """As many members as can be seated together now."""
+        steps = Steps(self.house.policy.search.steps)
+        found = attempt(self.trial, replace(ask, need=1), self.house, steps) or []
+        return found[: ask.need - 1]
+
+    def _impossible(self, whole: Ask) -> bool:
+        """Proven only if no seating exists on the empty healthy cluster, and none was overlooked."""
+        steps = Steps(self.house.policy.search.steps)
+        leave = Leave(frozenset({"Devices"}), others_may_help=True)
+        found = attempt(self._empty, whole, self.house, steps, leave)
+        self.exhausted |= steps.exhausted
+        return not found and not steps.exhausted

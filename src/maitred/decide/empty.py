@@ -1,0 +1,33 @@
+"""The empty healthy cluster, on which it is proven that a group can never be seated."""
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.trial import Trial
+from maitred.model.meta import ObjectMeta
+from maitred.model.node import HOSTNAME, Node, NodeSpec, NodeStatus
+from maitred.model.policy import NodeTemplate, Policy, health_taints
+
+TEMPLATE_NODES = 1000
+"""How many nodes of a kind are taken as possible when the policy does not say."""
+
+
+def empty_healthy_cluster(snapshot: Snapshot, policy: Policy) -> Trial:
+    """Only what belongs to the nodes runs; all nodes are open and well; what could be added is there."""
+    nodes = snapshot.nodes
+    members = max((view.members for view in snapshot.groups), default=0)
+    added = [
+        template_node(template, number)
+        for template in policy.node_templates
+        for number in range(min(template.max or TEMPLATE_NODES, max(1, members)))
+    ]
+    if added:
+        nodes = nodes.with_nodes(added)
+    return Trial.empty(snapshot, nodes.without_taints(health_taints(policy)))
+
+
+def template_node(template: NodeTemplate, number: int) -> Node:
+    name = f"{template.name}-{number}"
+    return Node(
+        ObjectMeta(name=name, labels={**template.labels, HOSTNAME: name}),
+        NodeSpec(template.taints),
+        NodeStatus(template.allocatable),
+    )

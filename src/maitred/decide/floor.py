@@ -1,0 +1,101 @@
+"""The floor: some nodes of a trial while the members of one group are put on them one by one."""
+
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.trial import Rows
+from maitred.decide.rules import Company, Rules
+
+
+class Floor:
+    """Arrays are over `rows`; those over domains keep the numbering of the whole cluster."""
+
+    def __init__(self, rules: Rules, rows: Rows) -> None:
+        self.rules, self.rows = rules, rows
+        self.copies = [copies[rows] for copies in rules.copies]
+        self._rooms = [room.free[rows] for room in rules.rooms]
+        self._closed: list[Mask] = [np.zeros(len(rows), dtype=np.bool_) for _ in rules.shapes]
+        self._conflict_codes = [conflict.codes[rows] for conflict in rules.conflicts]
+        self._present = [self._present_domains(company) for company in rules.companies]
+        self._anywhere = [company is not None and company.anywhere for company in rules.companies]
+        self._counts = [[spread.counts.copy() for spread in spreads] for spreads in rules.spreads]
+        self._quotas = [quota.limits.copy() for quota in rules.quotas]
+
+    @staticmethod
+    def _present_domains(company: Company | None) -> list[Mask]:
+        return [] if company is None else [domains.copy() for domains in company.present]
+
+    def open_to(self, position: int) -> Mask:
+        """Nodes that the next member of a shape could take now."""
+        rules = self.rules
+        allowed = (self.copies[position] > 0) & ~self._closed[position]
+        company = rules.companies[position]
+        if company is not None and not self.may_pioneer(position):
+            for codes, present in zip(company.codes, self._present[position], strict=True):
+                allowed &= present[codes[self.rows]]
+        for spread, counts in zip(rules.spreads[position], self._counts[position], strict=True):
+            allowed &= spread.allowed(counts)[self.rows]
+        for quota, left in zip(rules.quotas, self._quotas, strict=True):
+            if quota.use[position]:
+                allowed &= np.append(left >= quota.use[position], False)[quota.codes[self.rows]]
+        return allowed
+
+    def may_pioneer(self, position: int) -> bool:
+        """The first of a series of pods that seek each other's company may go anywhere."""
+        company = self.rules.companies[position]
+        return company is not None and company.own and not self._anywhere[position]
+
+    def seat(self, position: int, place: int) -> None:
+        rules, row = self.rules, int(self.rows[place])
+        for room, free in zip(rules.rooms, self._rooms, strict=True):
+            free[place] -= room.use[position]
+        for position_there in range(len(rules.shapes)):
+            self.copies[position_there][place] = self._copies_at(position_there, place)
+        for conflict, codes in zip(rules.conflicts, self._conflict_codes, strict=True):
+            if codes[place] >= 0:
+                for other in np.flatnonzero(conflict.pairs[position]):
+                    self._closed[other] |= codes == codes[place]
+        self._bring_company(position, row)
+        for spreads, counts in zip(rules.spreads, self._counts, strict=True):
+            for spread, domains in zip(spreads, counts, strict=True):
+                if spread.matched_by[position] and spread.counted[row]:
+                    domains[spread.codes[row]] += 1
+        for quota, left in zip(rules.quotas, self._quotas, strict=True):
+            if quota.use[position]:
+                left[quota.codes[row]] -= quota.use[position]
+
+    def _bring_company(self, position: int, row: int) -> None:
+        for seeker, company in enumerate(self.rules.companies):
+            if company is not None and company.provided_by[position]:
+                for codes, present in zip(company.codes, self._present[seeker], strict=True):
+                    if codes[row] >= 0:
+                        present[codes[row]] = True
+                        self._anywhere[seeker] = True
+
+    def _copies_at(self, position: int, place: int) -> int:
+        if not self.rules.masks[position][self.rows[place]]:
+            return 0
+        fit = min(
+            int(free[place]) // room.use[position]
+            for room, free in zip(self.rules.rooms, self._rooms, strict=True)
+            if room.use[position]
+        )
+        return max(0, fit)
+
+
+def bound(rules: Rules, rows: Rows, counts: tuple[int, ...]) -> int:
+    """No more members than this can be seated on these nodes, whatever the order."""
+    total = 0
+    for position, count in enumerate(counts):
+        copies = rules.copies[position][rows]
+        most = int(copies.sum())
+        for conflict in rules.conflicts:
+            if conflict.pairs[position, position] and not conflict.capped:
+                most = min(most, _one_per_domain(conflict.codes[rows], copies))
+        total += min(count, most)
+    return total
+
+
+def _one_per_domain(codes: Codes, copies: Ints) -> int:
+    apart = codes[(copies > 0) & (codes >= 0)]
+    return len(np.unique(apart)) + int(copies[codes < 0].sum())

@@ -1,0 +1,102 @@
+"""Seating members one after the other, each on the best node open to it. Fast; may miss a placement."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.trial import Rows
+from maitred.decide.floor import Floor
+from maitred.decide.rules import Rules
+from maitred.decide.scoring import seating_order
+from maitred.decide.seats import Demand, Seats
+from maitred.model.policy import Policy
+
+NEVER = np.iinfo(np.int64).max
+
+
+def greedy(rules: Rules, rows: Rows, demand: Demand, policy: Policy) -> Seats:
+    """The best of a few orders of the shapes."""
+    orders = [
+        seating_order(rules.trial, shape, copies, rows, policy)
+        for shape, copies in zip(rules.shapes, rules.copies, strict=True)
+    ]
+    best = Seats()
+    for sequence in _sequences(rules, rows, demand):
+        seats = _seat_in_turn(rules, rows, demand, orders, sequence)
+        if seats.count > best.count:
+            best = seats
+        if best.count >= demand.want:
+            break
+    return best
+
+
+def is_exact(rules: Rules) -> bool:
+    """Whether seating one by one finds the most there is: one shape, and at most one kind of interaction."""
+    if len(rules.shapes) > 1:
+        return False
+    company, conflicts = rules.companies[0], [c for c in rules.conflicts if not c.capped]
+    interactions = len(conflicts) + len(rules.quotas) + len(rules.spreads[0]) + (company is not None)
+    return interactions <= 1 and (company is None or len(company.codes) == 1)
+
+
+def _sequences(rules: Rules, rows: Rows, demand: Demand) -> list[list[int]]:
+    """Scarcest first, largest first, and the other way round."""
+    positions = list(range(len(rules.shapes)))
+    if len(positions) == 1:
+        return [positions]
+    slack = [int(rules.copies[p][rows].sum()) / max(1, demand.counts[p]) for p in positions]
+    size = [_size(rules, rows, p) for p in positions]
+    sequences = [
+        sorted(positions, key=lambda p: (slack[p], -size[p], p)),
+        sorted(positions, key=lambda p: (-size[p], slack[p], p)),
+        sorted(positions, key=lambda p: (size[p], slack[p], p)),
+    ]
+    return [order for index, order in enumerate(sequences) if order not in sequences[:index]]
+
+
+def _size(rules: Rules, rows: Rows, position: int) -> float:
+    """The share that a member takes of the most any of the nodes has of something."""
+    return max(room.use[position] / max(1, int(room.free[rows].max(initial=0))) for room in rules.rooms)
+
+
+def _seat_in_turn(
+    rules: Rules, rows: Rows, demand: Demand, orders: list[Ints], sequence: Sequence[int]
+) -> Seats:
+    floor, seats, left = Floor(rules, rows), Seats(), list(demand.counts)
+    seated, progress = 0, True
+    while progress and seated < demand.want:
+        progress = False
+        for position in sequence:
+            while left[position] and seated < demand.want:
+                place = _choose(floor, position, orders[position], left[position])
+                if place is None:
+                    break
+                floor.seat(position, place)
+                seats.runs.append((position, int(rows[place]), 1))
+                left[position] -= 1
+                seated, progress = seated + 1, True
+        if not rules.ordered:
+            break
+    return seats
+
+
+def _choose(floor: Floor, position: int, order: Ints, left: int) -> int | None:
+    allowed = floor.open_to(position)
+    if not allowed.any():
+        return None
+    if floor.may_pioneer(position):
+        allowed = _roomy_domain(floor, position, allowed, left)
+    return int(np.where(allowed, order, NEVER).argmin())
+
+
+def _roomy_domain(floor: Floor, position: int, allowed: Mask, left: int) -> Mask:
+    """Where the first of a series goes the others must follow: the tightest domain that holds them all."""
+    company = floor.rules.companies[position]
+    assert company is not None, "only a shape that seeks company can be a pioneer"
+    codes = company.codes[0][floor.rows]
+    room = np.bincount(codes[allowed], weights=floor.copies[position][allowed]).astype(np.int64)
+    enough = room >= left
+    best = int(np.where(enough, room, NEVER).argmin()) if enough.any() else int(room.argmax())
+    inside: Mask = allowed & (codes == best)
+    return inside

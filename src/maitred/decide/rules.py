@@ -1,0 +1,110 @@
+"""What the members of one group may do on the nodes of a trial.
+
+`Rules` are made once per group and trial. What depends only on the pods already there has become one mask per
+shape; what members do to each other stays as data: conflicts, companies, spreads and quotas over domains.
+Every way of seating a group (fill, greedy, search) reads these, so no constraint is written twice.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.trial import Trial
+
+NO_MINIMUM = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Members of these shapes may not share a domain."""
+
+    codes: Codes
+    pairs: Mask
+    capped: bool
+    """Already in `copies`: each domain is a node, and the group has one shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Required pod affinity of one shape: a pod that all terms match must be in each term's domain."""
+
+    codes: tuple[Codes, ...]
+    present: tuple[Mask, ...]
+    """Per term, the domains that have such a pod already."""
+    anywhere: bool
+    """Whether any pod at all matches; while none does, the first of a series may go ahead."""
+    provided_by: tuple[bool, ...]
+    """Which shapes of the group are such pods."""
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A topology spread constraint of one shape, as counts per domain."""
+
+    codes: Codes
+    counted: Mask
+    """Nodes whose pods count."""
+    counts: Ints
+    domains: Mask
+    max_skew: int
+    min_domains: int
+    matched_by: tuple[bool, ...]
+    """Which shapes of the group add to the counts."""
+    own: bool
+
+    def minimum(self, counts: Ints) -> int:
+        present = int(np.count_nonzero(self.domains))
+        if present == 0:
+            return NO_MINIMUM
+        return 0 if present < self.min_domains else int(counts[self.domains].min())
+
+    def allowed(self, counts: Ints) -> Mask:
+        """Nodes on which one more pod of the shape keeps the skew."""
+        open_domains = counts + self.own - self.minimum(counts) <= self.max_skew
+        allowed: Mask = np.append(open_domains, False)[self.codes]
+        return allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """At most so many uses per domain: volumes that exist, claims that one pod at a time may hold."""
+
+    codes: Codes
+    limits: Ints
+    use: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Something that nodes run out of and pods take several of."""
+
+    free: Ints
+    use: tuple[int, ...]
+    """How much a member of each shape takes."""
+
+
+@dataclass(slots=True)
+class Rules:
+    trial: Trial
+    shapes: tuple[int, ...]
+    masks: list[Mask]
+    copies: list[Ints]
+    """How many members of each shape every node could take, if it took nothing else."""
+    rooms: list[Room]
+    """All that members take from their node; `copies` follows from it."""
+    conflicts: list[Conflict]
+    companies: list[Company | None]
+    spreads: list[tuple[Spread, ...]]
+    quotas: list[Quota]
+
+    @property
+    def simple(self) -> bool:
+        """Members do not touch each other but for the room they take."""
+        return not (self.quotas or self.ordered) and all(conflict.capped for conflict in self.conflicts)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order in which members are seated can matter."""
+        return any(self.companies) or any(self.spreads)

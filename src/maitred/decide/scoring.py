@@ -1,0 +1,138 @@
+"""Which nodes come first when several would do. `docs/design/scoring.md` has the reasons.
+
+The order is one integer per node, compared as a whole: small comes first. From the highest bits down it says:
+keep pods without devices off nodes with devices; pack devices, and break no idle node while a used one will
+do; the preferences that users state; the tightest fit; the name.
+"""
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints, Mask, NodeView
+from maitred.cluster.selection import in_term
+from maitred.cluster.trial import Rows, Selection, Trial
+from maitred.decide.compile import occupied_domains
+from maitred.model.needs import Needs
+from maitred.model.node import tolerates_all
+from maitred.model.policy import Policy, is_device
+from maitred.model.quantity import PODS
+
+NAME_BITS, FIT_BITS, PREFERENCE_BITS, PACK_BITS = 20, 12, 16, 12
+PREFERENCE_RANGE = 1 << (PREFERENCE_BITS - 1)
+
+TAINT_PENALTY = 50
+SPREAD_PENALTY = 10
+IMAGES_FULL_SCORE = 100
+
+
+def seating_order(trial: Trial, shape: int, copies: Ints, rows: Rows, policy: Policy) -> Ints:
+    """The order in which a shape takes these nodes: one comparable integer per row."""
+    needs, nodes = trial.needs(shape), trial.nodes
+    devices = device_columns(nodes, policy)
+    wanted = [column for column in devices if dict(needs.requests).get(nodes.resources[column])]
+    if wanted:
+        misplaced: Ints | int = 0
+        pack = trial.free[wanted][:, rows].sum(axis=0)
+    else:
+        misplaced = device_nodes(nodes, policy)[rows].astype(np.int64)
+        pack = idle_nodes(trial)[rows].astype(np.int64)
+    preference = np.clip(preferences(trial, shape)[rows], -PREFERENCE_RANGE, PREFERENCE_RANGE - 1)
+    order = misplaced << PACK_BITS | np.clip(pack, 0, (1 << PACK_BITS) - 1)
+    order = order << PREFERENCE_BITS | (PREFERENCE_RANGE - 1 - preference)
+    order = order << FIT_BITS | np.clip(copies[rows], 0, (1 << FIT_BITS) - 1)
+    ordered: Ints = order << NAME_BITS | nodes.name_rank[rows]
+    return ordered
+
+
+def device_columns(nodes: NodeView, policy: Policy) -> tuple[int, ...]:
+    key = ("device_columns", policy.devices.resources)
+    return nodes.derived(
+        key, lambda: tuple(c for c, name in enumerate(nodes.resources) if is_device(policy, name))
+    )
+
+
+def device_nodes(nodes: NodeView, policy: Policy) -> Mask:
+    columns = list(device_columns(nodes, policy))
+    key = ("device_nodes", policy.devices.resources)
+    return nodes.derived(key, lambda: np.any(nodes.allocatable[columns] > 0, axis=0))
+
+
+def idle_nodes(trial: Trial) -> Mask:
+    """Nodes that run nothing but what belongs to them."""
+    column = trial.nodes.resource_column(PODS)
+    snapshot = trial.snapshot
+    idle = trial.nodes.allocatable[column].copy()
+    idle[: snapshot.fixed.shape[1]] -= snapshot.fixed[column]
+    mask: Mask = trial.free[column] >= idle
+    return mask
+
+
+def preferences(trial: Trial, shape: int) -> Ints:
+    """What the pods say they would like, added up; more is better."""
+    needs, nodes = trial.needs(shape), trial.nodes
+    key = ("preferences", needs.preferred_nodes, needs.tolerations, needs.images)
+    score: Ints = nodes.derived(key, lambda: _lasting_preferences(nodes, needs))
+    if not (needs.preferred_pods or needs.preferred_spread):
+        return score
+    score = score.copy()
+    for weight, term in needs.preferred_pods:
+        pods = trial.matching(Selection((term,), True))
+        score += (
+            weight * occupied_domains(nodes, term.topology_key, pods)[nodes.column(term.topology_key).codes]
+        )
+    for constraint in needs.preferred_spread:
+        column = nodes.column(constraint.pods.topology_key)
+        pods = trial.matching(Selection((constraint.pods,), False))
+        crowd = np.bincount(column.codes + 1, weights=pods, minlength=len(column.values) + 1).astype(np.int64)
+        score -= SPREAD_PENALTY * crowd[column.codes + 1]
+    return score
+
+
+def has_soft_company(needs: Needs) -> bool:
+    """Whether members would rather be near to, or far from, other pods: then they are placed one by one."""
+    return bool(needs.preferred_pods or needs.preferred_spread)
+
+
+def _lasting_preferences(nodes: NodeView, needs: Needs) -> Ints:
+    """Those that no placement changes."""
+    score = np.zeros(len(nodes.names), dtype=np.int64)
+    for preferred in needs.preferred_nodes:
+        score += preferred.weight * in_term(nodes, preferred.preference)
+    disliked = [
+        sum(not tolerates_all(needs.tolerations, (taint,), ("PreferNoSchedule",)) for taint in taints)
+        for taints in nodes.taint_sets
+    ]
+    score -= TAINT_PENALTY * np.array(disliked, dtype=np.int64)[nodes.taint_ids]
+    return score + _images_present(nodes, needs.images)
+
+
+def _images_present(nodes: NodeView, images: tuple[str, ...]) -> Ints:
+    """The share of the pod's images, by size, that a node has already: model images run to tens of GB."""
+    score = np.zeros(len(nodes.names), dtype=np.int64)
+    sizes = _image_sizes(nodes, images)
+    total = sum(max(present.values()) for present in sizes.values())
+    for present in sizes.values():
+        rows = np.fromiter(present, dtype=np.intp, count=len(present))
+        score[rows] += IMAGES_FULL_SCORE * max(present.values()) // max(total, 1)
+    return score
+
+
+def _image_sizes(nodes: NodeView, images: tuple[str, ...]) -> dict[str, dict[int, int]]:
+    """Image -> rows of nodes that have it -> its size there."""
+    index = nodes.derived("images", lambda: _index_images(nodes))
+    found = {image: index.get(_with_tag(image), {}) for image in images}
+    return {image: present for image, present in found.items() if present}
+
+
+def _index_images(nodes: NodeView) -> dict[str, dict[int, int]]:
+    index: dict[str, dict[int, int]] = {}
+    for row, images in enumerate(nodes.images):
+        for image in images:
+            for name in image.names:
+                index.setdefault(name, {})[row] = image.size_bytes
+    return index
+
+
+def _with_tag(image: str) -> str:
+    """Nodes list images with a tag or digest; without one, `latest` is meant."""
+    last = image.rpartition("/")[2]
+    return image if ":" in last or "@" in last else f"{image}:latest"

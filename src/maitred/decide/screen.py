@@ -1,0 +1,111 @@
+"""Before a group is decided: is it valid, is it there, may it start?"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.decide.house import House
+from maitred.decide.levels import position_of
+from maitred.model.plan import Blocker
+from maitred.model.priority import Rank, rank_of
+
+NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Screening:
+    """What is known of a group before any node is looked at."""
+
+    priority: int
+    problems: tuple[str, ...] = ()
+    """Why it is Invalid, if it is."""
+    obstacles: tuple[Blocker, ...] = field(default=())
+    """Why none of its members may be seated yet."""
+
+
+def screen(view: GroupView, snapshot: Snapshot, house: House) -> Screening:
+    rank, problems = _rank(view, snapshot)
+    problems += view.group.problems
+    problems += tuple(_scheduler_problems(view))
+    problems += tuple(_level_problems(view, house))
+    obstacles = tuple(_obstacles(view)) if not problems else ()
+    return Screening(rank.priority, problems, obstacles)
+
+
+def invalid_blocker(problem: str) -> Blocker:
+    return Blocker("Request", problem, {"problem": problem})
+
+
+def _obstacles(view: GroupView) -> Iterable[Blocker]:
+    group, created = view.group, len(view.running) + view.succeeded + len(view.pods)
+    if not group.exists:
+        yield Blocker(
+            "Members",
+            f"PodGroup {group.key} does not exist; {created} pods name it",
+            {"podGroup": group.key, "created": created},
+        )
+    elif created < group.quorum:
+        yield Blocker(
+            "Members",
+            f"{created} of {group.quorum} members of the quorum are created",
+            {"created": created, "quorum": group.quorum},
+        )
+    gated = [(pod, gates) for pod, gates in zip(view.pods, view.gates, strict=True) if gates]
+    if gated:
+        names = sorted({gate for _, gates in gated for gate in gates})
+        yield Blocker(
+            "Gated",
+            f"{len(gated)} of {len(view.pods)} waiting members have scheduling gates: {', '.join(names)}",
+            {"gated": len(gated), "gates": names, "pods": [pod for pod, _ in gated[:NAMES_SHOWN]]},
+        )
+
+
+def _rank(view: GroupView, snapshot: Snapshot) -> tuple[Rank, tuple[str, ...]]:
+    """The rank of the group; pods and group must agree on it."""
+    classes, problems = snapshot.priority_classes, list[str]()
+    ranks = set[Rank]()
+    for member in view.ranks:
+        rank = rank_of(member.priority, member.class_name, member.preemption_policy, classes)
+        if rank is None:
+            problems.append(f"priority class {member.class_name} does not exist")
+        else:
+            ranks.add(rank)
+    priorities = sorted({rank.priority for rank in ranks})
+    if len(priorities) > 1:
+        problems.append(f"members have different priorities: {', '.join(map(str, priorities))}")
+    policies = sorted({rank.preemption_policy for rank in ranks})
+    if len(policies) > 1:
+        problems.append(f"members have different preemption policies: {', '.join(policies)}")
+    members = max(ranks, key=lambda rank: rank.priority, default=Rank(0))
+    group = view.group
+    if group.priority is None and not group.priority_class_name:
+        return members, tuple(problems)
+    own = rank_of(group.priority, group.priority_class_name, group.preemption_policy, classes)
+    if own is None:
+        return members, (*problems, f"priority class {group.priority_class_name} does not exist")
+    if ranks and priorities != [own.priority]:
+        found = ", ".join(map(str, priorities))
+        problems.append(f"the group has priority {own.priority}, its members {found}; they must agree")
+    return own, tuple(problems)
+
+
+def _scheduler_problems(view: GroupView) -> Iterable[str]:
+    if len(view.schedulers) > 1:
+        yield f"members name different schedulers: {', '.join(view.schedulers)}"
+
+
+def _level_problems(view: GroupView, house: House) -> Iterable[str]:
+    """Levels that contradict each other, as far as the order of levels is known."""
+    request = view.group.topology
+    required = position_of(house.key(request.required), house.levels) if request.required else None
+    cut = position_of(house.key(request.slice_level), house.levels) if request.slice_level else None
+    if required is not None and cut is not None and cut < required:
+        yield f"slice level {request.slice_level} is wider than the required level {request.required}"
+    if not house.policy.topology.levels:
+        return
+    places = [position_of(house.key(level), house.levels) for level in request.preferred]
+    known = [place for place in places if place is not None]
+    if known != sorted(known, reverse=True):
+        yield f"preferred levels must go from narrow to wide: {', '.join(request.preferred)}"
+    if required is not None and any(place < required for place in known):
+        yield f"a preferred level is wider than the required level {request.required}"

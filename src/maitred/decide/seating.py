@@ -1,0 +1,70 @@
+"""Seats for an ask on some nodes of a trial: rules, ladder and placement put together."""
+
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Mask
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask, Assignment, hand_out
+from maitred.decide.compile import make_rules
+from maitred.decide.house import House, Leave
+from maitred.decide.levels import codes_inside, codes_of, position_of
+from maitred.decide.place import Ladder, place, wants_one_node
+from maitred.decide.rules import Rules
+from maitred.decide.seats import Steps
+
+
+def required_domain(trial: Trial, ask: Ask, house: House, leave: Leave) -> Mask | None:
+    """Nodes that the required level allows; None when members sit in two of its domains, or outside."""
+    if not ask.topology.required or "Topology" in leave.lift:
+        return trial.nodes.alive
+    codes = codes_of(trial.nodes, house.key(ask.topology.required))
+    inside: Mask = codes >= 0
+    if ask.seated:
+        taken = np.unique(codes[ask.anchors()])
+        if len(taken) > 1 or taken[0] < 0:
+            return None
+        inside &= codes == taken[0]
+    return inside
+
+
+def seat_within(
+    trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
+) -> Assignment | None:
+    """Seats on these nodes for at least `ask.need` members, and as many more as fit."""
+    distinct = ask.distinct
+    rules = make_rules(trial, distinct, house.policy, leave.lift, leave.others_may_help)
+    ladder = make_ladder(rules, ask, house, leave)
+    seats = place(rules, within, ladder, ask.demand(), house.policy, steps)
+    if seats is None:
+        return None
+    return hand_out(ask, distinct, seats.singles(), any_order=not rules.ordered)
+
+
+def make_ladder(rules: Rules, ask: Ask, house: House, leave: Leave) -> Ladder:
+    """Levels to try, narrow to wide: those that the group prefers, or else all below its required one."""
+    nodes, request = rules.trial.nodes, ask.topology
+    required = house.key(request.required) if request.required and "Topology" not in leave.lift else ""
+    if request.preferred:
+        keys = [house.key(level) for level in request.preferred]
+    else:
+        top = position_of(required, house.levels) if required else None
+        keys = [level.key for level in reversed(house.levels[0 if top is None else top + 1 :])]
+    keys = [key for key in keys if key != required]
+    widest: Codes = codes_of(nodes, required) if required else np.zeros(len(nodes.names), dtype=np.int32)
+    rungs = tuple(codes_inside(nodes, key, required) if required else codes_of(nodes, key) for key in keys)
+    one_node = not request.preferred and wants_one_node(rules)
+    return Ladder(rungs, widest, ask.anchors(), one_node)
+
+
+def commit(trial: Trial, ask: Ask, assignment: Assignment) -> None:
+    """Take the seats, in order; members of one shape that follow each other at once."""
+    runs: list[tuple[int, dict[int, int]]] = []
+    for member, row in assignment:
+        shape = ask.shapes[member]
+        if not runs or runs[-1][0] != shape:
+            runs.append((shape, {}))
+        copies = runs[-1][1]
+        copies[row] = copies.get(row, 0) + 1
+    for shape, copies in runs:
+        rows = np.fromiter(copies.keys(), dtype=np.intp, count=len(copies))
+        trial.seat(shape, rows, np.fromiter(copies.values(), dtype=np.int64, count=len(copies)))

@@ -1,0 +1,141 @@
+"""Slices: every N members of a group together in one domain of a narrower level.
+
+Members are cut into slices by their index, or else by their place in the member order. A slice is seated
+whole or not at all; one that has members seated already stays in their domain.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from maitred.cluster.members import NO_INDEX
+from maitred.cluster.nodes import Codes, Mask
+from maitred.cluster.snapshot import RunningMember
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask, Assignment
+from maitred.decide.compile import make_rules
+from maitred.decide.house import House, Leave
+from maitred.decide.levels import codes_inside, codes_of
+from maitred.decide.place import candidates
+from maitred.decide.seating import commit, required_domain, seat_within
+from maitred.decide.seats import Demand, Steps
+from maitred.model.group import TopologyRequest
+
+
+@dataclass(slots=True)
+class Slice:
+    members: list[int] = field(default_factory=list)
+    seated: list[RunningMember] = field(default_factory=list)
+
+
+def seat_slices(trial: Trial, ask: Ask, house: House, steps: Steps, leave: Leave) -> Assignment | None:
+    """Whole slices in one required domain: in the one that takes most of them, and that they fill best."""
+    within = required_domain(trial, ask, house, leave)
+    if within is None:
+        return None
+    best: Assignment | None = None
+    for domain in _required_domains(trial, ask, house, leave, within):
+        found = _Slicing(trial, ask, house, steps, leave, domain).seat()
+        if found is not None and (best is None or len(found) > len(best)):
+            best = found
+        if best is not None and len(best) == len(ask.shapes):
+            break
+    return best
+
+
+def cut(ask: Ask) -> list[Slice]:
+    """The slices that wait, those begun first."""
+    size = ask.topology.slice_size
+    everyone = sorted([*ask.orders, *(member.order for member in ask.seated)])
+    indexed = all(order[0] != NO_INDEX for order in everyone)
+    number = {order: (order[0] if indexed else place) // size for place, order in enumerate(everyone)}
+    slices: dict[int, Slice] = {}
+    for member, order in enumerate(ask.orders):
+        slices.setdefault(number[order], Slice()).members.append(member)
+    for seated in ask.seated:
+        if number[seated.order] in slices:
+            slices[number[seated.order]].seated.append(seated)
+    return [slices[n] for n in sorted(slices, key=lambda n: (not slices[n].seated, n))]
+
+
+def _required_domains(trial: Trial, ask: Ask, house: House, leave: Leave, within: Mask) -> list[Mask]:
+    """Domains of the required level by how well they hold the group, or all nodes if none is required."""
+    if not ask.topology.required:
+        return [within]
+    rules = make_rules(trial, ask.distinct, house.policy, leave.lift, leave.others_may_help)
+    codes = codes_of(trial.nodes, house.key(ask.topology.required))
+    return [
+        within & (codes == domain) for domain in candidates(rules, within, codes, ask.anchors(), ask.demand())
+    ]
+
+
+class _Slicing:
+    """Seats slice by slice, taking back when a later one finds no place."""
+
+    def __init__(
+        self, trial: Trial, ask: Ask, house: House, steps: Steps, leave: Leave, within: Mask
+    ) -> None:
+        self.trial, self.ask, self.house, self.steps, self.leave = trial, ask, house, steps, leave
+        self.within = within
+        self.codes = self._slice_codes()
+        self.slices = cut(ask)
+
+    def seat(self) -> Assignment | None:
+        found = self._seat_from(0, [])
+        return found if found else None
+
+    def _slice_codes(self) -> Codes:
+        request, nodes = self.ask.topology, self.trial.nodes
+        key = self.house.key(request.slice_level)
+        if not request.required:
+            return codes_of(nodes, key)
+        return codes_inside(nodes, key, self.house.key(request.required))
+
+    def _seat_from(self, index: int, seated: Assignment) -> Assignment | None:
+        """Slices from `index` on, beside those seated: each in the best domain, or left out if it must be."""
+        waiting = sum(len(piece.members) for piece in self.slices[index:])
+        if len(seated) + waiting < max(1, self.ask.need):
+            return None
+        if index == len(self.slices):
+            return seated
+        piece = self.slices[index]
+        for domain in self._domains(piece):
+            if not self.steps.take():
+                return None
+            checkpoint = self.trial.checkpoint()
+            taken = self._seat_slice(piece, domain)
+            found = self._seat_from(index + 1, [*seated, *taken]) if taken else None
+            self.trial.rollback(checkpoint)
+            if found is not None:
+                return found
+        return self._seat_from(index + 1, seated)
+
+    def _piece(self, piece: Slice) -> Ask:
+        return replace(
+            self.ask,
+            shapes=tuple(self.ask.shapes[member] for member in piece.members),
+            orders=tuple(self.ask.orders[member] for member in piece.members),
+            need=len(piece.members),
+            topology=TopologyRequest(),
+            seated=tuple(piece.seated),
+        )
+
+    def _domains(self, piece: Slice) -> list[Mask]:
+        if piece.seated:
+            taken = np.unique(self.codes[[member.node for member in piece.seated]])
+            return [self.within & (self.codes == taken[0])] if len(taken) == 1 and taken[0] >= 0 else []
+        ask = self._piece(piece)
+        rules = make_rules(
+            self.trial, ask.distinct, self.house.policy, self.leave.lift, self.leave.others_may_help
+        )
+        demand = Demand(ask.demand().counts, ask.need, ask.need)
+        found = candidates(rules, self.within, self.codes, ask.anchors(), demand)
+        return [self.within & (self.codes == domain) for domain in found]
+
+    def _seat_slice(self, piece: Slice, domain: Mask) -> Assignment:
+        ask = self._piece(piece)
+        found = seat_within(self.trial, ask, domain, self.house, self.steps, self.leave)
+        if found is None:
+            return []
+        commit(self.trial, ask, found)
+        return [(piece.members[member], row) for member, row in found]

@@ -1,0 +1,90 @@
+"""Seats for the members of a group on some nodes: the quickest way that is good enough for the case."""
+
+import numpy as np
+
+from maitred.cluster.nodes import Mask
+from maitred.cluster.trial import Rows
+from maitred.decide.floor import bound
+from maitred.decide.greedy import greedy, is_exact
+from maitred.decide.rules import Rules
+from maitred.decide.scoring import seating_order
+from maitred.decide.search import Search
+from maitred.decide.seats import Demand, Seats, Steps, runs_of
+from maitred.model.policy import Policy
+
+EXACT_MEMBERS = 12
+EXACT_NODES = 12
+EXACT_STEPS = 3_000_000
+SEARCHED_NODES = 256
+SEARCHED_MEMBERS = 400
+
+
+def solve(rules: Rules, within: Mask, demand: Demand, policy: Policy, steps: Steps) -> Seats | None:
+    """At least `need` and at most `want` members on the nodes of `within`; None if there is no such seating.
+
+    When none was found although there may be one, the steps say that they were exhausted.
+    """
+    rows = open_rows(rules, within)
+    most = min(demand.want, bound(rules, rows, demand.counts))
+    if most < demand.need or most == 0:
+        return None
+    if len(rules.shapes) == 1 and rules.simple:
+        return fill(rules, 0, rows, most, policy)
+    seats = greedy(rules, rows, demand, policy)
+    if seats.count < most and not is_exact(rules):
+        seats = improve(rules, rows, demand, most, seats, policy, steps)
+    return seats if seats.count >= max(1, demand.need) else None
+
+
+def open_rows(rules: Rules, within: Mask) -> Rows:
+    """Nodes that could take at least one member."""
+    useful = np.zeros_like(within)
+    for copies in rules.copies:
+        useful |= copies > 0
+    return np.flatnonzero(useful & within)
+
+
+def fill(rules: Rules, position: int, rows: Rows, count: int, policy: Policy) -> Seats:
+    """`count` members of one shape, which do not touch each other, in one pass."""
+    copies = rules.copies[position]
+    order = seating_order(rules.trial, rules.shapes[position], copies, rows, policy)
+    rows = rows[np.argsort(order)]
+    room = copies[rows]
+    total = np.cumsum(room)
+    last = int(np.searchsorted(total, count))
+    taken = room[: last + 1].copy()
+    taken[last] -= total[last] - count
+    return Seats(runs_of(position, rows[: last + 1], taken))
+
+
+def improve(
+    rules: Rules, rows: Rows, demand: Demand, most: int, seats: Seats, policy: Policy, steps: Steps
+) -> Seats:
+    """Search for more members than were seated so far, if only to reach the quorum."""
+    members = sum(demand.counts)
+    small = members <= EXACT_MEMBERS and len(rows) <= EXACT_NODES
+    if members > SEARCHED_MEMBERS:
+        steps.exhausted |= seats.count < demand.need
+        return seats
+    goals = range(most, seats.count, -1) if small else [max(demand.need, 1)]
+    chosen = best_rows(rules, rows, policy)
+    for goal in goals:
+        if goal <= seats.count:
+            break
+        own = Steps(EXACT_STEPS) if small else steps
+        found = Search(rules, chosen, demand.counts, goal, own).run()
+        if found is not None:
+            return found
+        truncated = len(chosen) < len(rows)
+        steps.exhausted |= (own.exhausted or truncated) and goal <= max(demand.need, 1)
+    return seats
+
+
+def best_rows(rules: Rules, rows: Rows, policy: Policy) -> Rows:
+    """The nodes to search, best first: as many as a search can look at."""
+    order = np.zeros(len(rows), dtype=np.int64)
+    for shape, copies in zip(rules.shapes, rules.copies, strict=True):
+        rank = np.empty(len(rows), dtype=np.int64)
+        rank[np.argsort(seating_order(rules.trial, shape, copies, rows, policy))] = np.arange(len(rows))
+        order += rank
+    return rows[np.lexsort((rules.trial.nodes.name_rank[rows], order))][:SEARCHED_NODES]

@@ -1,0 +1,1 @@
+"""Plans in words: tables for people, and remedies, which are changes that `decide` has tried."""

@@ -1,0 +1,182 @@
+"""A Plan as lines for people: what became of each group, why, and where its members go.
+
+Lines keep to the width of a terminal: the table of groups by cutting the reason, which follows in full below,
+everything else by continuing the last column under itself. In a pipe nothing is cut or continued.
+"""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from rich.text import Text
+
+from maitred.explain.text import counted, printable
+from maitred.model.plan import Bind, Eviction, GroupVerdict, Plan, Verdict
+
+Cell = str | Text
+
+STYLES: dict[Verdict, str] = {
+    "Scheduled": "green",
+    "Preempting": "yellow",
+    "Waiting": "yellow",
+    "Impossible": "red",
+    "Invalid": "red",
+}
+HEADER = ("GROUP", "VERDICT", "PLACED", "QUORUM", "WHERE", "WHY")
+GAP = "  "
+WIDEST_COLUMN = 40
+NARROWEST_LAST = 24
+LONGEST_LIST = 8
+ELLIPSIS = "..."
+
+
+def plan_lines(plan: Plan, width: int | None = None) -> Iterator[Text]:
+    """The whole Plan; without a width nothing wraps."""
+    if not plan.groups:
+        yield Text("No pod waits to be scheduled.")
+        return
+    yield from group_table(plan, width)
+    for section in (reasons(plan, width), seats(plan, width), remarks(plan)):
+        yield from section
+    yield Text()
+    yield Text(totals(plan))
+
+
+def group_table(plan: Plan, width: int | None) -> Iterator[Text]:
+    seated = by_group((*plan.binds, *plan.nominations))
+    header = [Text(title, "bold") for title in HEADER]
+    rows = [group_row(group, seated.get(group.group, ())) for group in plan.groups]
+    return aligned([header, *rows], width, cut=True)
+
+
+def group_row(group: GroupVerdict, binds: Iterable[Bind]) -> Sequence[Cell]:
+    why = next((f"{blocker.category}: {blocker.message}" for blocker in group.blockers), "")
+    return (
+        group.group,
+        Text(group.verdict, STYLES[group.verdict]),
+        f"{group.placed}/{group.members}",
+        str(group.quorum),
+        where(group, binds),
+        why,
+    )
+
+
+def where(group: GroupVerdict, binds: Iterable[Bind]) -> str:
+    """The domains that the group is held to, or else its nodes."""
+    if group.domains:
+        return ", ".join(f"{level} {domain}" for level, domain in group.domains.items())
+    nodes = {bind.node for bind in binds}
+    return counted(len(nodes), "node") if len(nodes) > 1 else "".join(nodes)
+
+
+def reasons(plan: Plan, width: int | None) -> Iterator[Text]:
+    """Every blocker and remedy of the groups that did not get all their members placed."""
+    for group in plan.groups:
+        rows: list[Sequence[Cell]] = [("", blocker.category, blocker.message) for blocker in group.blockers]
+        rows += [("", Text("Remedy", "green"), remedy.change) for remedy in group.remedies]
+        if rows:
+            yield Text()
+            yield Text.assemble((printable(group.group), "bold"), f": {standing(group)}")
+            yield from aligned(rows, width)
+
+
+def standing(group: GroupVerdict) -> str:
+    placed = f"{group.placed} of {counted(group.members, 'member')} placed, quorum {group.quorum}"
+    return f"{group.verdict}, {placed}"
+
+
+def seats(plan: Plan, width: int | None) -> Iterator[Text]:
+    """Where members go, and who makes room for them, in one line for each group."""
+    sections = (
+        ("Binds", {group: on_nodes(binds) for group, binds in by_group(plan.binds).items()}),
+        ("Nominations", {group: on_nodes(binds) for group, binds in by_group(plan.nominations).items()}),
+        ("Evictions", evicted(plan.evictions)),
+    )
+    for title, lines in sections:
+        if lines:
+            yield Text()
+            yield Text(title, "bold")
+            yield from aligned([("", group, line) for group, line in lines.items()], width)
+
+
+def by_group(binds: Iterable[Bind]) -> dict[str, list[Bind]]:
+    found: dict[str, list[Bind]] = {}
+    for bind in binds:
+        found.setdefault(bind.group, []).append(bind)
+    return found
+
+
+def on_nodes(binds: Sequence[Bind]) -> str:
+    """`8 pods on n1 (4), n2 (4)`."""
+    return f"{counted(len(binds), 'pod')} on {shares(Counter(bind.node for bind in binds), 'node')}"
+
+
+def evicted(evictions: Iterable[Eviction]) -> dict[str, str]:
+    """For each group that needs the room, whose pods leave."""
+    victims: dict[str, Counter[str]] = {}
+    for eviction in evictions:
+        victims.setdefault(eviction.preemptor, Counter())[eviction.group or eviction.pod] += 1
+    return {
+        preemptor: f"{counted(count.total(), 'pod')} of {shares(count, 'group')}"
+        for preemptor, count in victims.items()
+    }
+
+
+def shares(count: Counter[str], noun: str) -> str:
+    names = sorted(count)
+    if len(names) == 1:
+        return names[0]
+    shown = ", ".join(f"{name} ({count[name]})" for name in names[:LONGEST_LIST])
+    rest = len(names) - LONGEST_LIST
+    return shown if rest <= 0 else f"{shown} and {counted(rest, f'more {noun}')}"
+
+
+def remarks(plan: Plan) -> Iterator[Text]:
+    if plan.search_exhausted:
+        yield Text()
+        yield Text(
+            "The search was cut short by policy.search.steps; a larger number may seat more.", "yellow"
+        )
+    if plan.wake_at:
+        yield Text()
+        yield Text(f"Time alone may change this at {plan.wake_at}.")
+
+
+def totals(plan: Plan) -> str:
+    verdicts = Counter(group.verdict for group in plan.groups)
+    parts = [f"{verdicts[verdict]} {verdict.lower()}" for verdict in STYLES if verdicts[verdict]]
+    moves = [f"{counted(len(plan.binds), 'pod')} bound"]
+    if plan.binds:
+        moves = [f"{moves[0]} to {counted(len({bind.node for bind in plan.binds}), 'node')}"]
+    if plan.evictions:
+        moves.append(f"{counted(len(plan.evictions), 'pod')} evicted")
+    return f"{counted(len(plan.groups), 'group')}: {', '.join(parts)}; {', '.join(moves)}."
+
+
+def aligned(rows: Sequence[Sequence[Cell]], width: int | None, cut: bool = False) -> Iterator[Text]:
+    """Rows as lines. Columns are as wide as their cells, up to a point; a longer cell pushes its row only."""
+    cells = [[cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row] for row in rows]
+    columns = list(zip_longest(*(row[:-1] for row in cells), fillvalue=Text()))
+    widths = [min(max(len(cell) for cell in column), WIDEST_COLUMN) for column in columns]
+    for row in cells:
+        line = Text()
+        for cell, column in zip(row[:-1], widths, strict=True):
+            line.append_text(cell)
+            line.append(" " * max(column - len(cell), 0) + GAP)
+        yield from ended(line, row[-1], sum(widths) + len(GAP) * len(widths), width, cut)
+
+
+def ended(line: Text, last: Text, indent: int, width: int | None, cut: bool) -> Iterator[Text]:
+    """The line with its last cell, which is cut, or continued under itself, where it is too long."""
+    room = len(last) if width is None else max(width - indent, NARROWEST_LAST)
+    pieces = [last]
+    if len(last) > room and cut:
+        pieces = [Text(last.plain[: room - len(ELLIPSIS)].rstrip() + ELLIPSIS)]
+    elif len(last) > room:
+        pieces = [Text(piece) for piece in textwrap.wrap(last.plain, room, break_on_hyphens=False)]
+    for number, piece in enumerate(pieces):
+        start = line if number == 0 else Text(" " * indent)
+        start.append_text(piece)
+        start.rstrip()
+        yield start

@@ -1,0 +1,17 @@
+"""Manifests to objects: what kubectl writes and people type, refused in plain words where wrong. No I/O."""
+
+from maitred.model.manifest.errors import InputError
+from maitred.model.manifest.parsing import LARGEST_SOURCE, Document, documents
+from maitred.model.manifest.reader import Object, Reader
+from maitred.model.manifest.settings import read_plan, read_policy
+
+__all__ = [
+    "LARGEST_SOURCE",
+    "Document",
+    "InputError",
+    "Object",
+    "Reader",
+    "documents",
+    "read_plan",
+    "read_policy",
+]

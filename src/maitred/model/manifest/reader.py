@@ -1,0 +1,161 @@
+"""Documents to model objects, one of each name, and a word about those that are left out."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from maitred.model.group import API_VERSIONS, CompositePodGroup, PodGroup, Workload
+from maitred.model.manifest import checks
+from maitred.model.manifest.errors import FieldError, InputError, field_error
+from maitred.model.manifest.parsing import Document, documents
+from maitred.model.meta import Namespace
+from maitred.model.node import Node
+from maitred.model.pod import Pod
+from maitred.model.policy import API_VERSION
+from maitred.model.priority import PriorityClass
+from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+
+Object = (
+    Pod
+    | Node
+    | Namespace
+    | PersistentVolumeClaim
+    | PersistentVolume
+    | StorageClass
+    | CSINode
+    | PriorityClass
+    | PodGroup
+    | CompositePodGroup
+    | Workload
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How objects of a kind are decoded and checked."""
+
+    type: type[Object]
+    decoder: "msgspec.json.Decoder[Any]"
+    check: Callable[[Any], None]
+    namespaced: bool
+
+
+def kind(type: type[Object], check: Callable[[Any], None], namespaced: bool) -> Kind:
+    return Kind(type, msgspec.json.Decoder(type), check, namespaced)
+
+
+_STORAGE = ("storage.k8s.io/v1", "storage.k8s.io/v1beta1")
+_PRIORITY = ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1")
+_READ: tuple[tuple[tuple[str, ...], str, Kind], ...] = (
+    (("v1",), "Pod", kind(Pod, checks.check_pod, True)),
+    (("v1",), "Node", kind(Node, checks.check_node, False)),
+    (("v1",), "Namespace", kind(Namespace, checks.check_nothing, False)),
+    (("v1",), "PersistentVolumeClaim", kind(PersistentVolumeClaim, checks.check_claim, True)),
+    (("v1",), "PersistentVolume", kind(PersistentVolume, checks.check_volume_object, False)),
+    (_STORAGE, "StorageClass", kind(StorageClass, checks.check_storage_class, False)),
+    (_STORAGE, "CSINode", kind(CSINode, checks.check_csi_node, False)),
+    (_PRIORITY, "PriorityClass", kind(PriorityClass, checks.check_priority_class, False)),
+    (API_VERSIONS, "PodGroup", kind(PodGroup, checks.check_pod_group, True)),
+    (API_VERSIONS, "CompositePodGroup", kind(CompositePodGroup, checks.check_composite, True)),
+    (API_VERSIONS, "Workload", kind(Workload, checks.check_nothing, True)),
+)
+KINDS = {(version, name): how for versions, name, how in _READ for version in versions}
+SERVED = {name: versions for versions, name, _ in _READ}
+
+# Kinds whose controllers create pods.
+OWNERS = frozenset(
+    (
+        *("Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"),
+        *("JobSet", "LeaderWorkerSet", "TrainJob", "PyTorchJob", "TFJob", "MPIJob", "JAXJob", "XGBoostJob"),
+        *("RayCluster", "RayJob", "RayService", "SparkApplication", "AppWrapper"),
+    )
+)
+ELSEWHERE = {
+    "Policy": "a Policy is given with --policy",
+    "Plan": "a Plan is checked with maitred verify --plan",
+}
+
+
+class Reader:
+    """Collects the objects of all sources. The same object twice, wherever, is refused."""
+
+    def __init__(self) -> None:
+        self.objects: list[Object] = []
+        self._seen: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._skipped: Counter[tuple[str, str]] = Counter()
+
+    def read(self, data: bytes, source: str) -> None:
+        for document in documents(data, source):
+            self.take(document)
+
+    def take(self, document: Document) -> Object | None:
+        """The object, decoded and checked; None if it is of a kind that no decision reads."""
+        try:
+            return self._take(document)
+        except FieldError as problem:
+            raise InputError(document.source, document.title, problem.field, problem.what) from None
+        except RecursionError:
+            raise InputError(document.source, document.place, "", "nested too deep") from None
+
+    def _take(self, document: Document) -> Object | None:
+        how = KINDS.get((document.api_version, document.kind))
+        if how is None:
+            self._skip(document)
+            return None
+        found: Object = decode(document, how)
+        checks.check_name(found.metadata)
+        how.check(found)
+        namespace = found.metadata.namespace or "default" if how.namespaced else ""
+        key = (document.kind, namespace, found.metadata.name)
+        here = (document.source, document.place)
+        earlier = self._seen.setdefault(key, here)
+        if earlier is not here:
+            raise FieldError("metadata.name", f"there already is one in {earlier[0]} ({earlier[1]})")
+        self.objects.append(found)
+        return found
+
+    def _skip(self, document: Document) -> None:
+        for field, value in (("apiVersion", document.api_version), ("kind", document.kind)):
+            if not value:
+                raise FieldError(field, "is required")
+        if document.api_version == API_VERSION and document.kind in ELSEWHERE:
+            raise FieldError("kind", ELSEWHERE[document.kind])
+        self._skipped[document.kind, document.api_version] += 1
+
+    def warnings(self) -> tuple[str, ...]:
+        """One for each kind that was left out; the order of the input does not show."""
+        if not self.objects and not self._skipped:
+            return ("the input has no objects",)
+        return tuple(skip_words(*key, self._skipped[key]) for key in sorted(self._skipped))
+
+
+def decode(document: Document, how: Kind) -> Any:
+    """Fast as it is; only what fails is looked at again, without its nulls."""
+    try:
+        if isinstance(document.body, dict):
+            return msgspec.convert(document.body, how.type)
+        return how.decoder.decode(document.body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        first = error
+    try:
+        plain = document.plain()
+    except InputError:
+        if isinstance(first, msgspec.ValidationError):
+            raise field_error(first, None, how.type) from None
+        raise
+    try:
+        return msgspec.convert({"metadata": {}, **plain}, how.type)
+    except msgspec.ValidationError as error:
+        raise field_error(error, plain, how.type) from None
+
+
+def skip_words(kind: str, version: str, count: int) -> str:
+    objects = f"{count} object{'' if count == 1 else 's'}"
+    if kind in OWNERS:
+        return f"{kind}: not expanded to pods; give the pods themselves ({objects} skipped)"
+    if kind in SERVED:
+        return f"{kind} of {version}: not read; {', '.join(SERVED[kind])} are ({objects} skipped)"
+    return f"{kind} of {version}: not read ({objects} skipped)"

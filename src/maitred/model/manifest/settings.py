@@ -1,0 +1,92 @@
+"""The documents of maitred's own: a Policy, and a Plan that was written earlier."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from maitred.model.manifest.checks import (
+    check_key,
+    check_quantities,
+    check_selector,
+    check_taints,
+    label_key_problem,
+    name_problem,
+)
+from maitred.model.manifest.errors import FieldError, InputError, field_error
+from maitred.model.manifest.parsing import parts, without_nulls
+from maitred.model.policy import Policy
+
+
+def read_policy(data: bytes, source: str) -> tuple[Policy, dict[str, Any]]:
+    """The policy, and the document as it was written."""
+    plain = only_document(data, source)
+    try:
+        policy = msgspec.convert(plain, Policy)
+        check_policy(policy)
+        return policy, plain
+    except msgspec.ValidationError as error:
+        problem = field_error(error, plain, Policy)
+        raise InputError(source, "", problem.field, problem.what) from None
+    except FieldError as problem:
+        raise InputError(source, "", problem.field, problem.what) from None
+
+
+def read_plan(data: bytes, source: str) -> dict[str, Any]:
+    """A Plan as it was written; who judges it trusts nothing in it."""
+    plain = only_document(data, source)
+    if plain.get("kind") != "Plan":
+        raise InputError(source, "", "kind", "must be Plan")
+    return plain
+
+
+def only_document(data: bytes, source: str) -> dict[str, Any]:
+    try:
+        found = [body for _, body in parts(data, source) if body is not None]
+        if len(found) > 1:
+            raise InputError(source, "", "", f"has {len(found)} documents; one is allowed")
+        body = found[0] if found else {}
+        return without_nulls(body if isinstance(body, dict) else msgspec.json.decode(body))  # type: ignore[no-any-return]
+    except RecursionError:
+        raise InputError(source, "", "", "nested too deep") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(source, "", "", f"not valid JSON: {error}") from None
+
+
+def check_policy(policy: Policy) -> None:
+    """What the types leave open; a policy that contradicts itself would decide in a way that nobody meant."""
+    levels = policy.topology.levels
+    for position, level in enumerate(levels):
+        if problem := name_problem(level.name):
+            raise FieldError(f"topology.levels[{position}].name", problem)
+        check_key(f"topology.levels[{position}].key", level.key)
+    check_distinct("topology.levels", "name", [level.name for level in levels])
+    check_distinct("topology.levels", "key", [level.key for level in levels])
+    check_selector("nodes.managed", policy.nodes.managed)
+    check_templates(policy)
+    for position, key in enumerate(policy.health.taints):
+        check_key(f"health.taints[{position}]", key)
+    for position, pattern in enumerate(policy.devices.resources):
+        if not pattern or any(character.isspace() for character in pattern):
+            raise FieldError(f"devices.resources[{position}]", f"{pattern!r} is no pattern of resource names")
+
+
+def check_templates(policy: Policy) -> None:
+    for position, template in enumerate(policy.node_templates):
+        field = f"nodeTemplates[{position}]"
+        if problem := name_problem(template.name):
+            raise FieldError(f"{field}.name", problem)
+        check_quantities([(f"{field}.allocatable", template.allocatable)])
+        for key in template.labels:
+            if problem := label_key_problem(key):
+                raise FieldError(f"{field}.labels", problem)
+        check_taints(f"{field}.taints", template.taints)
+    check_distinct("nodeTemplates", "name", [template.name for template in policy.node_templates])
+
+
+def check_distinct(field: str, part: str, values: Iterable[str]) -> None:
+    seen: dict[str, int] = {}
+    for position, value in enumerate(values):
+        first = seen.setdefault(value, position)
+        if first != position:
+            raise FieldError(f"{field}[{position}].{part}", f"{value!r} is that of {field}[{first}] too")

@@ -1,0 +1,93 @@
+"""Law 8: Impossible means proven. One placement on the empty healthy cluster disproves it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from .case import Breach, Case, breach
+from .groups import Group
+from .objects import Node
+from .placement import find_placement
+from .pods import ClaimUse, Pod, term_matches
+from .policy import Template
+from .selectors import Requirement, matches
+from .volumes import claim_of
+from .world import World, world_of
+
+MIRROR = "kubernetes.io/config.mirror"
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def judge_impossible(case: Case) -> Iterator[Breach]:
+    for group in case.groups:
+        entries = case.entries.get(group.key, [])
+        if len(entries) != 1 or entries[0].text("verdict") != "Impossible" or not case.allowed(group):
+            continue
+        seats = disproof(case, group)
+        if seats is not None:
+            shown = ", ".join(f"{pod} on {node}" for pod, node in sorted(seats.items()))
+            yield breach(8, group.key, f"its quorum fits the empty healthy cluster: {shown}")
+
+
+def disproof(case: Case, group: Group) -> dict[str, str] | None:
+    """Seats for the quorum of a group with everybody else gone, if a search finds any.
+
+    A group that is invalid, missing, not yet created in full or in want of devices is not judged: whether
+    it could be seated is not known.
+    """
+    if group.problems or group.quorum is None or any(pod.devices for pod in group.active):
+        return None
+    need = group.quorum - group.succeeded
+    if len(group.active) < need:
+        return None
+    world = empty_world(case, need)
+    pods = [_assume_others(world, group, pod) for pod in group.active]
+    managed = case.policy.managed
+    nodes = [n for n in world.cluster.nodes.values() if managed is None or matches(managed, n.labels)]
+    seats = find_placement(world, group, pods, need, nodes)
+    return None if seats is None else {pod: node.name for pod, node in seats.items()}
+
+
+def empty_world(case: Case, need: int) -> World:
+    """The cluster with its nodes healed, with what an autoscaler could add, and only daemons running."""
+    nodes = {name: _healed(case, node) for name, node in case.cluster.nodes.items()}
+    for template in case.policy.templates:
+        nodes |= {node.name: node for node in _copies(template, need)}
+    return world_of(replace(case.cluster, nodes=nodes), filter(stays, case.cluster.pods.values()))
+
+
+def stays(pod: Pod) -> bool:
+    """Whether a pod belongs to its node: DaemonSets and static pods."""
+    return bool(pod.owner_kinds & {"DaemonSet", "Node"}) or MIRROR in pod.annotations
+
+
+def _healed(case: Case, node: Node) -> Node:
+    return replace(node, taints=tuple(t for t in node.taints if t.key not in case.policy.health))
+
+
+def _copies(template: Template, need: int) -> Iterator[Node]:
+    for number in range(need if template.most is None else min(need, template.most)):
+        name = f"{template.node.name}#{number}"
+        yield replace(template.node, name=name, labels={HOSTNAME: name, **template.node.labels})
+
+
+def _assume_others(world: World, group: Group, pod: Pod) -> Pod:
+    """A member with what others may still do for it assumed done.
+
+    A claim that does not exist or that waits to be bound may be bound anywhere; a pod that its affinity asks
+    for and that is no member may come to run anywhere that has the topology keys.
+    """
+    spaces = world.cluster.namespaces
+    claims = tuple(use for use in pod.claims if not _open(world, pod, use))
+    inside = any(all(term_matches(t, member, spaces) for t in pod.affinity) for member in group.members)
+    if inside or not pod.affinity:
+        return replace(pod, claims=claims)
+    keys = tuple(Requirement(term.key, "Exists") for term in pod.affinity)
+    return replace(pod, claims=claims, affinity=(), node_selector=pod.node_selector + keys)
+
+
+def _open(world: World, pod: Pod, use: ClaimUse) -> bool:
+    claim = claim_of(world, pod, use)
+    if claim is None:
+        return True
+    known = world.cluster.class_of(claim)
+    return not claim.volume and known is not None and not known.waits

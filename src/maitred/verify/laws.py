@@ -1,0 +1,172 @@
+"""The laws about bindings: no overcommit, no split gang, every hard constraint; and the front door."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from .case import Breach, Case, breach, read_case
+from .evictions import judge_evictions
+from .filters import clash
+from .groups import Group
+from .impossible import judge_impossible
+from .objects import Node
+from .placement import domain_broken, slices_broken, stuck
+from .pods import Pod
+from .selectors import matches
+from .silence import judge_silence
+from .volumes import SOLE, attachments, claim_of
+from .world import World
+
+
+def verify(
+    objects: list[dict[str, Any]],
+    plan: dict[str, Any] | None,
+    policy: dict[str, Any] | None = None,
+    scheduler: str | None = None,
+) -> list[Breach]:
+    """The laws that a Plan breaks, or, without a Plan, those that the bindings in the objects break.
+
+    `objects` are raw Kubernetes objects as JSON or YAML parsing gives them, lists of them included.
+    `scheduler` narrows the judgement as it narrows the decision. Objects that cannot be read are a
+    ValueError that names the object and the field.
+    """
+    case = read_case(objects, plan, policy, scheduler)
+    if plan is None:
+        return sorted({*judge_nodes(case, None), *judge_standing_gangs(case), *judge_sharing(case)})
+    found = set(case.faults)
+    found |= {*judge_nodes(case, case.binds), *judge_gangs(case), *judge_constraints(case)}
+    found |= {*judge_evictions(case), *judge_silence(case), *judge_impossible(case)}
+    return sorted(found)
+
+
+def judge_nodes(case: Case, binds: list[tuple[Pod, Node]] | None) -> Iterator[Breach]:
+    """Law 1. With binds, only the nodes that they touch are judged, and only for what they add."""
+    world = case.before if binds is None else case.world_after()
+    for name, node in case.cluster.nodes.items():
+        pods = world.on[name]
+        blamed = pods if binds is None else [pod for pod, place in binds if place is node]
+        yield from _overcommitted(world, node, blamed)
+        yield from _clashing(node, pods, blamed)
+        yield from _overattached(world, node, pods, blamed)
+
+
+def _overcommitted(world: World, node: Node, blamed: list[Pod]) -> Iterator[Breach]:
+    for resource in sorted({name for pod in blamed for name, amount in pod.requests.items() if amount > 0}):
+        have, used = node.allocatable.get(resource, 0), world.used[node.name][resource]
+        if used > have:
+            unit = "thousandths of a CPU" if resource == "cpu" else resource
+            yield breach(1, node.name, f"{used} {unit} are given away, it has {have}")
+
+
+def _clashing(node: Node, pods: list[Pod], blamed: list[Pod]) -> Iterator[Breach]:
+    for pod in blamed:
+        for other in pods:
+            if pod is other or (other in blamed and other.key < pod.key):
+                continue
+            for port in sorted(pod.ports):
+                if any(clash(port, taken) for taken in other.ports):
+                    both = " and ".join(sorted((pod.key, other.key)))
+                    yield breach(1, node.name, f"host port {port[2]}/{port[1]} is given to {both}")
+
+
+def _overattached(world: World, node: Node, pods: list[Pod], blamed: list[Pod]) -> Iterator[Breach]:
+    handles = {handle for pod in pods for handle in attachments(world, pod)}
+    others = {handle for pod in pods if pod not in blamed for handle in attachments(world, pod)}
+    for driver, limit in sorted(world.cluster.attach_limits.get(node.name, {}).items()):
+        count = sum(d == driver for d, _ in handles)
+        if count > limit and any(d == driver for d, _ in handles - others):
+            yield breach(1, node.name, f"{count} volumes of {driver} are attached, it can attach {limit}")
+
+
+def judge_standing_gangs(case: Case) -> Iterator[Breach]:
+    """Law 2 over what runs: a group with a running member must have its quorum."""
+    for group in case.groups:
+        ours = case.scheduler is None or any(pod.scheduler == case.scheduler for pod in group.members)
+        if ours and group.running and group.quorum is not None and group.counted < group.quorum:
+            yield breach(
+                2, group.key, f"{group.counted} members run or succeeded, its quorum is {group.quorum}"
+            )
+
+
+def judge_sharing(case: Case) -> Iterator[Breach]:
+    """Law 3 over what runs.
+
+    Node selectors, affinity, spread and taints hold at the moment of binding and may have changed since
+    (IgnoredDuringExecution), so of the hard constraints only those that hold at all times are judged:
+    amounts, host ports and attach limits under law 1, and here that nobody shares a ReadWriteOncePod claim.
+    """
+    users: dict[str, set[str]] = {}
+    for _, pod in case.before.pods():
+        for use in pod.claims:
+            claim = claim_of(case.before, pod, use)
+            if claim is not None and SOLE in claim.modes:
+                users.setdefault(claim.key, set()).add(pod.key)
+    for key, pods in sorted(users.items()):
+        if len(pods) > 1:
+            yield breach(3, key, f"may be used by one pod only, is used by {', '.join(sorted(pods))}")
+
+
+def judge_gangs(case: Case) -> Iterator[Breach]:
+    """Law 2: what a Plan binds, and whether its verdicts and counts say the same."""
+    for group in case.groups:
+        bound, placed = len(case.bound(group)), case.placed(group)
+        if bound and group.missing:
+            yield breach(2, group.key, f"{bound} members are bound, but there is no such PodGroup")
+        if bound and group.problems:
+            yield breach(2, group.key, f"{bound} members are bound, but it is invalid: {group.problems[0]}")
+        if bound and group.quorum is not None and placed < group.quorum:
+            yield breach(2, group.key, f"{bound} bound: {placed} members of a quorum of {group.quorum}")
+        if not _namesake(case, group):
+            for entry in case.entries.get(group.key, []):
+                counts = {"members": len(group.members), "placed": placed, "quorum": group.quorum}
+                for name, number in counts.items():
+                    if number is not None and entry.raw.get(name) != number:
+                        yield breach(2, group.key, f"{name} is {entry.raw.get(name)}, should be {number}")
+                yield from _judge_verdict(group, entry.text("verdict"), placed, bound)
+
+
+def _namesake(case: Case, group: Group) -> bool:
+    """Whether two groups share a name, so that an entry of the Plan could speak of either."""
+    return sum(other.key == group.key and case.allowed(other) for other in case.groups) > 1
+
+
+def _judge_verdict(group: Group, verdict: str, placed: int, bound: int) -> Iterator[Breach]:
+    if verdict == "Invalid" and bound:
+        yield breach(2, group.key, f"Invalid, and yet {bound} members are bound")
+    if verdict == "Invalid" and not group.problems and not group.doubts:
+        yield breach(7, group.key, "Invalid, but nothing in the objects makes it so")
+    elif verdict != "Invalid" and group.problems:
+        yield breach(7, group.key, f"{verdict}, but it is invalid: {group.problems[0]}")
+    if verdict == "Invalid" or group.problems:
+        return
+    if group.missing:
+        if verdict != "Waiting":
+            yield breach(2, group.key, f"{verdict}, but there is no such PodGroup: should be Waiting")
+    elif group.quorum is not None and (verdict == "Scheduled") != (placed >= group.quorum):
+        yield breach(2, group.key, f"{verdict} with {placed} members of a quorum of {group.quorum}")
+
+
+def judge_constraints(case: Case) -> Iterator[Breach]:
+    """Law 3: gates, some order of the binds, managed nodes, and the topology of whole groups."""
+    for pod, reason in stuck(case.before, case.binds):
+        yield breach(3, pod.key, reason)
+    managed = case.policy.managed
+    for pod, node in case.binds:
+        if managed is not None and not matches(managed, node.labels):
+            yield breach(3, pod.key, f"bound to {node.name}, which the policy does not manage")
+    for group in case.groups:
+        bound = case.bound(group)
+        if bound and group.gated:
+            yield breach(3, group.key, f"{len(bound)} members are bound, but {group.gated} are gated")
+        if bound:
+            broken = _group_rule(case, group)
+            if broken is not None:
+                yield breach(3, group.key, broken)
+
+
+def _group_rule(case: Case, group: Group) -> str | None:
+    """Slices that got no new member are what they were before: not this Plan's doing."""
+    seats = case.seats(group)
+    touched = {group.slice_of(pod) for pod, _ in case.bound(group)} if group.slice_size else set()
+    return domain_broken(group, seats) or slices_broken(
+        group, [seat for seat in seats if touched and group.slice_of(seat[0]) in touched]
+    )

@@ -1,0 +1,221 @@
+"""The numbers in blockers, worked out again."""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+from .case import Case
+from .fields import Doc
+from .filters import FILTERS, why_not
+from .groups import Group
+from .impossible import empty_world
+from .objects import Node
+from .quantity import parse, units
+from .world import World
+
+
+class Measure:
+    """What can be measured of a group, each number once."""
+
+    def __init__(self, case: Case, group: Group, verdict: str) -> None:
+        self.case = case
+        self.group = group
+        self.verdict = verdict
+        self.seated = verdict == "Scheduled"
+
+    @cached_property
+    def needed(self) -> set[int]:
+        """Members still to be seated; on the empty cluster those that run are seated anew."""
+        quorum = self.group.quorum or 0
+        anew = {quorum - self.group.succeeded} if self.verdict == "Impossible" else set()
+        return {quorum - self.group.counted} | anew
+
+    @cached_property
+    def worlds(self) -> list[World]:
+        """Where free room may have been measured: after the Plan, or empty if that is what was judged."""
+        empty = [empty_world(self.case, 0)] if self.verdict == "Impossible" else []
+        return [self.case.world_after(), *empty]
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether copies on each node can be counted one node at a time: one shape, no ties between pods."""
+        pods = self.group.pending
+        ties = any(
+            p.affinity or p.anti_affinity or p.spreads or p.ports or p.claims or p.devices for p in pods
+        )
+        if ties or self.group.topology or self.group.slice_size or not pods:
+            return False
+        if self.verdict == "Impossible" and self.case.policy.templates:
+            return False
+        if len({frozenset(pod.requests.items()) for pod in pods}) > 1:
+            return False
+        worlds = (*self.worlds, self.case.before)
+        return all(self.eligible(w, i) == self.eligible(w) for w in worlds for i in range(len(pods)))
+
+    def eligible(self, world: World, member: int = 0) -> list[Node]:
+        """The nodes that pass every filter but amounts."""
+        pod = self.group.pending[member]
+        nodes = [world.cluster.nodes[node.name] for node in self.case.managed()]
+        return [node for node in nodes if why_not(world, pod, node, ("resources",)) is None]
+
+    def free(self, world: World, resource: str) -> int:
+        return sum(max(world.free(node, resource), 0) for node in self.eligible(world))
+
+    def copies(self, world: World) -> int:
+        """How many members fit, counted node by node."""
+        requests = {r: a for r, a in self.group.pending[0].requests.items() if a > 0}
+        return sum(
+            max(0, min(world.free(node, resource) // amount for resource, amount in requests.items()))
+            for node in self.eligible(world)
+        )
+
+    @cached_property
+    def fitted_before(self) -> bool:
+        """Whether the missing quorum fitted before this Plan's binds."""
+        return self.copies(self.case.before) >= max(self.needed)
+
+
+def judge_numbers(measure: Measure, blocker: Doc, first: bool) -> Iterator[str]:
+    """What is wrong with the numbers of one blocker."""
+    category, detail = blocker.text("category"), blocker.doc("detail")
+    yield from _judge_needed(measure, category, detail)
+    check = CHECKS.get(category)
+    if check is not None:
+        yield from check(measure, detail)
+    calm = first and not measure.case.nominations and measure.verdict == "Waiting"
+    if calm and category in ("Priority", "Capacity", "Fragmentation") and measure.plain:
+        if category == "Priority" and not measure.fitted_before:
+            yield "its quorum did not fit before this Plan's other binds either"
+        if category != "Priority" and measure.fitted_before:
+            yield "its quorum fitted before this Plan's other binds: should be Priority"
+
+
+def _judge_needed(measure: Measure, category: str, detail: Doc) -> Iterator[str]:
+    if not detail.given("needed"):
+        return
+    needed, holds = detail.integer("needed"), detail.integer("holds")
+    if not measure.seated and needed not in measure.needed:
+        yield f"needed is {needed}, should be {min(measure.needed)}"
+    if detail.given("holds") and category != "Priority" and not 0 <= holds < needed:
+        yield f"holds {holds} of {needed} needed, which would be enough"
+
+
+def _judge_members(measure: Measure, detail: Doc) -> Iterator[str]:
+    group = measure.group
+    for name, number in (("created", group.created), ("quorum", group.quorum)):
+        if detail.raw.get(name) != number:
+            yield f"{name} is {detail.raw.get(name)}, should be {number}"
+    if not measure.seated and group.quorum is not None and group.created >= group.quorum:
+        yield f"all {group.quorum} members of the quorum have been created"
+
+
+def _judge_gated(measure: Measure, detail: Doc) -> Iterator[str]:
+    gated = measure.group.gated
+    if detail.raw.get("gated") != gated or not gated:
+        yield f"gated is {detail.raw.get('gated')}, should be {gated}"
+
+
+def _amount(detail: Doc, name: str, resource: str) -> int:
+    """An amount in a blocker. A Plan that cannot be read is an error like any other input."""
+    try:
+        return units(resource, parse(detail.raw.get(name)))
+    except ValueError as error:
+        raise detail.error(name, str(error)) from None
+
+
+def _judge_request(measure: Measure, detail: Doc) -> Iterator[str]:
+    """A request larger than any node: of a member, and larger than the largest node really is."""
+    if detail.given("problem"):
+        return
+    if not detail.given("resource"):
+        yield "names neither a resource nor a problem"
+        return
+    resource = detail.text("resource")
+    requested, largest = _amount(detail, "requested", resource), _amount(detail, "largest", resource)
+    asked = {pod.requests.get(resource, 0) for pod in measure.group.active}
+    if requested not in asked:
+        yield f"requested is {requested} of {resource}, the members ask for {sorted(asked)}"
+    sizes = _largest(measure, resource)
+    if largest not in sizes:
+        yield f"largest is {largest} of {resource}, should be {max(sizes)}"
+    if requested <= largest:
+        yield f"{requested} of {resource} is no more than the largest node has, {largest}"
+
+
+def _largest(measure: Measure, resource: str) -> set[int]:
+    """The largest node, of all or of those that members may choose, with daemons on it or without."""
+    world = empty_world(measure.case, 1)
+    every = list(world.cluster.nodes.values())
+    here = [node for node in every if node.name in measure.case.cluster.nodes]
+    fixed = FILTERS.keys() - {"node choice", "taints"}
+    members = measure.group.active
+    chosen = [node for node in every if any(why_not(world, pod, node, fixed) is None for pod in members)]
+    sizes = set()
+    for nodes in (every, here, chosen):
+        sizes.add(max((node.allocatable.get(resource, 0) for node in nodes), default=0))
+        sizes.add(max((world.free(node, resource) for node in nodes), default=0))
+    return sizes
+
+
+def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
+    """Capacity and Fragmentation: what is asked for, what is free, and on how many nodes."""
+    names = ("resource", "requested", "free", "eligibleNodes", "holds", "needed")
+    missing = [name for name in names if not detail.given(name)]
+    if missing and not measure.seated:
+        yield f"does not say {', '.join(missing)}"
+    if any(not detail.given(name) for name in names[:4]) or not measure.plain:
+        return
+    resource = detail.text("resource")
+    each = measure.group.pending[0].requests.get(resource, 0)
+    requested = _amount(detail, "requested", resource)
+    wanted = {each * needed for needed in measure.needed}
+    if not measure.seated and requested not in wanted:
+        yield f"requested is {requested} of {resource}, should be {min(wanted)}"
+    free = {measure.free(world, resource) for world in measure.worlds}
+    if _amount(detail, "free", resource) not in free:
+        yield f"free is {_amount(detail, 'free', resource)} of {resource}, should be {min(free)}"
+    eligible = {len(measure.eligible(world)) for world in measure.worlds}
+    if detail.integer("eligibleNodes") not in eligible:
+        yield f"eligibleNodes is {detail.integer('eligibleNodes')}, should be {min(eligible)}"
+    if not measure.seated and detail.given("holds"):
+        copies = [measure.copies(world) for world in (*measure.worlds, measure.case.before)]
+        if not min(copies) <= detail.integer("holds") <= max(copies):
+            yield f"holds is {detail.integer('holds')}, should be {min(copies)}"
+
+
+def _judge_capacity(measure: Measure, detail: Doc) -> Iterator[str]:
+    yield from _judge_room(measure, detail)
+    yield from _judge_sum(measure, detail, enough=False)
+
+
+def _judge_fragmentation(measure: Measure, detail: Doc) -> Iterator[str]:
+    yield from _judge_room(measure, detail)
+    yield from _judge_sum(measure, detail, enough=True)
+
+
+def _judge_sum(measure: Measure, detail: Doc, enough: bool) -> Iterator[str]:
+    """Fragmentation says that there is enough in total, Capacity that there is not."""
+    if measure.seated or not detail.given("requested") or not detail.given("free"):
+        return
+    resource = detail.text("resource")
+    requested, free = _amount(detail, "requested", resource), _amount(detail, "free", resource)
+    if (free >= requested) != enough:
+        yield f"{free} of {resource} free for {requested} requested is {'not ' if enough else ''}enough"
+
+
+def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
+    """Who went first must have got something in this Plan."""
+    case = measure.case
+    favoured = {case.group_of[pod.key].key for pod, _ in (*case.binds, *case.nominations)}
+    for name in detail.texts("ahead"):
+        if name not in favoured or name == measure.group.key:
+            yield f"{name} is said to go first, but nothing of it is bound or nominated"
+
+
+CHECKS: dict[str, Callable[[Measure, Doc], Iterator[str]]] = {
+    "Members": _judge_members,
+    "Gated": _judge_gated,
+    "Request": _judge_request,
+    "Capacity": _judge_capacity,
+    "Fragmentation": _judge_fragmentation,
+    "Priority": _judge_priority,
+}

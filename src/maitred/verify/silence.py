@@ -1,0 +1,101 @@
+"""Law 7: every group that is not scheduled is told why, and what it is told is true."""
+
+from collections.abc import Iterator
+
+from .case import Breach, Case, breach
+from .fields import Doc
+from .groups import Group
+from .numbers import Measure, judge_numbers
+from .placement import find_placement
+
+VERDICTS = frozenset({"Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"})
+ROOM = frozenset({"Capacity", "Fragmentation", "Topology", "Health", "Affinity", "Volume", "Priority"})
+# Reasons to wait that room alone does not answer.
+NOT_ABOUT_ROOM = frozenset({"Devices", "Quota", "Budget", "Reservation", "Backoff", "Request"})
+CATEGORIES = frozenset({"Members", "Gated"}) | ROOM | NOT_ABOUT_ROOM
+
+
+def judge_silence(case: Case) -> Iterator[Breach]:
+    named: dict[str, list[Group]] = {}
+    for group in case.groups:
+        named.setdefault(group.key, []).append(group)
+    for key, entries in sorted(case.entries.items()):
+        allowed = [group for group in named.get(key, []) if case.allowed(group)]
+        if not allowed:
+            yield breach(7, key, "the Plan speaks of it, but it has no member to be decided")
+        elif len(entries) > len(allowed):
+            yield breach(7, key, f"the Plan speaks of it {len(entries)} times")
+        elif len(entries) == len(allowed) == 1:
+            yield from _judge_entry(case, allowed[0], entries[0])
+    for key, groups in sorted(named.items()):
+        if len(case.entries.get(key, [])) < sum(case.due(group) for group in groups):
+            yield breach(7, key, "has a member to be decided, but the Plan does not speak of it")
+
+
+def _judge_entry(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
+    verdict, blockers = entry.text("verdict"), entry.docs("blockers")
+    if verdict not in VERDICTS:
+        yield breach(7, group.key, f"{verdict!r} is not a verdict")
+        return
+    left = group.created - case.placed(group)
+    if not blockers and verdict != "Scheduled":
+        yield breach(7, group.key, f"{verdict} without a blocker")
+    if not blockers and verdict == "Scheduled" and left > 0:
+        yield breach(7, group.key, f"Scheduled, but no blocker speaks of the {left} members left over")
+    for blocker in blockers:
+        category = blocker.text("category")
+        if category not in CATEGORIES:
+            yield breach(7, group.key, f"{category!r} is not a category of blockers")
+        if not blocker.text("message").strip():
+            yield breach(7, group.key, f"{category} without a message")
+    if verdict == "Scheduled":
+        yield from _judge_domains(case, group, entry)
+    if verdict != "Invalid" and not group.problems and not group.missing:
+        measure = Measure(case, group, verdict)
+        for number, blocker in enumerate(blockers):
+            for problem in judge_numbers(measure, blocker, first=number == 0):
+                yield breach(7, group.key, f"{blocker.text('category')}: {problem}")
+    yield from _judge_first(case, group, verdict, [blocker.text("category") for blocker in blockers])
+
+
+def _judge_domains(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
+    """The domains that a seated group is said to be in must be those of its members."""
+    for level, domain in entry.strings("domains").items():
+        key = case.policy.level(level)
+        for pod, node in case.seats(group):
+            if node.labels.get(key) != domain:
+                yield breach(7, group.key, f"said to be in {level} {domain}, but {pod.key} is on {node.name}")
+
+
+def _judge_first(case: Case, group: Group, verdict: str, categories: list[str]) -> Iterator[Breach]:
+    """What comes first among the blockers of a waiting group, and whether it has to wait at all."""
+    if verdict not in ("Waiting", "Preempting") or group.problems or not categories:
+        return
+    if group.missing or (group.quorum is not None and group.created < group.quorum):
+        if categories[0] != "Members":
+            yield breach(7, group.key, f"its first blocker is {categories[0]}, should be Members")
+    elif group.gated:
+        if categories[0] != "Gated":
+            yield breach(7, group.key, f"its first blocker is {categories[0]}, should be Gated")
+    elif not NOT_ABOUT_ROOM.intersection(categories):
+        seats = _seats_left(case, group)
+        if seats is not None:
+            shown = ", ".join(f"{pod} on {node}" for pod, node in sorted(seats.items()))
+            yield breach(7, group.key, f"{verdict}, but its quorum fits: {shown}")
+
+
+def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
+    """Seats for the missing quorum in what the Plan leaves over, if a search finds any.
+
+    Not asked where the Plan says that it gave up, where nominations hold room that cannot be seen here, and
+    where the binds of later groups may have opened a place that was closed when this one was decided.
+    """
+    needed = group.needed
+    held = bool(case.nominations) or any(pod.nominated for pod in case.cluster.pods.values() if pod.pending)
+    moving = any(pod.affinity or pod.spreads or pod.devices for pod in group.pending)
+    unknown = any(pod.node_name not in case.cluster.nodes for pod in group.running)
+    if needed is None or needed <= 0 or held or moving or unknown or case.exhausted:
+        return None
+    world, fixed = case.world_after(), case.seats(group)
+    seats = find_placement(world, group, group.pending, needed, case.managed(), fixed)
+    return None if seats is None else {pod: node.name for pod, node in seats.items()}

@@ -1,0 +1,41 @@
+"""The command itself: its help, its version, and what it costs to ask for them."""
+
+import subprocess
+import sys
+
+from click.testing import CliRunner
+
+from maitred import __version__
+from maitred.cli import VERBS, cli
+
+HEAVY = ("msgspec", "numpy", "rich", "yaml")
+
+
+def test_help_names_every_verb_and_every_verb_has_help() -> None:
+    shown = CliRunner().invoke(cli, ["--help"]).stdout
+    for verb in VERBS:
+        assert f"\n  {verb} " in shown
+        assert CliRunner().invoke(cli, [verb, "--help"]).exit_code == 0
+
+
+def test_version() -> None:
+    assert CliRunner().invoke(cli, ["--version"], prog_name="maitred").stdout == f"maitred {__version__}\n"
+
+
+def test_an_unknown_verb() -> None:
+    result = CliRunner().invoke(cli, ["seat"])
+    assert result.exit_code == 2
+    assert "No such command 'seat'" in result.stderr
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = f"import sys, maitred.cli; print([m for m in {HEAVY} if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout == "[]\n"
+
+
+def test_it_runs_as_a_module() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "maitred.cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == f"maitred {__version__}\n"

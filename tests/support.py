@@ -1,0 +1,38 @@
+"""The engine as tests call it: raw Kubernetes dicts in, the Plan as a dict out, by the path that files take."""
+
+from typing import Any
+
+import msgspec
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.state import ClusterState, Put
+from maitred.decide import decide as decide_snapshot
+from maitred.model.manifest import Reader, read_policy
+from maitred.model.meta import Timestamp
+from maitred.model.policy import Policy
+
+Obj = dict[str, Any]
+NOON = "2026-01-31T12:00:00Z"
+
+
+def decide(
+    objects: list[Obj], policy: Obj | None = None, now: str | None = None, scheduler: str | None = None
+) -> Obj:
+    plan = decide_snapshot(
+        snapshot_of(objects), policy_of(policy), msgspec.convert(now or NOON, Timestamp), scheduler
+    )
+    decided: Obj = msgspec.json.decode(msgspec.json.encode(plan))
+    return decided
+
+
+def snapshot_of(objects: list[Obj]) -> Snapshot:
+    reader = Reader()
+    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects}), "test")
+    state = ClusterState()
+    for item in reader.objects:
+        state.apply(Put(item))
+    return state.snapshot()
+
+
+def policy_of(policy: Obj | None) -> Policy:
+    return Policy() if policy is None else msgspec.convert(policy, Policy)

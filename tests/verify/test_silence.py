@@ -1,0 +1,333 @@
+"""Law 7: who must be told why, and which numbers are wrong."""
+
+from typing import Any
+
+import pytest
+
+from maitred.verify import verify
+
+from .make import (
+    Raw,
+    anti_affinity,
+    bind,
+    blocker,
+    claim,
+    entry,
+    gang_seating,
+    judged,
+    members,
+    node,
+    plan,
+    pod,
+    pod_group,
+    taint,
+    term,
+    topology,
+    uses,
+    volume,
+)
+
+NODES = [node("n1"), node("n2")]
+
+
+def waiting(*blockers: Raw, verdict: str = "Waiting", **more: Any) -> Raw:
+    """A Plan in which the group g of three members, all of them its quorum, is not seated."""
+    return plan([], [entry("g", verdict, 3, 3, 0, *blockers)], **more)
+
+
+def room(category: str, **changes: Any) -> Raw:
+    """What is true of three members of 3 CPUs each on two nodes of 4."""
+    right = {"resource": "cpu", "requested": "9", "free": "8", "eligibleNodes": 2, "holds": 2, "needed": 3}
+    return blocker(category, **{k: v for k, v in (right | changes).items() if v is not None})
+
+
+# Three members of 3 CPUs: two fit, and 9 CPUs are more than there are.
+SHORT = [*NODES, pod_group("g", 3), *members("g", 3, "3")]
+CAPACITY: dict[str, tuple[Raw, bool]] = {
+    "all right": (room("Capacity"), True),
+    "in another notation": (room("Capacity", requested="9000m", free="8.0"), True),
+    "requested is for one": (room("Capacity", requested="3"), False),
+    "free is for one node": (room("Capacity", free="4"), False),
+    "too many nodes": (room("Capacity", eligibleNodes=3), False),
+    "holds too few": (room("Capacity", holds=1), False),
+    "holds as many as needed": (room("Capacity", holds=3), False),
+    "needed is wrong": (room("Capacity", needed=2), False),
+    "needed is wrong the other way": (room("Capacity", needed=4), False),
+    "a resource that nobody asks for": (room("Capacity", resource="memory"), False),
+    "no numbers": (room("Capacity", requested=None, free=None), False),
+    "no holds": (room("Capacity", holds=None), False),
+    "enough in total, it says": (room("Fragmentation"), False),
+    "an unknown category": (room("Fullness"), False),
+    "no message": (room("Capacity") | {"message": " "}, False),
+}
+
+
+@pytest.mark.parametrize(("told", "right"), CAPACITY.values(), ids=CAPACITY.keys())
+def test_capacity(told: Raw, right: bool) -> None:
+    assert judged(SHORT, waiting(told)) == ([] if right else [7])
+
+
+def test_no_blocker_at_all() -> None:
+    assert judged(SHORT, waiting()) == [7]
+
+
+def test_an_unknown_verdict() -> None:
+    assert judged(SHORT, waiting(room("Capacity"), verdict="Sleeping")) == [7]
+
+
+def test_every_blocker_is_judged() -> None:
+    second = blocker("Topology", holds=2, needed=3)
+    assert judged(SHORT, waiting(room("Capacity"), second)) == []
+    second["detail"]["needed"] = 2
+    assert judged(SHORT, waiting(room("Capacity"), second)) == [7]
+
+
+def test_capacity_not_fragmentation() -> None:
+    """Three members of 2500m: 7500m of 8 CPUs, but one to a node."""
+    objects = [*NODES, pod_group("g", 3), *members("g", 3, "2500m")]
+    assert judged(objects, waiting(room("Fragmentation", requested="7500m"))) == []
+    assert judged(objects, waiting(room("Capacity", requested="7500m"))) == [7]
+
+
+ELIGIBLE: dict[str, tuple[list[Raw], Raw]] = {
+    "a tainted node is not eligible": ([node("n3", taints=[taint("x")])], room("Capacity")),
+    "a cordoned node is not eligible": ([node("n3", unschedulable=True)], room("Capacity")),
+    "a full node is eligible": (
+        [node("n3"), pod("a", "4", on="n3")],
+        room("Capacity", eligibleNodes=3),
+    ),
+    "an overcommitted node has nothing free, not less": (
+        [node("n3"), pod("a", "9", on="n3")],
+        room("Capacity", eligibleNodes=3),
+    ),
+    "terminating pods take room": (
+        [node("n3"), pod("a", "4", on="n3", deletionTimestamp="2026-01-01T00:00:00Z")],
+        room("Capacity", eligibleNodes=3),
+    ),
+    "anti-affinity of a running pod": (
+        [
+            node("n3", labels={"rack": "x"}),
+            pod("a", "1", on="n3", affinity=anti_affinity(term({"app": "g"}, "rack"))),
+        ],
+        room("Capacity"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("more", "told"), ELIGIBLE.values(), ids=ELIGIBLE.keys())
+def test_eligible_nodes(more: list[Raw], told: Raw) -> None:
+    objects = [*NODES, *more, pod_group("g", 3), *members("g", 3, "3", labels={"app": "g"})]
+    assert judged(objects, waiting(told)) == []
+
+
+def test_free_is_what_the_whole_plan_leaves() -> None:
+    objects = [*SHORT, pod("p", "1")]
+    told = entry("g", "Waiting", 3, 3, 0, room("Capacity", free="7"))
+    seated = [bind("p", "n1")], [told, entry("p", "Scheduled", 1, 1, 1)]
+    assert judged(objects, plan(*seated)) == []
+    told["blockers"][0]["detail"]["free"] = "8"
+    assert judged(objects, plan(*seated)) == [7]
+
+
+def test_running_members_are_not_needed_again() -> None:
+    runs = pod("g-9", "3", group="g", on="n1")
+    objects = [*NODES, pod_group("g", 3), runs, *members("g", 2, "3")]
+    numbers = {"requested": "6", "free": "5", "holds": 1, "needed": 2}
+    assert judged(objects, plan([], [entry("g", "Waiting", 3, 3, 1, room("Capacity", **numbers))])) == []
+    assert judged(objects, plan([], [entry("g", "Waiting", 3, 3, 1, room("Capacity"))])) == [7]
+
+
+def test_members_that_wait_although_they_fit() -> None:
+    fits = [*NODES, pod_group("g", 3), *members("g", 3, "2")]
+    told = room("Capacity", requested="9")
+    assert judged(fits, waiting(told)) == [7]
+    assert judged(fits, waiting(blocker("Affinity", holds=2, needed=3))) == [7]
+    assert judged(fits, waiting(blocker("Quota"))) == []
+    assert judged(fits, waiting(blocker("Affinity", holds=2, needed=3), searchExhausted=True)) == []
+
+
+def test_room_that_is_held_for_others() -> None:
+    """A nomination, old or new, holds room that the checker does not see."""
+    fits = [*NODES, pod_group("g", 3), *members("g", 3, "2")]
+    told = entry("g", "Waiting", 3, 3, 0, blocker("Affinity", holds=2, needed=3))
+    other = entry("p", "Preempting", 1, 1, 0, blocker("Affinity", holds=0, needed=1))
+    held = plan([], [told, other], nominations=[bind("p", "n1")])
+    assert judged([*fits, pod("p", "4")], held) == []
+    nominee = pod("p", "4")
+    nominee["status"]["nominatedNodeName"] = "n1"
+    other["verdict"], other["blockers"] = "Waiting", [blocker("Quota")]
+    assert judged([*fits, nominee], plan([], [told, other])) == []
+    assert judged([*fits, pod("p", "4")], plan([], [told, other])) == [7]
+
+
+def test_they_would_fit_but_for_the_topology() -> None:
+    racks = [node("n1", labels={"rack": "a"}), node("n2", labels={"rack": "b"})]
+    one = pod_group("g", 3, schedulingConstraints=topology("rack"))
+    told = waiting(blocker("Topology", holds=2, needed=3))
+    assert judged([*racks, one, *members("g", 3, "2")], told) == []
+    assert judged([*racks, pod_group("g", 3), *members("g", 3, "2")], told) == [7]
+
+
+def test_they_would_fit_but_for_a_volume() -> None:
+    storage = [claim("c", "v", ("ReadWriteOncePod",)), volume("v")]
+    objects = [*NODES, *storage, pod_group("g", 3), *members("g", 3, volumes=uses("c"))]
+    assert judged(objects, waiting(blocker("Volume", holds=1, needed=3))) == []
+
+
+PRIORITY = blocker("Priority", holds=2, needed=3, ahead=["default/p"])
+
+
+def test_others_went_first() -> None:
+    """p takes 3 of the 8 CPUs; g would have had room for its three members of 2."""
+    objects = [*NODES, pod_group("g", 3), *members("g", 3, "2"), pod("p", "3")]
+    seated = [entry("p", "Scheduled", 1, 1, 1)]
+    told = entry("g", "Waiting", 3, 3, 0, PRIORITY)
+    assert judged(objects, plan([bind("p", "n1")], [*seated, told])) == []
+    numbers = {"requested": "6", "free": "5", "holds": 2}
+    wrong = entry("g", "Waiting", 3, 3, 0, room("Capacity", **numbers))
+    assert judged(objects, plan([bind("p", "n1")], [*seated, wrong])) == [7]
+    nobody = blocker("Priority", holds=2, needed=3, ahead=["default/q"])
+    told = entry("g", "Waiting", 3, 3, 0, nobody)
+    assert judged(objects, plan([bind("p", "n1")], [*seated, told])) == [7]
+
+
+def test_others_went_first_but_it_did_not_fit_anyway() -> None:
+    objects = [*SHORT, pod("p", "1")]
+    told = entry("g", "Waiting", 3, 3, 0, PRIORITY)
+    assert judged(objects, plan([bind("p", "n1")], [told, entry("p", "Scheduled", 1, 1, 1)])) == [7]
+
+
+def test_holds_may_pass_needed_where_others_went_first() -> None:
+    objects = [*NODES, pod_group("g", 3), *members("g", 3, "2"), pod("p", "3")]
+    told = entry("g", "Waiting", 3, 3, 0, blocker("Priority", holds=4, needed=3, ahead=["default/p"]))
+    assert judged(objects, plan([bind("p", "n1")], [told, entry("p", "Scheduled", 1, 1, 1)])) == []
+
+
+MEMBERS: dict[str, tuple[int, Raw, bool]] = {
+    "two of three": (2, blocker("Members", created=2, quorum=3), True),
+    "two of three, miscounted": (2, blocker("Members", created=1, quorum=3), False),
+    "two of four, it says": (2, blocker("Members", created=2, quorum=4), False),
+    "told of room instead": (2, blocker("Affinity", holds=2, needed=3), False),
+    "all there": (3, blocker("Members", created=3, quorum=3), False),
+}
+
+
+@pytest.mark.parametrize(("count", "told", "right"), MEMBERS.values(), ids=MEMBERS.keys())
+def test_members(count: int, told: Raw, right: bool) -> None:
+    objects = [*NODES, pod_group("g", 3), *members("g", count, "3")]
+    assert (judged(objects, plan([], [entry("g", "Waiting", count, 3, 0, told)])) == []) == right
+
+
+def test_failed_members_have_to_be_created_again() -> None:
+    objects = [*NODES, pod_group("g", 3), pod("x", group="g", on="n1", phase="Failed"), *members("g", 2)]
+    told = blocker("Members", created=2, quorum=3)
+    assert judged(objects, plan([], [entry("g", "Waiting", 3, 3, 0, told)])) == []
+
+
+GATE: Raw = {"schedulingGates": [{"name": "example.com/wait"}]}
+
+
+@pytest.mark.parametrize(
+    ("told", "right"),
+    [
+        (blocker("Gated", gated=2), True),
+        (blocker("Gated", gated=3), False),
+        (blocker("Affinity", holds=2, needed=3), False),
+    ],
+)
+def test_gated(told: Raw, right: bool) -> None:
+    gated = [pod("g-0", group="g", **GATE), pod("g-1", group="g", **GATE), pod("g-2", group="g")]
+    assert (judged([*NODES, pod_group("g", 3), *gated], waiting(told)) == []) == right
+
+
+def test_not_gated() -> None:
+    assert judged(SHORT, waiting(blocker("Gated", gated=0))) == [7]
+
+
+def request(**changes: Any) -> Raw:
+    right = {"resource": "cpu", "requested": "9", "largest": "4", "node": "n1"}
+    return blocker("Request", **(right | changes))
+
+
+REQUEST: dict[str, tuple[Raw, bool]] = {
+    "all right": (request(), True),
+    "not what is asked for": (request(requested="27"), False),
+    "not the largest": (request(largest="8"), False),
+    "a problem in words": (blocker("Request", problem="no such class"), True),
+    "nothing": (blocker("Request"), False),
+}
+
+
+@pytest.mark.parametrize(("told", "right"), REQUEST.values(), ids=REQUEST.keys())
+def test_request(told: Raw, right: bool) -> None:
+    objects = [*NODES, pod_group("g", 3), *members("g", 3, "9")]
+    assert judged(objects, waiting(told, verdict="Impossible")) == ([] if right else [7])
+
+
+def test_request_is_no_larger_than_a_node() -> None:
+    assert 7 in judged(SHORT, waiting(request(requested="3")))
+
+
+def test_request_of_what_no_node_has() -> None:
+    objects = [*NODES, pod_group("g", 3), *members("g", 3, amounts={"nvidia.com/gpu": "1"})]
+    told = request(resource="nvidia.com/gpu", requested="1", largest="0", node=None)
+    assert judged(objects, waiting(told, verdict="Impossible")) == []
+
+
+def test_the_rest_of_a_scheduled_group() -> None:
+    objects = [*NODES, pod_group("g", 2), *members("g", 3, "4")]
+    seats = [bind("g-0", "n1", "g"), bind("g-1", "n2", "g")]
+    assert judged(objects, plan(seats, [entry("g", "Scheduled", 3, 2, 2)])) == [7]
+    rest = room("Capacity", requested="4", free="0", holds=0, needed=1)
+    assert judged(objects, plan(seats, [entry("g", "Scheduled", 3, 2, 2, rest)])) == []
+    rest["detail"]["free"] = "1"
+    assert judged(objects, plan(seats, [entry("g", "Scheduled", 3, 2, 2, rest)])) == [7]
+
+
+def test_failed_members_of_a_scheduled_group_are_no_rest() -> None:
+    objects = [*NODES, pod_group("g", 2), *members("g", 2), pod("x", group="g", on="n1", phase="Failed")]
+    assert judged(objects, gang_seating("g", 2, {"g-0": "n1", "g-1": "n1"}, 3)) == [2]
+    made = gang_seating("g", 2, {"g-0": "n1", "g-1": "n1"}, 3)
+    made["groups"][0]["placed"] = 2
+    assert judged(objects, made) == []
+
+
+def test_a_group_without_pending_members_is_not_spoken_of() -> None:
+    objects = [*NODES, pod_group("g", 2), *members("g", 2, on="n1")]
+    assert judged(objects, plan([], [])) == []
+    assert judged(objects, plan([], [entry("g", "Scheduled", 2, 2, 2)])) == [7]
+
+
+def test_a_group_that_mixes_schedulers_may_be_spoken_of_by_each() -> None:
+    pods = [pod("g-0", group="g", schedulerName="x"), pod("g-1", group="g", schedulerName="y")]
+    objects = [*NODES, pod_group("g", 2), *pods]
+    told = plan([], [entry("g", "Invalid", 2, 2, 0, blocker("Request", problem="schedulers"))])
+    for scheduler in (None, "x", "y"):
+        assert judged(objects, told, scheduler=scheduler) == []
+    assert judged(objects, plan([], []), scheduler="x") == []
+    assert judged(objects, plan([], [])) == [7]
+    assert judged(objects, told, scheduler="z") == [7]
+
+
+def test_domains_are_those_of_the_members() -> None:
+    racks = [node("n1", labels={"rack": "a"}), node("n2", labels={"rack": "b"})]
+    objects = [*racks, pod_group("g", 2), *members("g", 2)]
+    made = gang_seating("g", 2, {"g-0": "n1", "g-1": "n1"})
+    made["groups"][0]["domains"] = {"cabinet": "a"}
+    policy = {"topology": {"levels": [{"name": "cabinet", "key": "rack"}]}}
+    assert judged(objects, made, policy=policy) == []
+    made["groups"][0]["domains"] = {"cabinet": "b"}
+    assert judged(objects, made, policy=policy) == [7]
+
+
+def test_two_shapes_are_not_summed_up() -> None:
+    """What the largest subset of unlike members is, the checker does not claim to know."""
+    unlike = [pod("g-0", "3", group="g"), pod("g-1", "3", group="g"), pod("g-2", "4", group="g")]
+    told = room("Capacity", requested="10")
+    assert judged([*NODES, pod_group("g", 3), *unlike], waiting(told)) == []
+
+
+def test_what_a_breach_says() -> None:
+    [breach] = verify(SHORT, waiting(room("Capacity", free="7")))
+    assert breach.name == "No silence"
+    assert breach.message == "Capacity: free is 7000 of cpu, should be 8000"
