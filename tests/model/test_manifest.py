@@ -249,6 +249,9 @@ def test_a_source_beyond_all_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
+        (json.dumps(listed(POD)).replace("Pod", "\\ud800"), "line 1, column 121: not valid JSON"),
+        (json.dumps(POD).replace('"x"', '"\\ud800"'), "not valid JSON"),
+        (json.dumps(POD)[:-1] + ', "spec": null, "x": ' + "[" * 900 + "]" * 900 + "}", "nested too deep"),
         ("[]", "expected an object, got a list"),
         ("--- 0", "expected an object, got a whole number"),
         ("\n".join(bomb(12)), "line 7: aliases unfold to too much"),

@@ -1,9 +1,9 @@
 """Brute force: can this group be seated, and how many of it?
 
-Depth-first search over sequences of (member, node), each step allowed by the filters over what sits already. What
-the filters say depends on who sits where and not on the order it came about in, so no set of placements is looked
-at twice, and members that no filter can tell apart are placed in a fixed order. Exact, and good to about six
-members on six nodes.
+Depth-first search over sequences of (member, node), each step allowed by the filters over what sits already.
+What the filters say depends on who sits where and not on the order it came about in, so no set of placements
+is looked at twice, and members that no filter can tell apart are placed in a fixed order. Exact, and good to
+about six members on six nodes.
 """
 
 import json
@@ -40,7 +40,8 @@ def best_seating(objects: Sequence[Obj], group: Group, enough: int | None = None
 def seatable_on_empty(
     objects: Sequence[Obj], group: Group, policy: Policy | None = None, generous: bool = False
 ) -> bool:
-    """Whether the group could ever be seated: anew, on healthy nodes with nothing but DaemonSet and static pods.
+    """Whether the group could ever be seated: anew, on healthy nodes with nothing but DaemonSet and static
+    pods.
 
     What others may still bring about is taken for granted; see `hopeful_members`.
     """
@@ -113,7 +114,7 @@ class _Search:
 
 
 def kinds(members: Iterable[Obj], objects: Sequence[Obj]) -> list[list[Guest]]:
-    """Members that no filter can tell apart, together: the same but for name, unread labels and private claims."""
+    """Members that no filter can tell apart: the same but for name, unread labels and private claims."""
     read = _read_labels(objects)
     claims = {key(obj): obj for obj in objects if obj["kind"] == "PersistentVolumeClaim"}
     volumes = {obj["metadata"]["name"]: obj for obj in objects if obj["kind"] == "PersistentVolume"}
@@ -173,7 +174,7 @@ def nodes(objects: Iterable[Obj]) -> list[Obj]:
 
 
 def domains(floor: Floor, group: Group, settled: Sequence[Obj]) -> list[list[Table]]:
-    """The sets of nodes that one placement may use: all, or one domain; running members have chosen already."""
+    """The sets of nodes that one placement may use: all, or one domain; running members have chosen."""
     if group.topology is None:
         return [floor.tables]
     rooms: dict[str, list[Table]] = {}

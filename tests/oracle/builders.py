@@ -1,9 +1,9 @@
 """Raw Kubernetes objects, written the way one says them.
 
-Tests speak of "a node with four CPUs in rack r1" and "three members of pg": these functions turn that into the
-dicts an API server would hand out. Everything but the name is optional, short forms exist for what tests write
-often (taints as ``"key=value:NoSchedule"``, topology keys as ``"rack"``), and a dict is taken as it is wherever
-the short form does not reach.
+Tests speak of "a node with four CPUs in rack r1" and "three members of pg": these functions turn that into
+the dicts an API server would hand out. Everything but the name is optional, short forms exist for what tests
+write often (taints as ``"key=value:NoSchedule"``, topology keys as ``"rack"``), and a dict is taken as it is
+wherever the short form does not reach.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def topology_key(name: str) -> str:
-    """The label key behind ``rack``, ``zone``, ``region`` and ``hostname``; any other key stands for itself."""
+    """The label key behind ``rack``, ``zone``, ``region``, ``hostname``; any other key stands for itself."""
     return _KEYS.get(name, name)
 
 
@@ -160,7 +160,8 @@ def near(
 ) -> Obj:
     """A term of required pod affinity or anti-affinity.
 
-    ``match`` is a set of labels or a whole selector; ``{}`` matches every pod, None (no selector) matches none.
+    ``match`` is a set of labels or a whole selector; ``{}`` matches every pod, None (no selector) matches
+    none.
     """
     term = lean(
         topologyKey=topology_key(key),
@@ -208,7 +209,7 @@ def _as_selector(match: Labels | Obj) -> Obj:
 
 
 def node_terms(terms: Sequence[Obj | Sequence[Obj]]) -> list[Obj]:
-    """Node selector terms: one list of requirements, or several lists (or whole terms) of which one must hold."""
+    """Node selector terms: one list of requirements, or several lists (or terms) of which one must hold."""
     if terms and all(isinstance(t, dict) and "key" in t for t in terms):
         return [{"matchExpressions": list(terms)}]
     return [t if isinstance(t, dict) else {"matchExpressions": list(t)} for t in terms]
@@ -231,7 +232,7 @@ def _affinity(nodes: Sequence[Any], together: Sequence[Obj], apart: Sequence[Obj
 
 
 def gang(name: str, min_count: int | None = None, topology: str | None = None) -> dict[str, str]:
-    """The keys by which pods say their group where there is no PodGroup API: for ``labels`` or ``annotations``."""
+    """How pods name their group where there is no PodGroup API: for ``labels`` or ``annotations``."""
     count = None if min_count is None else str(min_count)
     return lean(**{GROUP: name, MIN_COUNT: count, TOPOLOGY: topology})
 

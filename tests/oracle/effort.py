@@ -1,4 +1,4 @@
-"""How many examples a property gets: a count for the ``ci`` profile, more in the same proportion for others."""
+"""How many examples a property gets: a count for the ``ci`` profile, in proportion for others."""
 
 from hypothesis import settings
 

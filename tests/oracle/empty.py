@@ -1,4 +1,4 @@
-"""The empty healthy cluster, on which Impossible is proven, and what others may still do for a group on it."""
+"""The empty healthy cluster, on which Impossible is proven, and what others may still do for a group."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from tests.oracle.reading import Group, Policy, key, stays_on_empty
 
 
 def empty_nodes(objects: Sequence[Obj], group: Group, policy: Policy) -> list[Obj]:
-    """The nodes without cordon, NotReady and health taints, and as many as could be used of each node template."""
+    """The nodes without cordon, NotReady and health taints, and as many of each template as could be used."""
     health = policy.get("health")
     keys = HEALTH | set(health.get("taints", ()) if isinstance(health, Mapping) else ())
     templates = policy.get("nodeTemplates")
@@ -26,9 +26,10 @@ def lasting_pods(objects: Sequence[Obj]) -> list[Obj]:
 def hopeful_members(objects: Sequence[Obj], group: Group, generous: bool) -> list[Obj]:
     """The unfinished members, unplaced, without the wishes that others could still fulfil.
 
-    Claims that do not exist or that someone else has to bind are left out, and so is affinity to pods that are no
-    members. Whoever is ``generous`` also leaves out affinity among members and spread: pods outside the group with
-    the same labels could still come to satisfy them, and what then remains can only get worse by company.
+    Claims that do not exist or that someone else has to bind are left out, and so is affinity to pods that
+    are no members. Whoever is ``generous`` also leaves out affinity among members and spread: pods outside
+    the group with the same labels could still come to satisfy them, and what then remains can only get worse
+    by company.
     """
     live = [*group.pending, *group.running]
     return [_hopeful(pod, group.members, objects, generous) for pod in live]
@@ -95,7 +96,7 @@ def _about_members(pod: Obj, members: Sequence[Obj], objects: Sequence[Obj]) -> 
 
 
 def _with_labels(spec: Obj, keys: Sequence[str]) -> Obj:
-    """Node affinity that also asks for these labels: a wish that others fulfil still needs its topology keys."""
+    """Node affinity that also asks for these labels: a wish that others fulfil still needs its keys."""
     if not keys:
         return spec
     affinity = spec.get("affinity", {})

@@ -15,9 +15,11 @@ from tests.oracle.selectors import amount, node_terms_match, selector_matches, t
 
 _KUBE = "node.kubernetes.io/"
 _CLOUD = "node.cloudprovider.kubernetes.io/"
-_AILMENTS = "not-ready unreachable unschedulable memory-pressure disk-pressure pid-pressure network-unavailable out-of-service"
+_AILMENTS = "not-ready unreachable unschedulable out-of-service network-unavailable"
+_PRESSURES = "memory-pressure disk-pressure pid-pressure"
 HEALTH = frozenset(
-    {_KUBE + ailment for ailment in _AILMENTS.split()} | {_CLOUD + "uninitialized", _CLOUD + "shutdown"}
+    {_KUBE + ailment for ailment in f"{_AILMENTS} {_PRESSURES}".split()}
+    | {_CLOUD + "uninitialized", _CLOUD + "shutdown"}
 )
 
 

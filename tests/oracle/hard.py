@@ -1,8 +1,8 @@
 """Hard instances: a dozen members of several shapes on a dozen nodes with no room to spare.
 
 Built backwards: the members are seated first, as the twist of the instance demands, and every node is cut to
-exactly what sits on it, so that a placement exists and is hard to find. Half of them are then spoiled by one small
-defect; whether that leaves another placement is for the integer program to say.
+exactly what sits on it, so that a placement exists and is hard to find. Half of them are then spoiled by one
+small defect; whether that leaves another placement is for the integer program to say.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Size = dict[str, int]
 
 @dataclass
 class Instance:
-    """A cluster where one group waits. ``solution`` seats all its members; a spoiled instance may have none."""
+    """A cluster where one group waits. ``solution`` seats all its members; it is None if spoiled."""
 
     seed: int
     twist: str
@@ -80,7 +80,7 @@ def _size(rng: Random) -> Size:
 
 
 def _seat(rng: Random, twist: str, racks: int, sizes: list[Size]) -> list[Member]:
-    """Homes for the members, as the twist allows. Shape 0 is the particular one; its first member may lead."""
+    """Homes for the members, as the twist allows. Shape 0 is the particular one; its first may lead."""
     shapes = [rng.randrange(len(sizes)) for _ in range(MEMBERS)]
     shapes[0] = 0
     pool = rng.sample(range(NODES), rng.randint(5, NODES))
@@ -124,7 +124,7 @@ def _options(
 
 
 def _room(rng: Random, members: list[Member], index: int, load: int) -> Size:
-    """Exactly what lives there; a node where nobody lives has plenty of one thing and too little of another."""
+    """Exactly what lives there; where nobody lives, plenty of one thing and too little of another."""
     lodgers = [member.size for member in members if member.home == index]
     if lodgers:
         room = {name: sum(size[name] for size in lodgers) for name in RESOURCES}
@@ -185,6 +185,6 @@ def _pod(member: Member, twist: str) -> Obj:
             fields["affinity"] = [near("rack", {"lead": "yes"})]
     if twist.startswith("level"):
         fields["spread"] = [spread("rack" if "racks" in twist else "hostname", {"app": "train"})]
-    amounts = {"cpu": half_cpus(size["cpu"]), "memory": f"{size['memory']}Gi", "gpu": size["gpu"]}
+    amounts: Fields = {"cpu": half_cpus(size["cpu"]), "memory": f"{size['memory']}Gi", "gpu": size["gpu"]}
     index = int(member.name.removeprefix("m-"))
     return pod(member.name, **amounts, group="pg", index=index, labels=own, created=0, **fields)

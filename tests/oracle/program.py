@@ -1,8 +1,8 @@
 """The same question as brute force, put as an integer program: good to a dozen members on a dozen nodes.
 
-It covers what does not depend on the order in which members sit down, and the two cases where "some order exists"
-can be said of the final state: one spread constraint shared by everyone it counts, and one affinity term shared by
-everyone who has one. Anything else raises `Outside` and is left to brute force.
+It covers what does not depend on the order in which members sit down, and the two cases where "some order
+exists" can be said of the final state: one spread constraint shared by everyone it counts, and one affinity
+term shared by everyone who has one. Anything else raises `OutsideError` and is left to brute force.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from tests.oracle.guests import Guest, Spread, Term
 from tests.oracle.reading import Group
 
 
-class Outside(Exception):
+class OutsideError(Exception):
     """The instance says something that this program cannot express."""
 
 
@@ -52,11 +52,11 @@ class Program:
 
     def __init__(self, floor: Floor, alike: list[Kind], tables: list[Table]) -> None:
         self.floor, self.alike, self.tables = floor, alike, tables
-        self.solver = highspy.Highs()
+        self.solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         self.solver.setOptionValue("output_flag", False)
         self.solver.setOptionValue("threads", 1)
         if any(kind.guest.claims for kind in alike):
-            raise Outside("volumes")
+            raise OutsideError("volumes")
         self.x = {(k, t): self._count(k, t) for k in alike for t in tables}
         for kind in alike:
             self._hold(self._sum(self.x[kind, t] for t in tables) <= kind.size)
@@ -76,7 +76,8 @@ class Program:
     def most(self) -> int:
         self.solver.maximize(self._sum(self.x.values()))
         assert self.solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        return round(self.solver.getInfo().objective_function_value)
+        objective: float = self.solver.getInfo().objective_function_value
+        return round(objective)
 
     # ---- words of the program
 
@@ -144,10 +145,11 @@ class Program:
             self._hold(self._any_of(kind, tables) + self._any_of(other, tables) <= 1)
 
     def _together(self) -> None:
-        """Whoever has the term sits in a domain with a seed: one who is meant and came without needing the others.
+        """Whoever has the term sits in a domain with a seed: one who is meant and came without needing the
+        others.
 
-        A seed runs there already, is a member without the term, or is the first of the series, of which there is
-        one at most and only if nobody who is meant runs anywhere.
+        A seed runs there already, is a member without the term, or is the first of the series, of which there
+        is one at most and only if nobody who is meant runs anywhere.
         """
         bound = [kind for kind in self.alike if kind.guest.together]
         if not bound:
@@ -180,9 +182,9 @@ class Program:
         everyone = [kind.guest for kind in self.alike] + [g for t in self.floor.tables for g in t.guests]
         terms = [term for kind in bound for term in kind.guest.together]
         if any(len(kind.guest.together) > 1 for kind in bound):
-            raise Outside("several affinity terms")
+            raise OutsideError("several affinity terms")
         if len({(t.key, *(self.floor.means(t, guest) for guest in everyone)) for t in terms}) > 1:
-            raise Outside("different affinity terms")
+            raise OutsideError("different affinity terms")
         return terms[0]
 
     def _spread(self) -> None:
@@ -193,7 +195,7 @@ class Program:
         rule = self._common_rule(bound)
         counts = self._running_counts(bound[0].guest, rule)
         if any(k.guest.together for k in self.alike) and len(set(counts.values())) > 1:
-            raise Outside("affinity and spread over uneven domains")
+            raise OutsideError("affinity and spread over uneven domains")
         places = self._places(rule.key)
         seated = {v: self._sum(self.x[k, t] for k in bound for t in places.get(v, ())) for v in counts}
         least = self.solver.addVariable(lb=0, ub=0 if len(counts) < rule.min_domains else highspy.kHighsInf)
@@ -220,7 +222,7 @@ class Program:
     def _common_rule(self, bound: list[Kind]) -> Spread:
         """The one spread constraint, shared by every member that it counts."""
         if any(len(kind.guest.spread) > 1 for kind in bound):
-            raise Outside("several spread constraints")
+            raise OutsideError("several spread constraints")
         rules = [(kind.guest, kind.guest.spread[0]) for kind in bound]
         running = [guest for table in self.floor.tables for guest in table.guests]
         seen = {
@@ -239,7 +241,7 @@ class Program:
         if len(seen) > 1 or any(
             self.floor.counted_by(rule, guest.namespace, k.guest) != (k in bound) for k in self.alike
         ):
-            raise Outside("spread constraints that differ, or that count members without one")
+            raise OutsideError("spread constraints that differ, or that count members without one")
         return rule
 
 

@@ -1,7 +1,7 @@
 """Who belongs to which group and what state it is in, read from raw objects.
 
-A second reading of the rules, kept apart from the engine's on purpose: an oracle that asked the engine who the
-members are would repeat its mistakes.
+A second reading of the rules, kept apart from the engine's on purpose: an oracle that asked the engine who
+the members are would repeat its mistakes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,12 +19,16 @@ def key(obj: Obj) -> str:
     return f"{meta.get('namespace', 'default')}/{meta['name']}"
 
 
+def phase(pod: Obj) -> str:
+    return str(pod.get("status", {}).get("phase", ""))
+
+
 def finished(pod: Obj) -> bool:
-    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+    return phase(pod) in ("Succeeded", "Failed")
 
 
 def succeeded(pod: Obj) -> bool:
-    return pod.get("status", {}).get("phase") == "Succeeded"
+    return phase(pod) == "Succeeded"
 
 
 def terminating(pod: Obj) -> bool:
@@ -51,7 +55,7 @@ def stays_on_empty(pod: Obj) -> bool:
 
 @dataclass(frozen=True)
 class Group:
-    """A group as the objects tell it; ``flaws`` says why it is not valid, ``missing`` that its PodGroup is."""
+    """A group as the objects tell it; ``flaws`` says why it is invalid, ``missing`` that its PodGroup is."""
 
     name: str
     quorum: int

@@ -1,8 +1,8 @@
 """Volumes for generated clusters.
 
-The choices kube-scheduler makes among volumes depend on the order of pods (the smallest volume that fits), so the
-ones generated here are alike wherever a choice exists: whether a group can be seated then depends on the nodes
-alone, and every oracle means the same thing by it.
+The choices kube-scheduler makes among volumes depend on the order of pods (the smallest volume that fits), so
+the ones generated here are alike wherever a choice exists: whether a group can be seated then depends on the
+nodes alone, and every oracle means the same thing by it.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Claimant = tuple[Fields, bool, str]
 
 
 def add_volumes(deck: Deck, nodes: Sequence[str], claimants: Sequence[Claimant]) -> list[Obj]:
-    """Give some of the pods claims; returns the claims, volumes, classes and attach limits that go with them."""
+    """Give some of the pods claims; returns the claims, volumes, classes and attach limits."""
     objects: list[Obj] = []
     for fields, waits, name in claimants:
         space = fields.get("namespace", "default")
@@ -53,20 +53,20 @@ def _bound(deck: Deck, nodes: Sequence[str], fields: Fields, space: str, name: s
 
 
 def _waiting(deck: Deck, fields: Fields, space: str, name: str) -> list[Obj]:
-    """A claim that is bound when its pod is placed: to a disk of the node, or to one made in an allowed zone."""
+    """A claim that is bound when its pod is placed: to a disk of the node, or to one made for it."""
     _mount(fields, f"{name}-late")
     return [pvc(f"{name}-late", namespace=space, storage_class=deck.pick(["local", "made", "made-in-z0"]))]
 
 
 def _lost(deck: Deck, fields: Fields, space: str, name: str) -> list[Obj]:
-    """A claim that keeps its pod waiting: it does not exist, has no class, or is to be bound by someone else."""
+    """A claim that keeps its pod waiting: missing, of no known class, or to be bound by someone else."""
     _mount(fields, f"{name}-lost")
     way = deck.pick(["missing", "immediate", "unknown"])
     return [] if way == "missing" else [pvc(f"{name}-lost", namespace=space, storage_class=way)]
 
 
 def _shared(deck: Deck, nodes: Sequence[str]) -> list[Obj]:
-    """What does not belong to one pod: classes, free disks, attach limits, the claim that only one pod may use."""
+    """What does not belong to one pod: classes, free disks, attach limits, the claim for one pod only."""
     objects: list[Obj] = []
     if "waiting_volumes" in deck.features:
         objects.append(storage_class("local", "kubernetes.io/no-provisioner"))

@@ -1,9 +1,9 @@
 """Small whole clusters for Hypothesis, as lists of raw objects that an API server would accept.
 
-A cluster is built around its own answer: every waiting member is given a home, and nodes are cut to the size of
-what lives on them with a little slack more or less, so that about half of the gangs just fit and half just miss.
-Everything else is a feature, switched on for the whole cluster first and then pod by pod: a failing example
-shrinks by losing features, then pods, then nodes.
+A cluster is built around its own answer: every waiting member is given a home, and nodes are cut to the size
+of what lives on them with a little slack more or less, so that about half of the gangs just fit and half just
+miss. Everything else is a feature, switched on for the whole cluster first and then pod by pod: a failing
+example shrinks by losing features, then pods, then nodes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ from tests.oracle.traits import (
 )
 
 HARMLESS = frozenset(FEATURES) - {"gates", "mixed", "priority", "lost_volumes"}
-"""Features that leave a group valid and open: what remains is whether it fits, and nothing can be evicted for it."""
+"""Features that leave a group valid and open, and nobody to evict: what remains is whether it fits."""
 
 THEMES = (
     (),
@@ -85,7 +85,7 @@ class Ground:
     fields: list[Fields]
 
     def beside(self, index: int, level: str | None) -> list[int]:
-        """The nodes of one domain, for members that already run: no API server would have let them run apart."""
+        """The nodes of one domain, for members that run: no scheduler would have let them run apart."""
         if level is None or level == "hostname":
             return [index] if level else list(range(len(self.names)))
         value = self.fields[index][level]
@@ -199,7 +199,7 @@ def _group(deck: Deck, ground: Ground, number: int, least: int, most: int) -> tu
 
 
 def _shapes(deck: Deck, ground: Ground) -> list[tuple[int, Fields]]:
-    """Up to three kinds of members, of one application, each of another size: packing them is a puzzle then."""
+    """Up to three kinds of members of one application, each of another size, so that packing is a puzzle."""
     app, count, shapes = deck.pick(APPS), deck.size(1, 3), []
     for cpu in deck.draw(st.lists(st.integers(1, 5), min_size=count, max_size=count, unique=True)):
         labels = {"app": app, **({"role": deck.pick(["lead", "work"])} if deck.number(0, 1) else {})}
@@ -242,10 +242,10 @@ def _identify(
     if form in ("gang", "basic"):
         for member in members:
             member.fields["group"] = name
-        rank = {"priority_class": ranked} if ranked and deck.number(0, 1) else {}
+        rank = ranked if ranked and deck.number(0, 1) else None
         count = quorum if form == "gang" else None
         api = deck.pick(["v1beta1", "v1alpha3", "v1alpha2"])
-        return [pod_group(name, count, level, api=api, namespace=space, created=0, **rank)]
+        return [pod_group(name, count, level, api=api, namespace=space, created=0, priority_class=rank)]
     key = topology_key(level) if level else None
     marks = gang(name, quorum) if form != "lone" else {}
     for member in members:

@@ -197,11 +197,8 @@ def _near(deck: Deck, app: str) -> Obj:
         )
         return near(level, _match(deck, app), **reach)
     if deck.draw(st.integers(0, 7)) == 7:
-        return near(
-            level,
-            selector({"app": app}),
-            **{deck.pick(["match_label_keys", "mismatch_label_keys"]): ["role"]},
-        )
+        narrowed: Fields = {deck.pick(["match_label_keys", "mismatch_label_keys"]): ["role"]}
+        return near(level, selector({"app": app}), **narrowed)
     if deck.draw(st.integers(0, 15)) == 15:
         return near(level, deck.pick([{}, None]))
     return near(level, _match(deck, app))

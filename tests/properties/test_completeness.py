@@ -38,7 +38,7 @@ def check_seating(objects: list[Obj]) -> None:
 
 
 def check_impossible(objects: list[Obj]) -> None:
-    """Impossible if the group has no seat on the empty cluster whatever company comes; never if it has one there."""
+    """Impossible if there is no seat on the empty cluster whatever company comes; never if there is one."""
     group = only_group(objects)
     if group is None or not group.open or brute.seatable(objects, group):
         return
@@ -139,7 +139,7 @@ def test_groups_that_are_flawed_or_gated_bind_nothing(objects: list[Obj]) -> Non
 
 
 def test_hard_instances_are_seated_if_the_integer_program_finds_a_placement() -> None:
-    assert misjudged(range(150)) == {}
+    assert misjudged(range(80)) == {}
 
 
 # ---- the same, at length
@@ -175,4 +175,4 @@ def test_numbers_at_length(objects: list[Obj]) -> None:
 
 @pytest.mark.slow
 def test_hard_instances_at_length() -> None:
-    assert misjudged(range(1000, 4000)) == {}
+    assert misjudged(range(1000, 2500)) == {}

@@ -56,7 +56,7 @@ def test_law_7_every_waiting_group_is_spoken_of_once(objects: list[Obj]) -> None
 @given(clusters())
 @examples(100)
 def test_law_8_impossible_means_proven(objects: list[Obj]) -> None:
-    """No group that fits the empty cluster is called impossible, by the checker's search and by brute force."""
+    """No group that fits the empty cluster is called impossible: the checker's search, then brute force."""
     plan = decide(objects)
     assert not plan["searchExhausted"], "a cluster of this size is searched to the end"
     assert [breach for breach in verify(objects, plan, None) if breach.law == 8] == []

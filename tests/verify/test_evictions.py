@@ -6,14 +6,32 @@ from typing import Any
 
 import pytest
 
-from .make import Raw, bind, blocker, entry, eviction, judged, members, node, plan, pod, pod_group
+from .make import (
+    Raw,
+    anti_affinity,
+    bind,
+    blocker,
+    entry,
+    eviction,
+    judged,
+    members,
+    node,
+    plan,
+    pod,
+    pod_group,
+    term,
+)
 
 NODES = [node("n1"), node("n2")]
 LOW = [pod("low1", "4", on="n1", priority=1), pod("low2", "4", on="n2", priority=1)]
-OBJECTS = [*NODES, *LOW, pod_group("g", 2), *members("g", 2, "3", priority=10)]
+IDLE = pod("idle", "0", schedulingGates=[{"name": "x"}])
+OBJECTS = [*NODES, *LOW, pod_group("g", 2), *members("g", 2, "3", priority=10), IDLE]
 PREEMPTING = plan(
     [],
-    [entry("g", "Preempting", 2, 2, 0, blocker("Affinity", holds=0, needed=2))],
+    [
+        entry("g", "Preempting", 2, 2, 0, blocker("Affinity", holds=0, needed=2)),
+        entry("idle", "Waiting", 1, 1, 0, blocker("Gated", gated=1)),
+    ],
     nominations=[bind("g-0", "n1", "g"), bind("g-1", "n2", "g")],
     evictions=[eviction("low1", "g"), eviction("low2", "g")],
 )
@@ -30,13 +48,17 @@ DOCTORED: dict[str, tuple[Callable[[Raw], Any], list[int]]] = {
     "another uid": (change("evictions", 0, uid="x"), [4]),
     "another group": (change("evictions", 0, group="default/x"), [4]),
     "no such pod": (change("evictions", 0, pod="default/x"), [4, 5]),
-    "a pod that does not run": (change("evictions", 0, pod="default/g-0", uid="uid-g-0"), [4, 5]),
+    "a pod that does not run": (change("evictions", 0, pod="default/idle", uid="uid-idle"), [4, 5]),
     "twice": (lambda p: p["evictions"].append(p["evictions"][0]), [4]),
     "too few": (lambda p: p["evictions"].pop(), [5]),
     "no nominations": (lambda p: p["nominations"].clear(), [5]),
     "one nomination short": (lambda p: p["nominations"].pop(), [5]),
     "nominated to one node": (change("nominations", 1, node="n1"), [5]),
     "nominated to no node": (change("nominations", 1, node="n9"), [5]),
+    "no such pod nominated": (change("nominations", 1, pod="default/x"), [5]),
+    "a pod nominated that runs": (change("nominations", 1, pod="default/low2", uid="uid-low2"), [5]),
+    "nominated as a member of another group": (change("nominations", 1, group="default/x"), [5]),
+    "nominated by another uid": (change("nominations", 1, uid="x"), [5]),
     "bound already": (
         lambda p: (
             p["binds"].append(bind("g-0", "n1", "g")),
@@ -62,7 +84,7 @@ def test_rank(rank: int, broken: list[int]) -> None:
 
 def test_a_group_that_never_preempts() -> None:
     shy = members("g", 2, "3", priority=10, preemptionPolicy="Never")
-    assert judged([*NODES, *LOW, pod_group("g", 2), *shy], PREEMPTING) == [4]
+    assert judged([*NODES, *LOW, pod_group("g", 2), *shy, IDLE], PREEMPTING) == [4]
 
 
 def test_an_eviction_in_vain() -> None:
@@ -109,6 +131,47 @@ def test_units_are_evicted_together(mode: Any, version: str, whole: bool) -> Non
     assert judged(objects, twin) == ([4] if whole else [])
     twin["evictions"].append(eviction("v3", "g", group="v"))
     assert judged(objects, twin) == ([] if whole else [5])
+
+
+def test_an_eviction_names_the_group_of_its_victim() -> None:
+    objects = [*NODES, pod_group("v", 1), pod("low1", "4", on="n1", group="v", priority=1), *OBJECTS[3:]]
+    twin = deepcopy(PREEMPTING)
+    assert judged(objects, twin) == [4]
+    twin["evictions"][0]["group"] = "default/v"
+    assert judged(objects, twin) == []
+    twin["evictions"][1]["group"] = "default/low2"
+    assert judged(objects, twin) == []
+
+
+def test_the_rank_of_a_group_at_odds_with_itself_is_that_of_its_pods() -> None:
+    def victims(priority: int) -> list[Raw]:
+        odd = pod("low3", "0", on="n1", group="v", priority=2)
+        return [pod_group("v", 1), pod("low1", "4", on="n1", group="v", priority=priority), odd]
+
+    twin = deepcopy(PREEMPTING)
+    twin["evictions"][0]["group"] = "default/v"
+    assert judged([*NODES, *victims(9), *OBJECTS[3:]], twin) == []
+    assert judged([*NODES, *victims(10), *OBJECTS[3:]], twin) == [4]
+
+
+def test_a_rank_that_nobody_knows_is_not_lower() -> None:
+    victim = pod("low1", "4", on="n1", priorityClassName="x")
+    assert judged([*NODES, victim, *OBJECTS[3:]], PREEMPTING) == [4]
+
+
+def test_a_group_that_nobody_touches_is_not_split() -> None:
+    whole = pod_group("v", 1, disruptionMode={"all": {}})
+    objects = [*OBJECTS, node("n3"), whole, *members("v", 2, on="n3")]
+    assert judged(objects, PREEMPTING) == []
+
+
+def test_nominations_keep_hard_constraints() -> None:
+    apart = {"labels": {"app": "g"}, "affinity": anti_affinity(term({"app": "g"}, "rack"))}
+    racks = [node("n1", labels={"rack": "a"}), node("n2", labels={"rack": "b"})]
+    gang = members("g", 2, "3", priority=10, **apart)
+    assert judged([*racks, *LOW, pod_group("g", 2), *gang, IDLE], PREEMPTING) == []
+    racks[1] = node("n2", labels={"rack": "a"})
+    assert judged([*racks, *LOW, pod_group("g", 2), *gang, IDLE], PREEMPTING) == [5]
 
 
 def test_victims_that_are_already_leaving() -> None:

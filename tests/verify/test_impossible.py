@@ -93,6 +93,23 @@ CASES: dict[str, tuple[list[Raw], bool]] = {
         [claim("c", "v"), volume("v", "nowhere"), *gang(1, "1", volumes=uses("c"))],
         False,
     ),
+    "a bound claim stays where it is": (
+        [
+            claim("c", "v", storage_class="s"),
+            storage_class("s", waits=False),
+            volume("v", "nowhere"),
+            *gang(1, "1", volumes=uses("c")),
+        ],
+        False,
+    ),
+    "a claim of a class that does not exist": (
+        [claim("c", storage_class="x"), *gang(1, "1", volumes=uses("c"))],
+        False,
+    ),
+    "an invalid group is not judged": (
+        [pod_group("g", 1), pod("g-0", group="g", priority=1), pod("g-1", group="g", priority=2)],
+        False,
+    ),
     "devices are not known": (gang(1, "1", resourceClaims=[{"name": "x", "resourceClaimName": "y"}]), False),
     "not all members are there": ([pod_group("g", 3), *members("g", 2)], False),
     "gated members may be let go": (gang(2, "4", schedulingGates=[{"name": "x"}]), True),
@@ -110,7 +127,18 @@ def impossible(objects: list[Raw]) -> Raw:
 
 @pytest.mark.parametrize(("objects", "possible"), CASES.values(), ids=CASES.keys())
 def test_impossible(objects: list[Raw], possible: bool) -> None:
-    assert judged([*NODES, *objects], impossible(objects)) == ([8] if possible else [])
+    assert (8 in judged([*NODES, *objects], impossible(objects))) == possible
+
+
+def test_a_missing_group_is_not_judged() -> None:
+    objects = [*NODES, *members("g", 1)]
+    assert judged(objects, plan([], [entry("g", "Impossible", 1, 1, 0, blocker("Members"))])) == [2]
+
+
+def test_a_group_of_another_scheduler_is_not_judged() -> None:
+    made = impossible(gang(1, "1"))
+    assert judged([*NODES, *gang(1, "1")], made) == [8]
+    assert judged([*NODES, *gang(1, "1")], made, scheduler="other") == [7]
 
 
 HEALTH: dict[str, tuple[Raw, Raw, bool]] = {
@@ -152,6 +180,7 @@ def test_topology(cpu: str, possible: bool) -> None:
 def test_unmanaged_nodes_do_not_count() -> None:
     policy = {"nodes": {"managed": {"matchLabels": {"rack": "a"}}}}
     assert judged([*NODES, *gang(2, "4")], impossible(gang(2, "4")), policy=policy) == []
+    assert judged([*NODES, *gang(2, "2")], impossible(gang(2, "2")), policy=policy) == [8]
 
 
 def test_a_placement_that_greedy_search_misses() -> None:

@@ -261,6 +261,22 @@ def test_invalid_groups(objects: list[Raw], valid: bool) -> None:
     assert judged(objects, INVALID) == ([7] if valid else [])
 
 
+def test_where_the_rules_leave_it_open_both_verdicts_pass() -> None:
+    leaving = pod("g-2", group="g", on="n1", priority=9, deletionTimestamp="2026-01-01T00:00:00Z")
+    objects = [*pair({}, {}), leaving]
+    made = gang_seating("g", 2, {"g-0": "n1", "g-1": "n2"}, 3)
+    made["groups"][0]["placed"] = 2
+    assert judged(objects, made) == []
+    assert judged(objects, plan([], [entry("g", "Invalid", 3, 2, 0, blocker("Request", problem="x"))])) == []
+
+
+@pytest.mark.parametrize(("verdict", "broken"), [("Waiting", []), ("Invalid", []), ("Impossible", [2])])
+def test_a_missing_group_may_be_invalid_too(verdict: str, broken: list[int]) -> None:
+    objects = [*NODES, pod("g-0", group="g", priority=1), pod("g-1", group="g", priority=2)]
+    told = entry("g", verdict, 2, 1, 0, blocker("Members", created=2))
+    assert judged(objects, plan([], [told])) == broken
+
+
 def test_members_that_contradict_each_other() -> None:
     pods = [*labelled(1, "1"), pod("g-1", labels={"maitred.dev/group": "g", "maitred.dev/min-count": "2"})]
     assert judged([*NODES, *pods], gang_seating("g", 1, {"g-0": "n1", "g-1": "n2"})) == [2, 7]

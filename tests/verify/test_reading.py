@@ -1,6 +1,6 @@
 """Objects that cannot be read are errors that name the object and the field."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -30,6 +30,7 @@ ERRORS: dict[str, tuple[Any, str]] = {
     "node quantity": (node("n", "x"), "Node n: status.allocatable.cpu: 'x' is not a quantity"),
     "containers": (pod("p", containers={}), "Pod default/p: spec.containers: must be a list"),
     "priority": (pod("p", priority="high"), "Pod default/p: spec.priority: must be a whole number"),
+    "true is no number": (pod("p", priority=True), "Pod default/p: spec.priority: must be a whole number"),
     "node name": (pod("p", on=7), "Pod default/p: spec.nodeName: must be a string"),
     "time": (
         pod("p", creationTimestamp="yesterday"),
@@ -115,7 +116,13 @@ def test_other_kinds_are_left_alone() -> None:
 
 
 def test_times_as_yaml_gives_them() -> None:
-    times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1), "2026-01-01T00:00:00.5Z", None]
+    times = [
+        datetime(2026, 1, 1, tzinfo=UTC),
+        datetime(2026, 1, 1),
+        date(2026, 1, 1),
+        "2026-01-01T00:00:00.5Z",
+        None,
+    ]
     for number, time in enumerate(times):
         objects = [node("n1"), pod(f"p{number}", creationTimestamp=time)]
         assert verify(objects, seating({f"p{number}": "n1"})) == []

@@ -7,8 +7,9 @@ import msgspec
 
 from maitred.cli import output
 from maitred.cli.files import read_objects, read_policy_file
-from maitred.model.manifest import InputError, Object
+from maitred.model.manifest import InputError
 from maitred.model.meta import Timestamp
+from maitred.model.objects import Object
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 

@@ -27,24 +27,11 @@ from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, r
 from maitred.model.group import CompositePodGroup, PodGroup, Workload, group_from_pod_group
 from maitred.model.meta import Namespace, key_of
 from maitred.model.node import Node
+from maitred.model.objects import Object
 from maitred.model.pod import Pod, is_node_bound
 from maitred.model.priority import PriorityClass
 from maitred.model.selector import Labels
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-
-Object = (
-    Pod
-    | Node
-    | Namespace
-    | PodGroup
-    | CompositePodGroup
-    | Workload
-    | PriorityClass
-    | PersistentVolumeClaim
-    | PersistentVolume
-    | StorageClass
-    | CSINode
-)
 
 STORAGE_KINDS = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from maitred.model.meta import Lean
 from maitred.model.pod import NodeSelector, Pod
-from maitred.model.quantity import amount
+from maitred.model.quantity import STORAGE, amount
 from maitred.model.selector import matches, selector_of
 from maitred.model.storage import (
     DEFAULT_CLASS,
@@ -19,8 +19,6 @@ from maitred.model.storage import (
     StorageClass,
     TopologyTerm,
 )
-
-STORAGE = "storage"
 
 
 @dataclass(frozen=True)

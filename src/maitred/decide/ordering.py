@@ -1,5 +1,6 @@
 """Whether members whose nodes are chosen can be seated in some order that passes the filters one by one."""
 
+from maitred.cluster.nodes import Ints
 from maitred.decide.rules import Company, Rules, Spread
 from maitred.decide.seats import Seats, Steps
 
@@ -28,7 +29,8 @@ class _Ordering:
         state = tuple(self.done)
         if state in self.dead_ends or not self.steps.take():
             return False
-        for index, (position, row, copies) in enumerate(self.runs):
+        for index in sorted(range(len(self.runs)), key=self._crowd):
+            position, row, copies = self.runs[index]
             if self.done[index] < copies and self._passes(position, row):
                 self.done[index] += 1
                 self.order.append((position, row, 1))
@@ -38,6 +40,11 @@ class _Ordering:
                 self.done[index] -= 1
         self.dead_ends.add(state)
         return False
+
+    def _crowd(self, index: int) -> int:
+        """How full the domains of a run are: keeping level is what spreading asks for."""
+        position, row, _ = self.runs[index]
+        return sum(int(self._counts(spread)[spread.codes[row]]) for spread in self.rules.spreads[position])
 
     def _passes(self, position: int, row: int) -> bool:
         company = self.rules.companies[position]
@@ -59,8 +66,11 @@ class _Ordering:
         return alone and company.own
 
     def _keeps_skew(self, spread: Spread, row: int) -> bool:
+        return bool(spread.allowed(self._counts(spread))[row])
+
+    def _counts(self, spread: Spread) -> Ints:
         counts = spread.counts.copy()
         for (position, seat, _), done in zip(self.runs, self.done, strict=True):
             if spread.matched_by[position] and spread.counted[seat]:
                 counts[spread.codes[seat]] += done
-        return bool(spread.allowed(counts)[row])
+        return counts

@@ -188,14 +188,12 @@ class Search:
 
     def _promising(self) -> bool:
         missing = self.goal - self.seated
-        if missing <= 0:
-            return True
         reachable = sum(min(self.left[s], sum(self.room[s][self.start[s] :])) for s in self.shapes)
         if reachable < missing:
             return False
         return (
             self._enough_in_total(missing)
-            and all(self._can_balance(s, spread) for s in self.shapes for spread in self.spreads[s])
+            and all(self._can_balance(s, spread, missing) for s in self.shapes for spread in self.spreads[s])
             and all(self._can_have_company(s) for s in self.shapes)
         )
 
@@ -213,22 +211,28 @@ class Search:
                 return False
         return True
 
-    def _can_balance(self, shape: int, spread: _Spread) -> bool:
-        """Whether the fullest domain of this shape can still be within reach of the emptiest at the end."""
-        if not spread.domains or len(spread.domains) < spread.min_domains or not spread.matched_by[shape]:
+    def _can_balance(self, shape: int, spread: _Spread, missing: int) -> bool:
+        """Whether the fullest domain can still be within reach of the emptiest at the end.
+
+        Of the members under the same constraint, the last to enter a domain finds all the others there.
+        """
+        if not spread.domains or not spread.matched_by[shape]:
             return True
+        family = [s for s in self.shapes if spread.matched_by[s] and spread in self.spreads[s]]
         most: dict[int, int] = {}
         own: dict[int, int] = {}
         for place in self.places:
             domain = spread.codes[place]
-            own[domain] = own.get(domain, 0) + self.placed[place][shape]
+            own[domain] = own.get(domain, 0) + sum(self.placed[place][s] for s in family)
             if spread.counted[place]:
                 room = sum(
                     min(self.left[s], self.room[s][place]) for s in self.shapes if spread.matched_by[s]
                 )
                 most[domain] = most.get(domain, 0) + room
-        coming = sum(self.left[s] for s in self.shapes if spread.matched_by[s])
+        coming = min(missing, sum(self.left[s] for s in self.shapes if spread.matched_by[s]))
         minimum = min(spread.counts[d] + min(coming, most.get(d, 0)) for d in spread.domains)
+        if len(spread.domains) < spread.min_domains:
+            minimum = 0
         return all(
             not count or self._before(spread, domain) + count - minimum <= spread.max_skew
             for domain, count in own.items()
@@ -246,13 +250,14 @@ class Search:
         return spread.counts[domain] - brought
 
     def _can_have_company(self, shape: int) -> bool:
-        """At most one domain may be founded by the shape itself, and only while nobody else is anywhere."""
+        """Those who seek the same company may found one domain at most, and only while nobody is anywhere."""
         company = self.companies[shape]
         if company is None:
             return True
-        independent = [s for s in self.shapes if company.provided_by[s] and self.companies[s] is None]
+        family = [s for s in self.shapes if self.companies[s] == company]
+        independent = [s for s in self.shapes if company.provided_by[s] and s not in family]
         for codes, present in zip(company.codes, company.present, strict=True):
-            founded = {codes[k] for k in self.places if self.placed[k][shape]}
+            founded = {codes[k] for k in self.places if any(self.placed[k][s] for s in family)}
             founded -= {d for d in founded if present[d]}
             founded -= {
                 codes[k]

@@ -11,9 +11,12 @@ CPU = "cpu"
 MEMORY = "memory"
 EPHEMERAL_STORAGE = "ephemeral-storage"
 PODS = "pods"
+STORAGE = "storage"
+"""The size of a volume: compared, never added up."""
 
 # Sums over 2**13 nodes still fit an int64 column.
 LARGEST_AMOUNT = 2**50
+LARGEST_STORAGE = 2**63 - 1
 
 _NANO = 10**9
 _LONGEST_TEXT = 64
@@ -33,8 +36,11 @@ def amount(resource: str, quantity: str | int | float) -> int:
     if nano < 0:
         raise QuantityError(f"{quantity!r} is negative")
     result = -(-nano * (1000 if resource == CPU else 1) // _NANO)
-    if result > LARGEST_AMOUNT:
-        raise QuantityError(f"{quantity!r} is larger than any cluster has; the most that is counted is 2^50")
+    largest = LARGEST_STORAGE if resource == STORAGE else LARGEST_AMOUNT
+    if result > largest:
+        raise QuantityError(
+            f"{quantity!r} is larger than any cluster has; the most that is counted is {largest}"
+        )
     return result
 
 

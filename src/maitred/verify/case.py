@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .fields import Doc
@@ -14,6 +15,7 @@ from .policy import Policy, read_policy
 from .selectors import matches
 from .world import World, world_of
 
+SHOWN = 4
 LAWS = {
     1: "No overcommit",
     2: "No split gang",
@@ -37,6 +39,12 @@ class Breach:
 
 def breach(law: int, subject: str, message: str) -> Breach:
     return Breach(law, LAWS[law], subject, message)
+
+
+def shown(seats: dict[str, str]) -> str:
+    """Seats in words, the first few."""
+    words = [f"{pod} on {node}" for pod, node in sorted(seats.items())]
+    return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,8 @@ class Case:
     def exhausted(self) -> bool:
         return self.plan.flag("searchExhausted")
 
-    def world_after(self) -> World:
+    @cached_property
+    def after(self) -> World:
         """The world with all the binds of the Plan in it."""
         world = self.before.copy()
         for pod, node in self.binds:
@@ -84,8 +93,16 @@ class Case:
         chosen = self.policy.managed
         return [node for node in nodes if chosen is None or matches(chosen, node.labels)]
 
+    @cached_property
+    def _bound(self) -> dict[int, list[Bind]]:
+        found: dict[int, list[Bind]] = {}
+        for pod, node in self.binds:
+            found.setdefault(id(self.group_of[pod.key]), []).append((pod, node))
+        return found
+
     def bound(self, group: Group) -> list[Bind]:
-        return [(pod, node) for pod, node in self.binds if self.group_of[pod.key] is group]
+        """What the Plan binds of a group. Two groups may share a name, so it is the object that counts."""
+        return self._bound.get(id(group), [])
 
     def seats(self, group: Group) -> list[Bind]:
         """Where the members of a group are after the Plan: those that run and those that it binds."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from .case import Breach, Case, breach
+from .case import Breach, Case, breach, shown
 from .groups import Group
 from .objects import Node
 from .placement import find_placement
@@ -24,17 +24,16 @@ def judge_impossible(case: Case) -> Iterator[Breach]:
             continue
         seats = disproof(case, group)
         if seats is not None:
-            shown = ", ".join(f"{pod} on {node}" for pod, node in sorted(seats.items()))
-            yield breach(8, group.key, f"its quorum fits the empty healthy cluster: {shown}")
+            yield breach(8, group.key, f"its quorum fits the empty healthy cluster: {shown(seats)}")
 
 
 def disproof(case: Case, group: Group) -> dict[str, str] | None:
     """Seats for the quorum of a group with everybody else gone, if a search finds any.
 
-    A group that is invalid, missing, not yet created in full or in want of devices is not judged: whether
-    it could be seated is not known.
+    A group that is invalid, missing or not yet created in full is not judged: whether it could be seated is
+    not known. Devices that have not been allocated are not known either, and fit nowhere.
     """
-    if group.problems or group.quorum is None or any(pod.devices for pod in group.active):
+    if group.problems or group.quorum is None:
         return None
     need = group.quorum - group.succeeded
     if len(group.active) < need:
@@ -79,7 +78,7 @@ def _assume_others(world: World, group: Group, pod: Pod) -> Pod:
     spaces = world.cluster.namespaces
     claims = tuple(use for use in pod.claims if not _open(world, pod, use))
     inside = any(all(term_matches(t, member, spaces) for t in pod.affinity) for member in group.members)
-    if inside or not pod.affinity:
+    if inside:
         return replace(pod, claims=claims)
     keys = tuple(Requirement(term.key, "Exists") for term in pod.affinity)
     return replace(pod, claims=claims, affinity=(), node_selector=pod.node_selector + keys)

@@ -40,7 +40,7 @@ def verify(
 
 def judge_nodes(case: Case, binds: list[tuple[Pod, Node]] | None) -> Iterator[Breach]:
     """Law 1. With binds, only the nodes that they touch are judged, and only for what they add."""
-    world = case.before if binds is None else case.world_after()
+    world = case.before if binds is None else case.after
     for name, node in case.cluster.nodes.items():
         pods = world.on[name]
         blamed = pods if binds is None else [pod for pod, place in binds if place is node]
@@ -134,9 +134,9 @@ def _judge_verdict(group: Group, verdict: str, placed: int, bound: int) -> Itera
         yield breach(2, group.key, f"Invalid, and yet {bound} members are bound")
     if verdict == "Invalid" and not group.problems and not group.doubts:
         yield breach(7, group.key, "Invalid, but nothing in the objects makes it so")
-    elif verdict != "Invalid" and group.problems:
+    elif verdict != "Invalid" and group.problems and not group.missing:
         yield breach(7, group.key, f"{verdict}, but it is invalid: {group.problems[0]}")
-    if verdict == "Invalid" or group.problems:
+    if verdict == "Invalid" or (group.problems and not group.missing):
         return
     if group.missing:
         if verdict != "Waiting":

@@ -36,12 +36,14 @@ def pod_affinity(world: World, pod: Pod, node: Node) -> str | None:
 
 def pod_anti_affinity(world: World, pod: Pod, node: Node) -> str | None:
     """Required anti-affinity, of the pod against those already there and of theirs against it."""
-    for place, other in world.pods():
-        for term in pod.anti_affinity:
-            if _same_domain(term, place, node) and term_matches(term, other, world.cluster.namespaces):
+    spaces = world.cluster.namespaces
+    for term in pod.anti_affinity:
+        for place, other in world.pods():
+            if _same_domain(term, place, node) and term_matches(term, other, spaces):
                 return f"its pod anti-affinity keeps it away from {other.key} on {place.name}"
+    for place, other in world.wary:
         for term in other.anti_affinity:
-            if _same_domain(term, place, node) and term_matches(term, pod, world.cluster.namespaces):
+            if _same_domain(term, place, node) and term_matches(term, pod, spaces):
                 return f"the pod anti-affinity of {other.key} on {place.name} keeps it away"
     return None
 

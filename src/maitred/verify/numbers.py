@@ -33,7 +33,7 @@ class Measure:
     def worlds(self) -> list[World]:
         """Where free room may have been measured: after the Plan, or empty if that is what was judged."""
         empty = [empty_world(self.case, 0)] if self.verdict == "Impossible" else []
-        return [self.case.world_after(), *empty]
+        return [self.case.after, *empty]
 
     @cached_property
     def plain(self) -> bool:

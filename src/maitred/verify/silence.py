@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .case import Breach, Case, breach
+from .case import Breach, Case, breach, shown
 from .fields import Doc
 from .groups import Group
 from .numbers import Measure, judge_numbers
@@ -80,8 +80,7 @@ def _judge_first(case: Case, group: Group, verdict: str, categories: list[str]) 
     elif not NOT_ABOUT_ROOM.intersection(categories):
         seats = _seats_left(case, group)
         if seats is not None:
-            shown = ", ".join(f"{pod} on {node}" for pod, node in sorted(seats.items()))
-            yield breach(7, group.key, f"{verdict}, but its quorum fits: {shown}")
+            yield breach(7, group.key, f"{verdict}, but its quorum fits: {shown(seats)}")
 
 
 def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
@@ -96,6 +95,5 @@ def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     unknown = any(pod.node_name not in case.cluster.nodes for pod in group.running)
     if needed is None or needed <= 0 or held or moving or unknown or case.exhausted:
         return None
-    world, fixed = case.world_after(), case.seats(group)
-    seats = find_placement(world, group, group.pending, needed, case.managed(), fixed)
+    seats = find_placement(case.after, group, group.pending, needed, case.managed(), case.seats(group))
     return None if seats is None else {pod: node.name for pod, node in seats.items()}

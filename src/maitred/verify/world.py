@@ -13,6 +13,8 @@ class World:
         self.cluster = cluster
         self.on: dict[str, list[Pod]] = {name: [] for name in cluster.nodes}
         self.used: dict[str, dict[str, int]] = {name: {} for name in cluster.nodes}
+        # Pods whose anti-affinity keeps others away, with their nodes.
+        self.wary: list[tuple[Node, Pod]] = []
         # By claim: the node that a volume will be made for, and the existing volume that it will get.
         self.selected: dict[str, str] = {}
         self.taken: dict[str, str] = {}
@@ -21,6 +23,7 @@ class World:
         twin = World(self.cluster)
         twin.on = {name: list(pods) for name, pods in self.on.items()}
         twin.used = {name: dict(used) for name, used in self.used.items()}
+        twin.wary = list(self.wary)
         twin.selected, twin.taken = dict(self.selected), dict(self.taken)
         return twin
 
@@ -29,6 +32,8 @@ class World:
         if node not in self.on:
             return
         self.on[node].append(pod)
+        if pod.anti_affinity:
+            self.wary.append((self.cluster.nodes[node], pod))
         used = self.used[node]
         for resource, amount in pod.requests.items():
             used[resource] = used.get(resource, 0) + amount

@@ -2,14 +2,13 @@
 
 from maitred.model.manifest.errors import InputError
 from maitred.model.manifest.parsing import LARGEST_SOURCE, Document, documents
-from maitred.model.manifest.reader import Object, Reader
+from maitred.model.manifest.reader import Reader
 from maitred.model.manifest.settings import read_plan, read_policy
 
 __all__ = [
     "LARGEST_SOURCE",
     "Document",
     "InputError",
-    "Object",
     "Reader",
     "documents",
     "read_plan",

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from maitred.model.group import CompositePodGroup, PodGroup, SchedulingConstraints
 from maitred.model.manifest.errors import FieldError
-from maitred.model.meta import Namespace, ObjectMeta
+from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node, Taint
 from maitred.model.pod import (
     PREFERRED,
@@ -325,5 +325,5 @@ def check_csi_node(node: CSINode) -> None:
         check_int32(f"spec.drivers[{position}].allocatable.count", driver.allocatable.count)
 
 
-def check_nothing(_: Namespace | object) -> None:
+def check_nothing(_: object) -> None:
     """For kinds whose types say it all."""

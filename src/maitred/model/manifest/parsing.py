@@ -22,11 +22,12 @@ LONGEST_TITLE = 320
 LARGEST_SECOND_TRY = 2**24
 """What starts like JSON and is not is tried as YAML up to this size; more would take minutes to refuse."""
 
-_BLANK = b" \t\r\n"
+_FLOW = re.compile(rb"\s*[{\[]")
 _LIKE_JSON = re.compile(rb'\s*[{\[]\s*["{}\[\]]')
 _AT_BYTE = re.compile(r"(?:JSON is malformed: )?(.*) \(byte (\d+)\)")
 _SEPARATOR = re.compile(rb"---\s*")
 _TRAILING = "trailing characters"
+_TOO_DEEP = "nested too deep"
 _CUT = "Input data was truncated"
 
 # Maps from string to string: there the API reads null as the empty string, everywhere else as absent.
@@ -84,13 +85,11 @@ class Document:
 
     def plain(self) -> dict[str, Any]:
         """The object as dicts and lists, without nulls."""
-        body = self.body
-        if not isinstance(body, dict):
-            try:
-                body = msgspec.json.decode(body)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise InputError(self.source, self.place, "", json_words(error)) from None
-        return without_nulls(body)  # type: ignore[no-any-return]
+        try:
+            body = self.body if isinstance(self.body, dict) else msgspec.json.decode(self.body)
+            return without_nulls(body)  # type: ignore[no-any-return]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InputError(self.source, self.place, "", json_words(error)) from None
 
 
 class JsonError(Exception):
@@ -142,7 +141,7 @@ def parts(data: bytes, source: str) -> Iterator[tuple[Envelope, Any]]:
         raise InputError(source, "", "", f"larger than {LARGEST_SOURCE // 2**30} GiB")
     data = utf8(data, source)
     like_json, refusal = _LIKE_JSON.match(data), None
-    if data.lstrip(_BLANK)[:1] in (b"{", b"["):
+    if _FLOW.match(data):
         try:
             yield from list(json_parts(data, source))
             return
@@ -171,7 +170,7 @@ def json_parts(data: bytes, source: str) -> Iterator[tuple[Envelope, memoryview]
             if what != _TRAILING:
                 raise json_error(error, data, len(data) - len(rest) + at) from None
         except RecursionError:
-            raise JsonError("nested too deep", cut=True) from None
+            raise JsonError(_TOO_DEEP, cut=True) from None
         # The byte that is named is the one after the first that is too much.
         value, rest = rest[: at - 1], rest[at - 1 :]
         yield envelope_of(Document(source, found.place, "", "", value)), value
@@ -195,7 +194,7 @@ def json_error(error: Exception, data: bytes, at: int) -> JsonError:
 def json_words(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text"
-    return f"not valid JSON: {at_byte(error)[0]}"
+    return _TOO_DEEP if isinstance(error, RecursionError) else f"not valid JSON: {at_byte(error)[0]}"
 
 
 def utf8(data: bytes, source: str) -> bytes:

@@ -13,24 +13,11 @@ from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
 from maitred.model.meta import Namespace
 from maitred.model.node import Node
+from maitred.model.objects import Object
 from maitred.model.pod import Pod
 from maitred.model.policy import API_VERSION
 from maitred.model.priority import PriorityClass
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-
-Object = (
-    Pod
-    | Node
-    | Namespace
-    | PersistentVolumeClaim
-    | PersistentVolume
-    | StorageClass
-    | CSINode
-    | PriorityClass
-    | PodGroup
-    | CompositePodGroup
-    | Workload
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +84,6 @@ class Reader:
             return self._take(document)
         except FieldError as problem:
             raise InputError(document.source, document.title, problem.field, problem.what) from None
-        except RecursionError:
-            raise InputError(document.source, document.place, "", "nested too deep") from None
 
     def _take(self, document: Document) -> Object | None:
         how = KINDS.get((document.api_version, document.kind))
@@ -139,13 +124,10 @@ def decode(document: Document, how: Kind) -> Any:
             return msgspec.convert(document.body, how.type)
         return how.decoder.decode(document.body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        first = error
-    try:
-        plain = document.plain()
-    except InputError:
-        if isinstance(first, msgspec.ValidationError):
-            raise field_error(first, None, how.type) from None
-        raise
+        if isinstance(error, msgspec.ValidationError) and "out of range" in str(error):
+            # A number that plain values could not hold either.
+            raise field_error(error, None, how.type) from None
+    plain = document.plain()
     try:
         return msgspec.convert({"metadata": {}, **plain}, how.type)
     except msgspec.ValidationError as error:

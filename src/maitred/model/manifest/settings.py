@@ -14,7 +14,7 @@ from maitred.model.manifest.checks import (
     name_problem,
 )
 from maitred.model.manifest.errors import FieldError, InputError, field_error
-from maitred.model.manifest.parsing import parts, without_nulls
+from maitred.model.manifest.parsing import Document, parts
 from maitred.model.policy import Policy
 
 
@@ -41,16 +41,10 @@ def read_plan(data: bytes, source: str) -> dict[str, Any]:
 
 
 def only_document(data: bytes, source: str) -> dict[str, Any]:
-    try:
-        found = [body for _, body in parts(data, source) if body is not None]
-        if len(found) > 1:
-            raise InputError(source, "", "", f"has {len(found)} documents; one is allowed")
-        body = found[0] if found else {}
-        return without_nulls(body if isinstance(body, dict) else msgspec.json.decode(body))  # type: ignore[no-any-return]
-    except RecursionError:
-        raise InputError(source, "", "", "nested too deep") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(source, "", "", f"not valid JSON: {error}") from None
+    found = [body for _, body in parts(data, source) if body is not None]
+    if len(found) > 1:
+        raise InputError(source, "", "", f"has {len(found)} documents; one is allowed")
+    return Document(source, "", "", "", found[0] if found else {}).plain()
 
 
 def check_policy(policy: Policy) -> None:

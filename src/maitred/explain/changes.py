@@ -1,0 +1,195 @@
+"""Small changes that may get a group scheduled: what the cluster looks like with each, and how it is told."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.explain.added import Pattern, with_copies
+from maitred.explain.text import counted
+from maitred.model.plan import Remedy
+from maitred.model.quantity import text
+
+
+class Change(Protocol):
+    """One change for one group, told in positions, so that it serves every group that is alike."""
+
+    @property
+    def share(self) -> float:
+        """How much of what the group asks for is given up; see `remedies` for the measure."""
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        """The snapshot as it would be if group `number` had been changed so."""
+
+    def remedy(self, view: GroupView) -> Remedy: ...
+
+
+def available(view: GroupView) -> int:
+    """Members that count for the quorum now, or will once they are seated."""
+    return len(view.running) + view.succeeded + len(view.pods)
+
+
+def with_group(snapshot: Snapshot, number: int, view: GroupView) -> Snapshot:
+    groups = snapshot.groups
+    return replace(snapshot, groups=(*groups[:number], view, *groups[number + 1 :]))
+
+
+def with_quorum(view: GroupView, quorum: int) -> GroupView:
+    return replace(view, group=msgspec.structs.replace(view.group, quorum=quorum))
+
+
+@dataclass(frozen=True, slots=True)
+class LowerQuorum:
+    """Members stay as they are; those above the new quorum are surplus."""
+
+    quorum: int
+    share: float
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        return with_group(snapshot, number, with_quorum(snapshot.groups[number], self.quorum))
+
+    def remedy(self, view: GroupView) -> Remedy:
+        before = view.group.quorum
+        return Remedy(
+            f"run with {self.quorum} of {available(view)} members: "
+            f"lower the quorum from {before} to {self.quorum}",
+            {"kind": "quorum", "from": before, "to": self.quorum},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FewerMembers:
+    """A smaller group, all of whose members make up the quorum."""
+
+    dropped: tuple[int, ...]
+    """Positions of the members that are left out."""
+    quorum: int
+    share: float
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        view, gone = snapshot.groups[number], set(self.dropped)
+        kept = [position for position in range(len(view.pods)) if position not in gone]
+        smaller = replace(
+            with_quorum(view, self.quorum),
+            pods=tuple(view.pods[position] for position in kept),
+            uids=tuple(view.uids[position] for position in kept),
+            orders=tuple(view.orders[position] for position in kept),
+            shapes=view.shapes[kept],
+            gates=tuple(view.gates[position] for position in kept),
+            members=view.members - len(gone),
+        )
+        return with_group(snapshot, number, smaller)
+
+    def remedy(self, view: GroupView) -> Remedy:
+        before, quorum = available(view), view.group.quorum
+        lowered = "" if quorum == before else f", and lower the quorum from {quorum} to {self.quorum}"
+        detail = {
+            "kind": "members",
+            "from": before,
+            "to": self.quorum,
+            "quorum": self.quorum,
+            "without": [view.pods[position] for position in self.dropped],
+        }
+        return Remedy(f"run with {self.quorum} of {before} members{lowered}", detail)
+
+
+@dataclass(frozen=True, slots=True)
+class WiderLevel:
+    """The group, or each of its slices, may spread over a wider domain, or over the whole cluster."""
+
+    constraint: Literal["required", "slice"]
+    level: str
+    """The name of the wider level; empty if none is asked for any more."""
+    before: str
+    share: float
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        view = snapshot.groups[number]
+        topology = view.group.topology
+        if self.constraint == "required":
+            topology = msgspec.structs.replace(topology, required=self.level)
+        else:
+            size = topology.slice_size if self.level else 0
+            topology = msgspec.structs.replace(topology, slice_level=self.level, slice_size=size)
+        group = msgspec.structs.replace(view.group, topology=topology)
+        return with_group(snapshot, number, replace(view, group=group))
+
+    def remedy(self, view: GroupView) -> Remedy:
+        if self.constraint == "required":
+            wider = f"require one {self.level} instead of one {self.before}"
+            change = wider if self.level else f"do not require one {self.before}"
+        else:
+            wider = f"keep each slice within one {self.level} instead of one {self.before}"
+            change = wider if self.level else f"do not ask for slices within one {self.before}"
+        detail = {
+            "kind": "topology",
+            "constraint": self.constraint,
+            "from": self.before,
+            "to": self.level or None,
+        }
+        return Remedy(change, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallerRequest:
+    """No member asks for more than this of a resource, all its containers taken together."""
+
+    resource: str
+    before: int
+    after: int
+
+    @property
+    def share(self) -> float:
+        return (self.before - self.after) / self.before
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        view, needs, shapes = snapshot.groups[number], list(snapshot.needs), list(snapshot.shapes)
+        smaller: dict[int, int] = {}
+        for shape in dict.fromkeys(view.shapes.tolist()):
+            asked = needs[shapes[shape].needs]
+            requests = tuple(
+                (resource, min(requested, self.after) if resource == self.resource else requested)
+                for resource, requested in asked.requests
+            )
+            smaller[shape] = shape if requests == asked.requests else len(shapes)
+            if smaller[shape] == len(shapes):
+                shapes.append(replace(shapes[shape], needs=len(needs)))
+                needs.append(replace(asked, requests=requests))
+        renumbered = np.array([smaller[shape] for shape in view.shapes.tolist()], dtype=np.int32)
+        changed = replace(snapshot, needs=tuple(needs), shapes=tuple(shapes))
+        return with_group(changed, number, replace(view, shapes=renumbered))
+
+    def remedy(self, view: GroupView) -> Remedy:
+        before, after = text(self.resource, self.before), text(self.resource, self.after)
+        each = " for each member" if available(view) > 1 else ""
+        detail = {"kind": "request", "resource": self.resource, "from": before, "to": after}
+        return Remedy(f"ask for {after} instead of {before} {self.resource}{each}", detail)
+
+
+@dataclass(frozen=True, slots=True)
+class MoreNodes:
+    """Nodes like one that is there, empty but for the pods that belong to such a node."""
+
+    count: int
+    like: str
+    pattern: Pattern
+    offers: str
+    """What such a node has, in words."""
+    domain: str
+    """Where they must be, in words; empty if it does not matter."""
+    share: float
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        return with_copies(snapshot, self.pattern, self.count)
+
+    def remedy(self, view: GroupView) -> Remedy:
+        detail = {
+            "kind": "nodes",
+            "count": self.count,
+            "like": self.like,
+            "labels": dict(self.pattern.moved),
+        }
+        place = f" in {self.domain}" if self.domain else ""
+        return Remedy(f"add {counted(self.count, 'node')} like {self.like} ({self.offers}){place}", detail)

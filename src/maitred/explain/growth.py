@@ -1,0 +1,207 @@
+"""More nodes as a remedy: of which kind, where, and how few of them will do."""
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask, ask_of
+from maitred.decide.compile import make_rules
+from maitred.decide.seating import commit
+from maitred.explain.added import Pattern, with_copies
+from maitred.explain.changes import MoreNodes
+from maitred.explain.rehearsal import Entry, Stage
+from maitred.model.node import HOSTNAME
+from maitred.model.policy import health_taints, is_device
+from maitred.model.quantity import CPU, MEMORY, text
+from maitred.model.storage import PLACE_LABELS
+
+MOST_NODES = 64
+MOST_PATTERNS = 3
+MOST_AHEAD = 4
+VIEW_UNITS = 30
+"""What it takes to make columns with more nodes, in units of effort."""
+
+
+class Growth:
+    """Tries more nodes for groups of one stage. What is asked again is remembered."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage, self.snapshot = stage, stage.snapshot
+        well = self.snapshot.nodes.without_taints(health_taints(stage.policy))
+        self._empty = Trial.empty(self.snapshot, well)
+        self._grown: dict[Pattern, Snapshot] = {}
+        self._fits: dict[Hashable, bool] = {}
+        self._patterns_of: dict[Hashable, list[tuple[Pattern, int]]] = {}
+
+    def more_nodes(self, entry: Entry) -> MoreNodes | None:
+        best: tuple[int, int, int, Pattern] | None = None
+        for pattern, room in self._patterns(entry):
+            most = MOST_NODES if best is None else best[0]
+            count, used = self._fewest(entry, pattern, most)
+            if count and (best is None or (count, room) < best[:2]):
+                best = (count, room, used, pattern)
+        if best is None:
+            return None
+        count, _, used, pattern = best
+        change = self._change(entry, pattern, count, used)
+        self.stage.effort.spend(VIEW_UNITS)
+        changed = change.applied(self.snapshot, entry.number)
+        return change if self.stage.works(changed, entry, self._rivals(entry, pattern)) else None
+
+    def _change(self, entry: Entry, pattern: Pattern, count: int, used: int) -> MoreNodes:
+        nodes, house, request = self.snapshot.nodes, self.stage.house, entry.view.group.topology
+        domain = ""
+        if request.required:
+            key = house.key(request.required)
+            value = dict(pattern.moved).get(key) or nodes.labels[pattern.row].get(key)
+            domain = f"{house.name(key)} {value}"
+        like = nodes.names[pattern.row]
+        return MoreNodes(count, like, pattern, self._offers(pattern.row), domain, count / max(used, count))
+
+    def _offers(self, row: int) -> str:
+        """What a node has, most telling first."""
+        nodes, policy = self.snapshot.nodes, self.stage.policy
+        devices = sorted(resource for resource in nodes.resources if is_device(policy, resource))
+        have = dict(zip(nodes.resources, nodes.allocatable[:, row].tolist(), strict=True))
+        shown = [resource for resource in (*devices, CPU, MEMORY) if have.get(resource)]
+        return ", ".join(f"{text(resource, have[resource])} {resource}" for resource in shown)
+
+    # -- of which kind, and where ----------------------------------------------------------------------
+
+    def _patterns(self, entry: Entry) -> list[tuple[Pattern, int]]:
+        """Kinds of nodes that could hold a member, with how many: the roomiest first, then the commonest."""
+        key = self.stage.kin(entry)
+        if key not in self._patterns_of:
+            self._patterns_of[key] = self._find_patterns(entry)
+        return self._patterns_of[key]
+
+    def _find_patterns(self, entry: Entry) -> list[tuple[Pattern, int]]:
+        ask, nodes = ask_of(entry.view), self.snapshot.nodes
+        rules = make_rules(self._empty, ask.distinct, self.stage.policy, others_may_help=True)
+        room: Ints = np.minimum(np.max(rules.copies, axis=0), ask.need)
+        able, sample = self._within_reach(entry, ask, room > 0)
+        rows = np.flatnonzero(able)
+        rows = rows[np.argsort(nodes.name_rank[rows])]
+        if not len(rows):
+            return []
+        traits = np.stack([column[rows] for column in self._traits(ask, sample is None)], axis=1)
+        _, first, counts = np.unique(traits, axis=0, return_index=True, return_counts=True)
+        order = np.lexsort((first, -counts, -room[rows[first]]))[:MOST_PATTERNS]
+        return [(self._pattern(int(row), sample), int(room[row])) for row in rows[first[order]]]
+
+    def _traits(self, ask: Ask, anywhere: bool) -> list[Ints]:
+        """What the group can tell nodes apart by: free amounts, and the domains that its constraints name."""
+        nodes, empty = self.snapshot.nodes, self._empty
+        needs = [empty.needs(shape) for shape in ask.distinct]
+        asked = sorted({resource for need in needs for resource, _ in need.requests})
+        columns = [nodes.resource_column(resource) for resource in asked]
+        traits = [empty.free[column] for column in columns if column is not None]
+        keys = {term.topology_key for need in needs for term in need.pod_terms()}
+        topology, house = ask.topology, self.stage.house
+        levels = [topology.slice_level, topology.required if anywhere else ""]
+        keys |= {house.key(level) for level in levels if level}
+        traits += [nodes.column(key).codes.astype(np.int64) for key in sorted(keys - {HOSTNAME})]
+        return [*traits, empty.nodes.taint_ids.astype(np.int64)]
+
+    def _within_reach(self, entry: Entry, ask: Ask, able: Mask) -> tuple[Mask, int | None]:
+        """Nodes to take as a model, and one that is where the group has to be, if that is known."""
+        required = ask.topology.required
+        if not required:
+            return able, None
+        nodes = self.snapshot.nodes
+        codes = nodes.column(self.stage.house.key(required)).codes
+        near = self._nearest(entry, ask)
+        if near is None or codes[near] < 0:
+            return able & (codes >= 0), None
+        inside: Mask = able & (codes == codes[near])
+        return (inside if inside.any() else able), near
+
+    def _nearest(self, entry: Entry, ask: Ask) -> int | None:
+        """A node in the domain where the group is already, or where most of it could be seated."""
+        if ask.seated:
+            return ask.seated[0].node
+        found = self.stage.probe(self.snapshot, entry.number, need=1)
+        return found[0][1] if found else None
+
+    def _pattern(self, row: int, sample: int | None) -> Pattern:
+        nodes, well = self.snapshot.nodes, self._empty.nodes
+        moved = {}
+        if sample is not None:
+            keys = {*(level.key for level in self.stage.house.levels), *PLACE_LABELS} - {HOSTNAME}
+            there, here = nodes.labels[sample], nodes.labels[row]
+            moved = {key: there[key] for key in sorted(keys & there.keys()) if here.get(key) != there[key]}
+        return Pattern(row, well.taint_sets[well.taint_ids[row]], tuple(moved.items()))
+
+    # -- how many --------------------------------------------------------------------------------------
+
+    def _fewest(self, entry: Entry, pattern: Pattern, most: int) -> tuple[int, int]:
+        """The fewest new nodes with which the group fits, and how many nodes it is on then; 0 if none do."""
+        ahead = self._ahead(entry, pattern)
+        if len(ahead) > MOST_AHEAD:
+            return 0, 0
+        asks, ask = [ask_of(other.view) for other in ahead], ask_of(entry.view)
+        most = min(most, sum(other.need for other in asks) + ask.need)
+        if not self._nodes_used(pattern, most, asks, ask):
+            return 0, 0
+        low, high = 0, 1
+        while not (used := self._nodes_used(pattern, high, asks, ask)):
+            low, high = high, min(2 * high, most)
+        while high - low > 1:
+            middle = (low + high) // 2
+            found = self._nodes_used(pattern, middle, asks, ask)
+            low, high, used = (low, middle, found) if found else (middle, high, used)
+        return high, used
+
+    def _nodes_used(self, pattern: Pattern, count: int, ahead: list[Ask], ask: Ask) -> int:
+        """How many nodes the group is on once it is seated, with so many new ones; 0 if it is not."""
+        trial, house = self.stage.leftover(self._with_most(pattern)), self.stage.house
+        trial.free[:, len(self.snapshot.nodes.names) + count :] = 0
+        for other in ahead:
+            found = self.stage.seats(trial, other, house)
+            if found:
+                commit(trial, other, found[: other.need])
+        found = self.stage.seats(trial, ask, house)
+        rows = {row for _, row in (found or ())[: ask.need]}
+        return len(rows | {member.node for member in ask.seated}) if found else 0
+
+    def _with_most(self, pattern: Pattern) -> Snapshot:
+        if pattern not in self._grown:
+            self.stage.effort.spend(VIEW_UNITS)
+            self._grown[pattern] = with_copies(self.snapshot, pattern, MOST_NODES)
+        return self._grown[pattern]
+
+    # -- who else would take them ----------------------------------------------------------------------
+
+    def _rivals(self, entry: Entry, pattern: Pattern) -> list[Entry]:
+        """Groups that wait now and might be seated with new nodes, before this one or in somebody's way."""
+        last = max(self.stage.last_seated, entry.place)
+        return [
+            other
+            for other in self.stage.entries[:last]
+            if other.waits and other is not entry and self._interested(other, pattern)
+        ]
+
+    def _interested(self, other: Entry, pattern: Pattern) -> bool:
+        """Whether it could be seated with new nodes, had nobody else been; so too if there is no telling."""
+        return not self.stage.plain(other) or self._would_fit(other, pattern, pristine=True)
+
+    def _ahead(self, entry: Entry, pattern: Pattern) -> list[Entry]:
+        """Groups that come first and would be seated on the new nodes; one more than matters at most."""
+        found: list[Entry] = []
+        for other in self.stage.entries[: entry.place]:
+            if other.waits and self._would_fit(other, pattern, pristine=False):
+                found.append(other)
+            if len(found) > MOST_AHEAD:
+                break
+        return found
+
+    def _would_fit(self, other: Entry, pattern: Pattern, pristine: bool) -> bool:
+        key = (self.stage.kin(other), pattern, pristine)
+        if key not in self._fits:
+            grown = self._with_most(pattern)
+            trial = Trial.of(grown) if pristine else self.stage.leftover(grown)
+            self._fits[key] = bool(self.stage.seats(trial, ask_of(other.view), self.stage.house))
+        return self._fits[key]

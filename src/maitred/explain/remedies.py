@@ -1,0 +1,213 @@
+"""Remedies: for each group that waits for room, the smallest changes that would get it scheduled now.
+
+Every remedy has been tried: the cycle was run again on the changed cluster, it seated the group, and it left
+out no group that it had seated before. There are four kinds, and a group is offered at most one of each:
+
+- fewer members: the most that fit now, if they are at least a quarter of the quorum. An elastic group lowers
+  its quorum and keeps its members; of a group that needs them all, or whose surplus would be in the way of
+  others, the rest is left out;
+- a wider topology level, for the group or for its slices: the next that works, or none at all;
+- a smaller request of what it is short of: the largest that fits, in steps of 100m of cpu, whole Mi (from
+  16Gi on, Gi) of memory, whole devices;
+- more nodes, as few as will do, of a kind that exists (as far as the group can tell kinds apart), in the
+  domain that is nearest to holding the group if it has to be in one. Groups that wait ahead of it take of the
+  new nodes first, so one that has many ahead is not offered any.
+
+The three smallest are told. Their measure is the share of what was asked for that is given up: of the quorum;
+of the way from the level to no level at all; of the request; and for nodes, which are not given up but paid
+for, the share of new ones among all that the group would then be on. Ties go in the order above.
+
+All tries together are bounded, in attempts and never by a clock. Groups are looked at in the order of their
+turns, and groups that ask for the same at the same point of the cycle are tried once. This is for people who
+ask, and no part of scheduling.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from datetime import datetime
+
+import msgspec
+
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.decide.levels import position_of
+from maitred.explain.changes import (
+    Change,
+    FewerMembers,
+    LowerQuorum,
+    SmallerRequest,
+    WiderLevel,
+    available,
+)
+from maitred.explain.growth import Growth
+from maitred.explain.rehearsal import Effort, Entry, Stage, needs_of
+from maitred.model.plan import Plan, Remedy
+from maitred.model.policy import Policy, is_device
+from maitred.model.quantity import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
+
+MOST_REMEDIES = 3
+MOST_RESOURCES = 3
+EFFORT = 20_000
+HUGE_PAGES = "hugepages-"
+
+
+def with_remedies(
+    plan: Plan, snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None
+) -> Plan:
+    """The Plan with remedies for groups that wait; the other arguments are those that it was decided for."""
+    if all(group.verdict not in ("Waiting", "Impossible") for group in plan.groups):
+        return plan
+    stage = Stage(plan, snapshot, policy, scheduler, Effort(EFFORT))
+    finder = Finder(stage)
+    found = {entry.index: finder.remedies(entry) for entry in stage.entries if entry.waits}
+    groups = (
+        msgspec.structs.replace(group, remedies=found.get(index, ()))
+        for index, group in enumerate(plan.groups)
+    )
+    return msgspec.structs.replace(plan, groups=tuple(groups))
+
+
+class Finder:
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.growth = Growth(stage)
+        self._known: dict[Hashable, list[Change]] = {}
+
+    def remedies(self, entry: Entry) -> tuple[Remedy, ...]:
+        if self.stage.effort.spent:
+            return ()
+        changes = list(self._own_changes(entry))
+        added = self.growth.more_nodes(entry)
+        if added is not None:
+            changes.append(added)
+        smallest = sorted(changes, key=lambda change: change.share)[:MOST_REMEDIES]
+        return tuple(change.remedy(entry.view) for change in smallest)
+
+    def _own_changes(self, entry: Entry) -> list[Change]:
+        """Changes of the group itself. What helps one group helps those like it, while nobody else moves."""
+        key = self._likeness(entry)
+        if key is None or key not in self._known:
+            ways = (self._fewer_members, self._wider_level, self._smaller_request)
+            found = [change for change in (way(entry) for way in ways) if change is not None]
+            if key is None:
+                return found
+            self._known[key] = found
+        return self._known[key]
+
+    def _likeness(self, entry: Entry) -> Hashable:
+        """What the changes depend on; None if there is no telling."""
+        view, stage = entry.view, self.stage
+        if not stage.plain(entry):
+            return None
+        ages = tuple(order[1] > view.created for order in view.orders)
+        asks = (stage.kin(entry), view.group.quorum, view.succeeded, view.members, ages)
+        return (asks, entry.priority, stage.seated_before(entry))
+
+    def _works(self, change: Change, entry: Entry) -> bool:
+        changed = change.applied(self.stage.snapshot, entry.number)
+        levels_move = isinstance(change, WiderLevel) and not self.stage.policy.topology.levels
+        first = 0 if levels_move else entry.place
+        return self.stage.works(changed, entry, self.stage.rivals(entry, first))
+
+    def _probe(self, change: Change, entry: Entry) -> bool:
+        return bool(self.stage.probe(change.applied(self.stage.snapshot, entry.number), entry.number))
+
+    # -- fewer members ---------------------------------------------------------------------------------
+
+    def _fewer_members(self, entry: Entry) -> Change | None:
+        view = entry.view
+        found = self.stage.probe(self.stage.snapshot, entry.number, need=1) or []
+        seated = {member for member, _ in found[: view.missing - 1]}
+        before, quorum = view.group.quorum, len(view.running) + view.succeeded + len(seated)
+        if quorum == 0:
+            return None
+        share = (before - quorum) / before
+        options: list[Change] = [LowerQuorum(quorum, share)]
+        dropped = tuple(position for position in range(len(view.pods)) if position not in seated)
+        if seated and keeps_its_age(view, dropped):
+            smaller = FewerMembers(dropped, quorum, share)
+            options.insert(0 if before == available(view) else 1, smaller)
+        return next((change for change in options if self._works(change, entry)), None)
+
+    # -- a wider level ---------------------------------------------------------------------------------
+
+    def _wider_level(self, entry: Entry) -> Change | None:
+        for change in self._wider_levels(entry.view):
+            if self._probe(change, entry) and self._works(change, entry):
+                return change
+        return None
+
+    def _wider_levels(self, view: GroupView) -> Iterator[WiderLevel]:
+        house, request = self.stage.house, view.group.topology
+        required = position_of(house.key(request.required), house.levels) if request.required else None
+        if request.required:
+            names = [level.name for level in reversed(house.levels[: required or 0])]
+            before = house.name(house.key(request.required))
+            for step, name in enumerate((*names, ""), 1):
+                yield WiderLevel("required", name, before, step / (len(names) + 1))
+        if request.slice_size:
+            own = position_of(house.key(request.slice_level), house.levels) or 0
+            names = [level.name for level in reversed(house.levels[required or 0 : own])]
+            before = house.name(house.key(request.slice_level))
+            for step, name in enumerate((*names, ""), 1):
+                yield WiderLevel("slice", name, before, step / (len(names) + 1))
+
+    # -- a smaller request -----------------------------------------------------------------------------
+
+    def _smaller_request(self, entry: Entry) -> Change | None:
+        for resource in self._resources(entry):
+            change = self._largest_request(entry, resource)
+            if change is not None and self._works(change, entry):
+                return change
+        return None
+
+    def _resources(self, entry: Entry) -> list[str]:
+        """What to ask for less of: first what a blocker says is short, then devices, then the others."""
+        asked = {
+            resource for needs in needs_of(self.stage.snapshot, entry.view) for resource, _ in needs.requests
+        }
+        short = [blocker.detail.get("resource") for blocker in entry.verdict.blockers]
+        rest = sorted(asked, key=lambda resource: (not is_device(self.stage.policy, resource), resource))
+        ordered = dict.fromkeys([resource for resource in short if resource in asked] + rest)
+        flexible = [name for name in ordered if name != PODS and not name.startswith(HUGE_PAGES)]
+        return flexible[:MOST_RESOURCES]
+
+    def _largest_request(self, entry: Entry, resource: str) -> SmallerRequest | None:
+        before = max(
+            dict(needs.requests).get(resource, 0) for needs in needs_of(self.stage.snapshot, entry.view)
+        )
+        step = step_of(resource, before)
+
+        def ask_for(steps: int) -> SmallerRequest:
+            return SmallerRequest(resource, before, steps * step)
+
+        most = largest((before - 1) // step, lambda steps: self._probe(ask_for(steps), entry))
+        return ask_for(most) if most else None
+
+
+def keeps_its_age(view: GroupView, dropped: tuple[int, ...]) -> bool:
+    """Whether the group is as old as before without these members: else its turn would come later."""
+    gone = set(dropped)
+    kept = [order for position, order in enumerate(view.orders) if position not in gone]
+    kept += [member.order for member in view.running]
+    return any(order[1] == view.created for order in kept) or all(
+        view.orders[position][1] > view.created for position in dropped
+    )
+
+
+def step_of(resource: str, requested: int) -> int:
+    """The steps in which people change a request."""
+    if resource == CPU:
+        return amount(CPU, "100m")
+    if resource in (MEMORY, EPHEMERAL_STORAGE):
+        return amount(MEMORY, "1Gi" if requested >= amount(MEMORY, "16Gi") else "1Mi")
+    return 1
+
+
+def largest(most: int, holds: Callable[[int], bool]) -> int:
+    """The largest number from 1 to `most` for which something holds; if it fails for 1, it fails for all."""
+    if most < 1 or not holds(1):
+        return 0
+    low, high = 1, most + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -1,0 +1,22 @@
+"""Every kind of object that a decision may read."""
+
+from maitred.model.group import CompositePodGroup, PodGroup, Workload
+from maitred.model.meta import Namespace
+from maitred.model.node import Node
+from maitred.model.pod import Pod
+from maitred.model.priority import PriorityClass
+from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+
+Object = (
+    Pod
+    | Node
+    | Namespace
+    | PodGroup
+    | CompositePodGroup
+    | Workload
+    | PriorityClass
+    | PersistentVolumeClaim
+    | PersistentVolume
+    | StorageClass
+    | CSINode
+)

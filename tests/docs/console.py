@@ -1,0 +1,135 @@
+"""Console blocks of the documentation: commands and what they print, read from the pages and run again.
+
+A block is fenced as ```console. A line that starts with `$ ` is a command; what follows, up to the next command,
+is its output on a terminal of 100 columns, standard error included. Commands of maitred are run, in a folder
+where `examples` is; others are not. A line of `...` stands for any lines. `> file` works, and `$ echo $?` shows
+the status of the command before; without it, the status must be 0.
+"""
+
+import io
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+from maitred.cli import cli
+
+ROOT = Path(__file__).parents[2]
+COLUMNS = 100
+ANY_LINES = "..."
+PROMPT = "$ "
+STATUS = "echo $?"
+
+_FENCE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command and the output that the page shows."""
+
+    command: str
+    shown: tuple[str, ...]
+
+    @property
+    def arguments(self) -> list[str] | None:
+        """What to give to maitred; None if it is another command."""
+        words = shlex.split(self.command)
+        return words[1:] if words[0] in ("maitred", ".venv/bin/maitred") else None
+
+
+@dataclass(frozen=True)
+class Block:
+    page: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def steps(self) -> list[Step]:
+        found: list[tuple[str, list[str]]] = []
+        for line in self.text.splitlines():
+            if line.startswith(PROMPT):
+                found.append((line.removeprefix(PROMPT), []))
+            elif found and found[-1][0].endswith("\\") and not found[-1][1]:
+                found[-1] = (found[-1][0].removesuffix("\\") + line.strip(), [])
+            else:
+                assert found, f"{self}: output without a command"
+                found[-1][1].append(line)
+        return [Step(command, tuple(lines)) for command, lines in found]
+
+
+class Terminal(io.TextIOWrapper):
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+    def isatty(self) -> bool:
+        return True
+
+    def text(self) -> str:
+        self.seek(0)
+        return _STYLE.sub("", self.read())
+
+
+def pages() -> list[Path]:
+    """Every page that is ours: the benchmarks have numbers that differ from run to run."""
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    return sorted(page for page in found if page.name != "benchmarks.md")
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text()
+    for match in _FENCE.finditer(text):
+        yield Block(page, text.count("\n", 0, match.start()) + 1, match[1])
+
+
+def run(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
+    """The status of a command and what a terminal would show of it."""
+    words, file = list(arguments), None
+    if ">" in words:
+        file = folder / words[words.index(">") + 1]
+        words = words[: words.index(">")]
+    terminal, pipe = Terminal(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with (
+        chdir(folder),
+        patch.dict(os.environ, {"COLUMNS": str(COLUMNS)}),
+        redirect_stdout(pipe if file else terminal),
+        redirect_stderr(terminal),
+    ):
+        try:
+            cli.main(words, prog_name="maitred")
+        except SystemExit as end:
+            status = int(end.code or 0)
+    if file:
+        pipe.seek(0)
+        file.write_text(pipe.read())
+    return status, terminal.text()
+
+
+def replay(block: Block, folder: Path) -> list[tuple[Step, str]]:
+    """The commands of maitred in a block, each with what it prints now."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    done, status, steps = list[tuple[Step, str]](), 0, block.steps
+    for number, step in enumerate(steps):
+        arguments = step.arguments
+        if arguments is not None:
+            status, text = run(arguments, folder)
+            asked = steps[number + 1].command == STATUS if number + 1 < len(steps) else False
+            assert asked or status == 0, f"{block}: {step.command}: status {status}\n{text}"
+            done.append((step, text))
+        elif step.command == STATUS:
+            done.append((step, f"{status}\n"))
+    return done
+
+
+def agrees(shown: Sequence[str], actual: str) -> bool:
+    """Whether the output is what the page shows, `...` standing for any lines."""
+    parts = [re.escape(line.rstrip()) + r"\n" if line.strip() != ANY_LINES else r"(?:.*\n)*?" for line in shown]
+    lines = "".join(f"{line.rstrip()}\n" for line in actual.splitlines())
+    return re.fullmatch("".join(parts), lines) is not None
