@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from benchmarks import command, events, hard_mix, memory, rack_gangs, single
 from benchmarks.figures import Figure, say
-from benchmarks.report import plain_table, refresh
+from benchmarks.report import machine, plain_table, refresh
 
 CASES: dict[str, Callable[[bool], list[Figure]]] = {
     "rack-gangs": rack_gangs.run,
@@ -30,7 +30,7 @@ def main() -> int:
         except Exception:
             traceback.print_exc()
             failed = True
-    print(plain_table(figures))
+    print(f"{plain_table(figures)}\n\n{machine()}")
     if arguments.write and not failed:
         refresh(figures)
     return int(failed)

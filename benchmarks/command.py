@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.clusters import mixed_cluster
 from benchmarks.dressing import dressed_node, with_status
-from benchmarks.figures import Figure, Goal, Work, in_turns, say
+from benchmarks.figures import Figure, Goal, Samples, Work, in_turns, say
 from benchmarks.loading import listed
 from benchmarks.mix import gangs
 from benchmarks.objects import Obj
@@ -41,10 +41,10 @@ def run(quick: bool) -> list[Figure]:
         works = [Work(lambda: process(decide)), Work(lambda: process([sys.executable, "-c", PARSE, file]))]
         own, floor = in_turns(works, REPEATS)
     case = f"maitred decide, a dump of {size.nodes:,} nodes ({megabytes:.0f} MB), beside json.load"
-    ratios = tuple(mine / least for mine, least in zip(own, floor, strict=True))
+    ratios = tuple(mine / least for mine, least in zip(own.clock, floor.clock, strict=True))
     return [
-        Figure(case, "whole process, start included", "s", own, floor),
-        Figure(case, "times json.load in its own process", "×", ratios, goal=Goal(TIMES)),
+        Figure(case, "whole process, start included", "s", Samples(own.clock), Samples(floor.clock)),
+        Figure(case, "times json.load in its own process", "×", Samples(ratios), goal=Goal(TIMES)),
     ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.bare import EVENTS, NODES, BareTable
-from benchmarks.figures import Figure, Goal, Work, in_turns, say, scaled
+from benchmarks.figures import Figure, Goal, Work, in_turns, say
 from benchmarks.pages import event, node_name, node_pages, pod_template, stamped
 from maitred.cluster.state import ClusterState, Put
 from maitred.model.node import Node
@@ -51,7 +51,7 @@ def figure(case: str, stages: list[Stage], number: int, nodes: list[Node]) -> Fi
         Work(lambda: bare.feed(stage.events), bare.renew),
     ]
     each = 1e6 / len(stage.events)
-    taken, floor = (scaled(seconds, each) for seconds in in_turns(works, REPEATS))
+    taken, floor = (seconds.times(each) for seconds in in_turns(works, REPEATS))
     return Figure(case, stage.what, "µs", taken, floor, Goal(25))
 
 

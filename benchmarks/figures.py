@@ -26,67 +26,82 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
+class Samples:
+    """What repeated runs took, by the clock and, where it is known, in time on a CPU."""
+
+    clock: tuple[float, ...]
+    cpu: tuple[float, ...] = ()
+
+    def times(self, factor: float) -> "Samples":
+        return Samples(tuple(s * factor for s in self.clock), tuple(s * factor for s in self.cpu))
+
+    def rate(self, count: int) -> "Samples":
+        return Samples(tuple(count / s for s in self.clock), tuple(count / s for s in self.cpu))
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
-    """One row of the table. Samples and floor samples are in the same unit, taken turn by turn."""
+    """One row of the table. The floor is in the same unit, taken turn by turn with the samples."""
 
     case: str
     what: str
     unit: str
-    samples: tuple[float, ...]
-    floor: tuple[float, ...] = ()
+    samples: Samples
+    floor: Samples | None = None
     goal: Goal | None = None
     rate: bool = False
     """More is better."""
-    note: str = ""
 
     @property
     def median(self) -> float:
-        return statistics.median(self.samples)
+        return statistics.median(self.samples.clock)
 
     @property
     def best(self) -> float:
-        return max(self.samples) if self.rate else min(self.samples)
+        return max(self.samples.clock) if self.rate else min(self.samples.clock)
+
+    @property
+    def cpu(self) -> float | None:
+        """The median if nobody else had used the machine: waiting for a core is left out."""
+        return statistics.median(self.samples.cpu) if self.samples.cpu else None
 
     @property
     def floor_median(self) -> float | None:
-        return statistics.median(self.floor) if self.floor else None
+        """On a CPU where that is known: a floor is short and seldom waits, as longer work does."""
+        return statistics.median(self.floor.cpu or self.floor.clock) if self.floor else None
 
     @property
     def ratio(self) -> float | None:
-        """How many times the floor it takes: median against median."""
-        floor = self.floor_median
+        """How many times the floor it takes: median against median, of the same kind of time."""
+        floor, own = self.floor_median, self.median if self.cpu is None else self.cpu
         if floor is None:
             return None
-        return floor / self.median if self.rate else self.median / floor
+        return floor / own if self.rate else own / floor
 
     @property
     def met(self) -> bool | None:
-        """Judged by the median, which a noisy machine can spoil but not embellish."""
+        """Judged by the median of the clock, which a busy machine can spoil but not embellish."""
         return None if self.goal is None else self.goal.met(self.median)
 
 
-def taken(work: Work) -> float:
-    """Seconds for one run. Garbage of earlier work is collected before, not meanwhile."""
+def taken(work: Work) -> tuple[float, float]:
+    """Seconds for one run, by the clock and on a CPU. Earlier garbage is collected before, not meanwhile."""
     if work.before is not None:
         work.before()
     gc.collect()
-    start = time.perf_counter()
+    clock, cpu = time.perf_counter(), time.process_time()
     work.run()
-    return time.perf_counter() - start
+    return time.perf_counter() - clock, time.process_time() - cpu
 
 
-def in_turns(works: list[Work], repeats: int) -> list[tuple[float, ...]]:
+def in_turns(works: list[Work], repeats: int) -> list[Samples]:
     """Seconds of each work, run in turns, so that a busy moment of the machine hits them all."""
     rounds = [[taken(work) for work in works] for _ in range(repeats)]
-    return [tuple(samples) for samples in zip(*rounds, strict=True)]
-
-
-def scaled(seconds: tuple[float, ...], factor: float) -> tuple[float, ...]:
-    return tuple(sample * factor for sample in seconds)
-
-
-def per_second(count: int, seconds: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(count / sample for sample in seconds)
+    found = []
+    for column in zip(*rounds, strict=True):
+        clock, cpu = zip(*column, strict=True)
+        found.append(Samples(clock, cpu))
+    return found
 
 
 def say(text: str) -> None:

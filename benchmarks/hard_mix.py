@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.clusters import mixed_cluster
-from benchmarks.figures import Figure, Goal, Work, in_turns, per_second, say, scaled
+from benchmarks.figures import Figure, Goal, Work, in_turns, say
 from benchmarks.floors import Mask, Request, free_of, request_of, seat_all
 from benchmarks.loading import NOW, loaded
 from benchmarks.mix import gangs
@@ -53,12 +53,12 @@ def measured(size: Size, load: str, lone_jobs: bool) -> list[Figure]:
     wanted = bare_gangs(snapshot)
     usual = Work(lambda: decide(snapshot, Policy(), NOW))
     bare = Work(lambda: seat_all(free_of(snapshot), wanted))
-    decided, floor = (per_second(pods, seconds) for seconds in in_turns([usual, bare], REPEATS))
+    decided, floor = (seconds.rate(pods) for seconds in in_turns([usual, bare], REPEATS))
     anew = Work(cluster.state.snapshot, lambda: cluster.put(PodGroup, 1))
     goal = Goal(5_000, at_least=True)
     return [
         Figure(size.case, f"decide, {load}", "pods/s", decided, floor, goal, rate=True),
-        Figure(size.case, f"snapshot, {load}", "ms", scaled(in_turns([anew], REPEATS)[0], 1e3)),
+        Figure(size.case, f"snapshot, {load}", "ms", in_turns([anew], REPEATS)[0].times(1e3)),
     ]
 
 

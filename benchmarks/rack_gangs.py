@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.clusters import training_cluster
-from benchmarks.figures import Figure, Goal, Work, in_turns, per_second, scaled
+from benchmarks.figures import Figure, Goal, Work, in_turns
 from benchmarks.floors import free_of, request_of, seat_in_one_domain
 from benchmarks.loading import NOW, Loaded, loaded
 from benchmarks.objects import RACK, Obj, Template, job_pod, pod_group
@@ -49,8 +49,7 @@ def decisions(snapshot: Snapshot, size: Size) -> list[Figure]:
     )
     usual, floor = Work(lambda: decide(snapshot, Policy(), NOW)), Work(lambda: bare(snapshot, size))
     warm, cold, least = (
-        per_second(size.gangs * size.members, seconds)
-        for seconds in in_turns([usual, forgetful, floor], REPEATS)
+        seconds.rate(size.gangs * size.members) for seconds in in_turns([usual, forgetful, floor], REPEATS)
     )
     goal = Goal(100_000, at_least=True)
     return [
@@ -64,8 +63,7 @@ def snapshots(cluster: Loaded, snapshot: Snapshot, size: Size) -> list[Figure]:
     one = Work(cluster.state.snapshot, lambda: cluster.put(Pod, everything))
     few = Work(cluster.state.snapshot, lambda: cluster.put(PodGroup, 1))
     some, every, least = (
-        scaled(seconds, 1e3)
-        for seconds in in_turns([few, one, Work(lambda: bare_snapshot(snapshot))], REPEATS)
+        seconds.times(1e3) for seconds in in_turns([few, one, Work(lambda: bare_snapshot(snapshot))], REPEATS)
     )
     return [
         Figure(size.case, "snapshot after one group changed", "ms", some, least),

@@ -12,7 +12,7 @@ from benchmarks.figures import Figure
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- table: made by python -m benchmarks --write -->\n", "<!-- end of table -->\n"
-HEADER = ("Case", "What", "Median", "Best", "Goal", "Met", "Floor", "Times the floor")
+HEADER = ("Case", "What", "Median", "Best", "CPU", "Goal", "Met", "Floor", "Times the floor")
 
 
 def rows(figures: Iterable[Figure]) -> list[tuple[str, ...]]:
@@ -22,16 +22,19 @@ def rows(figures: Iterable[Figure]) -> list[tuple[str, ...]]:
             figure.what,
             amount(figure.median, figure.unit),
             amount(figure.best, figure.unit),
+            amount(figure.cpu, figure.unit),
             goal(figure),
             {None: "", True: "yes", False: "**no**"}[figure.met],
-            "" if figure.floor_median is None else amount(figure.floor_median, figure.unit),
+            amount(figure.floor_median, figure.unit),
             "" if figure.ratio is None else f"{figure.ratio:.1f}",
         )
         for figure in figures
     ]
 
 
-def amount(value: float, unit: str) -> str:
+def amount(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
     digits = 0 if value >= 100 else 1 if value >= 10 else 2
     return f"{value:,.{digits}f} {unit}"
 
@@ -67,8 +70,9 @@ def markdown(figures: list[Figure]) -> str:
 
 def machine() -> str:
     return (
-        f"{os.cpu_count()} cores ({processor()}), {platform.system()} {platform.machine()}, "
-        f"Python {platform.python_version()}, numpy {np.__version__}, msgspec {msgspec.__version__}"
+        f"{os.cpu_count()} cores ({processor()}), load {os.getloadavg()[1]:.1f} over the last 5 minutes, "
+        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, msgspec {msgspec.__version__}"
     )
 
 

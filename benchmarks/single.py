@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.clusters import training_cluster
-from benchmarks.figures import Figure, Goal, Work, in_turns, scaled
+from benchmarks.figures import Figure, Goal, Work, in_turns
 from benchmarks.floors import Request, copies_of, free_of, request_of, seat_anywhere
 from benchmarks.loading import NOW, loaded
 from benchmarks.objects import RACK, Obj, Template, job_pod, pod_group
@@ -33,7 +33,7 @@ def large_gang(quick: bool) -> list[Figure]:
         REPEATS,
     )
     case = f"One gang of {members:,} pods, {nodes:,} nodes"
-    return [Figure(case, "decide", "ms", scaled(decided, 1e3), scaled(floor, 1e3), Goal(5))]
+    return [Figure(case, "decide", "ms", decided.times(1e3), floor.times(1e3), Goal(5))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def hopeless(case: str, what: str, gang: Gang, nodes: int) -> Figure:
         [Work(lambda: decide(snapshot, Policy(), NOW)), Work(lambda: bare_proof(snapshot))], REPEATS
     )
     note = "" if verdict == "Impossible" else f" (says {verdict})"
-    return Figure(case, what + note, "ms", scaled(decided, 1e3), scaled(floor, 1e3), Goal(100))
+    return Figure(case, what + note, "ms", decided.times(1e3), floor.times(1e3), Goal(100))
 
 
 def snapshot_with(gang: Gang, nodes: int, busy: float) -> Snapshot:

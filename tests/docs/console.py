@@ -1,15 +1,17 @@
 """Console blocks of the documentation: commands and what they print, read from the pages and run again.
 
-A block is fenced as ```console. A line that starts with `$ ` is a command; what follows, up to the next command,
-is its output on a terminal of 100 columns, standard error included. Commands of maitred are run, in a folder
-where `examples` is; others are not. A line of `...` stands for any lines. `> file` works, and `$ echo $?` shows
-the status of the command before; without it, the status must be 0.
+A block is fenced as ```console. A line that starts with `$ ` is a command; what follows, up to the next
+command, is its output on a terminal of 100 columns, standard error included. Commands of maitred are run, in
+a folder where `examples` is, and so is `make up`; others are not. A line of `...` stands for any lines.
+`> file` works, and `$ echo $?` shows the status of the command before; without it, the status must be 0.
 """
 
 import io
 import os
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ COLUMNS = 100
 ANY_LINES = "..."
 PROMPT = "$ "
 STATUS = "echo $?"
+MAKE_UP = "make up"
 
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -30,10 +33,14 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True)
 class Step:
-    """One command and the output that the page shows."""
+    """One command, as the page writes it, and the output that it shows."""
 
-    command: str
+    written: str
     shown: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        return self.written.removeprefix(PROMPT).replace("\\\n", " ")
 
     @property
     def arguments(self) -> list[str] | None:
@@ -56,13 +63,13 @@ class Block:
         found: list[tuple[str, list[str]]] = []
         for line in self.text.splitlines():
             if line.startswith(PROMPT):
-                found.append((line.removeprefix(PROMPT), []))
-            elif found and found[-1][0].endswith("\\") and not found[-1][1]:
-                found[-1] = (found[-1][0].removesuffix("\\") + line.strip(), [])
+                found.append((line, []))
+            elif found and found[-1][0].endswith("\\"):
+                found[-1] = (f"{found[-1][0]}\n{line}", [])
             else:
                 assert found, f"{self}: output without a command"
                 found[-1][1].append(line)
-        return [Step(command, tuple(lines)) for command, lines in found]
+        return [Step(written, tuple(lines)) for written, lines in found]
 
 
 class Terminal(io.TextIOWrapper):
@@ -123,13 +130,29 @@ def replay(block: Block, folder: Path) -> list[tuple[Step, str]]:
             asked = steps[number + 1].command == STATUS if number + 1 < len(steps) else False
             assert asked or status == 0, f"{block}: {step.command}: status {status}\n{text}"
             done.append((step, text))
+        elif step.command == MAKE_UP and can_make():
+            done.append((step, make_up(folder)))
         elif step.command == STATUS:
             done.append((step, f"{status}\n"))
     return done
 
 
+def can_make() -> bool:
+    return shutil.which("make") is not None and (ROOT / ".venv/bin/maitred").exists()
+
+
+def make_up(folder: Path) -> str:
+    """What `make up` prints: the decision as a terminal shows it, then what make adds."""
+    _, decided = run(["decide", "-f", "examples/first-gang"], folder)
+    command = ["make", "--no-print-directory", "-o", "venv", "up"]
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return decided + made[made.index("\nNext:") :]
+
+
 def agrees(shown: Sequence[str], actual: str) -> bool:
     """Whether the output is what the page shows, `...` standing for any lines."""
-    parts = [re.escape(line.rstrip()) + r"\n" if line.strip() != ANY_LINES else r"(?:.*\n)*?" for line in shown]
+    parts = [
+        r"(?:.*\n)*?" if line.strip() == ANY_LINES else re.escape(line.rstrip()) + r"\n" for line in shown
+    ]
     lines = "".join(f"{line.rstrip()}\n" for line in actual.splitlines())
     return re.fullmatch("".join(parts), lines) is not None

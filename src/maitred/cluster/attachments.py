@@ -1,11 +1,11 @@
 """Volumes in use: which are attached where, how many more each node takes, and which claims are taken."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from maitred.cluster.nodes import Ints, NodeView
+from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.cluster.selection import reachable_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.volumes import StorageView, VolumeNeed
@@ -19,10 +19,18 @@ Handle = tuple[str, str]
 class Mount:
     """What one placement took, so that it can be given back."""
 
-    handles: list[tuple[Handle, int]]
-    volumes: list[str]
-    claims: list[str]
-    own: list[tuple[str, int, int]]
+    handles: list[tuple[Handle, int]] = field(default_factory=list)
+    volumes: list[str] = field(default_factory=list)
+    claims: list[str] = field(default_factory=list)
+    own: list[tuple[str, int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Volumes that can be used from the same nodes."""
+
+    reachable: Mask
+    names: tuple[str, ...]
 
 
 class Attachments:
@@ -32,25 +40,38 @@ class Attachments:
         self.claims_taken: set[str] = set(snapshot.claims_in_use) if occupied else set()
         self.volumes_taken: set[str] = set()
         self.attached: dict[Handle, set[int]] = {}
-        self.free: dict[str, Ints] = _limits(snapshot.storage, nodes)
+        self.free: dict[str, Ints] = {
+            driver: free.copy() for driver, free in attach_limits(snapshot, nodes).items()
+        }
         if occupied and self.free:
             for claim, rows in snapshot.claims_in_use.items():
                 for handle in _handles(claim, snapshot.storage):
                     for row in rows:
                         self._attach(handle, row)
 
+    def pools(self, names: tuple[str, ...]) -> tuple[Pool, ...]:
+        """These volumes by the nodes they can be used from, those of fewest nodes first."""
+        return self._nodes.derived(("pools", self._storage, names), lambda: self._make_pools(names))
+
+    def _make_pools(self, names: tuple[str, ...]) -> tuple[Pool, ...]:
+        by_nodes: dict[bytes, tuple[Mask, list[str]]] = {}
+        for name in names:
+            reachable = reachable_nodes(self._nodes, self._storage.volumes[name].spec.node_affinity.required)
+            by_nodes.setdefault(np.packbits(reachable).tobytes(), (reachable, []))[1].append(name)
+        ordered = sorted(by_nodes.items(), key=lambda item: (int(item[1][0].sum()), item[1][1]))
+        return tuple(Pool(mask, tuple(members)) for _, (mask, members) in ordered)
+
     def mount(self, needs: Iterable[VolumeNeed], row: int, copies: int) -> Mount:
         """Account for `copies` pods with these volumes on one node."""
-        taken = Mount([], [], [], [])
+        taken = Mount()
         for need in needs:
             if need.exclusive and need.exclusive not in self.claims_taken:
                 self.claims_taken.add(need.exclusive)
                 taken.claims.append(need.exclusive)
-            for _ in range(copies if need.candidates else 0):
-                name = self._free_candidate(need, row)
-                if name is not None:
-                    self.volumes_taken.add(name)
-                    taken.volumes.append(name)
+            if need.candidates:
+                names = self._free_candidates(need, row, copies)
+                self.volumes_taken.update(names)
+                taken.volumes += names
             if need.handle and self._attach((need.driver, need.handle), row):
                 taken.handles.append(((need.driver, need.handle), row))
             if need.driver in self.free and not need.handle:
@@ -77,17 +98,22 @@ class Attachments:
             self.free[handle[0]][row] -= 1
         return True
 
-    def _free_candidate(self, need: VolumeNeed, row: int) -> str | None:
-        for name in need.candidates:
-            volume = self._storage.volumes.get(name)
-            if name in self.volumes_taken or volume is None:
-                continue
-            if reachable_nodes(self._nodes, volume.spec.node_affinity.required)[row]:
-                return name
-        return None
+    def _free_candidates(self, need: VolumeNeed, row: int, count: int) -> list[str]:
+        """Volumes that so many pods on a node would be given; fewer if the rest is provisioned."""
+        found: list[str] = []
+        for pool in self.pools(need.candidates):
+            if pool.reachable[row]:
+                found += [name for name in pool.names if name not in self.volumes_taken]
+                if len(found) >= count:
+                    break
+        return found[:count]
 
 
-def _limits(storage: StorageView, nodes: NodeView) -> dict[str, Ints]:
+def attach_limits(snapshot: Snapshot, nodes: NodeView) -> dict[str, Ints]:
+    return nodes.derived(("attach limits", snapshot.storage), lambda: _attach_limits(snapshot.storage, nodes))
+
+
+def _attach_limits(storage: StorageView, nodes: NodeView) -> dict[str, Ints]:
     free: dict[str, Ints] = {}
     for name, csi_node in storage.csi_nodes.items():
         row = nodes.rows.get(name)

@@ -24,6 +24,8 @@ class Interner:
         self.needs: list[Needs] = []
         self.shapes: list[Shape] = []
         self.classes: list[LabelClass] = []
+        self.classes_with: dict[tuple[str, str], list[int]] = {}
+        """Label -> the classes that have it."""
         self._needs_numbers: dict[Needs, int] = {}
         self._needs_by_spec: dict[bytes, int] = {}
         self._users: list[int] = []
@@ -69,7 +71,7 @@ class Interner:
         if keys == set(self._live_keys):
             return False
         self._live_keys = tuple(sorted(keys))
-        self._class_numbers, self.classes = {}, []
+        self._class_numbers, self.classes, self.classes_with = {}, [], {}
         self._shape_numbers, self.shapes = {}, []
         return True
 
@@ -82,6 +84,8 @@ class Interner:
                 key: value for key, value in zip(self._live_keys, read, strict=True) if value is not None
             }
             self.classes.append(LabelClass(namespace, known))
+            for label in known.items():
+                self.classes_with.setdefault(label, []).append(number)
         return number
 
     def shape_number(self, needs: int, labels: int, volumes: tuple[VolumeNeed, ...]) -> int:

@@ -125,6 +125,8 @@ class GroupRecord:
     mounts: int = 0
     """Members with claims."""
     view: GroupView | None = None
+    storage_version: int = 0
+    """Of the storage objects that the view was made with."""
 
     def add(self, member: Member) -> None:
         self.members[member.key] = member
@@ -144,10 +146,11 @@ class GroupRecord:
             return self.declared or Group(key, exists=False)
         return group_from_marks(key, (member.marks for member in self.members.values()))
 
-    def current_view(self, shape_of: Callable[[Member], int]) -> GroupView:
+    def current_view(self, shape_of: Callable[[Member], int], storage_version: int) -> GroupView:
         """The view, made anew only if a member changed or its volumes may mean something else by now."""
-        if self.view is None or self.mounts:
+        if self.view is None or (self.mounts and self.storage_version != storage_version):
             self.view = self._make_view(shape_of)
+            self.storage_version = storage_version
         return self.view
 
     def _make_view(self, shape_of: Callable[[Member], int]) -> GroupView:

@@ -1,6 +1,6 @@
 """What a decision reads: the cluster at one moment, frozen and picklable."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
@@ -94,6 +94,8 @@ class Snapshot:
     bound: BoundPods
     needs: tuple[Needs, ...]
     classes: tuple[LabelClass, ...]
+    classes_with: Mapping[tuple[str, str], Sequence[int]]
+    """Label -> the classes that have it; later ones too, which this snapshot does not know."""
     shapes: tuple[Shape, ...]
     groups: tuple[GroupView, ...]
     namespaces: Mapping[str, Labels] = field(default_factory=dict)

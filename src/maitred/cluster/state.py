@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from maitred.cluster.bound import BoundTable
 from maitred.cluster.interning import Interner
 from maitred.cluster.members import (
@@ -21,7 +23,7 @@ from maitred.cluster.members import (
     record_key,
     state_of,
 )
-from maitred.cluster.nodes import NodeTable
+from maitred.cluster.nodes import Ints, NodeTable
 from maitred.cluster.snapshot import NAMESPACE_NAME, GroupRank, Snapshot
 from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
 from maitred.model.group import CompositePodGroup, PodGroup, Workload, group_from_pod_group
@@ -62,11 +64,13 @@ class ClusterState:
         self._pods: dict[str, Member] = {}
         self._groups: dict[RecordKey, GroupRecord] = {}
         self._waiting: dict[RecordKey, GroupRecord] = {}
+        self._charges: dict[int, tuple[Ints, Ints]] = {}
         self._ranks: dict[GroupRank, GroupRank] = {}
         self._tables: dict[type[Object], dict[str, Any]] = {
             kind: {} for kind in (Namespace, PriorityClass, CompositePodGroup, Workload, *STORAGE_KINDS)
         }
         self._storage: StorageView | None = None
+        self._storage_version = 0
         self._claim_users: Counter[str] = Counter()
         self._claims_in_use: dict[str, list[int]] = {}
 
@@ -105,6 +109,15 @@ class ClusterState:
     def _storage_changed(self, kind: type[Object]) -> None:
         if kind in STORAGE_KINDS:
             self._storage = None
+            self._storage_version += 1
+
+    def _count_claims(self, member: Member, change: int) -> None:
+        """A claim that gets, or loses, a second user means something else to the first."""
+        for claim in member.claims:
+            before = self._claim_users[claim]
+            self._claim_users[claim] = before + change
+            if (before > 1) != (before + change > 1):
+                self._storage_version += 1
 
     def _declare(self, key: str, declared: PodGroup | None) -> None:
         record = self._record(("PodGroup", key))
@@ -146,7 +159,7 @@ class ClusterState:
     def _add(self, member: Member, key: RecordKey | None) -> None:
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, +1)
-            self._claim_users.update(member.claims)
+            self._count_claims(member, +1)
         member.label_class = self._label_class(member)
         if member.state in (State.RUNNING, State.TERMINATING):
             self._seat(member)
@@ -159,7 +172,7 @@ class ClusterState:
     def _remove(self, member: Member) -> None:
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, -1)
-            self._claim_users.subtract(member.claims)
+            self._count_claims(member, -1)
         if member.bound_row != NOT_BOUND:
             self._unseat(member)
         record = member.record
@@ -187,12 +200,20 @@ class ClusterState:
         self._nodes.release(member.node_row)
 
     def _charge(self, member: Member, sign: int) -> None:
-        nodes, row = self._nodes, member.node_row
-        for resource, requested in self._interner.needs[member.needs].requests:
-            column = nodes.resource(resource)
-            nodes.used[column, row] += sign * requested
-            if member.fixed:
-                nodes.fixed[column, row] += sign * requested
+        columns, amounts = self._charge_of(member.needs)
+        self._nodes.used[columns, member.node_row] += sign * amounts
+        if member.fixed:
+            self._nodes.fixed[columns, member.node_row] += sign * amounts
+
+    def _charge_of(self, needs: int) -> tuple[Ints, Ints]:
+        """Resource columns and amounts that a pod of these needs takes."""
+        charge = self._charges.get(needs)
+        if charge is None:
+            requests = self._interner.needs[needs].requests
+            columns = np.array([self._nodes.resource(resource) for resource, _ in requests], dtype=np.int64)
+            charge = (columns, np.array([requested for _, requested in requests], dtype=np.int64))
+            self._charges[needs] = charge
+        return charge
 
     def _label_class(self, member: Member) -> int:
         return self._interner.label_class(member.key.partition("/")[0], member.labels)
@@ -215,7 +236,10 @@ class ClusterState:
         self._refresh_labels()
         storage = self._storage_view()
         records = sorted(self._waiting.values(), key=lambda record: (record.key[1], record.key[0]))
-        groups = tuple(record.current_view(lambda m: self._shape(m, storage)) for record in records)
+        groups = tuple(
+            record.current_view(lambda m: self._shape(m, storage), self._storage_version)
+            for record in records
+        )
         nodes = self._nodes.view()
         height, width = nodes.allocatable.shape
         tables = self._tables
@@ -226,6 +250,7 @@ class ClusterState:
             bound=self._bound.view(),
             needs=tuple(self._interner.needs),
             classes=tuple(self._interner.classes),
+            classes_with=self._interner.classes_with,
             shapes=tuple(self._interner.shapes),
             groups=groups,
             namespaces={name: _labels_of(item) for name, item in tables[Namespace].items()},

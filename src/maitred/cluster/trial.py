@@ -4,7 +4,7 @@ Whatever a node can run out of is kept here as columns, changed in place by `sea
 `rollback`. Counts that are derived from the pods on the nodes are made when first asked for and then follow.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -203,11 +203,11 @@ class Trial:
         return self._class_match[key]
 
     def _count(self, selection: Selection) -> Counted:
-        classes: Mask = np.fromiter(
-            (self._class_matches(selection.terms, number) for number in range(len(self.snapshot.classes))),
-            dtype=np.bool_,
-            count=len(self.snapshot.classes),
-        )
+        classes = np.zeros(len(self.snapshot.classes), dtype=np.bool_)
+        matching = [
+            n for n in self._possible_classes(selection.terms) if self._class_matches(selection.terms, n)
+        ]
+        classes[matching] = True
         chosen = classes[self._bound.labels]
         if not selection.leaving_too:
             chosen &= ~self._bound.terminating
@@ -217,6 +217,18 @@ class Trial:
             if classes[self.shape(entry.shape).labels]:
                 per_node[entry.rows] += entry.copies
         return counted
+
+    def _possible_classes(self, terms: tuple[PodTerm, ...]) -> Sequence[int]:
+        """Classes that have a label which one of the terms insists on, or else all."""
+        known, fewest = len(self.snapshot.classes), range(len(self.snapshot.classes))
+        for requirement in (r for term in terms for r in term.selector or ()):
+            if requirement.operator == "In":
+                labels = [(requirement.key, value) for value in requirement.values]
+                having = [
+                    n for label in labels for n in self.snapshot.classes_with.get(label, ()) if n < known
+                ]
+                fewest = min(fewest, having, key=len)
+        return fewest
 
     def all_held(self) -> dict[Hashable, Ints]:
         """Host ports and required anti-affinity terms, and how many pods on each node have them."""

@@ -1,7 +1,8 @@
 """What the claims of a pod mean for its place: resolved from claims, volumes, classes and attach limits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from maitred.model.meta import Lean
 from maitred.model.pod import NodeSelector, Pod
@@ -21,7 +22,7 @@ from maitred.model.storage import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StorageView:
     """The storage objects of one moment, by name (claims by `namespace/name`)."""
 
@@ -29,6 +30,27 @@ class StorageView:
     volumes: Mapping[str, PersistentVolume] = field(default_factory=dict)
     classes: Mapping[str, StorageClass] = field(default_factory=dict)
     csi_nodes: Mapping[str, CSINode] = field(default_factory=dict)
+
+    @cached_property
+    def unclaimed(self) -> Mapping[str, Sequence[PersistentVolume]]:
+        """Storage class -> volumes that any claim may have, smallest first."""
+        found: dict[str, list[PersistentVolume]] = {}
+        for volume in self.volumes.values():
+            if volume.spec.claim_ref is None:
+                found.setdefault(volume.spec.storage_class_name, []).append(volume)
+        for volumes in found.values():
+            volumes.sort(key=lambda volume: (_capacity(volume), volume.metadata.name))
+        return found
+
+    @cached_property
+    def reserved(self) -> Mapping[str, Sequence[PersistentVolume]]:
+        """Claim -> volumes that are kept for it."""
+        found: dict[str, list[PersistentVolume]] = {}
+        for name in sorted(self.volumes):
+            reference = self.volumes[name].spec.claim_ref
+            if reference is not None:
+                found.setdefault(f"{reference.namespace}/{reference.name}", []).append(self.volumes[name])
+        return found
 
 
 class VolumeNeed(Lean, frozen=True):
@@ -141,22 +163,19 @@ def default_class(storage: StorageView) -> str:
 
 
 def candidates(claim_key: str, spec: ClaimSpec, class_name: str, storage: StorageView) -> tuple[str, ...]:
-    """Volumes that the claim could be bound to, smallest first, as the volume controller would choose."""
+    """Volumes that the claim could be bound to: those kept for it, then the others, smallest first."""
     wanted = amount(STORAGE, spec.resources.requests.get(STORAGE, 0))
     selector = () if spec.selector is None else selector_of(spec.selector)
-    found = []
-    for name, volume in storage.volumes.items():
-        reference = volume.spec.claim_ref
-        if reference is not None and f"{reference.namespace}/{reference.name}" != claim_key:
-            continue
-        capacity = amount(STORAGE, volume.spec.capacity.get(STORAGE, 0))
-        fits = (
-            volume.spec.storage_class_name == class_name
-            and capacity >= wanted
-            and volume.spec.volume_mode == spec.volume_mode
-            and set(spec.access_modes) <= set(volume.spec.access_modes)
-            and matches(selector, volume.metadata.labels)
-        )
-        if fits:
-            found.append((reference is None, capacity, name))
-    return tuple(name for _, _, name in sorted(found))
+    return tuple(
+        volume.metadata.name
+        for volume in (*storage.reserved.get(claim_key, ()), *storage.unclaimed.get(class_name, ()))
+        if volume.spec.storage_class_name == class_name
+        and _capacity(volume) >= wanted
+        and volume.spec.volume_mode == spec.volume_mode
+        and set(spec.access_modes) <= set(volume.spec.access_modes)
+        and matches(selector, volume.metadata.labels)
+    )
+
+
+def _capacity(volume: PersistentVolume) -> int:
+    return amount(STORAGE, volume.spec.capacity.get(STORAGE, 0))

@@ -34,6 +34,8 @@ class Ask:
 
     def without(self, assignment: Assignment) -> "Ask":
         """The rest, once these members have their seats."""
+        if len(assignment) == len(self.shapes):
+            return replace(self, shapes=(), orders=(), need=0)
         gone = {member for member, _ in assignment}
         left = [position for position in range(len(self.shapes)) if position not in gone]
         added = [RunningMember(self.orders[member], row) for member, row in assignment]
@@ -71,6 +73,8 @@ def hand_out(
     ask: Ask, distinct: tuple[int, ...], singles: Iterable[tuple[int, int]], any_order: bool
 ) -> Assignment:
     """Members for seats: of each shape the lowest first. Where the order is free, the lowest of all first."""
+    if len(distinct) == 1:
+        return list(enumerate([row for _, row in singles]))
     waiting = {shape: iter([m for m, s in enumerate(ask.shapes) if s == shape]) for shape in distinct}
     assignment = [(next(waiting[distinct[position]]), row) for position, row in singles]
     return sorted(assignment) if any_order else assignment

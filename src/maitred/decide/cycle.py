@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
@@ -48,9 +49,10 @@ class Case:
         return self.view.group.key
 
     def take(self, assignment: Assignment) -> None:
-        self.seated += [(self.waiting[member], row) for member, row in assignment]
+        waiting = self.waiting
+        self.seated += [(waiting[member], row) for member, row in assignment]
         gone = {member for member, _ in assignment}
-        self.waiting = [place for member, place in enumerate(self.waiting) if member not in gone]
+        self.waiting = [place for member, place in enumerate(waiting) if member not in gone]
         self.ask = self.ask.without(assignment)
 
 
@@ -121,7 +123,7 @@ class Cycle:
         verdicts = [self._verdict(case, diagnosis) for case in self.cases]
         warnings = {w for case in self.cases for w in case.view.group.warnings}
         return Plan(
-            binds=tuple(bind for case in self.cases for bind in self._binds(case)),
+            binds=tuple(chain.from_iterable(map(self._binds, self.cases))),
             groups=tuple(verdicts),
             search_exhausted=self.exhausted or diagnosis.exhausted,
             warnings=tuple(sorted(warnings)),
@@ -132,8 +134,8 @@ class Cycle:
         return {case.key: len(case.seated) for case in self.cases if case.seated}
 
     def _binds(self, case: Case) -> list[Bind]:
-        names, view = self.snapshot.nodes.names, case.view
-        return [Bind(view.pods[m], view.uids[m], names[row], case.key) for m, row in sorted(case.seated)]
+        names, pods, uids, key = self.snapshot.nodes.names, case.view.pods, case.view.uids, case.key
+        return [Bind(pods[member], uids[member], names[row], key) for member, row in sorted(case.seated)]
 
     def _verdict(self, case: Case, diagnosis: Diagnosis) -> GroupVerdict:
         view, screening = case.view, case.screening

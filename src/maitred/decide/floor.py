@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.nodes import Mask
 from maitred.cluster.trial import Rows
 from maitred.decide.rules import Company, Rules
 
@@ -81,21 +81,3 @@ class Floor:
             if room.use[position]
         )
         return max(0, fit)
-
-
-def bound(rules: Rules, rows: Rows, counts: tuple[int, ...]) -> int:
-    """No more members than this can be seated on these nodes, whatever the order."""
-    total = 0
-    for position, count in enumerate(counts):
-        copies = rules.copies[position][rows]
-        most = int(copies.sum())
-        for conflict in rules.conflicts:
-            if conflict.pairs[position, position] and not conflict.capped:
-                most = min(most, _one_per_domain(conflict.codes[rows], copies))
-        total += min(count, most)
-    return total
-
-
-def _one_per_domain(codes: Codes, copies: Ints) -> int:
-    apart = codes[(copies > 0) & (codes >= 0)]
-    return len(np.unique(apart)) + int(copies[codes < 0].sum())

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.nodes import Codes, Mask
 from maitred.cluster.trial import Rows
+from maitred.decide.bounds import most_per_domain
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
 from maitred.decide.seats import Demand, Seats, Steps
@@ -30,18 +31,17 @@ def place(
     rules: Rules, within: Mask, ladder: Ladder, demand: Demand, policy: Policy, steps: Steps
 ) -> Seats | None:
     """Seats for as many members as can be, but at least the `need`, in one domain of the widest rung."""
-    if demand.want == 1:
-        return _place_widely(rules, within, ladder, demand, policy, steps)
-    everyone = Demand(demand.counts, demand.want, demand.want)
-    if ladder.one_node_first:
-        seats = _on_one_node(rules, within, demand.want, policy)
-        if seats is not None:
-            return seats
-    for codes in ladder.rungs:
-        for domain in candidates(rules, within, codes, ladder.anchors, everyone):
-            seats = solve(rules, within & (codes == domain), everyone, policy, steps)
+    if demand.want > 1:
+        everyone = Demand(demand.counts, demand.want, demand.want)
+        if ladder.one_node_first:
+            seats = _on_one_node(rules, within, demand.want, policy)
             if seats is not None:
                 return seats
+        for codes in ladder.rungs:
+            for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
+                seats = solve(rules, rows_in(within, codes, domain), everyone, policy, steps)
+                if seats is not None:
+                    return seats
     return _place_widely(rules, within, ladder, demand, policy, steps)
 
 
@@ -57,48 +57,39 @@ def _place_widely(
 ) -> Seats | None:
     """The best that any domain of the widest rung can do."""
     codes, best = ladder.widest, None
-    room = _room(rules, within, codes, demand.counts)
-    for domain in candidates(rules, within, codes, ladder.anchors, demand):
-        if best is not None and best.count >= min(demand.want, int(room[domain])):
+    for domain, room in candidates(rules, within, codes, ladder.anchors, demand):
+        if best is not None and best.count >= min(demand.want, room):
             break
         at_least = max(demand.need, best.count + 1 if best is not None else 0)
         seats = solve(
-            rules, within & (codes == domain), Demand(demand.counts, at_least, demand.want), policy, steps
+            rules, rows_in(within, codes, domain), Demand(demand.counts, at_least, demand.want), policy, steps
         )
         best = seats if seats is not None else best
     return best
 
 
-def candidates(rules: Rules, within: Mask, codes: Codes, anchors: Rows, demand: Demand) -> list[int]:
-    """Domains that may hold the group, best first.
+def candidates(
+    rules: Rules, within: Mask, codes: Codes, anchors: Rows, demand: Demand
+) -> list[tuple[int, int]]:
+    """Domains that may hold the group, best first, each with the most members that it could take.
 
     First where its members are already, then where most of them fit, then where the least room is left over,
-    then what suits the preferences of its pods, then by name.
+    then by name.
     """
-    room = _room(rules, within, codes, demand.counts)
-    able = np.flatnonzero(room >= max(1, demand.need))
-    if len(able) < 2:
-        return able.tolist()
-    left_over = _room(rules, within, codes, None)[able] - demand.want
-    elsewhere = ~np.isin(able, codes[anchors])
-    seated = np.minimum(room[able], demand.want)
-    best_first: list[int] = able[np.lexsort((able, left_over, -seated, elsewhere))].tolist()
-    return best_first
+    most, room = most_per_domain(rules, within, codes, demand.counts)
+    able = np.flatnonzero(most >= max(1, demand.need))
+    if len(able) > 1:
+        elsewhere = ~np.isin(able, codes[anchors])
+        seated = np.minimum(most[able], demand.want)
+        able = able[np.lexsort((able, room[able], -seated, elsewhere))]
+    return list(zip(able.tolist(), most[able].tolist(), strict=True))
 
 
-def _room(rules: Rules, within: Mask, codes: Codes, counts: tuple[int, ...] | None) -> Ints:
-    """How many members each domain could take at most; no more than `counts` of each shape, if given."""
-    inside = within & (codes >= 0)
-    total: Ints | None = None
-    for position, copies in enumerate(rules.copies):
-        room = np.bincount(codes[inside], weights=copies[inside]).astype(np.int64)
-        if counts is not None:
-            np.minimum(room, counts[position], out=room)
-        total = room if total is None else total + room
-    assert total is not None, "a group has at least one shape"
-    return total
+def rows_in(within: Mask, codes: Codes, domain: int) -> Rows:
+    rows = np.flatnonzero(codes == domain)
+    return rows[within[rows]]
 
 
 def wants_one_node(rules: Rules) -> bool:
-    """Members that do not care about each other may share a node; those with soft company are asked first."""
+    """Members that do not care about each other may share a node; soft company is to be asked first."""
     return not any(has_soft_company(rules.trial.needs(shape)) for shape in rules.shapes)

@@ -57,14 +57,14 @@ def make_ladder(rules: Rules, ask: Ask, house: House, leave: Leave) -> Ladder:
 
 
 def commit(trial: Trial, ask: Ask, assignment: Assignment) -> None:
-    """Take the seats, in order; members of one shape that follow each other at once."""
-    runs: list[tuple[int, dict[int, int]]] = []
-    for member, row in assignment:
-        shape = ask.shapes[member]
-        if not runs or runs[-1][0] != shape:
-            runs.append((shape, {}))
-        copies = runs[-1][1]
-        copies[row] = copies.get(row, 0) + 1
-    for shape, copies in runs:
-        rows = np.fromiter(copies.keys(), dtype=np.intp, count=len(copies))
-        trial.seat(shape, rows, np.fromiter(copies.values(), dtype=np.int64, count=len(copies)))
+    """Take the seats: what each shape takes from each node at once."""
+    taken: dict[int, list[int]] = {}
+    if len(ask.distinct) == 1:
+        taken[ask.shapes[0]] = [row for _, row in assignment]
+    else:
+        for member, row in assignment:
+            taken.setdefault(ask.shapes[member], []).append(row)
+    for shape, rows in taken.items():
+        if rows:
+            distinct, copies = np.unique(np.array(rows, dtype=np.intp), return_counts=True)
+            trial.seat(shape, distinct, copies.astype(np.int64, copy=False))

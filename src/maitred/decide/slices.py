@@ -64,9 +64,8 @@ def _required_domains(trial: Trial, ask: Ask, house: House, leave: Leave, within
         return [within]
     rules = make_rules(trial, ask.distinct, house.policy, leave.lift, leave.others_may_help)
     codes = codes_of(trial.nodes, house.key(ask.topology.required))
-    return [
-        within & (codes == domain) for domain in candidates(rules, within, codes, ask.anchors(), ask.demand())
-    ]
+    found = candidates(rules, within, codes, ask.anchors(), ask.demand())
+    return [within & (codes == domain) for domain, _ in found]
 
 
 class _Slicing:
@@ -130,7 +129,7 @@ class _Slicing:
         )
         demand = Demand(ask.demand().counts, ask.need, ask.need)
         found = candidates(rules, self.within, self.codes, ask.anchors(), demand)
-        return [self.within & (self.codes == domain) for domain in found]
+        return [self.within & (self.codes == domain) for domain, _ in found]
 
     def _seat_slice(self, piece: Slice, domain: Mask) -> Assignment:
         ask = self._piece(piece)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from maitred.cluster.nodes import Mask
 from maitred.cluster.trial import Rows
-from maitred.decide.floor import bound
+from maitred.decide.bounds import most_among
 from maitred.decide.greedy import greedy, is_exact
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import seating_order
@@ -19,29 +18,30 @@ SEARCHED_NODES = 256
 SEARCHED_MEMBERS = 400
 
 
-def solve(rules: Rules, within: Mask, demand: Demand, policy: Policy, steps: Steps) -> Seats | None:
-    """At least `need` and at most `want` members on the nodes of `within`; None if there is no such seating.
+def solve(rules: Rules, among: Rows, demand: Demand, policy: Policy, steps: Steps) -> Seats | None:
+    """At least `need` and at most `want` members on the nodes of `among`; None if there is no such seating.
 
     When none was found although there may be one, the steps say that they were exhausted.
     """
-    rows = open_rows(rules, within)
-    most = min(demand.want, bound(rules, rows, demand.counts))
-    if most < demand.need or most == 0:
-        return None
+    rows = open_rows(rules, among)
     if len(rules.shapes) == 1 and rules.simple:
-        return fill(rules, 0, rows, most, policy)
+        most = min(demand.want, int(rules.copies[0][rows].sum()))
+        return fill(rules, 0, rows, most, policy) if most >= max(1, demand.need) else None
+    most = min(demand.want, most_among(rules, rows, demand.counts))
+    if most < max(1, demand.need):
+        return None
     seats = greedy(rules, rows, demand, policy)
     if seats.count < most and not is_exact(rules):
         seats = improve(rules, rows, demand, most, seats, policy, steps)
     return seats if seats.count >= max(1, demand.need) else None
 
 
-def open_rows(rules: Rules, within: Mask) -> Rows:
-    """Nodes that could take at least one member."""
-    useful = np.zeros_like(within)
+def open_rows(rules: Rules, among: Rows) -> Rows:
+    """Those of the nodes that could take at least one member."""
+    useful = np.zeros(len(among), dtype=np.bool_)
     for copies in rules.copies:
-        useful |= copies > 0
-    return np.flatnonzero(useful & within)
+        useful |= copies[among] > 0
+    return among[useful]
 
 
 def fill(rules: Rules, position: int, rows: Rows, count: int, policy: Policy) -> Seats:

@@ -1,5 +1,6 @@
 """Volumes as rules: nodes that can reach them, room to attach them, and volumes that serve one claim each."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -70,8 +71,8 @@ def _reachable(trial: Trial, need: VolumeNeed) -> Mask:
     if need.provisioned:
         return mask & provisionable_nodes(nodes, need.topologies)
     reached = np.zeros(len(nodes.names), dtype=np.bool_)
-    for name in _free_volumes(trial, need.candidates):
-        reached |= _volume_nodes(trial, name)
+    for reachable, _ in _free_pools(trial, need.candidates):
+        reached |= reachable
     return mask & reached
 
 
@@ -108,22 +109,21 @@ def _pool_quota(trial: Trial, pool: tuple[str, ...], use: list[int]) -> Quota:
     """
     codes: Codes = np.full(len(trial.nodes.names), -1, dtype=np.int32)
     limits: list[int] = []
-    masks = [_volume_nodes(trial, name) for name in _free_volumes(trial, pool)]
-    for mask in sorted(masks, key=lambda m: (int(m.sum()), m.tobytes())):
-        rows = np.flatnonzero(mask)
+    for reachable, free in _free_pools(trial, pool):
+        rows = np.flatnonzero(reachable)
         known = codes[rows][codes[rows] >= 0]
-        if len(known) == 0 and len(rows):
+        if len(rows) and not len(known):
             codes[rows] = len(limits)
-            limits.append(0)
-        if len(rows):
-            limits[int(codes[rows[0]]) if len(known) == 0 else int(known.min())] += 1
+            limits.append(free)
+        elif len(known):
+            limits[int(known.min())] += free
     return Quota(codes, np.array(limits or [0], dtype=np.int64), tuple(use))
 
 
-def _free_volumes(trial: Trial, names: tuple[str, ...]) -> list[str]:
-    return [name for name in names if name not in trial.attachments.volumes_taken]
-
-
-def _volume_nodes(trial: Trial, name: str) -> Mask:
-    volume = trial.snapshot.storage.volumes[name]
-    return reachable_nodes(trial.nodes, volume.spec.node_affinity.required)
+def _free_pools(trial: Trial, names: tuple[str, ...]) -> Iterator[tuple[Mask, int]]:
+    """Volumes that are still to be had: the nodes that can use them, and how many there are."""
+    taken = trial.attachments.volumes_taken
+    for pool in trial.attachments.pools(names):
+        free = sum(name not in taken for name in pool.names) if taken else len(pool.names)
+        if free:
+            yield pool.reachable, free

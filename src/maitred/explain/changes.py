@@ -9,7 +9,7 @@ import numpy as np
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.explain.added import Pattern, with_copies
 from maitred.explain.text import counted
-from maitred.model.plan import Remedy
+from maitred.model.plan import Detail, Remedy
 from maitred.model.quantity import text
 
 
@@ -139,6 +139,8 @@ class SmallerRequest:
     resource: str
     before: int
     after: int
+    alike: bool
+    """Whether all members ask for the same now."""
 
     @property
     def share(self) -> float:
@@ -164,8 +166,11 @@ class SmallerRequest:
     def remedy(self, view: GroupView) -> Remedy:
         before, after = text(self.resource, self.before), text(self.resource, self.after)
         each = " for each member" if available(view) > 1 else ""
+        change = f"ask for {after} instead of {before} {self.resource}{each}"
+        if not self.alike:
+            change = f"ask for at most {after} {self.resource} for each member, instead of up to {before}"
         detail = {"kind": "request", "resource": self.resource, "from": before, "to": after}
-        return Remedy(f"ask for {after} instead of {before} {self.resource}{each}", detail)
+        return Remedy(change, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +184,24 @@ class MoreNodes:
     """What such a node has, in words."""
     domain: str
     """Where they must be, in words; empty if it does not matter."""
+    ahead: tuple[str, ...]
+    """Groups that take of the new nodes first."""
     share: float
 
     def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
         return with_copies(snapshot, self.pattern, self.count)
 
     def remedy(self, view: GroupView) -> Remedy:
-        detail = {
+        detail: Detail = {
             "kind": "nodes",
             "count": self.count,
             "like": self.like,
             "labels": dict(self.pattern.moved),
         }
-        place = f" in {self.domain}" if self.domain else ""
-        return Remedy(f"add {counted(self.count, 'node')} like {self.like} ({self.offers}){place}", detail)
+        change = f"add {counted(self.count, 'node')} like {self.like} ({self.offers})"
+        if self.domain:
+            change += f" in {self.domain}"
+        if self.ahead:
+            detail["ahead"] = list(self.ahead)
+            change += f", enough also for {', '.join(self.ahead)}, ahead of it"
+        return Remedy(change, detail)

@@ -48,8 +48,8 @@ class Growth:
         count, _, used, pattern = best
         change = self._change(entry, pattern, count, used)
         self.stage.effort.spend(VIEW_UNITS)
-        changed = change.applied(self.snapshot, entry.number)
-        return change if self.stage.works(changed, entry, self._rivals(entry, pattern)) else None
+        works = self.stage.works(change.applied, entry, self._rivals(entry, pattern), first=0)
+        return change if works else None
 
     def _change(self, entry: Entry, pattern: Pattern, count: int, used: int) -> MoreNodes:
         nodes, house, request = self.snapshot.nodes, self.stage.house, entry.view.group.topology
@@ -59,7 +59,9 @@ class Growth:
             value = dict(pattern.moved).get(key) or nodes.labels[pattern.row].get(key)
             domain = f"{house.name(key)} {value}"
         like = nodes.names[pattern.row]
-        return MoreNodes(count, like, pattern, self._offers(pattern.row), domain, count / max(used, count))
+        ahead = tuple(other.view.group.key for other in self._ahead(entry, pattern))
+        share = count / max(used, count)
+        return MoreNodes(count, like, pattern, self._offers(pattern.row), domain, ahead, share)
 
     def _offers(self, row: int) -> str:
         """What a node has, most telling first."""
@@ -160,11 +162,9 @@ class Growth:
         trial, house = self.stage.leftover(self._with_most(pattern)), self.stage.house
         trial.free[:, len(self.snapshot.nodes.names) + count :] = 0
         for other in ahead:
-            found = self.stage.seats(trial, other, house)
-            if found:
-                commit(trial, other, found[: other.need])
+            commit(trial, other, self.stage.seats(trial, other, house)[: other.need])
         found = self.stage.seats(trial, ask, house)
-        rows = {row for _, row in (found or ())[: ask.need]}
+        rows = {row for _, row in found[: ask.need]}
         return len(rows | {member.node for member in ask.seated}) if found else 0
 
     def _with_most(self, pattern: Pattern) -> Snapshot:

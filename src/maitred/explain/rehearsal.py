@@ -1,13 +1,13 @@
 """Trying a change: quickly on what a cycle has left free, then for certain, by running the cycle again."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from maitred.cluster.nodes import Ints
-from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.snapshot import BoundPods, GroupView, Snapshot
 from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt
@@ -23,7 +23,7 @@ from maitred.model.policy import Policy
 PROBE_STEPS = 2_000
 """A try is to be quick: it searches less long than a cycle does."""
 NODES_PER_UNIT = 1_000
-STEPS_PER_UNIT = 10
+STEPS_PER_UNIT = 5
 GROUPS_PER_UNIT = 4
 
 
@@ -90,21 +90,48 @@ def plain(snapshot: Snapshot, view: GroupView) -> bool:
     )
 
 
+def with_running(snapshot: Snapshot, seats: list[tuple[int, int]]) -> Snapshot:
+    """The snapshot with more pods running: shapes without volumes, and the rows of their nodes."""
+    used, bound = snapshot.used.copy(), snapshot.bound
+    shapes = [snapshot.shapes[shape] for shape, _ in seats]
+    for shape, (_, row) in zip(shapes, seats, strict=True):
+        for resource, requested in snapshot.needs[shape.needs].requests:
+            column = snapshot.nodes.resource_column(resource)
+            if column is not None:
+                used[column, row] += requested
+    nobody = np.zeros(len(seats), dtype=np.bool_)
+    more = BoundPods(
+        node=np.array([row for _, row in seats], dtype=np.int32),
+        needs=np.array([shape.needs for shape in shapes], dtype=np.int32),
+        labels=np.array([shape.labels for shape in shapes], dtype=np.int32),
+        terminating=nobody,
+        fixed=nobody,
+    )
+    columns = (
+        np.concatenate((getattr(bound, name), getattr(more, name)))
+        for name in ("node", "needs", "labels", "terminating", "fixed")
+    )
+    return replace(snapshot, used=used, bound=BoundPods(*columns))
+
+
 class Rehearsal(Cycle):
     """The same cycle at less cost: nobody is diagnosed, and who must fail as others did is not tried."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
         super().__init__(snapshot, policy, None)
         self._failed: set[Hashable] = set()
-        self.attempts = 0
+        self.attempts, self.steps = 0, 0
 
     def _serve(self, case: Case) -> bool:
         asked = kin(case.view) if plain(self.snapshot, case.view) and case.ask.need else None
         if asked in self._failed:
             return False
         self.attempts += 1
+        self.exhausted = False
         surplus = super()._serve(case)
-        if asked is not None and case.ask.need and not self.exhausted:
+        if self.exhausted:
+            self.steps += self.house.policy.search.steps
+        elif asked is not None and case.ask.need:
             self._failed.add(asked)
         return surplus
 
@@ -130,10 +157,8 @@ class Stage:
         self.house = self.house_of(snapshot)
         self.entries = self._entries()
         self._kin: dict[int, Hashable] = {}
-        bound = {bind.pod for bind in plan.binds}
-        self._seated = {
-            number for number, view in enumerate(snapshot.groups) if not bound.isdisjoint(view.pods)
-        }
+        self._seated = self._seats_of_groups()
+        self._advanced: dict[int, Snapshot] = {0: snapshot}
 
     def house_of(self, snapshot: Snapshot) -> House:
         return House(self.policy, known_levels(self.policy, snapshot))
@@ -166,6 +191,20 @@ class Stage:
                 late = any(needs.affinity or needs.spread for needs in needs_of(self.snapshot, entry.view))
                 last = len(self.entries) if late else max(last, entry.place)
         return last
+
+    def _seats_of_groups(self) -> dict[int, list[tuple[int, int]]]:
+        """For each group that the Plan binds members of, the shapes and rows that it binds."""
+        row_of = self.snapshot.nodes.rows
+        bound = {bind.pod: row_of[bind.node] for bind in self.plan.binds}
+        seats = {
+            number: [
+                (shape, bound[pod])
+                for pod, shape in zip(view.pods, view.shapes.tolist(), strict=True)
+                if pod in bound
+            ]
+            for number, view in enumerate(self.snapshot.groups)
+        }
+        return {number: pairs for number, pairs in seats.items() if pairs}
 
     def seated_before(self, entry: Entry) -> int:
         """How many groups were seated before its turn. Between two equal numbers the trial is the same."""
@@ -205,15 +244,10 @@ class Stage:
     @cached_property
     def _seats(self) -> list[tuple[int, Rows, Ints]]:
         """What the Plan takes: shapes, rows and how many on each."""
-        shapes = {
-            pod: shape
-            for number in self._seated
-            for view in [self.snapshot.groups[number]]
-            for pod, shape in zip(view.pods, view.shapes.tolist(), strict=True)
-        }
         rows: dict[int, list[int]] = {}
-        for bind in self.plan.binds:
-            rows.setdefault(shapes[bind.pod], []).append(self.snapshot.nodes.rows[bind.node])
+        for seats in self._seated.values():
+            for shape, row in seats:
+                rows.setdefault(shape, []).append(row)
         return [(shape, *np.unique(places, return_counts=True)) for shape, places in rows.items()]
 
     def leftover(self, snapshot: Snapshot) -> Trial:
@@ -223,45 +257,70 @@ class Stage:
             trial.seat(shape, rows, copies)
         return trial
 
-    def probe(self, snapshot: Snapshot, number: int, need: int | None = None) -> Assignment | None:
-        """Seats for a group of a changed snapshot beside all that the Plan binds."""
+    def probe(self, snapshot: Snapshot, number: int, need: int | None = None) -> Assignment:
+        """Seats for a group of a changed snapshot beside all that the Plan binds; none if it does not fit."""
         ask = ask_of(snapshot.groups[number])
         ask = ask if need is None else replace(ask, need=need)
         same_levels = ask.topology == self.snapshot.groups[number].group.topology
         house = self.house if same_levels else self.house_of(snapshot)
         return self.seats(self.leftover(snapshot), ask, house)
 
-    def seats(self, trial: Trial, ask: Ask, house: House) -> Assignment | None:
+    def seats(self, trial: Trial, ask: Ask, house: House) -> Assignment:
         steps = Steps(min(self.policy.search.steps, PROBE_STEPS))
         before = steps.left
         found = attempt(trial, ask, house, steps)
         self.effort.spend(self._units(1) + (before - steps.left) // STEPS_PER_UNIT)
-        return found
+        return found or []
 
     def _units(self, attempts: int) -> int:
         return attempts * (1 + len(self.snapshot.nodes.names) // NODES_PER_UNIT)
 
     # -- for certain -----------------------------------------------------------------------------------
 
-    def works(self, snapshot: Snapshot, entry: Entry, competing: Iterable[Entry]) -> bool:
-        """Whether the cycle, on the changed snapshot, seats the group and leaves out none that it seated.
+    def works(
+        self, change: Callable[[Snapshot, int], Snapshot], entry: Entry, rivals: Iterable[Entry], first: int
+    ) -> bool:
+        """Whether the cycle, once changed, seats the group and leaves out none that it seated before.
 
-        `competing` are the groups that wait now and may act differently then; no other needs a turn.
+        Nothing changes before the turn `first`; `rivals` are the groups that wait now and may act
+        differently from then on. No others need a turn.
         """
-        live = {other.number for other in self.entries if not other.waits}
-        live |= {other.number for other in competing} | {entry.number}
+        done = self._done_before(entry, first)
+        snapshot = change(self._after(done), entry.number)
+        stood = {other.number for other in self.entries if not other.waits} - {one.number for one in done}
+        live = stood | {other.number for other in rivals} | {entry.number}
         kept = self._kept(snapshot, live)
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
         rehearsal = Rehearsal(replace(snapshot, groups=views), self.policy)
-        plan = rehearsal.run()
-        self.effort.spend(self._units(rehearsal.attempts) + len(kept) // GROUPS_PER_UNIT)
-        stands = {
-            number
-            for number, verdict in zip(kept, plan.groups, strict=True)
-            if verdict.verdict == "Scheduled"
-        }
-        must = {other.number for other in self.entries if other.verdict.verdict == "Scheduled"}
-        return entry.number in stands and must <= stands
+        verdicts = rehearsal.run().groups
+        self.effort.spend(self._units(rehearsal.attempts) + rehearsal.steps // STEPS_PER_UNIT)
+        self.effort.spend(len(kept) // GROUPS_PER_UNIT)
+        pairs = zip(kept, verdicts, strict=True)
+        stands = {number for number, verdict in pairs if verdict.verdict == "Scheduled"}
+        return stood | {entry.number} <= stands
+
+    def _done_before(self, entry: Entry, first: int) -> list[Entry]:
+        """The groups from the start of the agenda on that are through with all their turns before `first`."""
+        through = []
+        for other in self.entries[:first]:
+            if not other.waits:
+                if not self._is_through(other, entry):
+                    break
+                through.append(other)
+        return through
+
+    def _is_through(self, other: Entry, entry: Entry) -> bool:
+        """A surplus comes later, unless its priority is higher; who needs others near is tried once more."""
+        view = other.view
+        one_turn = view.missing in (0, len(view.pods)) or other.number not in self._seated
+        return self.plain(other) and (one_turn or other.priority > entry.priority)
+
+    def _after(self, done: list[Entry]) -> Snapshot:
+        """The cluster as it is once these groups, the first of the agenda, run."""
+        if len(done) not in self._advanced:
+            seats = [seat for entry in done for seat in self._seated.get(entry.number, ())]
+            self._advanced[len(done)] = with_running(self.snapshot, seats)
+        return self._advanced[len(done)]
 
     def _kept(self, snapshot: Snapshot, live: set[int]) -> list[int]:
         """The groups with a turn, and enough others for all levels to be known that are known now."""

@@ -22,12 +22,14 @@ turns, and groups that ask for the same at the same point of the cycle are tried
 ask, and no part of scheduling.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from datetime import datetime
 
 import msgspec
 
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.decide.ask import Assignment
 from maitred.decide.levels import position_of
 from maitred.explain.changes import (
     Change,
@@ -45,7 +47,9 @@ from maitred.model.quantity import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 MOST_REMEDIES = 3
 MOST_RESOURCES = 3
-EFFORT = 20_000
+SMALLEST_PART = 4
+"""Members are worth nothing if they are fewer than one in so many of the quorum."""
+EFFORT = 10_000
 HUGE_PAGES = "hugepages-"
 
 
@@ -57,7 +61,7 @@ def with_remedies(
         return plan
     stage = Stage(plan, snapshot, policy, scheduler, Effort(EFFORT))
     finder = Finder(stage)
-    found = {entry.index: finder.remedies(entry) for entry in stage.entries if entry.waits}
+    found = {entry.index: finder.remedies(entry) for entry in in_turn(stage)}
     groups = (
         msgspec.structs.replace(group, remedies=found.get(index, ()))
         for index, group in enumerate(plan.groups)
@@ -65,11 +69,22 @@ def with_remedies(
     return msgspec.structs.replace(plan, groups=tuple(groups))
 
 
+def in_turn(stage: Stage) -> list[Entry]:
+    """Groups that wait, in the order in which they are looked at: the first of each kin, then the second."""
+    earlier, turns = Counter[Hashable](), []
+    for entry in stage.entries:
+        if entry.waits:
+            turns.append((earlier[stage.kin(entry)], entry.place, entry))
+            earlier[stage.kin(entry)] += 1
+    return [entry for _, _, entry in sorted(turns, key=lambda turn: turn[:2])]
+
+
 class Finder:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.growth = Growth(stage)
         self._known: dict[Hashable, list[Change]] = {}
+        self._probed: dict[Hashable, Assignment] = {}
 
     def remedies(self, entry: Entry) -> tuple[Remedy, ...]:
         if self.stage.effort.spent:
@@ -102,30 +117,56 @@ class Finder:
         return (asks, entry.priority, stage.seated_before(entry))
 
     def _works(self, change: Change, entry: Entry) -> bool:
-        changed = change.applied(self.stage.snapshot, entry.number)
         levels_move = isinstance(change, WiderLevel) and not self.stage.policy.topology.levels
         first = 0 if levels_move else entry.place
-        return self.stage.works(changed, entry, self.stage.rivals(entry, first))
+        return self.stage.works(change.applied, entry, self.stage.rivals(entry, first), first)
 
     def _probe(self, change: Change, entry: Entry) -> bool:
-        return bool(self.stage.probe(change.applied(self.stage.snapshot, entry.number), entry.number))
+        """Whether the group would fit beside all that the Plan binds."""
+        key = (self.stage.kin(entry), change)
+        if key not in self._probed:
+            changed = change.applied(self.stage.snapshot, entry.number)
+            self._probed[key] = self.stage.probe(changed, entry.number)
+        return bool(self._probed[key])
+
+    def _largest(self, most: int, make: Callable[[int], Change], entry: Entry) -> Change | None:
+        """The change of the largest size that works, of those up to `most`."""
+        if most and self._works(make(most), entry):
+            return make(most)
+        size = largest(most - 1, lambda size: self._works(make(size), entry))
+        return make(size) if size else None
 
     # -- fewer members ---------------------------------------------------------------------------------
 
     def _fewer_members(self, entry: Entry) -> Change | None:
         view = entry.view
-        found = self.stage.probe(self.stage.snapshot, entry.number, need=1) or []
-        seated = {member for member, _ in found[: view.missing - 1]}
-        before, quorum = view.group.quorum, len(view.running) + view.succeeded + len(seated)
-        if quorum == 0:
+        found = self._nearest(entry)[: view.missing - 1]
+        placed = len(view.running) + view.succeeded
+        if (placed + len(found)) * SMALLEST_PART < view.group.quorum:
             return None
-        share = (before - quorum) / before
-        options: list[Change] = [LowerQuorum(quorum, share)]
-        dropped = tuple(position for position in range(len(view.pods)) if position not in seated)
-        if seated and keeps_its_age(view, dropped):
-            smaller = FewerMembers(dropped, quorum, share)
-            options.insert(0 if before == available(view) else 1, smaller)
-        return next((change for change in options if self._works(change, entry)), None)
+
+        def lower(seats: int) -> Change:
+            return LowerQuorum(placed + seats, 1 - (placed + seats) / view.group.quorum)
+
+        def drop(seats: int) -> Change:
+            seated = {member for member, _ in found[:seats]}
+            dropped = tuple(position for position in range(len(view.pods)) if position not in seated)
+            return FewerMembers(dropped, placed + seats, 1 - (placed + seats) / view.group.quorum)
+
+        ways = [lower]
+        if found and keeps_its_age(view, {member for member, _ in found[:1]}):
+            ways.insert(0 if view.group.quorum == available(view) else 1, drop)
+        for way in ways:
+            if self._works(way(len(found)), entry):
+                return way(len(found))
+        return self._largest(len(found) - 1, ways[0], entry)
+
+    def _nearest(self, entry: Entry) -> Assignment:
+        """As many members as fit beside all that the Plan binds."""
+        key = self.stage.kin(entry)
+        if key not in self._probed:
+            self._probed[key] = self.stage.probe(self.stage.snapshot, entry.number, need=1)
+        return self._probed[key]
 
     # -- a wider level ---------------------------------------------------------------------------------
 
@@ -153,44 +194,38 @@ class Finder:
     # -- a smaller request -----------------------------------------------------------------------------
 
     def _smaller_request(self, entry: Entry) -> Change | None:
-        for resource in self._resources(entry):
-            change = self._largest_request(entry, resource)
-            if change is not None and self._works(change, entry):
+        requests = [dict(needs.requests) for needs in needs_of(self.stage.snapshot, entry.view)]
+        for resource in self._resources(entry, set().union(*requests)):
+            change = self._largest_request(entry, resource, {r.get(resource, 0) for r in requests})
+            if change is not None:
                 return change
         return None
 
-    def _resources(self, entry: Entry) -> list[str]:
+    def _resources(self, entry: Entry, asked: set[str]) -> list[str]:
         """What to ask for less of: first what a blocker says is short, then devices, then the others."""
-        asked = {
-            resource for needs in needs_of(self.stage.snapshot, entry.view) for resource, _ in needs.requests
-        }
         short = [blocker.detail.get("resource") for blocker in entry.verdict.blockers]
         rest = sorted(asked, key=lambda resource: (not is_device(self.stage.policy, resource), resource))
         ordered = dict.fromkeys([resource for resource in short if resource in asked] + rest)
         flexible = [name for name in ordered if name != PODS and not name.startswith(HUGE_PAGES)]
         return flexible[:MOST_RESOURCES]
 
-    def _largest_request(self, entry: Entry, resource: str) -> SmallerRequest | None:
-        before = max(
-            dict(needs.requests).get(resource, 0) for needs in needs_of(self.stage.snapshot, entry.view)
-        )
+    def _largest_request(self, entry: Entry, resource: str, asked: set[int]) -> Change | None:
+        before = max(asked)
         step = step_of(resource, before)
 
-        def ask_for(steps: int) -> SmallerRequest:
-            return SmallerRequest(resource, before, steps * step)
+        def ask_for(steps: int) -> Change:
+            return SmallerRequest(resource, before, steps * step, alike=len(asked) == 1)
 
         most = largest((before - 1) // step, lambda steps: self._probe(ask_for(steps), entry))
-        return ask_for(most) if most else None
+        return self._largest(most, ask_for, entry)
 
 
-def keeps_its_age(view: GroupView, dropped: tuple[int, ...]) -> bool:
-    """Whether the group is as old as before without these members: else its turn would come later."""
-    gone = set(dropped)
-    kept = [order for position, order in enumerate(view.orders) if position not in gone]
-    kept += [member.order for member in view.running]
-    return any(order[1] == view.created for order in kept) or all(
-        view.orders[position][1] > view.created for position in dropped
-    )
+def keeps_its_age(view: GroupView, kept: set[int]) -> bool:
+    """Whether the group is as old as before with these of its pending members: else its turn comes later."""
+    ages = [(order[1], position in kept) for position, order in enumerate(view.orders)]
+    ages += [(member.order[1], True) for member in view.running]
+    oldest = [stays for created, stays in ages if created == view.created]
+    return any(oldest) or not oldest
 
 
 def step_of(resource: str, requested: int) -> int:

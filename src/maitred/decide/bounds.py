@@ -1,0 +1,51 @@
+"""How many members could be seated at most: quick to work out, and never too few."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.trial import Rows
+from maitred.decide.rules import Rules
+
+
+def most_per_domain(rules: Rules, within: Mask, codes: Codes, counts: Sequence[int]) -> tuple[Ints, Ints]:
+    """For every domain: a bound on the members it can take, and its room if there were more of them."""
+    inside = within & (codes >= 0)
+    chosen = codes[inside]
+    rooms = [np.bincount(chosen, weights=copies[inside]).astype(np.int64) for copies in rules.copies]
+    capped = [np.minimum(room, count) for room, count in zip(rooms, counts, strict=True)]
+    most: Ints = np.add.reduce(capped)
+    if len(counts) > 1:
+        useful = inside & np.logical_or.reduce([copies > 0 for copies in rules.copies])
+        for room in rules.rooms:
+            free = np.bincount(codes[useful], weights=np.maximum(room.free[useful], 0), minlength=len(most))
+            np.minimum(most, _most_in(free.astype(np.int64), room.use, counts), out=most)
+    return most, np.add.reduce(rooms)
+
+
+def most_among(rules: Rules, rows: Rows, counts: Sequence[int]) -> int:
+    """A bound for the nodes of these rows taken together."""
+    within = np.zeros(len(rules.trial.nodes.names), dtype=np.bool_)
+    within[rows] = True
+    most = int(most_per_domain(rules, within, np.zeros(len(within), dtype=np.int32), counts)[0].sum())
+    for conflict in rules.conflicts:
+        if not conflict.capped and len(counts) == 1 and conflict.pairs[0, 0]:
+            most = min(most, _one_per_domain(conflict.codes[rows], rules.copies[0][rows]))
+    return most
+
+
+def _most_in(free: Ints, use: Sequence[int], counts: Sequence[int]) -> Ints:
+    """How many members so much of something is enough for, taking the most modest first."""
+    most = np.zeros_like(free)
+    left = free.copy()
+    for used, count in sorted(zip(use, counts, strict=True)):
+        seated = np.minimum(left // used, count) if used else np.full_like(left, count)
+        left -= seated * used
+        most += seated
+    return most
+
+
+def _one_per_domain(codes: Codes, copies: Ints) -> int:
+    apart = codes[(copies > 0) & (codes >= 0)]
+    return len(np.unique(apart)) + int(copies[codes < 0].sum())

@@ -1,0 +1,163 @@
+"""Remedies carried out by hand: the raw objects, changed as the detail of a remedy says."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from maitred.decide import decide as decide_snapshot
+from maitred.explain.remedies import with_remedies
+from maitred.model.meta import Timestamp
+from maitred.model.pod import PodSpec
+from maitred.model.quantity import amount
+from maitred.model.requests import pod_requests
+from tests.oracle.builders import GROUP, HOSTNAME, MIN_COUNT, TOPOLOGY, Obj
+from tests.support import NOON, policy_of, snapshot_of
+
+
+class Unattainable(Exception):
+    """What a remedy asks for takes more than a change of the manifests."""
+
+
+SLICE_SIZE, SLICE_TOPOLOGY = "maitred.dev/slice-size", "maitred.dev/slice-topology"
+
+
+def remedied(objects: list[Obj], policy: Obj | None = None, scheduler: str | None = None) -> Obj:
+    """The Plan with remedies, as a dict."""
+    snapshot, rules = snapshot_of(objects), policy_of(policy)
+    now = msgspec.convert(NOON, Timestamp)
+    plan = decide_snapshot(snapshot, rules, now, scheduler)
+    plain: Obj = msgspec.to_builtins(with_remedies(plan, snapshot, rules, now, scheduler))
+    return plain
+
+
+def applied(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    """The objects of a cluster in which somebody has followed a remedy for the group."""
+    changed = copy.deepcopy(objects)
+    match detail["kind"]:
+        case "quorum":
+            _set_quorum(changed, group, detail["to"])
+        case "members":
+            _set_quorum(changed, group, detail["quorum"])
+            changed = [o for o in changed if o["kind"] != "Pod" or key(o) not in detail["without"]]
+        case "topology":
+            _set_level(changed, group, detail["constraint"], detail["to"])
+        case "request":
+            for pod in pending(changed, group):
+                _ask_for_less(pod["spec"], detail["resource"], detail["to"])
+        case "nodes":
+            changed += _new_nodes(changed, detail)
+    return changed
+
+
+def key(obj: Obj) -> str:
+    return f"{obj['metadata'].get('namespace', 'default')}/{obj['metadata']['name']}"
+
+
+def marks(obj: Obj) -> Iterator[dict[str, str]]:
+    """Where marks may stand: labels and annotations."""
+    for field in ("labels", "annotations"):
+        if field in obj["metadata"]:
+            yield obj["metadata"][field]
+
+
+def members(objects: list[Obj], group: str) -> list[Obj]:
+    return [o for o in objects if o["kind"] == "Pod" and group_of(o) == group]
+
+
+def group_of(pod: Obj) -> str:
+    namespace = pod["metadata"].get("namespace", "default")
+    named = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
+    named = named or next((found[GROUP] for found in marks(pod) if GROUP in found), None)
+    return f"{namespace}/{named}" if named else key(pod)
+
+
+def pending(objects: list[Obj], group: str) -> list[Obj]:
+    return [
+        pod
+        for pod in members(objects, group)
+        if "nodeName" not in pod["spec"]
+        and "deletionTimestamp" not in pod["metadata"]
+        and pod["status"]["phase"] == "Pending"
+    ]
+
+
+def described_by(objects: list[Obj], group: str) -> list[Obj]:
+    """The objects that say what a group is: its PodGroup, or else its pods."""
+    declared = [o for o in objects if o["kind"] == "PodGroup" and key(o) == group]
+    return declared or members(objects, group)
+
+
+def _set_quorum(objects: list[Obj], group: str, quorum: int) -> None:
+    for obj in described_by(objects, group):
+        policy = obj["spec"].get("schedulingPolicy", {})
+        if "gang" in policy:
+            policy["gang"]["minCount"] = quorum
+        if "minMember" in obj["spec"]:
+            obj["spec"]["minMember"] = quorum
+        for found in marks(obj):
+            if MIN_COUNT in found:
+                found[MIN_COUNT] = str(quorum)
+
+
+def _set_level(objects: list[Obj], group: str, constraint: str, level: str | None) -> None:
+    names = (TOPOLOGY,) if constraint == "required" else (SLICE_TOPOLOGY, SLICE_SIZE)
+    for obj in described_by(objects, group):
+        if constraint == "required" and obj["kind"] == "PodGroup":
+            constraints = obj["spec"].get("schedulingConstraints", {})
+            if constraints.get("topology"):
+                constraints["topology"] = [{"key": level}] if level else []
+        for found in marks(obj):
+            for name in names:
+                if level is None:
+                    found.pop(name, None)
+                elif name in found and name != SLICE_SIZE:
+                    found[name] = level
+
+
+def _ask_for_less(spec: Obj, resource: str, most: str) -> None:
+    """All that the pod may ask for, asked for by its first container."""
+    asked = pod_requests(msgspec.convert(spec, PodSpec)).get(resource, 0)
+    if asked <= amount(resource, most):
+        return
+    overhead = amount(resource, spec.get("overhead", {}).get(resource, "0"))
+    left = amount(resource, most) - overhead
+    if left < 0:
+        raise Unattainable("nobody can ask for less than the overhead")
+    for container in (*spec.get("initContainers", ()), *spec["containers"], spec):
+        for part in container.get("resources", {}).values():
+            part.pop(resource, None)
+    text = f"{left}m" if resource == "cpu" else str(left)
+    spec["containers"][0].setdefault("resources", {}).setdefault("requests", {})[resource] = text
+
+
+def _new_nodes(objects: list[Obj], detail: Obj) -> list[Obj]:
+    """Nodes fresh from the shop, with the pods and the limits that every such node gets."""
+    (model,) = (o for o in objects if o["kind"] == "Node" and o["metadata"]["name"] == detail["like"])
+    added = []
+    for number in range(detail["count"]):
+        name = f"fresh-{number}"
+        labels = {**model["metadata"].get("labels", {}), **detail["labels"], HOSTNAME: name}
+        node = {**copy.deepcopy(model), "metadata": {"name": name, "uid": name, "labels": labels}}
+        taints = [t for t in model["spec"].get("taints", ()) if "node.kubernetes.io/" not in t["key"]]
+        node["spec"] = {"taints": taints}
+        node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+        added += [node, *_belongings(objects, detail["like"], name)]
+    return added
+
+
+def _belongings(objects: list[Obj], model: str, name: str) -> Iterator[Any]:
+    for obj in objects:
+        if obj["kind"] == "CSINode" and obj["metadata"]["name"] == model:
+            yield {**obj, "metadata": {"name": name}}
+        owners = obj["metadata"].get("ownerReferences", ())
+        if (
+            obj["kind"] == "Pod"
+            and obj["spec"].get("nodeName") == model
+            and any(o["kind"] == "DaemonSet" for o in owners)
+        ):
+            pod = copy.deepcopy(obj)
+            pod["metadata"]["name"] += f"-{name}"
+            pod["spec"]["nodeName"] = name
+            yield pod
