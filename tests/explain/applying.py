@@ -16,7 +16,7 @@ from tests.oracle.builders import GROUP, HOSTNAME, MIN_COUNT, TOPOLOGY, Obj
 from tests.support import NOON, policy_of, snapshot_of
 
 
-class Unattainable(Exception):
+class UnattainableError(Exception):
     """What a remedy asks for takes more than a change of the manifests."""
 
 
@@ -124,7 +124,7 @@ def _ask_for_less(spec: Obj, resource: str, most: str) -> None:
     overhead = amount(resource, spec.get("overhead", {}).get(resource, "0"))
     left = amount(resource, most) - overhead
     if left < 0:
-        raise Unattainable("nobody can ask for less than the overhead")
+        raise UnattainableError("nobody can ask for less than the overhead")
     for container in (*spec.get("initContainers", ()), *spec["containers"], spec):
         for part in container.get("resources", {}).values():
             part.pop(resource, None)

@@ -40,9 +40,8 @@ class Attachments:
         self.claims_taken: set[str] = set(snapshot.claims_in_use) if occupied else set()
         self.volumes_taken: set[str] = set()
         self.attached: dict[Handle, set[int]] = {}
-        self.free: dict[str, Ints] = {
-            driver: free.copy() for driver, free in attach_limits(snapshot, nodes).items()
-        }
+        limits = attach_limits(snapshot, nodes)
+        self.free: dict[str, Ints] = {driver: free.copy() for driver, free in limits.items()}
         if occupied and self.free:
             for claim, rows in snapshot.claims_in_use.items():
                 for handle in _handles(claim, snapshot.storage):

@@ -10,7 +10,16 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.snapshot import GroupRank, GroupView, MemberOrder, RunningMember
-from maitred.model.group import GROUP, Group, Marks, group_from_marks, group_key, marks_of, names_pod_group
+from maitred.model.group import (
+    GROUP,
+    NO_MARKS,
+    Group,
+    Marks,
+    group_from_marks,
+    group_key,
+    marks_of,
+    names_pod_group,
+)
 from maitred.model.meta import mark
 from maitred.model.pod import Pod
 from maitred.model.selector import Labels, integer
@@ -49,6 +58,7 @@ class Member:
     key: str
     uid: str
     state: State
+    group: "RecordKey | None"
     node: str
     needs: int
     labels: Labels
@@ -66,6 +76,26 @@ class Member:
     label_class: int = 0
     record: "GroupRecord | None" = None
 
+    def like(self, other: "Member") -> bool:
+        """Whether nothing that a decision reads has changed: most events only tell how a pod is doing."""
+        return (
+            self.needs == other.needs
+            and self.state == other.state
+            and self.node == other.node
+            and self.labels == other.labels
+            and self.order == other.order
+            and self.uid == other.uid
+            and self.group == other.group
+            and self.rank is other.rank
+            and self.marks == other.marks
+            and self.gates == other.gates
+            and self.claims == other.claims
+            and self.scheduler == other.scheduler
+            and self.fixed == other.fixed
+            and self.conflict == other.conflict
+            and self.brought == other.brought
+        )
+
 
 def state_of(pod: Pod) -> State:
     if pod.status.phase == "Succeeded":
@@ -81,7 +111,7 @@ def order_of(pod: Pod) -> MemberOrder:
     meta = pod.metadata
     created = meta.creation_timestamp.timestamp() if meta.creation_timestamp else NOT_CREATED
     for name in INDEX_MARKS:
-        text = meta.labels.get(name) or meta.annotations.get(name)
+        text = mark(meta, name)
         index = integer(text) if text is not None else None
         if index is not None and index >= 0:
             return (index, created, meta.name)
@@ -102,16 +132,18 @@ def record_key(pod: Pod, pod_key: str, state: State) -> RecordKey | None:
 
 def declared_twice(pod: Pod) -> str:
     """What is wrong when a pod names one group in its spec and another by mark."""
-    other = mark(pod.metadata, GROUP) if names_pod_group(pod) else None
+    other = mark(pod.metadata, GROUP)
+    if other is None or not names_pod_group(pod):
+        return ""
     key = group_key(pod)
-    if other is None or key is None or key.endswith(f"/{other}"):
+    if key is None or key.endswith(f"/{other}"):
         return ""
     return f"pod {pod.metadata.name} names group {key} in spec.schedulingGroup and {other} by {GROUP}"
 
 
 def marks_for_group(pod: Pod) -> Marks:
     """Marks on pods describe a group only where no PodGroup object does."""
-    return Marks() if names_pod_group(pod) else marks_of(pod.metadata)
+    return NO_MARKS if names_pod_group(pod) else marks_of(pod.metadata)
 
 
 @dataclass(slots=True, eq=False)

@@ -131,17 +131,21 @@ class ClusterState:
         member = self._member(pod)
         known = self._pods.get(member.key)
         if known is not None:
+            if known.like(member):
+                return
             self._remove(known)
         self._pods[member.key] = member
-        self._add(member, record_key(pod, member.key, member.state))
+        self._add(member)
 
     def _member(self, pod: Pod) -> Member:
-        spec, claims = pod.spec, claim_names(pod) if pod.spec.volumes else ()
+        spec, key, state = pod.spec, key_of(pod.metadata), state_of(pod)
+        claims = claim_names(pod) if spec.volumes else ()
         rank = GroupRank(spec.priority, spec.priority_class_name, spec.preemption_policy)
         return Member(
-            key=key_of(pod.metadata),
+            key=key,
             uid=pod.metadata.uid,
-            state=state_of(pod),
+            state=state,
+            group=record_key(pod, key, state),
             node=spec.node_name,
             needs=self._interner.needs_number(pod),
             labels=pod.metadata.labels,
@@ -156,18 +160,18 @@ class ClusterState:
             brought=ephemeral_specs(pod) if claims else {},
         )
 
-    def _add(self, member: Member, key: RecordKey | None) -> None:
+    def _add(self, member: Member) -> None:
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, +1)
             self._count_claims(member, +1)
         member.label_class = self._label_class(member)
         if member.state in (State.RUNNING, State.TERMINATING):
             self._seat(member)
-        if key is not None:
-            record = member.record = self._record(key)
+        if member.group is not None:
+            record = member.record = self._record(member.group)
             record.add(member)
             if record.pending:
-                self._waiting[key] = record
+                self._waiting[record.key] = record
 
     def _remove(self, member: Member) -> None:
         if member.state <= State.LEAVING:
@@ -236,10 +240,8 @@ class ClusterState:
         self._refresh_labels()
         storage = self._storage_view()
         records = sorted(self._waiting.values(), key=lambda record: (record.key[1], record.key[0]))
-        groups = tuple(
-            record.current_view(lambda m: self._shape(m, storage), self._storage_version)
-            for record in records
-        )
+        version = self._storage_version
+        groups = tuple(record.current_view(lambda m: self._shape(m, storage), version) for record in records)
         nodes = self._nodes.view()
         height, width = nodes.allocatable.shape
         tables = self._tables

@@ -204,10 +204,8 @@ class Trial:
 
     def _count(self, selection: Selection) -> Counted:
         classes = np.zeros(len(self.snapshot.classes), dtype=np.bool_)
-        matching = [
-            n for n in self._possible_classes(selection.terms) if self._class_matches(selection.terms, n)
-        ]
-        classes[matching] = True
+        for number in self._possible_classes(selection.terms):
+            classes[number] = self._class_matches(selection.terms, number)
         chosen = classes[self._bound.labels]
         if not selection.leaving_too:
             chosen &= ~self._bound.terminating
@@ -220,14 +218,14 @@ class Trial:
 
     def _possible_classes(self, terms: tuple[PodTerm, ...]) -> Sequence[int]:
         """Classes that have a label which one of the terms insists on, or else all."""
-        known, fewest = len(self.snapshot.classes), range(len(self.snapshot.classes))
+        known, index = len(self.snapshot.classes), self.snapshot.classes_with
+        fewest: Sequence[int] = range(known)
         for requirement in (r for term in terms for r in term.selector or ()):
             if requirement.operator == "In":
-                labels = [(requirement.key, value) for value in requirement.values]
-                having = [
-                    n for label in labels for n in self.snapshot.classes_with.get(label, ()) if n < known
+                labelled = [
+                    n for value in requirement.values for n in index.get((requirement.key, value), ())
                 ]
-                fewest = min(fewest, having, key=len)
+                fewest = min(fewest, [n for n in labelled if n < known], key=len)
         return fewest
 
     def all_held(self) -> dict[Hashable, Ints]:

@@ -147,7 +147,8 @@ class Cycle:
         elif screening.obstacles:
             blockers = screening.obstacles
         elif case.ask.shapes:
-            blockers, impossible = diagnosis.of(view, case.ask)
+            own = tuple((int(view.shapes[member]), row) for member, row in case.seated)
+            blockers, impossible = diagnosis.of(view, case.ask, own)
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
         return GroupVerdict(
             group=case.key,

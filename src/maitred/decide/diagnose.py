@@ -3,6 +3,8 @@
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
+
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide import blockers as say
@@ -16,6 +18,8 @@ from maitred.model.plan import Blocker, Category
 from maitred.model.policy import health_taints
 
 Found = tuple[tuple[Blocker, ...], bool]
+Seating = tuple[tuple[int, int], ...]
+"""Shapes and the rows they were seated on."""
 
 
 class Diagnosis:
@@ -24,25 +28,29 @@ class Diagnosis:
     def __init__(self, snapshot: Snapshot, trial: Trial, house: House, binders: dict[str, int]) -> None:
         self.snapshot, self.trial, self.house, self.binders = snapshot, trial, house, binders
         self.exhausted = False
-        self._known: dict[tuple[Ask, Ask], Found] = {}
+        self._known: dict[tuple[Ask, Ask, Seating], Found] = {}
 
-    def of(self, view: GroupView, ask: Ask) -> Found:
-        """Blockers, weightiest first, and whether the group could never be seated at all."""
+    def of(self, view: GroupView, ask: Ask, own: Seating) -> Found:
+        """Blockers, weightiest first, and whether the group could never be seated at all.
+
+        `own` are the members of the group that were seated in this cycle.
+        """
         ask = replace(ask, need=max(1, ask.need))
         whole = ask_anew(view)
-        key = (ask, whole)
+        key = (ask, whole, own)
         if key not in self._known:
-            self._known[key] = (tuple(self._blockers(ask)), self._impossible(whole))
+            others = {group: seats for group, seats in self.binders.items() if group != view.group.key}
+            self._known[key] = (tuple(self._blockers(ask, own, others)), self._impossible(whole))
         return self._known[key]
 
-    def _blockers(self, ask: Ask) -> list[Blocker]:
+    def _blockers(self, ask: Ask, own: Seating, others: dict[str, int]) -> list[Blocker]:
         request = say.oversized(self.snapshot, self.house, ask)
         if request is not None:
             return [request]
         scene = say.Scene(self.trial, self.house, ask, self._nearest(ask))
         found = []
-        if self.trial.changed and self._fits(self.pristine, ask, FULL_RULES):
-            found.append(say.priority(scene, self.binders))
+        if others and self._fitted_before(ask, own):
+            found.append(say.priority(scene, others))
         found += [
             say.LIFTED[category](scene) for category in self._suspects(ask) if self._in_the_way(category, ask)
         ]
@@ -90,6 +98,15 @@ class Diagnosis:
     @cached_property
     def _empty(self) -> Trial:
         return empty_healthy_cluster(self.snapshot, self.house.policy)
+
+    def _fitted_before(self, ask: Ask, own: Seating) -> bool:
+        """Whether the group would be seated if nobody else had been."""
+        checkpoint = self.pristine.checkpoint()
+        for shape, row in own:
+            self.pristine.seat(shape, np.array([row], dtype=np.intp), np.ones(1, dtype=np.int64))
+        fitted = self._fits(self.pristine, ask, FULL_RULES)
+        self.pristine.rollback(checkpoint)
+        return fitted
 
     def _fits(self, trial: Trial, ask: Ask, leave: Leave) -> bool:
         steps = Steps(self.house.policy.search.steps)

@@ -23,13 +23,17 @@ class Pattern:
     """Labels that differ from those of the node."""
 
 
-def with_copies(snapshot: Snapshot, pattern: Pattern, count: int) -> Snapshot:
+FIRST, LAST = "-", "~"
+"""What the names of new nodes begin with, to come before or after all names that nodes can have."""
+
+
+def with_copies(snapshot: Snapshot, pattern: Pattern, count: int, prefix: str = LAST) -> Snapshot:
     """`count` more nodes at the end of every column.
 
     They run what belongs to a node, the DaemonSet and static pods of the one that they are like.
     """
     like, nodes = snapshot.nodes.names[pattern.row], snapshot.nodes
-    names = _new_names(snapshot, like, count)
+    names = [f"{prefix}{number:03}" for number in range(count)]
     return replace(
         snapshot,
         nodes=nodes.with_nodes([_copy(snapshot, pattern, name) for name in names]),
@@ -38,15 +42,6 @@ def with_copies(snapshot: Snapshot, pattern: Pattern, count: int) -> Snapshot:
         bound=_with_fixed_pods(snapshot.bound, pattern.row, len(nodes.names), count),
         storage=_with_limits(snapshot.storage, like, names),
     )
-
-
-def _new_names(snapshot: Snapshot, like: str, count: int) -> list[str]:
-    taken, names, number = set(snapshot.nodes.names), list[str](), 0
-    while len(names) < count:
-        number += 1
-        if (name := f"{like}-added-{number}") not in taken:
-            names.append(name)
-    return names
 
 
 def _copy(snapshot: Snapshot, pattern: Pattern, name: str) -> Node:

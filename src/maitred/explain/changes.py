@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.explain.added import Pattern, with_copies
+from maitred.explain.added import FIRST, LAST, Pattern, with_copies
 from maitred.explain.text import counted
 from maitred.model.plan import Detail, Remedy
 from maitred.model.quantity import text
@@ -189,7 +189,11 @@ class MoreNodes:
     share: float
 
     def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
-        return with_copies(snapshot, self.pattern, self.count)
+        return with_copies(snapshot, self.pattern, self.count, FIRST)
+
+    def applied_last(self, snapshot: Snapshot, number: int) -> Snapshot:
+        """The same with other names, since names break ties and nobody knows the new ones yet."""
+        return with_copies(snapshot, self.pattern, self.count, LAST)
 
     def remedy(self, view: GroupView) -> Remedy:
         detail: Detail = {

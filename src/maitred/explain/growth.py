@@ -47,8 +47,10 @@ class Growth:
             return None
         count, _, used, pattern = best
         change = self._change(entry, pattern, count, used)
-        self.stage.effort.spend(VIEW_UNITS)
-        works = self.stage.works(change.applied, entry, self._rivals(entry, pattern), first=0)
+        self.stage.effort.spend(2 * VIEW_UNITS)
+        rivals = self._rivals(entry, pattern)
+        ways = (change.applied, change.applied_last)
+        works = all(self.stage.works(way, entry, rivals, first=0) for way in ways)
         return change if works else None
 
     def _change(self, entry: Entry, pattern: Pattern, count: int, used: int) -> MoreNodes:

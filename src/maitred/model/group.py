@@ -164,9 +164,7 @@ def names_pod_group(pod: Pod) -> bool:
 
 
 def marks_of(metadata: ObjectMeta) -> Marks:
-    if not any(key.startswith("maitred.dev/") for key in (*metadata.labels, *metadata.annotations)):
-        return NO_MARKS
-    required, preferred, size, level = (mark(metadata, key) for key in TOPOLOGY_MARKS)
+    required, preferred, size, level = [mark(metadata, key) for key in TOPOLOGY_MARKS]
     return Marks(mark(metadata, MIN_COUNT), (required, preferred, size, level))
 
 

@@ -168,13 +168,9 @@ class Pod(Lean, frozen=True):
     status: PodStatus = PodStatus()
 
 
-def controller_kind(metadata: ObjectMeta) -> str:
-    return next((owner.kind for owner in metadata.owner_references if owner.controller), "")
-
-
 def is_node_bound(metadata: ObjectMeta) -> bool:
     """Pods that belong to their node (DaemonSet and static pods) and would be there on an empty cluster."""
-    return (
-        controller_kind(metadata) in ("DaemonSet", "Node")
-        or "kubernetes.io/config.mirror" in metadata.annotations
-    )
+    for owner in metadata.owner_references:
+        if owner.controller:
+            return owner.kind in ("DaemonSet", "Node")
+    return "kubernetes.io/config.mirror" in metadata.annotations
