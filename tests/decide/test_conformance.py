@@ -1,8 +1,8 @@
 """The conformance cases of workload-aware scheduling upstream, as far as one Plan can show them.
 
 Nodes have 4 CPUs and pods ask for 1 unless a case says otherwise. What upstream reports as a condition is a
-verdict and its first blocker here; cases in two steps (a blocker that goes away, a quorum that is lowered) are
-two lines of the table.
+verdict and its first blocker here; cases in two steps (a blocker goes away, a quorum is lowered) are two
+lines of the table.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""What keeps a pod from a node, by itself: amounts, selectors, taints, ports. One line bites, the next does not.
+"""What keeps a pod from a node, by itself: amounts, selectors, taints, ports.
 
-The pod is always ``p`` and the node that is asked about always ``n``.
+One line bites, the next just does not. The pod is always ``p`` and the node that is asked about always ``n``.
 """
 
 import pytest

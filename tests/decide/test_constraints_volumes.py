@@ -49,9 +49,32 @@ def placed(**labels: str) -> list[Obj]:
     return volume(**labels)
 
 
-def waiting(*objects: Obj, **spec: object) -> list[Obj]:
+def waiting(*objects: Obj, selected: str | None = None) -> list[Obj]:
     """A claim of class ``late``, bound when its pod is placed, and what else there is."""
-    return [pvc("disk", "10Gi", storage_class="late", **spec), *objects]  # type: ignore[arg-type]
+    claim = pvc("disk", "10Gi", storage_class="late")
+    if selected:
+        claim["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": selected}
+    return [claim, *objects]
+
+
+def for_earlier(found: Obj) -> Obj:
+    """Kept for a claim that was deleted, and of which only the name has come back."""
+    found["spec"]["claimRef"] = {"namespace": "default", "name": "disk", "uid": "long-gone"}
+    return in_phase("Released", found)
+
+
+def in_phase(phase: str, found: Obj) -> Obj:
+    found["status"] = {"phase": phase}
+    return found
+
+
+def in_state(phase: str, objects: list[Obj]) -> list[Obj]:
+    return [{**objects[0], "status": {"phase": phase}}, *objects[1:]]
+
+
+def being_deleted(objects: list[Obj]) -> list[Obj]:
+    dying = {**objects[0]["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    return [{**objects[0], "metadata": dying}, *objects[1:]]
 
 
 LATE = storage_class("late")
@@ -112,7 +135,14 @@ CASES: dict[str, tuple[list[Obj], bool]] = {
         waiting(LOCAL, local(claim="other/disk")),
         False,
     ),
-    # sole use
+    "a volume that is kept for an earlier claim of that name": (waiting(LOCAL, for_earlier(local())), False),
+    "a volume that failed": (waiting(LOCAL, in_phase("Failed", local())), False),
+    "a volume that is not ready yet": (waiting(LOCAL, in_phase("Pending", local())), False),
+    "a claim for which this node was selected": (waiting(LATE, selected="n"), True),
+    "a claim for which another node was selected": (waiting(LATE, selected="far"), False),
+    # the state of a claim
+    "a claim that has lost its volume": (in_state("Lost", volume()), False),
+    "a claim that is being deleted": (being_deleted(volume()), False),
     "a claim that another pod uses too": (
         [*volume(), pod("a", node="n", claims=["disk"])],
         True,
@@ -260,6 +290,16 @@ def test_pods_that_share_a_waiting_claim_are_seated_where_one_volume_reaches() -
     ]
     plan = decide([*TWO, LOCAL, *claims(1, modes=["ReadWriteMany"]), *volumes, pod_group("g", 2), *sharing])
     assert seats(plan) == {}
+
+
+def test_pods_that_share_a_claim_whose_volume_is_yet_to_be_made_go_to_one_node() -> None:
+    """Once a node is selected for the volume of the first, the second has to follow it there."""
+    shared = claims(1, modes=["ReadWriteMany"])
+    sharing = pods("g", 2, 1, group="g", claims=["disk-0"], labels={"app": "g"})
+    assert len(nodes_used(decide([*TWO, LATE, *shared, pod_group("g", 2), *sharing]))) == 1
+    apart = [near("hostname", {"app": "g"})]
+    sharing = pods("g", 2, 1, group="g", claims=["disk-0"], labels={"app": "g"}, anti_affinity=apart)
+    assert seats(decide([*TWO, LATE, *shared, pod_group("g", 2), *sharing])) == {}
 
 
 # ---- ReadWriteOncePod

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec import inspect
 
+from maitred.explain.topology import Topology
 from maitred.model import plan as model
 from maitred.model.policy import Policy, Setting
 from tests.docs.console import ROOT, Block, agrees, blocks, pages, replay, run
@@ -154,3 +155,8 @@ def test_the_blockers_page_has_the_details_of_its_examples(file: Path, tmp_path:
 def test_the_plan_page_has_every_field_and_no_other(title: str, struct: type[msgspec.Struct]) -> None:
     names = {field.encode_name for field in msgspec.structs.fields(struct)}
     assert first_column(section("plan.md", title)) == names
+
+
+def test_the_topology_page_has_every_field_and_no_other() -> None:
+    names = {field.encode_name for field in msgspec.structs.fields(Topology)}
+    assert first_column(section("topology.md", "See what maitred sees")) == names

@@ -42,6 +42,18 @@ from tests.oracle.traits import (
 HARMLESS = frozenset(FEATURES) - {"gates", "mixed", "priority", "lost_volumes"}
 """Features that leave a group valid and open, and nobody to evict: what remains is whether it fits."""
 
+CONSTRAINTS = frozenset(FEATURES) - {
+    "gpu",
+    "memory",
+    "pod_count",
+    "requests",
+    "gates",
+    "mixed",
+    "priority",
+    "csi",
+}
+"""Features that are about where a pod may go, and not about how much it takes or whether it may go at all."""
+
 THEMES = (
     (),
     ("gpu", "memory", "pod_count", "requests"),

@@ -12,7 +12,7 @@ from tests.oracle import brute
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.reading import groups
-from tests.oracle.strategies import clusters
+from tests.oracle.strategies import CONSTRAINTS, clusters
 from tests.support import decide
 
 
@@ -32,8 +32,8 @@ def test_law_2_no_split_gang(objects: list[Obj]) -> None:
     assert breaches(objects, 2) == []
 
 
-@given(clusters())
-@examples(150)
+@given(st.one_of(clusters(), clusters(features=CONSTRAINTS, min_nodes=2, min_members=2)))
+@examples(200)
 def test_law_3_every_hard_constraint_holds(objects: list[Obj]) -> None:
     assert breaches(objects, 3) == []
 

@@ -126,7 +126,8 @@ def storage_class(name: str, waits: bool = True, provisioner: str = "csi.example
 
 def csi_node(name: str, limit: int, driver: str = "csi.example.com") -> Raw:
     drivers = [{"name": driver, "allocatable": {"count": limit}}]
-    return {"kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}}
+    about = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}}
+    return about | {"spec": {"drivers": drivers}}
 
 
 def uses(*claims: str) -> list[Raw]:
@@ -138,7 +139,8 @@ def namespace(name: str, **labels: str) -> Raw:
 
 
 def priority_class(name: str, value: int, **more: Any) -> Raw:
-    return {"kind": "PriorityClass", "metadata": {"name": name}, "value": value, **more}
+    about = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+    return about | {"value": value} | more
 
 
 def bind(name: str, to: str, group: str = "", uid: str | None = None) -> Raw:

@@ -46,6 +46,7 @@ CASES: dict[str, tuple[list[Raw], list[int]]] = {
         [*SOLE, pod("p", on="n1", volumes=uses("c")), pod("q", on="n2", volumes=uses("c"))],
         [3],
     ),
+    "a claim that does not exist": ([pod("p", on="n1", volumes=uses("x"))], []),
     "attached": ([*CSI, pod("p", on="n1", volumes=uses("c", "d"))], []),
     "attached, too many": ([*CSI, pod("p", on="n1", volumes=uses("c", "d", "e"))], [1]),
     "a whole gang": ([pod_group("g", 2), *members("g", 2, on="n1")], []),

@@ -416,6 +416,11 @@ SPREADS: dict[str, tuple[list[Raw], Raw, str]] = {
         spreads(spread("rack", WEB), **IN_RACK_A),
         "a1 a2",
     ),
+    "nodes that the affinity leaves out are no domain": (
+        [web("w", "a1")],
+        spreads(spread("rack", WEB), affinity=asks(key="rack", operator="In", values=["a"])),
+        "a1 a2",
+    ),
     "nodeAffinityPolicy Ignore": (
         [web("w", "a1")],
         spreads(spread("rack", WEB, nodeAffinityPolicy="Ignore"), **IN_RACK_A),
@@ -459,6 +464,12 @@ def test_spread_and_taints(policy: str, fits: bool) -> None:
     about = spreads(spread("rack", WEB, nodeTaintsPolicy=policy))
     objects = [*nodes, web("w", "a1"), web("v", "b1"), pod("p", **about)]
     assert [reason(objects, "p", n) is None for n in ("a1", "b1")] == [fits, fits]
+    tolerant = pod("p", tolerations=[{"operator": "Exists"}], **about)
+    assert [reason([*objects[:-1], tolerant], "p", n) is None for n in ("a1", "b1", "c1")] == [
+        False,
+        False,
+        True,
+    ]
 
 
 def test_device_claims_must_be_allocated_within_reach() -> None:

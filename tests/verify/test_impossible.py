@@ -192,8 +192,10 @@ def test_a_placement_that_greedy_search_misses() -> None:
     assert judged(objects, impossible(objects)) == []
 
 
-def test_slices() -> None:
+@pytest.mark.parametrize(("cpu", "possible"), [("2", True), ("3", False)])
+def test_slices(cpu: str, possible: bool) -> None:
+    """Four racks of one node: four members of 3 CPUs fit, two in one rack do not."""
+    racks = [node(f"n{i}", labels={"rack": str(i)}) for i in range(4)]
     marks = {"maitred.dev/slice-size": "2", "maitred.dev/slice-topology": "rack"}
-    for cpu, possible in (("2", True), ("3", False)):
-        objects = [*NODES, pod_group("g", 4, annotations=marks), *members("g", 4, cpu)]
-        assert judged(objects, impossible(objects)) == ([8] if possible else [])
+    objects = [*racks, pod_group("g", 4, annotations=marks), *members("g", 4, cpu)]
+    assert judged(objects, impossible(objects)) == ([8] if possible else [])

@@ -95,16 +95,31 @@ ORDERS: dict[str, tuple[list[Raw], dict[str, str], bool]] = {
         {"bound": "a2"},
         False,
     ),
-    "greedy by the order of the Plan gets stuck": (
-        # x may go any time, but if it goes before y then a is one ahead of b and y cannot follow.
+    "some order for two, none for the third": (
         [pod("x", labels=WEB), pod("y", **even(WEB)), pod("z", labels=LOG, affinity=near(WEB))],
         {"x": "a1", "y": "a2", "z": "b1"},
         False,
     ),
-    "greedy gets stuck, another order does not": (
+    "some order for two, and for the third": (
         [pod("x", labels=WEB), pod("y", **even(WEB)), pod("z", labels=LOG, affinity=near(WEB))],
         {"x": "a1", "y": "a2", "z": "a1"},
         True,
+    ),
+    "w, then y, then x": (
+        # One runs in a. x may go any time, but y only between w, which evens b out, and x.
+        [pod("runs", on="a1", labels=WEB), pod("y", **even(WEB)), pod("x", labels=WEB), pod("w", labels=WEB)],
+        {"y": "a2", "x": "a1", "w": "b1"},
+        True,
+    ),
+    "w, then y, but x runs": (
+        [
+            pod("runs", on="a1", labels=WEB),
+            pod("x", on="a1", labels=WEB),
+            pod("y", **even(WEB)),
+            pod("w", labels=WEB),
+        ],
+        {"y": "a2", "w": "b1"},
+        False,
     ),
 }
 
@@ -129,6 +144,21 @@ def test_a_long_chain_against_the_order_of_the_plan() -> None:
     seats = {p["metadata"]["name"]: "a1" for p in links}
     assert judged(objects, seating(seats | {"last": "a1"})) == []
     assert judged(objects, seating(seats | {"last": "b1"})) == [3]
+
+
+def crowd(count: int) -> tuple[list[Raw], dict[str, str]]:
+    """A case that needs a search, and a crowd beside it that is one set of pods that look at each other."""
+    pods, seats, _ = ORDERS["w, then y, then x"]
+    many = [pod(f"db{i}", "1m", labels=DB, affinity=affinity(term(DB, "row"))) for i in range(count)]
+    room = [node(name, amounts={"pods": "500"}, labels={"row": "c"}) for name in ("c1", "c2")]
+    return [*room, *pods, *many], seats | {f"db{i}": f"c{i % 2 + 1}" for i in range(count)}
+
+
+@pytest.mark.parametrize("count", [14, 15, 201])
+def test_a_crowd(count: int) -> None:
+    objects, seats = crowd(count)
+    assert judged([*RACKS, *objects], seating(seats)) == []
+    assert judged([*RACKS, *objects], seating(seats | {"db7": "a1"})) == [3]
 
 
 def test_only_one_order_of_many_passes() -> None:

@@ -94,6 +94,14 @@ def test_doctored(change: Callable[[Raw], Any], broken: list[int]) -> None:
     assert judged(GANG, doctored(change)) == broken
 
 
+@pytest.mark.parametrize(("change", "broken"), DOCTORED.values(), ids=DOCTORED.keys())
+def test_doctored_with_another_group_beside(change: Callable[[Raw], Any], broken: list[int]) -> None:
+    made = doctored(change)
+    made["binds"].append(bind("solo", "n2"))
+    made["groups"].append(entry("solo", "Scheduled", 1, 1, 1))
+    assert judged([*GANG, pod("solo")], made) == broken
+
+
 PORT: Raw = {"containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}
 OVERCOMMIT: dict[str, tuple[list[Raw], dict[str, str], list[int]]] = {
     "exactly full": ([pod("a", "1", on="n1"), pod("p", "3")], {"p": "n1"}, []),

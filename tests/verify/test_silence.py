@@ -8,6 +8,7 @@ from maitred.verify import verify
 
 from .make import (
     Raw,
+    affinity,
     anti_affinity,
     bind,
     blocker,
@@ -20,6 +21,7 @@ from .make import (
     plan,
     pod,
     pod_group,
+    spread,
     taint,
     term,
     topology,
@@ -87,6 +89,13 @@ def test_capacity_not_fragmentation() -> None:
     objects = [*NODES, pod_group("g", 3), *members("g", 3, "2500m")]
     assert judged(objects, waiting(room("Fragmentation", requested="7500m"))) == []
     assert judged(objects, waiting(room("Capacity", requested="7500m"))) == [7]
+
+
+def test_just_enough_in_total_is_fragmentation() -> None:
+    objects = [node("n1", "3"), node("n2", "3"), pod_group("g", 3), *members("g", 3, "2")]
+    numbers = {"requested": "6", "free": "6"}
+    assert judged(objects, waiting(room("Fragmentation", **numbers))) == []
+    assert judged(objects, waiting(room("Capacity", **numbers))) == [7]
 
 
 ELIGIBLE: dict[str, tuple[list[Raw], Raw]] = {
@@ -191,6 +200,19 @@ def test_others_went_first() -> None:
     assert judged(objects, plan([bind("p", "n1")], [*seated, told])) == [7]
 
 
+def test_others_went_first_and_it_had_fitted_exactly() -> None:
+    objects = [node("n1"), node("n2", "2"), pod_group("g", 3), *members("g", 3, "2"), pod("p", "1")]
+    told = entry("g", "Waiting", 3, 3, 0, PRIORITY)
+    assert judged(objects, plan([bind("p", "n1")], [told, entry("p", "Scheduled", 1, 1, 1)])) == []
+
+
+def test_more_may_follow_after_priority() -> None:
+    objects = [*NODES, pod_group("g", 3), *members("g", 3, "2"), pod("p", "3")]
+    numbers = {"requested": "6", "free": "5", "holds": 2}
+    told = entry("g", "Waiting", 3, 3, 0, PRIORITY, room("Capacity", **numbers))
+    assert judged(objects, plan([bind("p", "n1")], [told, entry("p", "Scheduled", 1, 1, 1)])) == []
+
+
 def test_others_went_first_but_it_did_not_fit_anyway() -> None:
     objects = [*SHORT, pod("p", "1")]
     told = entry("g", "Waiting", 3, 3, 0, PRIORITY)
@@ -268,6 +290,45 @@ def test_request_is_no_larger_than_a_node() -> None:
     assert 7 in judged(SHORT, waiting(request(requested="3")))
 
 
+def test_request_equal_to_the_largest_node() -> None:
+    objects = [*NODES, pod_group("g", 3), *members("g", 3, "4")]
+    assert judged(objects, waiting(request(requested="4"), verdict="Impossible")) == [7]
+
+
+LARGEST: dict[str, tuple[list[Raw], Raw, str, bool]] = {
+    "of all nodes": ([node("n3", "8")], {}, "8", True),
+    "of the nodes that it may choose": (
+        [node("n3", "8", labels={"pool": "x"})],
+        {"nodeSelector": {"pool": "y"}},
+        "0",
+        True,
+    ),
+    "of a node that is not ready": ([node("n3", "8", ready="False")], {}, "8", True),
+    "of nobody": ([node("n3", "8")], {}, "4", False),
+    "of a node without its daemons": (
+        [node("n3", "8"), pod("d", "1", on="n3", ownerReferences=[{"kind": "DaemonSet"}])],
+        {},
+        "7",
+        True,
+    ),
+    "of a node without its pods": ([node("n3", "8"), pod("d", "1", on="n3")], {}, "7", False),
+}
+
+
+@pytest.mark.parametrize(("more", "about", "largest", "right"), LARGEST.values(), ids=LARGEST.keys())
+def test_largest_node(more: list[Raw], about: Raw, largest: str, right: bool) -> None:
+    objects = [*NODES, *more, pod_group("g", 3), *members("g", 3, "9", **about)]
+    assert judged(objects, waiting(request(largest=largest), verdict="Impossible")) == ([] if right else [7])
+
+
+def test_largest_of_what_could_be_added() -> None:
+    policy = {"nodeTemplates": [{"name": "big", "allocatable": {"cpu": "8"}}]}
+    objects = [*NODES, pod_group("g", 3), *members("g", 3, "9")]
+    for largest, broken in (("8", []), ("4", []), ("6", [7])):
+        told = waiting(request(largest=largest), verdict="Impossible")
+        assert judged(objects, told, policy=policy) == broken
+
+
 def test_request_of_what_no_node_has() -> None:
     objects = [*NODES, pod_group("g", 3), *members("g", 3, amounts={"nvidia.com/gpu": "1"})]
     told = request(resource="nvidia.com/gpu", requested="1", largest="0", node=None)
@@ -282,6 +343,8 @@ def test_the_rest_of_a_scheduled_group() -> None:
     assert judged(objects, plan(seats, [entry("g", "Scheduled", 3, 2, 2, rest)])) == []
     rest["detail"]["free"] = "1"
     assert judged(objects, plan(seats, [entry("g", "Scheduled", 3, 2, 2, rest)])) == [7]
+    for told in (blocker("Capacity"), blocker("Capacity", holds=0, needed=1), blocker("Quota")):
+        assert judged(objects, plan(seats, [entry("g", "Scheduled", 3, 2, 2, told)])) == []
 
 
 def test_failed_members_of_a_scheduled_group_are_no_rest() -> None:
@@ -318,6 +381,76 @@ def test_domains_are_those_of_the_members() -> None:
     assert judged(objects, made, policy=policy) == []
     made["groups"][0]["domains"] = {"cabinet": "b"}
     assert judged(objects, made, policy=policy) == [7]
+
+
+RACKED = [node("n1", labels={"rack": "a"}), node("n2", labels={"rack": "b"})]
+APP = {"app": "g"}
+TIES: dict[str, tuple[Raw, Raw]] = {
+    "affinity": ({}, {"labels": APP, "affinity": affinity(term(APP, "rack"))}),
+    "anti-affinity": ({}, {"labels": APP, "affinity": anti_affinity(term(APP, "rack"))}),
+    "spread": ({}, {"labels": APP, "topologySpreadConstraints": [spread("rack", APP)]}),
+    "ports": ({}, {"hostNetwork": True}),
+    "volumes": ({}, {"volumes": uses("c")}),
+    "topology": ({"schedulingConstraints": topology("rack")}, {}),
+    "slices": ({"annotations": {"maitred.dev/slice-size": "3", "maitred.dev/slice-topology": "rack"}}, {}),
+}
+
+
+@pytest.mark.parametrize(("group", "member"), TIES.values(), ids=TIES.keys())
+def test_what_ties_members_together_is_not_summed_up(group: Raw, member: Raw) -> None:
+    """Which nodes are eligible then depends on who is where: only what can be known is judged."""
+    pods = members("g", 3, "3", **member)
+    for item in pods:
+        item["spec"]["containers"][0]["ports"] = [{"containerPort": 80}]
+    storage = [claim("c", "v"), volume("v")]
+    told = room("Capacity", requested="6", free="4", eligibleNodes=1, holds=1)
+    assert judged([*RACKED, *storage, pod_group("g", 3, **group), *pods], waiting(told)) == []
+    plain = members("g", 3, "3")
+    assert judged([*RACKED, *storage, pod_group("g", 3), *plain], waiting(told)) == [7]
+
+
+def test_members_that_may_go_to_different_nodes_are_not_summed_up() -> None:
+    picky = [pod("g-0", "3", group="g", nodeSelector={"rack": "a"}), *members("g", 3, "3")[1:]]
+    told = room("Capacity", requested="6", free="4", eligibleNodes=1, holds=1)
+    assert judged([*RACKED, pod_group("g", 3), *picky], waiting(told)) == []
+
+
+def test_a_domain_that_running_members_fix() -> None:
+    """There is room in rack b, but the group is in rack a."""
+    one = pod_group("g", 3, schedulingConstraints=topology("rack"))
+    runs = pod("x", "4", group="g", on="n1")
+    big = [RACKED[0], node("n2", "16", labels={"rack": "b"})]
+    told = entry("g", "Waiting", 3, 3, 1, blocker("Topology", holds=0, needed=2))
+    assert judged([*big, one, runs, *members("g", 2, "2")], plan([], [told])) == []
+    runs["spec"]["nodeName"] = "n2"
+    assert judged([*big, one, runs, *members("g", 2, "2")], plan([], [told])) == [7]
+
+
+def test_room_on_nodes_that_are_not_managed() -> None:
+    policy = {"nodes": {"managed": {"matchLabels": {"rack": "a"}}}}
+    objects = [*RACKED, pod_group("g", 3), *members("g", 3, "2")]
+    told = room("Capacity", requested="6", free="4", eligibleNodes=1)
+    assert judged(objects, waiting(told), policy=policy) == []
+    assert judged(objects, waiting(told)) == [7]
+
+
+@pytest.mark.parametrize("free", ["8", "4"])
+def test_what_is_impossible_may_be_measured_on_the_empty_cluster(free: str) -> None:
+    """Another pod takes one of two nodes; three members of 3 CPUs do not fit even without it."""
+    objects = [*SHORT, pod("a", "4", on="n1")]
+    told = room("Capacity", free=free, holds=2 if free == "8" else 1)
+    assert judged(objects, waiting(told, verdict="Impossible")) == []
+    assert judged(objects, waiting(room("Capacity", free="6"), verdict="Impossible")) == [7]
+    if free == "8":
+        assert judged(objects, waiting(told)) == [7]
+
+
+def test_what_is_impossible_may_count_running_members_anew() -> None:
+    objects = [*NODES, pod_group("g", 3), pod("x", "3", group="g", on="n1"), *members("g", 2, "3")]
+    for needed, requested, broken in ((2, "6", []), (3, "9", []), (1, "3", [7])):
+        told = room("Capacity", requested=requested, free="5", holds=0, needed=needed)
+        told["detail"]["holds"] = 1 if needed > 1 else 0
+        assert judged(objects, plan([], [entry("g", "Impossible", 3, 3, 1, told)])) == broken
 
 
 def test_two_shapes_are_not_summed_up() -> None:

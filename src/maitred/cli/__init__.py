@@ -11,6 +11,7 @@ from maitred import __version__
 VERBS = {
     "decide": "Decide over manifests: who is seated where, and what the others wait for.",
     "verify": "Check a Plan, or the bindings of a cluster, against the laws.",
+    "topology": "Show levels and domains, what is free in each, and which labels are wrong.",
     "policy": "Check a policy file.",
 }
 """Verb -> its help in one line. The module of the same name has it as `command`."""

@@ -68,7 +68,7 @@ class Attachments:
                 self.claims_taken.add(need.exclusive)
                 taken.claims.append(need.exclusive)
             if need.candidates:
-                names = self._free_candidates(need, row, copies)
+                names = self._free_candidates(need, row, 1 if need.handle else copies)
                 self.volumes_taken.update(names)
                 taken.volumes += names
             if need.handle and self._attach((need.driver, need.handle), row):

@@ -176,7 +176,10 @@ class GroupRecord:
         kind, key = self.key
         if kind == "PodGroup":
             return self.declared or Group(key, exists=False)
-        return group_from_marks(key, (member.marks for member in self.members.values()))
+        marks = [member.marks for member in self.members.values()]
+        if kind == "pod":  # a count means nothing where nobody can join
+            marks = [msgspec.structs.replace(mark, min_count=None) for mark in marks]
+        return group_from_marks(key, marks)
 
     def current_view(self, shape_of: Callable[[Member], int], storage_version: int) -> GroupView:
         """The view, made anew only if a member changed or its volumes may mean something else by now."""

@@ -204,8 +204,10 @@ class NodeTable:
 
     def _grow(self, axis: int) -> None:
         for name in ("allocatable", "used", "fixed"):
-            array = getattr(self, name)
-            setattr(self, name, np.concatenate((array, np.zeros_like(array)), axis=axis))
+            array: Ints = getattr(self, name)
+            more = [(0, 0), (0, 0)]
+            more[axis] = (0, max(array.shape[axis], 8))
+            setattr(self, name, np.pad(array, more))
 
     def _set_amounts(self, row: int, have: Amounts) -> None:
         columns = [self.resource(name) for name in have]

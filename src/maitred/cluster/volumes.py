@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import msgspec
+
 from maitred.model.meta import Lean
 from maitred.model.pod import NodeSelector, Pod
 from maitred.model.quantity import STORAGE, amount
@@ -13,6 +15,7 @@ from maitred.model.storage import (
     NO_PROVISIONER,
     PLACE_LABELS,
     READ_WRITE_ONCE_POD,
+    SELECTED_NODE,
     ClaimSpec,
     CSINode,
     PersistentVolume,
@@ -36,7 +39,7 @@ class StorageView:
         """Storage class -> volumes that any claim may have, smallest first."""
         found: dict[str, list[PersistentVolume]] = {}
         for volume in self.volumes.values():
-            if volume.spec.claim_ref is None:
+            if volume.spec.claim_ref is None and volume.status.phase in ("", "Available"):
                 found.setdefault(volume.spec.storage_class_name, []).append(volume)
         for volumes in found.values():
             volumes.sort(key=lambda volume: (_capacity(volume), volume.metadata.name))
@@ -64,11 +67,15 @@ class VolumeNeed(Lean, frozen=True):
     topologies: tuple[TopologyTerm, ...] = ()
     candidates: tuple[str, ...] = ()
     """Existing volumes that could be bound; each serves one claim."""
-    provisioned: bool = True
-    """False when only one of the candidates will do."""
+    unbound: bool = False
+    """Waits for its first user; then one of the candidates, or a new volume, is chosen."""
+    provisioned: bool = False
+    """A new volume can be made, within the topologies."""
     driver: str = ""
     handle: str = ""
     """Names a volume that several pods may share; empty for one of the pod's own."""
+    selected_node: str = ""
+    """The node that a volume is being made for already."""
     exclusive: str = ""
     """The claim, when only one pod at a time may use it."""
 
@@ -108,10 +115,15 @@ def resolve(
     spec = claim.spec if claim is not None else brought.get(claim_key)
     if spec is None:
         return VolumeNeed(problem=f"claim {claim_key} does not exist")
+    if claim is not None and claim.metadata.deletion_timestamp is not None:
+        return VolumeNeed(problem=f"claim {claim_key} is being deleted")
+    if claim is not None and claim.status.phase == "Lost":
+        return VolumeNeed(problem=f"claim {claim_key} has lost its volume")
     exclusive = claim_key if READ_WRITE_ONCE_POD in spec.access_modes and shared else ""
     if spec.volume_name:
         return bound(spec.volume_name, shared, exclusive, storage)
-    return unbound(claim_key, spec, shared, exclusive, storage)
+    need = unbound(claim_key, claim, spec, shared, storage)
+    return msgspec.structs.replace(need, exclusive=exclusive)
 
 
 def bound(volume_name: str, shared: bool, exclusive: str, storage: StorageView) -> VolumeNeed:
@@ -137,7 +149,7 @@ def place_labels(volume: PersistentVolume) -> tuple[tuple[tuple[str, ...], tuple
 
 
 def unbound(
-    claim_key: str, spec: ClaimSpec, shared: bool, exclusive: str, storage: StorageView
+    claim_key: str, claim: PersistentVolumeClaim | None, spec: ClaimSpec, shared: bool, storage: StorageView
 ) -> VolumeNeed:
     name = default_class(storage) if spec.storage_class_name is None else spec.storage_class_name
     chosen = storage.classes.get(name)
@@ -149,11 +161,12 @@ def unbound(
     provisioned = chosen.provisioner != NO_PROVISIONER
     return VolumeNeed(
         topologies=chosen.allowed_topologies if provisioned else (),
-        candidates=candidates(claim_key, spec, name, storage),
+        candidates=candidates(claim_key, claim.metadata.uid if claim else "", spec, name, storage),
+        unbound=True,
         provisioned=provisioned,
         driver=chosen.provisioner if provisioned else "",
         handle=claim_key if shared else "",
-        exclusive=exclusive,
+        selected_node=claim.metadata.annotations.get(SELECTED_NODE, "") if claim else "",
     )
 
 
@@ -162,13 +175,17 @@ def default_class(storage: StorageView) -> str:
     return min(marked, default="")
 
 
-def candidates(claim_key: str, spec: ClaimSpec, class_name: str, storage: StorageView) -> tuple[str, ...]:
+def candidates(
+    claim_key: str, uid: str, spec: ClaimSpec, class_name: str, storage: StorageView
+) -> tuple[str, ...]:
     """Volumes that the claim could be bound to: those kept for it, then the others, smallest first."""
     wanted = amount(STORAGE, spec.resources.requests.get(STORAGE, 0))
     selector = () if spec.selector is None else selector_of(spec.selector)
+    reserved = storage.reserved.get(claim_key, ())
+    kept = [v for v in reserved if v.spec.claim_ref and v.spec.claim_ref.uid in ("", uid)]
     return tuple(
         volume.metadata.name
-        for volume in (*storage.reserved.get(claim_key, ()), *storage.unclaimed.get(class_name, ()))
+        for volume in (*kept, *storage.unclaimed.get(class_name, ()))
         if volume.spec.storage_class_name == class_name
         and _capacity(volume) >= wanted
         and volume.spec.volume_mode == spec.volume_mode

@@ -5,7 +5,7 @@ from maitred.decide.ask import Ask, Assignment
 from maitred.decide.house import FULL_RULES, House, Leave
 from maitred.decide.seating import required_domain, seat_within
 from maitred.decide.seats import Steps
-from maitred.decide.slices import seat_slices
+from maitred.decide.slices import seat_slices, whole_slices
 
 
 def attempt(
@@ -18,3 +18,8 @@ def attempt(
     if within is None:
         return None
     return seat_within(trial, ask, within, house, steps, leave)
+
+
+def quorum_of(ask: Ask, found: Assignment) -> Assignment:
+    """The seats to take first: the rest waits until the quorums of others have had their turn."""
+    return whole_slices(ask, found) if ask.topology.slice_size else found[: ask.need]

@@ -39,7 +39,7 @@ class _Compiler:
     def rules(self) -> Rules:
         count = len(self.shapes)
         masks = [self._acceptable(shape).copy() for shape in self.shapes]
-        companies: list[Company | None] = [None] * count
+        companies: list[tuple[Company, ...]] = [()] * count
         spreads: list[tuple[Spread, ...]] = [()] * count
         for position, shape in enumerate(self.shapes):
             mask = masks[position]
@@ -55,6 +55,9 @@ class _Compiler:
         if "Volume" not in self.lift:
             storage = storage_rules(self.trial, self.shapes, self.others_may_help)
             attaching, rules.quotas = storage.rooms, storage.quotas
+            rules.companies = [
+                (*company, *sharing) for company, sharing in zip(companies, storage.companies, strict=True)
+            ]
             for mask, reachable in zip(masks, storage.masks, strict=True):
                 if reachable is not None:
                     mask &= reachable
@@ -123,10 +126,10 @@ class _Compiler:
         occupied = occupied_domains(self.trial.nodes, term.topology_key, pods)
         mask &= ~occupied[self._codes(term.topology_key)]
 
-    def _company(self, shape: int, mask: Mask) -> Company | None:
+    def _company(self, shape: int, mask: Mask) -> tuple[Company, ...]:
         terms = self.trial.needs(shape).affinity
         if not terms:
-            return None
+            return ()
         trial, selection = self.trial, Selection(terms, True)
         codes = tuple(self._codes(term.topology_key) for term in terms)
         for column in codes:
@@ -134,15 +137,15 @@ class _Compiler:
         pods = trial.matching(selection)
         provided_by = tuple(trial.matches(selection, other) for other in self.shapes)
         if self.others_may_help and not any(provided_by):
-            return None
+            return ()
         present = tuple(occupied_domains(trial.nodes, term.topology_key, pods) for term in terms)
         anywhere = any(bool(domains.any()) for domains in present)
         own = trial.matches(selection, shape)
         if any(provided_by):
-            return Company(codes, present, anywhere, provided_by, own)
+            return (Company(codes, present, anywhere, provided_by, own),)
         for column, domains in zip(codes, present, strict=True):
             mask &= domains[column]
-        return None
+        return ()
 
     def _spreads(self, shape: int, mask: Mask) -> tuple[Spread, ...]:
         constraints = self.trial.needs(shape).spread

@@ -8,7 +8,7 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QUORUM, SURPLUS, Agenda, Turn
 from maitred.decide.ask import Ask, Assignment, ask_of
-from maitred.decide.attempt import attempt
+from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.diagnose import Diagnosis
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, named_keys
@@ -93,7 +93,7 @@ class Cycle:
         self.exhausted |= steps.exhausted
         if not found:
             return False
-        taken = found[: ask.need] if ask.need else found
+        taken = quorum_of(ask, found) if ask.need else found
         commit(self.trial, ask, taken)
         case.take(taken)
         return bool(case.ask.shapes) and bool(ask.need)

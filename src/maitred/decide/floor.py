@@ -16,23 +16,22 @@ class Floor:
         self._rooms = [room.free[rows] for room in rules.rooms]
         self._closed: list[Mask] = [np.zeros(len(rows), dtype=np.bool_) for _ in rules.shapes]
         self._conflict_codes = [conflict.codes[rows] for conflict in rules.conflicts]
-        self._present = [self._present_domains(company) for company in rules.companies]
-        self._anywhere = [company is not None and company.anywhere for company in rules.companies]
+        self._present = [
+            [[domains.copy() for domains in company.present] for company in companies]
+            for companies in rules.companies
+        ]
+        self._anywhere = [[company.anywhere for company in companies] for companies in rules.companies]
         self._counts = [[spread.counts.copy() for spread in spreads] for spreads in rules.spreads]
         self._quotas = [quota.limits.copy() for quota in rules.quotas]
-
-    @staticmethod
-    def _present_domains(company: Company | None) -> list[Mask]:
-        return [] if company is None else [domains.copy() for domains in company.present]
 
     def open_to(self, position: int) -> Mask:
         """Nodes that the next member of a shape could take now."""
         rules = self.rules
         allowed = (self.copies[position] > 0) & ~self._closed[position]
-        company = rules.companies[position]
-        if company is not None and not self.may_pioneer(position):
-            for codes, present in zip(company.codes, self._present[position], strict=True):
-                allowed &= present[codes[self.rows]]
+        for company, domains in zip(rules.companies[position], self._present[position], strict=True):
+            if company not in self.unfounded(position):
+                for codes, present in zip(company.codes, domains, strict=True):
+                    allowed &= present[codes[self.rows]]
         for spread, counts in zip(rules.spreads[position], self._counts[position], strict=True):
             allowed &= spread.allowed(counts)[self.rows]
         for quota, left in zip(rules.quotas, self._quotas, strict=True):
@@ -40,10 +39,10 @@ class Floor:
                 allowed &= np.append(left >= quota.use[position], False)[quota.codes[self.rows]]
         return allowed
 
-    def may_pioneer(self, position: int) -> bool:
-        """The first of a series of pods that seek each other's company may go anywhere."""
-        company = self.rules.companies[position]
-        return company is not None and company.own and not self._anywhere[position]
+    def unfounded(self, position: int) -> list[Company]:
+        """Companies that the next member may found: the first of a series that seek each other."""
+        companies = zip(self.rules.companies[position], self._anywhere[position], strict=True)
+        return [company for company, anywhere in companies if company.own and not anywhere]
 
     def seat(self, position: int, place: int) -> None:
         rules, row = self.rules, int(self.rows[place])
@@ -65,12 +64,13 @@ class Floor:
                 left[quota.codes[row]] -= quota.use[position]
 
     def _bring_company(self, position: int, row: int) -> None:
-        for seeker, company in enumerate(self.rules.companies):
-            if company is not None and company.provided_by[position]:
-                for codes, present in zip(company.codes, self._present[seeker], strict=True):
-                    if codes[row] >= 0:
-                        present[codes[row]] = True
-                        self._anywhere[seeker] = True
+        for seeker, companies in enumerate(self.rules.companies):
+            for index, company in enumerate(companies):
+                if company.provided_by[position]:
+                    for codes, present in zip(company.codes, self._present[seeker][index], strict=True):
+                        if codes[row] >= 0:
+                            present[codes[row]] = True
+                            self._anywhere[seeker][index] = True
 
     def _copies_at(self, position: int, place: int) -> int:
         if not self.rules.masks[position][self.rows[place]]:

@@ -7,7 +7,7 @@ import numpy as np
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.trial import Rows
 from maitred.decide.floor import Floor
-from maitred.decide.rules import Rules
+from maitred.decide.rules import Company, Rules
 from maitred.decide.scoring import seating_order
 from maitred.decide.seats import Demand, Seats
 from maitred.model.policy import Policy
@@ -35,9 +35,9 @@ def is_exact(rules: Rules) -> bool:
     """Whether seating one by one finds the most there is: one shape, and at most one kind of interaction."""
     if len(rules.shapes) > 1:
         return False
-    company, conflicts = rules.companies[0], [c for c in rules.conflicts if not c.capped]
-    interactions = len(conflicts) + len(rules.quotas) + len(rules.spreads[0]) + (company is not None)
-    return interactions <= 1 and (company is None or len(company.codes) == 1)
+    companies, conflicts = rules.companies[0], [c for c in rules.conflicts if not c.capped]
+    interactions = len(conflicts) + len(rules.quotas) + len(rules.spreads[0]) + len(companies)
+    return interactions <= 1 and all(len(company.codes) == 1 for company in companies)
 
 
 def _sequences(rules: Rules, rows: Rows, demand: Demand) -> list[list[int]]:
@@ -85,15 +85,13 @@ def _choose(floor: Floor, position: int, order: Ints, left: int) -> int | None:
     allowed = floor.open_to(position)
     if not allowed.any():
         return None
-    if floor.may_pioneer(position):
-        allowed = _roomy_domain(floor, position, allowed, left)
+    for company in floor.unfounded(position):
+        allowed = _roomy_domain(floor, position, company, allowed, left)
     return int(np.where(allowed, order, NEVER).argmin())
 
 
-def _roomy_domain(floor: Floor, position: int, allowed: Mask, left: int) -> Mask:
+def _roomy_domain(floor: Floor, position: int, company: Company, allowed: Mask, left: int) -> Mask:
     """Where the first of a series goes the others must follow: the tightest domain that holds them all."""
-    company = floor.rules.companies[position]
-    assert company is not None, "only a shape that seeks company can be a pioneer"
     codes = company.codes[0][floor.rows]
     room = np.bincount(codes[allowed], weights=floor.copies[position][allowed]).astype(np.int64)
     enough = room >= left

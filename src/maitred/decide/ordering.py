@@ -47,8 +47,7 @@ class _Ordering:
         return sum(int(self._counts(spread)[spread.codes[row]]) for spread in self.rules.spreads[position])
 
     def _passes(self, position: int, row: int) -> bool:
-        company = self.rules.companies[position]
-        return (company is None or self._has_company(company, row)) and all(
+        return all(self._has_company(company, row) for company in self.rules.companies[position]) and all(
             self._keeps_skew(spread, row) for spread in self.rules.spreads[position]
         )
 

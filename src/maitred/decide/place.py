@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maitred.cluster.nodes import Codes, Mask
+from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.trial import Rows
 from maitred.decide.bounds import most_per_domain
 from maitred.decide.rules import Rules
-from maitred.decide.scoring import has_soft_company
+from maitred.decide.scoring import preferences
 from maitred.decide.seats import Demand, Seats, Steps
 from maitred.decide.solve import fill, solve
 from maitred.model.policy import Policy
@@ -74,22 +74,29 @@ def candidates(
     """Domains that may hold the group, best first, each with the most members that it could take.
 
     First where its members are already, then where most of them fit, then where the least room is left over,
-    then by name.
+    then where its pods would rather be, then by name.
     """
     most, room = most_per_domain(rules, within, codes, demand.counts)
     able = np.flatnonzero(most >= max(1, demand.need))
     if len(able) > 1:
         elsewhere = ~np.isin(able, codes[anchors])
         seated = np.minimum(most[able], demand.want)
-        able = able[np.lexsort((able, room[able], -seated, elsewhere))]
+        disliked = -_liking(rules, within, codes, len(most))[able]
+        able = able[np.lexsort((able, disliked, room[able], -seated, elsewhere))]
     return list(zip(able.tolist(), most[able].tolist(), strict=True))
+
+
+def _liking(rules: Rules, within: Mask, codes: Codes, domains: int) -> Ints:
+    """How much the first shape likes the nodes of each domain that have room for it, on the whole."""
+    liked = preferences(rules.trial, rules.shapes[0])
+    if not liked.any():
+        return np.zeros(domains, dtype=np.int64)
+    useful = within & (codes >= 0) & (rules.copies[0] > 0)
+    total = np.bincount(codes[useful], weights=liked[useful], minlength=domains)
+    nodes = np.bincount(codes[useful], minlength=domains)
+    return (total / np.maximum(nodes, 1)).round().astype(np.int64)
 
 
 def rows_in(within: Mask, codes: Codes, domain: int) -> Rows:
     rows = np.flatnonzero(codes == domain)
     return rows[within[rows]]
-
-
-def wants_one_node(rules: Rules) -> bool:
-    """Members that do not care about each other may share a node; soft company is to be asked first."""
-    return not any(has_soft_company(rules.trial.needs(shape)) for shape in rules.shapes)

@@ -25,9 +25,12 @@ class Conflict:
     """Already in `copies`: each domain is a node, and the group has one shape."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Company:
-    """Required pod affinity of one shape: a pod that all terms match must be in each term's domain."""
+    """Pods that a shape must be together with: one that all terms match must be in each term's domain.
+
+    Required pod affinity is such a wish; so is a claim that several members share before it is bound.
+    """
 
     codes: tuple[Codes, ...]
     present: tuple[Mask, ...]
@@ -95,7 +98,7 @@ class Rules:
     rooms: list[Room]
     """All that members take from their node; `copies` follows from it."""
     conflicts: list[Conflict]
-    companies: list[Company | None]
+    companies: list[tuple[Company, ...]]
     spreads: list[tuple[Spread, ...]]
     quotas: list[Quota]
 

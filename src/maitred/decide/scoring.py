@@ -1,8 +1,8 @@
 """Which nodes come first when several would do. `docs/design/scoring.md` has the reasons.
 
 The order is one integer per node, compared as a whole: small comes first. From the highest bits down it says:
-keep pods without devices off nodes with devices; pack devices, and break no idle node while a used one will
-do; the preferences that users state; the tightest fit; the name.
+pack devices, and keep pods without devices off nodes that have some; then the preferences that users state;
+then, for pods without devices, break no idle node while a used one will do; the tightest fit; the name.
 """
 
 import numpy as np
@@ -29,16 +29,15 @@ def seating_order(trial: Trial, shape: int, copies: Ints, rows: Rows, policy: Po
     needs, nodes = trial.needs(shape), trial.nodes
     devices = device_columns(nodes, policy)
     wanted = [column for column in devices if dict(needs.requests).get(nodes.resources[column])]
+    fit = np.clip(copies[rows], 0, (1 << FIT_BITS) - 1)
     if wanted:
-        misplaced: Ints | int = 0
-        pack = trial.free[wanted][:, rows].sum(axis=0)
+        pack = np.clip(trial.free[wanted][:, rows].sum(axis=0), 0, (1 << PACK_BITS) - 1)
     else:
-        misplaced = device_nodes(nodes, policy)[rows].astype(np.int64)
-        pack = idle_nodes(trial)[rows].astype(np.int64)
+        pack = device_nodes(nodes, policy)[rows].astype(np.int64)
+        fit |= idle_nodes(trial)[rows].astype(np.int64) << FIT_BITS
     preference = np.clip(preferences(trial, shape)[rows], -PREFERENCE_RANGE, PREFERENCE_RANGE - 1)
-    order = misplaced << PACK_BITS | np.clip(pack, 0, (1 << PACK_BITS) - 1)
-    order = order << PREFERENCE_BITS | (PREFERENCE_RANGE - 1 - preference)
-    order = order << FIT_BITS | np.clip(copies[rows], 0, (1 << FIT_BITS) - 1)
+    order = pack << PREFERENCE_BITS | (PREFERENCE_RANGE - 1 - preference)
+    order = order << (FIT_BITS + 1) | fit
     ordered: Ints = order << NAME_BITS | nodes.name_rank[rows]
     return ordered
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.house import House
 from maitred.decide.levels import position_of
+from maitred.model.group import TOPOLOGY_REQUIRED
 from maitred.model.plan import Blocker
 from maitred.model.priority import Rank, rank_of
 
@@ -97,12 +98,17 @@ def _scheduler_problems(view: GroupView) -> Iterable[str]:
 def _level_problems(view: GroupView, house: House) -> Iterable[str]:
     """Levels that contradict each other, as far as the order of levels is known."""
     request = view.group.topology
+    if request.annotated and house.key(request.annotated) != house.key(request.required):
+        yield (
+            f"annotation {TOPOLOGY_REQUIRED}: {request.annotated} contradicts spec.schedulingConstraints, "
+            f"which requires {request.required}"
+        )
+    if not house.policy.topology.levels:
+        return
     required = position_of(house.key(request.required), house.levels) if request.required else None
     cut = position_of(house.key(request.slice_level), house.levels) if request.slice_level else None
     if required is not None and cut is not None and cut < required:
         yield f"slice level {request.slice_level} is wider than the required level {request.required}"
-    if not house.policy.topology.levels:
-        return
     places = [position_of(house.key(level), house.levels) for level in request.preferred]
     known = [place for place in places if place is not None]
     if known != sorted(known, reverse=True):

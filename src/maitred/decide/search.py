@@ -82,7 +82,7 @@ class Search:
         self.conflicts = [(c.codes[rows].tolist(), c.pairs.tolist()) for c in rules.conflicts]
         self.quotas = [(q.codes[rows].tolist(), q.limits.tolist(), q.use) for q in rules.quotas]
         self.spreads = [[_Spread.of(spread, rows) for spread in spreads] for spreads in rules.spreads]
-        self.companies = [None if c is None else _Company.of(c, rows) for c in rules.companies]
+        self.companies = [[_Company.of(c, rows) for c in companies] for companies in rules.companies]
         self.room = [[self._copies(s, k) for k in self.places] for s in self.shapes]
         self.failed: set[Hashable] = set()
         self.kinds = self._node_kinds()
@@ -194,7 +194,7 @@ class Search:
         return (
             self._enough_in_total(missing)
             and all(self._can_balance(s, spread, missing) for s in self.shapes for spread in self.spreads[s])
-            and all(self._can_have_company(s) for s in self.shapes)
+            and all(self._can_have(company) for s in self.shapes for company in self.companies[s])
         )
 
     def _enough_in_total(self, missing: int) -> bool:
@@ -249,12 +249,9 @@ class Search:
         )
         return spread.counts[domain] - brought
 
-    def _can_have_company(self, shape: int) -> bool:
+    def _can_have(self, company: _Company) -> bool:
         """Those who seek the same company may found one domain at most, and only while nobody is anywhere."""
-        company = self.companies[shape]
-        if company is None:
-            return True
-        family = [s for s in self.shapes if self.companies[s] == company]
+        family = [s for s in self.shapes if company in self.companies[s]]
         independent = [s for s in self.shapes if company.provided_by[s] and s not in family]
         for codes, present in zip(company.codes, company.present, strict=True):
             founded = {codes[k] for k in self.places if any(self.placed[k][s] for s in family)}
@@ -281,8 +278,8 @@ class Search:
         numbers: dict[Hashable, int] = {}
         traits: list[list[Hashable]] = [[tuple(fits[k] for fits in self.fits)] for k in self.places]
         columns = [codes for codes, _ in self.conflicts] + [codes for codes, _, _ in self.quotas]
-        for company in self.companies:
-            columns += [] if company is None else company.codes
+        for company in [company for companies in self.companies for company in companies]:
+            columns += company.codes
         for codes in columns:
             alone = len(set(codes)) == len(codes)
             for place in self.places:

@@ -1,5 +1,7 @@
 """Seats for an ask on some nodes of a trial: rules, ladder and placement put together."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from maitred.cluster.nodes import Codes, Mask
@@ -8,8 +10,9 @@ from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import make_rules
 from maitred.decide.house import House, Leave
 from maitred.decide.levels import codes_inside, codes_of, position_of
-from maitred.decide.place import Ladder, place, wants_one_node
+from maitred.decide.place import Ladder, place
 from maitred.decide.rules import Rules
+from maitred.decide.scoring import has_soft_company
 from maitred.decide.seats import Steps
 
 
@@ -31,6 +34,45 @@ def seat_within(
     trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
 ) -> Assignment | None:
     """Seats on these nodes for at least `ask.need` members, and as many more as fit."""
+    found = _seat_together(trial, ask, within, house, steps, leave)
+    if found is None or len(found) < 2 or not _has_soft_company(trial, ask):
+        return found
+    in_turn = _seat_one_by_one(trial, ask, within, house, steps, leave)
+    return in_turn if len(in_turn) >= len(found) else found
+
+
+def _has_soft_company(trial: Trial, ask: Ask) -> bool:
+    return any(has_soft_company(trial.needs(shape)) for shape in ask.distinct)
+
+
+def _seat_one_by_one(
+    trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
+) -> Assignment:
+    """Each member where it likes it best, given where the others are: preferences change as they sit down."""
+    checkpoint, seated = trial.checkpoint(), list[tuple[int, int]]()
+    for member, shape in enumerate(ask.shapes):
+        alone = replace(ask, shapes=(shape,), orders=(ask.orders[member],), need=1)
+        found = _seat_together(trial, alone, within, house, steps, leave)
+        if found:
+            commit(trial, alone, found)
+            seated.append((member, found[0][1]))
+            within = within & _same_domain(trial, ask, house, leave, found[0][1])
+    trial.rollback(checkpoint)
+    return seated
+
+
+def _same_domain(trial: Trial, ask: Ask, house: House, leave: Leave, row: int) -> Mask:
+    """The nodes that the first member leaves for the others, where a level is required."""
+    if not ask.topology.required or "Topology" in leave.lift:
+        return trial.nodes.alive
+    codes = codes_of(trial.nodes, house.key(ask.topology.required))
+    inside: Mask = codes == codes[row]
+    return inside
+
+
+def _seat_together(
+    trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
+) -> Assignment | None:
     distinct = ask.distinct
     rules = make_rules(trial, distinct, house.policy, leave.lift, leave.others_may_help)
     ladder = make_ladder(rules, ask, house, leave)
@@ -52,8 +94,7 @@ def make_ladder(rules: Rules, ask: Ask, house: House, leave: Leave) -> Ladder:
     keys = [key for key in keys if key != required]
     widest: Codes = codes_of(nodes, required) if required else np.zeros(len(nodes.names), dtype=np.int32)
     rungs = tuple(codes_inside(nodes, key, required) if required else codes_of(nodes, key) for key in keys)
-    one_node = not request.preferred and wants_one_node(rules)
-    return Ladder(rungs, widest, ask.anchors(), one_node)
+    return Ladder(rungs, widest, ask.anchors(), one_node_first=not request.preferred)
 
 
 def commit(trial: Trial, ask: Ask, assignment: Assignment) -> None:

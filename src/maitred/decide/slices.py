@@ -43,6 +43,16 @@ def seat_slices(trial: Trial, ask: Ask, house: House, steps: Steps, leave: Leave
     return best
 
 
+def whole_slices(ask: Ask, found: Assignment) -> Assignment:
+    """The first of the seats that make up the quorum, without leaving a slice in part."""
+    taken: Assignment = []
+    seats = dict(found)
+    for piece in cut(ask):
+        if len(taken) < ask.need:
+            taken += [(member, seats[member]) for member in piece.members if member in seats]
+    return taken
+
+
 def cut(ask: Ask) -> list[Slice]:
     """The slices that wait, those begun first."""
     size = ask.topology.slice_size

@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from maitred.cluster.nodes import Codes, Mask
+from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import provisionable_nodes, reachable_nodes, selected_by
 from maitred.cluster.trial import Trial
 from maitred.cluster.volumes import VolumeNeed
-from maitred.decide.rules import Quota, Room
+from maitred.decide.rules import Company, Quota, Room
 from maitred.model.selector import Requirement
+from maitred.model.storage import PLACE_LABELS
+
+PLENTY = 2**31
 
 
 @dataclass(slots=True)
@@ -19,97 +22,150 @@ class StorageRules:
 
     masks: list[Mask | None]
     """Per shape of the group, the nodes that can reach all its volumes; None for a shape without any."""
+    companies: list[tuple[Company, ...]]
     rooms: list[Room] = field(default_factory=list)
     quotas: list[Quota] = field(default_factory=list)
 
 
 def storage_rules(trial: Trial, shapes: tuple[int, ...], others_may_help: bool) -> StorageRules:
     """`others_may_help`: take storage that is missing or unbound as something that may still come."""
-    rules = StorageRules([None] * len(shapes))
-    exclusive: dict[str, list[int]] = {}
-    pools: dict[tuple[str, ...], list[int]] = {}
-    for position, shape in enumerate(shapes):
-        needs = trial.shape(shape).volumes
-        if not needs:
-            continue
-        mask = trial.nodes.alive.copy()
-        for need in needs:
-            if need.problem and not others_may_help:
-                mask[:] = False
-            mask &= _reachable(trial, need)
-            if need.exclusive:
-                exclusive.setdefault(need.exclusive, [0] * len(shapes))[position] = 1
-            if need.candidates and not need.provisioned:
-                pools.setdefault(need.candidates, [0] * len(shapes))[position] += 1
-        rules.masks[position] = mask
-    for driver in _limited_drivers(trial, shapes):
-        room = _attach_room(trial, shapes, driver)
-        rules.rooms.append(room)
-        if len(shapes) == 1 and rules.masks[0] is not None:
-            rules.masks[0] &= room.free >= 0
-    rules.quotas += [_exclusive_quota(trial, claim, use) for claim, use in exclusive.items()]
-    counted: set[str] = set()
-    for pool, use in sorted(pools.items(), key=lambda item: (len(item[0]), item[0])):
-        rules.quotas.append(_pool_quota(trial, tuple(name for name in pool if name not in counted), use))
-        counted.update(pool)
+    rules = StorageRules([None] * len(shapes), [()] * len(shapes))
+    needs = [trial.shape(shape).volumes for shape in shapes]
+    if not any(needs):
+        return rules
+    for position, volumes in enumerate(needs):
+        if volumes:
+            rules.masks[position] = _reachable_by_all(trial, volumes, others_may_help)
+            rules.companies[position] = tuple(
+                _followers(trial, need, needs) for need in volumes if need.handle and need.unbound
+            )
+    _limit_attachments(trial, needs, rules)
+    rules.quotas += [_exclusive_quota(trial, claim, needs) for claim in _exclusive_claims(needs)]
+    rules.quotas += list(_pool_quotas(trial, needs))
     return rules
 
 
-def _limited_drivers(trial: Trial, shapes: tuple[int, ...]) -> list[str]:
-    drivers = {need.driver for shape in shapes for need in trial.shape(shape).volumes}
-    return sorted(drivers & trial.attachments.free.keys()) if drivers else []
+# -- reach -------------------------------------------------------------------------------------------------
+
+
+def _reachable_by_all(trial: Trial, needs: tuple[VolumeNeed, ...], others_may_help: bool) -> Mask:
+    mask = trial.nodes.alive.copy()
+    for need in needs:
+        if need.problem and not others_may_help:
+            mask[:] = False
+        mask &= _reachable(trial, need)
+    return mask
 
 
 def _reachable(trial: Trial, need: VolumeNeed) -> Mask:
     nodes = trial.nodes
+    if need.unbound:
+        reached = _provisionable(nodes, need).copy()
+        for reachable, _ in _free_pools(trial, need.candidates):
+            reached |= reachable
+        if need.selected_node:
+            reached &= selected_by(nodes, Requirement("", "In", (need.selected_node,)), field=NODE_NAME)
+        return reached
     mask = reachable_nodes(nodes, need.affinity).copy()
     for keys, values in need.places:
-        inside = np.zeros(len(nodes.names), dtype=np.bool_)
+        inside = ~_placed(nodes)
         for key in keys:
             inside |= selected_by(nodes, Requirement(key, "In", values))
         mask &= inside
-    if need.provisioned:
-        return mask & provisionable_nodes(nodes, need.topologies)
-    reached = np.zeros(len(nodes.names), dtype=np.bool_)
-    for reachable, _ in _free_pools(trial, need.candidates):
-        reached |= reachable
-    return mask & reached
+    return mask
 
 
-def _attach_room(trial: Trial, shapes: tuple[int, ...], driver: str) -> Room:
+def _placed(nodes: NodeView) -> Mask:
+    """Nodes that say in which zone or region they are; the others take volumes of every place."""
+    columns = [nodes.column(key).codes >= 0 for key in PLACE_LABELS]
+    return nodes.derived("placed", lambda: np.logical_or.reduce(columns))
+
+
+def _provisionable(nodes: NodeView, need: VolumeNeed) -> Mask:
+    if not need.provisioned:
+        return np.zeros(len(nodes.names), dtype=np.bool_)
+    return nodes.derived(("made", need.topologies), lambda: provisionable_nodes(nodes, need.topologies))
+
+
+def _followers(trial: Trial, need: VolumeNeed, needs: list[tuple[VolumeNeed, ...]]) -> Company:
+    """Once one pod has a node chosen for a claim that is not bound, all who share the claim must follow.
+
+    A volume that is made for the claim ties them to that node, one that exists to the nodes that reach it.
+    """
+    codes = trial.nodes.column(NODE_NAME).codes
+    if not need.provisioned:
+        codes = _pool_codes(trial, need.candidates)[0]
+    present = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.bool_)
+    present[codes[list(trial.attachments.attached.get((need.driver, need.handle), ()))]] = True
+    present[-1] = False
+    provided_by = tuple(any(other.handle == need.handle for other in volumes) for volumes in needs)
+    return Company((codes,), (present,), bool(present.any()), provided_by, own=True)
+
+
+# -- amounts -----------------------------------------------------------------------------------------------
+
+
+def _limit_attachments(trial: Trial, needs: list[tuple[VolumeNeed, ...]], rules: StorageRules) -> None:
+    drivers = {need.driver for volumes in needs for need in volumes}
+    for driver in sorted(drivers & trial.attachments.free.keys()):
+        room = _attach_room(trial, driver, needs)
+        rules.rooms.append(room)
+        for volumes, mask in zip(needs, rules.masks, strict=True):
+            if mask is not None and any(need.driver == driver for need in volumes):
+                mask &= room.free >= 0
+
+
+def _attach_room(trial: Trial, driver: str, needs: list[tuple[VolumeNeed, ...]]) -> Room:
     """How many more volumes of a driver each node can attach, and how many a member brings.
 
-    A shared volume is attached once per node: that is exact for a group of one shape, and where shapes differ
-    it is counted for every member, which is too much at worst, never too little.
+    A volume that all members share is attached once per node and taken off beforehand. One that only some
+    share is counted for each of them: too much at worst, never too little.
     """
-    attachments, use = trial.attachments, []
-    free = attachments.free[driver].copy()
-    for shape in shapes:
-        needs = [need for need in trial.shape(shape).volumes if need.driver == driver]
-        use.append(sum(1 for need in needs if not need.handle or len(shapes) > 1))
-        for need in needs if len(shapes) == 1 else ():
-            if need.handle:
-                attached = np.zeros(len(free), dtype=np.bool_)
-                attached[list(attachments.attached.get((driver, need.handle), ()))] = True
-                free -= ~attached
+    attachments, free = trial.attachments, trial.attachments.free[driver].copy()
+    mounted = [[need for need in volumes if need.driver == driver] for volumes in needs]
+    handles = [{need.handle for need in volumes if need.handle} for volumes in mounted if volumes]
+    common = set.intersection(*handles)
+    for handle in common:
+        free -= 1
+        free[list(attachments.attached.get((driver, handle), ()))] += 1
+    use = [sum(need.handle not in common for need in volumes) for volumes in mounted]
     return Room(free, tuple(use))
 
 
-def _exclusive_quota(trial: Trial, claim: str, use: list[int]) -> Quota:
+def _exclusive_claims(needs: list[tuple[VolumeNeed, ...]]) -> list[str]:
+    return sorted({need.exclusive for volumes in needs for need in volumes if need.exclusive})
+
+
+def _exclusive_quota(trial: Trial, claim: str, needs: list[tuple[VolumeNeed, ...]]) -> Quota:
     free = 0 if claim in trial.attachments.claims_taken else 1
     everywhere: Codes = np.zeros(len(trial.nodes.names), dtype=np.int32)
-    return Quota(everywhere, np.array([free], dtype=np.int64), tuple(use))
+    use = tuple(int(any(need.exclusive == claim for need in volumes)) for volumes in needs)
+    return Quota(everywhere, np.array([free], dtype=np.int64), use)
 
 
-def _pool_quota(trial: Trial, pool: tuple[str, ...], use: list[int]) -> Quota:
-    """Existing volumes, each counted for one set of nodes.
+def _pool_quotas(trial: Trial, needs: list[tuple[VolumeNeed, ...]]) -> Iterator[Quota]:
+    """Each volume that exists serves one claim, so it is counted for one kind of need only."""
+    limited = {need for volumes in needs for need in volumes if need.candidates and not need.handle}
+    counted: set[str] = set()
+    for need in sorted(limited, key=lambda need: (len(need.candidates), need.candidates)):
+        names = tuple(name for name in need.candidates if name not in counted)
+        counted.update(names)
+        codes, limits = _pool_codes(trial, names)
+        open_ended = _provisionable(trial.nodes, need)
+        if open_ended.any():
+            codes = np.where(open_ended, len(limits), codes).astype(np.int32)
+            limits = np.append(limits, PLENTY)
+        yield Quota(codes, limits, tuple(volumes.count(need) for volumes in needs))
 
-    Volumes reached from the same nodes form a domain. Where the sets overlap, a volume counts for the domain
-    of its first node only: too few at worst, never too many.
+
+def _pool_codes(trial: Trial, names: tuple[str, ...]) -> tuple[Codes, Ints]:
+    """Volumes as domains: nodes that reach the same ones, and how many of those are free.
+
+    Where the reach of volumes overlaps in part, one counts for the first domain only: too few at worst.
     """
     codes: Codes = np.full(len(trial.nodes.names), -1, dtype=np.int32)
     limits: list[int] = []
-    for reachable, free in _free_pools(trial, pool):
+    for reachable, free in _free_pools(trial, names):
         rows = np.flatnonzero(reachable)
         known = codes[rows][codes[rows] >= 0]
         if len(rows) and not len(known):
@@ -117,7 +173,7 @@ def _pool_quota(trial: Trial, pool: tuple[str, ...], use: list[int]) -> Quota:
             limits.append(free)
         elif len(known):
             limits[int(known.min())] += free
-    return Quota(codes, np.array(limits or [0], dtype=np.int64), tuple(use))
+    return codes, np.array(limits or [0], dtype=np.int64)
 
 
 def _free_pools(trial: Trial, names: tuple[str, ...]) -> Iterator[tuple[Mask, int]]:

@@ -6,9 +6,10 @@ from typing import Literal, Protocol
 import msgspec
 import numpy as np
 
-from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.snapshot import GroupView, Shape, Snapshot
 from maitred.explain.added import FIRST, LAST, Pattern, with_copies
 from maitred.explain.text import counted
+from maitred.model.needs import Needs
 from maitred.model.plan import Detail, Remedy
 from maitred.model.quantity import text
 
@@ -109,7 +110,8 @@ class WiderLevel:
         view = snapshot.groups[number]
         topology = view.group.topology
         if self.constraint == "required":
-            topology = msgspec.structs.replace(topology, required=self.level)
+            marked = self.level if topology.annotated else ""
+            topology = msgspec.structs.replace(topology, required=self.level, annotated=marked)
         else:
             size = topology.slice_size if self.level else 0
             topology = msgspec.structs.replace(topology, slice_level=self.level, slice_size=size)
@@ -149,19 +151,24 @@ class SmallerRequest:
     def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
         view, needs, shapes = snapshot.groups[number], list(snapshot.needs), list(snapshot.shapes)
         smaller: dict[int, int] = {}
+        alike: dict[tuple[Needs, Shape], int] = {}
         for shape in dict.fromkeys(view.shapes.tolist()):
-            asked = needs[shapes[shape].needs]
-            requests = tuple(
-                (resource, min(requested, self.after) if resource == self.resource else requested)
-                for resource, requested in asked.requests
-            )
-            smaller[shape] = shape if requests == asked.requests else len(shapes)
-            if smaller[shape] == len(shapes):
+            asked = self._capped(needs[shapes[shape].needs])
+            found = alike.setdefault((asked, replace(shapes[shape], needs=0)), len(shapes))
+            if found == len(shapes):
                 shapes.append(replace(shapes[shape], needs=len(needs)))
-                needs.append(replace(asked, requests=requests))
+                needs.append(asked)
+            smaller[shape] = found
         renumbered = np.array([smaller[shape] for shape in view.shapes.tolist()], dtype=np.int32)
         changed = replace(snapshot, needs=tuple(needs), shapes=tuple(shapes))
         return with_group(changed, number, replace(view, shapes=renumbered))
+
+    def _capped(self, asked: Needs) -> Needs:
+        requests = tuple(
+            (resource, min(requested, self.after) if resource == self.resource else requested)
+            for resource, requested in asked.requests
+        )
+        return replace(asked, requests=requests)
 
     def remedy(self, view: GroupView) -> Remedy:
         before, after = text(self.resource, self.before), text(self.resource, self.after)

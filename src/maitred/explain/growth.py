@@ -8,6 +8,7 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, ask_of
+from maitred.decide.attempt import quorum_of
 from maitred.decide.compile import make_rules
 from maitred.decide.seating import commit
 from maitred.explain.added import Pattern, with_copies
@@ -164,7 +165,7 @@ class Growth:
         trial, house = self.stage.leftover(self._with_most(pattern)), self.stage.house
         trial.free[:, len(self.snapshot.nodes.names) + count :] = 0
         for other in ahead:
-            commit(trial, other, self.stage.seats(trial, other, house)[: other.need])
+            commit(trial, other, quorum_of(other, self.stage.seats(trial, other, house)))
         found = self.stage.seats(trial, ask, house)
         rows = {row for _, row in found[: ask.need]}
         return len(rows | {member.node for member in ask.seated}) if found else 0

@@ -120,6 +120,8 @@ class TopologyRequest(Lean, frozen=True):
     preferred: tuple[str, ...] = ()
     slice_size: int = 0
     slice_level: str = ""
+    annotated: str = ""
+    """The required level by annotation, which must not contradict that of the spec."""
 
 
 class Group(Lean, frozen=True):
@@ -234,11 +236,6 @@ def group_from_marks(key: str, marks: Iterable[Marks]) -> Group:
 def topology_request(marks: Marks, spec_key: str) -> tuple[TopologyRequest, list[str]]:
     required, preferred, size, level = marks.topology
     problems = list[str]()
-    if required is not None and spec_key and required != spec_key:
-        problems.append(
-            f"annotation {TOPOLOGY_REQUIRED}: {required} contradicts spec.schedulingConstraints, "
-            f"which requires {spec_key}"
-        )
     levels = tuple(name.strip() for name in (preferred or "").split(",")) if preferred is not None else ()
     if any(not name for name in (*levels, *([] if required is None else [required]))):
         problems.append(f"{TOPOLOGY_REQUIRED} and {TOPOLOGY_PREFERRED} must name levels, and one is empty")
@@ -249,7 +246,8 @@ def topology_request(marks: Marks, spec_key: str) -> tuple[TopologyRequest, list
     if size is not None and positive(size) is None:
         problems.append(f"{SLICE_SIZE}: {size!r} is not a whole number of at least 1")
     slice_size = positive(size) or 0 if size is not None and level is not None else 0
-    return TopologyRequest(spec_key or required or "", levels, slice_size, level or ""), problems
+    request = TopologyRequest(spec_key or required or "", levels, slice_size, level or "", required or "")
+    return request, problems
 
 
 def positive(text: str) -> int | None:

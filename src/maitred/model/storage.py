@@ -10,6 +10,7 @@ from maitred.model.selector import LabelSelector
 
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 
 # Older volumes carry the place they live in as labels rather than as a node affinity.
@@ -40,9 +41,14 @@ class ClaimSpec(Lean, frozen=True):
     volume_mode: str = "Filesystem"
 
 
+class StoragePhase(Lean, frozen=True):
+    phase: str = ""
+
+
 class PersistentVolumeClaim(Lean, frozen=True):
     metadata: ObjectMeta
     spec: ClaimSpec = ClaimSpec()
+    status: StoragePhase = StoragePhase()
 
 
 class ClaimReference(Lean, frozen=True):
@@ -73,6 +79,7 @@ class VolumeSpec(Lean, frozen=True):
 class PersistentVolume(Lean, frozen=True):
     metadata: ObjectMeta
     spec: VolumeSpec = VolumeSpec()
+    status: StoragePhase = StoragePhase()
 
 
 class TopologyValues(Lean, frozen=True):

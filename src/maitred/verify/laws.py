@@ -60,10 +60,8 @@ def _overcommitted(world: World, node: Node, blamed: list[Pod]) -> Iterator[Brea
 def _clashing(node: Node, pods: list[Pod], blamed: list[Pod]) -> Iterator[Breach]:
     for pod in blamed:
         for other in pods:
-            if pod is other or (other in blamed and other.key < pod.key):
-                continue
             for port in sorted(pod.ports):
-                if any(clash(port, taken) for taken in other.ports):
+                if pod is not other and any(clash(port, taken) for taken in other.ports):
                     both = " and ".join(sorted((pod.key, other.key)))
                     yield breach(1, node.name, f"host port {port[2]}/{port[1]} is given to {both}")
 

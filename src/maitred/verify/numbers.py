@@ -207,7 +207,7 @@ def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
     case = measure.case
     favoured = {case.group_of[pod.key].key for pod, _ in (*case.binds, *case.nominations)}
     for name in detail.texts("ahead"):
-        if name not in favoured or name == measure.group.key:
+        if name not in favoured:
             yield f"{name} is said to go first, but nothing of it is bound or nominated"
 
 
