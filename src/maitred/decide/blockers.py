@@ -20,8 +20,11 @@ from maitred.decide.seating import commit, required_domain
 from maitred.model.plan import Blocker, Category, Detail
 from maitred.model.policy import health_taints
 from maitred.model.quantity import text
+from maitred.model.words import counted
 
 NAMES_SHOWN = 5
+Ahead = tuple[tuple[str, tuple[int, ...]], ...]
+"""Groups, and the rows of the nodes on which they were seated before another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +146,12 @@ def _excess(
 # -- one constraint in the way -------------------------------------------------------------------------
 
 
-def priority(scene: Scene, binders: dict[str, int]) -> Blocker:
-    ahead = sorted(binders, key=lambda group: (-binders[group], group))[:NAMES_SHOWN]
-    message = f"it would fit, but {_names(ahead, len(binders))} went first and took the room"
-    return Blocker("Priority", message, {**scene.numbers, "ahead": ahead})
+def priority(scene: Scene, ahead: Ahead) -> Blocker:
+    """Who took the room: those with most seats on nodes that the group could have used."""
+    seats = {group: int(scene.eligible[list(rows)].sum()) for group, rows in ahead}
+    first = sorted((group for group in seats if seats[group]), key=lambda group: (-seats[group], group))
+    message = f"it would fit, but {_names(first)} went first and took the room"
+    return Blocker("Priority", message, {**scene.numbers, "ahead": first[:NAMES_SHOWN]})
 
 
 def topology(scene: Scene) -> Blocker:
@@ -156,7 +161,7 @@ def topology(scene: Scene) -> Blocker:
     name = scene.house.name(scene.house.key(level))
     detail: Detail = {"level": name, "domains": len(column.values), **scene.numbers}
     if not column.values:
-        return Blocker("Topology", f"no node has the label {scene.house.key(level)} of level {name}", detail)
+        return Blocker("Topology", f"no node has the label {scene.house.key(level)}", detail)
     if not scene.within.any():
         return Blocker("Topology", f"its running members are not all in one {name}", detail)
     if not scene.nearest:
@@ -172,23 +177,21 @@ def topology(scene: Scene) -> Blocker:
 
 def devices(scene: Scene) -> Blocker:
     claims = sorted({c for shape in scene.ask.distinct for c in scene.trial.needs(shape).device_claims})
-    message = (
-        f"asks for devices by resource claims ({_names(claims, len(claims))}), which are not allocated yet"
-    )
+    message = f"asks for devices by resource claims ({_names(claims)}), which are not allocated yet"
     return Blocker("Devices", message, {**scene.numbers, "claims": claims})
 
 
 def health(scene: Scene) -> Blocker:
-    nodes = scene.trial.nodes
-    ill = {t.key for taints in nodes.taint_sets for t in taints} & health_taints(scene.house.policy)
-    unwell = [bool(ill.intersection(t.key for t in taints)) for taints in nodes.taint_sets]
-    rows = np.flatnonzero(np.array(unwell)[nodes.taint_ids] & nodes.alive)
-    names = sorted(nodes.names[row] for row in rows)
-    message = (
-        f"it would fit if {_names(names, len(names))} were well and open; "
-        f"the other nodes hold {scene.holds} of {scene.needed}"
-    )
-    return Blocker("Health", message, {**scene.numbers, "nodes": names[:NAMES_SHOWN], "unwell": len(names)})
+    nodes, health = scene.trial.nodes, health_taints(scene.house.policy)
+    ill = [sorted({t.key for t in taints} & health) for taints in nodes.taint_sets]
+    rows = np.flatnonzero(np.array([bool(keys) for keys in ill])[nodes.taint_ids] & nodes.alive)
+    states = {nodes.names[row]: ill[nodes.taint_ids[row]] for row in rows}
+    names = [
+        f"{name} ({', '.join(key.rpartition('/')[2] for key in states[name])})" for name in sorted(states)
+    ]
+    message = f"it would fit with {_names(names)}; the other nodes hold {scene.holds} of {scene.needed}"
+    detail = {**scene.numbers, "nodes": sorted(states)[:NAMES_SHOWN], "unwell": len(states)}
+    return Blocker("Health", message, detail)
 
 
 def affinity(scene: Scene) -> Blocker:
@@ -204,10 +207,11 @@ def _excluded(scene: Scene) -> dict[str, int]:
     """How many nodes each kind of constraint keeps the first shape from."""
     nodes, needs = scene.trial.nodes, scene.trial.needs(scene.ask.distinct[0])
     selected, tolerated = required_nodes(nodes, needs.node), tolerated_nodes(nodes, needs.tolerations)
+    alone = make_rules(scene.trial, scene.ask.distinct, scene.house.policy, frozenset({"Affinity"}))
     counts = {
         "node selector or affinity": nodes.alive & ~selected,
         "taints": nodes.alive & ~tolerated,
-        "other pods": selected & tolerated & ~scene.rules.masks[0],
+        "other pods": selected & tolerated & alone.masks[0] & ~scene.rules.masks[0],
     }
     return {reason: int(mask.sum()) for reason, mask in counts.items() if mask.any()}
 
@@ -220,7 +224,7 @@ def volume(scene: Scene) -> Blocker:
         if problems
         else f"nodes that can reach its volumes hold {scene.holds} of {scene.needed}"
     )
-    return Blocker("Volume", message, {**scene.numbers, "claims": problems})
+    return Blocker("Volume", message, {**scene.numbers, "problems": problems})
 
 
 LIFTED: dict[Category, Callable[[Scene], Blocker]] = {
@@ -246,17 +250,15 @@ def shortage(scene: Scene) -> Blocker:
         "eligibleNodes": eligible,
         **scene.numbers,
     }
-    amounts = f"{text(resource, requested)} {resource} for {scene.needed} members"
+    amounts = f"{text(resource, requested)} {resource} for {counted(scene.needed, 'member')}"
+    where = f"{text(resource, free)} free on {counted(eligible, 'eligible node')}"
     if free < requested:
-        message = f"needs {amounts}; {text(resource, free)} free on {eligible} eligible nodes"
+        message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
         return Blocker("Capacity", message, detail)
     short = scene.short(scene.eligible)
-    detail |= _short_detail(short)
-    message = (
-        f"needs {amounts}, and {text(resource, free)} are free on {eligible} eligible nodes, "
-        f"but not in one place: {scene.holds} of {scene.needed} fit{_short_words(scene, short)}"
-    )
-    return Blocker("Fragmentation", message, detail)
+    detail |= {} if short is None else {"shortOf": short.resource, "node": short.node}
+    message = f"needs {amounts}, {where}, but not together: {scene.holds} of {scene.needed} fit"
+    return Blocker("Fragmentation", message + _short_words(scene, short), detail)
 
 
 def _scarcest(scene: Scene) -> tuple[str, int, int]:
@@ -282,12 +284,11 @@ def _short_detail(short: Short | None) -> Detail:
 
 
 def _short_words(scene: Scene, short: Short | None) -> str:
-    missing = scene.needed - scene.holds
     if short is None:
         return ""
-    return f"; {missing} member{'s' * (missing != 1)} short by {short.resource} on {short.node}"
+    return f"; {counted(scene.needed - scene.holds, 'member')} short by {short.resource} on {short.node}"
 
 
-def _names(names: list[str], total: int) -> str:
+def _names(names: list[str]) -> str:
     shown = ", ".join(names[:NAMES_SHOWN])
-    return shown if total <= NAMES_SHOWN else f"{shown} and {total - NAMES_SHOWN} more"
+    return shown if len(names) <= NAMES_SHOWN else f"{shown} and {len(names) - NAMES_SHOWN} more"

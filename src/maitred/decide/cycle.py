@@ -9,7 +9,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.agenda import QUORUM, SURPLUS, Agenda, Turn
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
-from maitred.decide.diagnose import Diagnosis
+from maitred.decide.diagnose import Ahead, Diagnosis
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, named_keys
 from maitred.decide.screen import Screening, invalid_blocker, screen
@@ -39,6 +39,9 @@ class Case:
     """Positions in the view of the members in `ask`."""
     seated: Assignment = field(default_factory=list)
     """Members, by position in the view, and their rows."""
+    first_seated: int = 0
+    last_tried: int = 0
+    """Which of the cycle's attempts these were."""
 
     @property
     def blocked(self) -> bool:
@@ -62,6 +65,7 @@ class Cycle:
         self.house = House(policy, known_levels(policy, snapshot))
         self.trial = Trial.of(snapshot)
         self.exhausted = False
+        self.attempts = 0
         self.cases = [
             Case(view, screen(view, snapshot, self.house), ask_of(view), list(range(len(view.pods))))
             for view in snapshot.groups
@@ -88,6 +92,8 @@ class Cycle:
         ask = case.ask
         if not ask.shapes:
             return False
+        self.attempts += 1
+        case.last_tried = self.attempts
         steps = Steps(self.house.policy.search.steps)
         found = attempt(self.trial, ask, self.house, steps)
         self.exhausted |= steps.exhausted
@@ -95,6 +101,7 @@ class Cycle:
             return False
         taken = quorum_of(ask, found) if ask.need else found
         commit(self.trial, ask, taken)
+        case.first_seated = case.first_seated or self.attempts
         case.take(taken)
         return bool(case.ask.shapes) and bool(ask.need)
 
@@ -119,7 +126,7 @@ class Cycle:
     # -- the Plan --------------------------------------------------------------------------------------
 
     def _plan(self) -> Plan:
-        diagnosis = Diagnosis(self.snapshot, self.trial, self.house, self._binders())
+        diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
         verdicts = [self._verdict(case, diagnosis) for case in self.cases]
         warnings = {w for case in self.cases for w in case.view.group.warnings}
         return Plan(
@@ -129,9 +136,13 @@ class Cycle:
             warnings=tuple(sorted(warnings)),
         )
 
-    def _binders(self) -> dict[str, int]:
-        """Groups that were seated in this cycle, with how many members each."""
-        return {case.key: len(case.seated) for case in self.cases if case.seated}
+    def _ahead_of(self, case: Case) -> Ahead:
+        """Groups that had seats when this one last tried in vain, with the rows of all their seats."""
+        return tuple(
+            (other.key, tuple(row for _, row in other.seated))
+            for other in self.cases
+            if other is not case and other.seated and other.first_seated < case.last_tried
+        )
 
     def _binds(self, case: Case) -> list[Bind]:
         names, pods, uids, key = self.snapshot.nodes.names, case.view.pods, case.view.uids, case.key
@@ -148,7 +159,7 @@ class Cycle:
             blockers = screening.obstacles
         elif case.ask.shapes:
             own = tuple((int(view.shapes[member]), row) for member, row in case.seated)
-            blockers, impossible = diagnosis.of(view, case.ask, own)
+            blockers, impossible = diagnosis.of(view, case.ask, own, self._ahead_of(case))
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
         return GroupVerdict(
             group=case.key,

@@ -20,37 +20,38 @@ from maitred.model.policy import health_taints
 Found = tuple[tuple[Blocker, ...], bool]
 Seating = tuple[tuple[int, int], ...]
 """Shapes and the rows they were seated on."""
+Ahead = say.Ahead
 
 
 class Diagnosis:
     """Verdicts on the groups that a cycle left waiting. `trial` is the cluster after its binds."""
 
-    def __init__(self, snapshot: Snapshot, trial: Trial, house: House, binders: dict[str, int]) -> None:
-        self.snapshot, self.trial, self.house, self.binders = snapshot, trial, house, binders
+    def __init__(self, snapshot: Snapshot, trial: Trial, house: House) -> None:
+        self.snapshot, self.trial, self.house = snapshot, trial, house
         self.exhausted = False
-        self._known: dict[tuple[Ask, Ask, Seating], Found] = {}
+        self._known: dict[tuple[Ask, Seating, Ahead], tuple[Blocker, ...]] = {}
+        self._hopeless: dict[Ask, bool] = {}
 
-    def of(self, view: GroupView, ask: Ask, own: Seating) -> Found:
+    def of(self, view: GroupView, ask: Ask, own: Seating, ahead: Ahead) -> Found:
         """Blockers, weightiest first, and whether the group could never be seated at all.
 
-        `own` are the members of the group that were seated in this cycle.
+        `own` are the members of the group that were seated in this cycle, `ahead` who was seated before it.
         """
-        ask = replace(ask, need=max(1, ask.need))
-        whole = ask_anew(view)
-        key = (ask, whole, own)
-        if key not in self._known:
-            others = {group: seats for group, seats in self.binders.items() if group != view.group.key}
-            self._known[key] = (tuple(self._blockers(ask, own, others)), self._impossible(whole))
-        return self._known[key]
+        ask, whole = replace(ask, need=max(1, ask.need)), ask_anew(view)
+        if (ask, own, ahead) not in self._known:
+            self._known[ask, own, ahead] = tuple(self._blockers(ask, own, ahead))
+        if whole not in self._hopeless:
+            self._hopeless[whole] = self._impossible(whole)
+        return self._known[ask, own, ahead], self._hopeless[whole]
 
-    def _blockers(self, ask: Ask, own: Seating, others: dict[str, int]) -> list[Blocker]:
+    def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
         request = say.oversized(self.snapshot, self.house, ask)
         if request is not None:
             return [request]
         scene = say.Scene(self.trial, self.house, ask, self._nearest(ask))
         found = []
-        if others and self._fitted_before(ask, own):
-            found.append(say.priority(scene, others))
+        if ahead and self._fitted_before(ask, own):
+            found.append(say.priority(scene, ahead))
         found += [
             say.LIFTED[category](scene) for category in self._suspects(ask) if self._in_the_way(category, ask)
         ]

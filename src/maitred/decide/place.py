@@ -31,9 +31,9 @@ def place(
     rules: Rules, within: Mask, ladder: Ladder, demand: Demand, policy: Policy, steps: Steps
 ) -> Seats | None:
     """Seats for as many members as can be, but at least the `need`, in one domain of the widest rung."""
-    if demand.want > 1:
+    if demand.want > 1 or len(ladder.anchors):
         everyone = Demand(demand.counts, demand.want, demand.want)
-        if ladder.one_node_first:
+        if ladder.one_node_first and demand.want > 1:
             seats = _on_one_node(rules, within, demand.want, policy)
             if seats is not None:
                 return seats

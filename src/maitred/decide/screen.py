@@ -42,7 +42,7 @@ def _obstacles(view: GroupView) -> Iterable[Blocker]:
     if not group.exists:
         yield Blocker(
             "Members",
-            f"PodGroup {group.key} does not exist; {created} pods name it",
+            f"PodGroup {group.key} does not exist, though {created} of its pods do",
             {"podGroup": group.key, "created": created},
         )
     elif created < group.quorum:

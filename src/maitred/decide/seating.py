@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from maitred.cluster.nodes import Codes, Mask
+from maitred.cluster.nodes import Codes, Mask, NodeView
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import make_rules
 from maitred.decide.house import House, Leave
 from maitred.decide.levels import codes_inside, codes_of, position_of
 from maitred.decide.place import Ladder, place
-from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
 from maitred.decide.seats import Steps
 
@@ -37,8 +36,20 @@ def seat_within(
     found = _seat_together(trial, ask, within, house, steps, leave)
     if found is None or len(found) < 2 or not _has_soft_company(trial, ask):
         return found
-    in_turn = _seat_one_by_one(trial, ask, within, house, steps, leave)
+    inside = within & _narrowest_domain(trial, ask, found, house, leave)
+    in_turn = _seat_one_by_one(trial, ask, inside, house, steps, leave)
     return in_turn if len(in_turn) >= len(found) else found
+
+
+def _narrowest_domain(trial: Trial, ask: Ask, found: Assignment, house: House, leave: Leave) -> Mask:
+    """The nodes of the narrowest level that holds all these seats: preferences may move members within it."""
+    rows, ladder = [row for _, row in found], make_ladder(trial.nodes, ask, house, leave)
+    for codes in (*ladder.rungs, ladder.widest):
+        domains = np.unique(codes[rows])
+        if len(domains) == 1 and domains[0] >= 0:
+            inside: Mask = codes == domains[0]
+            return inside
+    return trial.nodes.alive
 
 
 def _has_soft_company(trial: Trial, ask: Ask) -> bool:
@@ -56,18 +67,8 @@ def _seat_one_by_one(
         if found:
             commit(trial, alone, found)
             seated.append((member, found[0][1]))
-            within = within & _same_domain(trial, ask, house, leave, found[0][1])
     trial.rollback(checkpoint)
     return seated
-
-
-def _same_domain(trial: Trial, ask: Ask, house: House, leave: Leave, row: int) -> Mask:
-    """The nodes that the first member leaves for the others, where a level is required."""
-    if not ask.topology.required or "Topology" in leave.lift:
-        return trial.nodes.alive
-    codes = codes_of(trial.nodes, house.key(ask.topology.required))
-    inside: Mask = codes == codes[row]
-    return inside
 
 
 def _seat_together(
@@ -75,16 +76,16 @@ def _seat_together(
 ) -> Assignment | None:
     distinct = ask.distinct
     rules = make_rules(trial, distinct, house.policy, leave.lift, leave.others_may_help)
-    ladder = make_ladder(rules, ask, house, leave)
+    ladder = make_ladder(trial.nodes, ask, house, leave)
     seats = place(rules, within, ladder, ask.demand(), house.policy, steps)
     if seats is None:
         return None
     return hand_out(ask, distinct, seats.singles(), any_order=not rules.ordered)
 
 
-def make_ladder(rules: Rules, ask: Ask, house: House, leave: Leave) -> Ladder:
+def make_ladder(nodes: NodeView, ask: Ask, house: House, leave: Leave) -> Ladder:
     """Levels to try, narrow to wide: those that the group prefers, or else all below its required one."""
-    nodes, request = rules.trial.nodes, ask.topology
+    request = ask.topology
     required = house.key(request.required) if request.required and "Topology" not in leave.lift else ""
     if request.preferred:
         keys = [house.key(level) for level in request.preferred]

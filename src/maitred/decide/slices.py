@@ -4,6 +4,7 @@ Members are cut into slices by their index, or else by their place in the member
 whole or not at all; one that has members seated already stays in their domain.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from maitred.decide.compile import make_rules
 from maitred.decide.house import House, Leave
 from maitred.decide.levels import codes_inside, codes_of
 from maitred.decide.place import candidates
-from maitred.decide.seating import commit, required_domain, seat_within
+from maitred.decide.seating import commit, make_ladder, required_domain, seat_within
 from maitred.decide.seats import Demand, Steps
 from maitred.model.group import TopologyRequest
 
@@ -34,11 +35,12 @@ def seat_slices(trial: Trial, ask: Ask, house: House, steps: Steps, leave: Leave
     if within is None:
         return None
     best: Assignment | None = None
-    for domain in _required_domains(trial, ask, house, leave, within):
+    for domain, preferred in _domains(trial, ask, house, leave, within):
         found = _Slicing(trial, ask, house, steps, leave, domain).seat()
-        if found is not None and (best is None or len(found) > len(best)):
+        complete = found is not None and len(found) == len(ask.shapes)
+        if found is not None and (complete or not preferred) and (best is None or len(found) > len(best)):
             best = found
-        if best is not None and len(best) == len(ask.shapes):
+        if complete:
             break
     return best
 
@@ -68,14 +70,16 @@ def cut(ask: Ask) -> list[Slice]:
     return [slices[n] for n in sorted(slices, key=lambda n: (not slices[n].seated, n))]
 
 
-def _required_domains(trial: Trial, ask: Ask, house: House, leave: Leave, within: Mask) -> list[Mask]:
-    """Domains of the required level by how well they hold the group, or all nodes if none is required."""
-    if not ask.topology.required:
-        return [within]
+def _domains(trial: Trial, ask: Ask, house: House, leave: Leave, within: Mask) -> Iterator[tuple[Mask, bool]]:
+    """Where all slices could be: preferred domains that hold everyone, then those of the required level."""
     rules = make_rules(trial, ask.distinct, house.policy, leave.lift, leave.others_may_help)
-    codes = codes_of(trial.nodes, house.key(ask.topology.required))
-    found = candidates(rules, within, codes, ask.anchors(), ask.demand())
-    return [within & (codes == domain) for domain, _ in found]
+    ladder, demand = make_ladder(trial.nodes, ask, house, leave), ask.demand()
+    everyone = Demand(demand.counts, demand.want, demand.want)
+    for codes in ladder.rungs if ask.topology.preferred else ():
+        for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
+            yield within & (codes == domain), True
+    for domain, _ in candidates(rules, within, ladder.widest, ladder.anchors, demand):
+        yield within & (ladder.widest == domain), False
 
 
 class _Slicing:
@@ -108,7 +112,7 @@ class _Slicing:
         if index == len(self.slices):
             return seated
         piece = self.slices[index]
-        for domain in self._domains(piece):
+        for domain in self._domains_for(piece):
             if not self.steps.take():
                 return None
             checkpoint = self.trial.checkpoint()
@@ -129,7 +133,7 @@ class _Slicing:
             seated=tuple(piece.seated),
         )
 
-    def _domains(self, piece: Slice) -> list[Mask]:
+    def _domains_for(self, piece: Slice) -> list[Mask]:
         if piece.seated:
             taken = np.unique(self.codes[[member.node for member in piece.seated]])
             return [self.within & (self.codes == taken[0])] if len(taken) == 1 and taken[0] >= 0 else []

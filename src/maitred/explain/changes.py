@@ -8,10 +8,10 @@ import numpy as np
 
 from maitred.cluster.snapshot import GroupView, Shape, Snapshot
 from maitred.explain.added import FIRST, LAST, Pattern, with_copies
-from maitred.explain.text import counted
 from maitred.model.needs import Needs
 from maitred.model.plan import Detail, Remedy
 from maitred.model.quantity import text
+from maitred.model.words import counted
 
 
 class Change(Protocol):

@@ -14,8 +14,9 @@ out no group that it had seated before. There are four kinds, and a group is off
   new nodes first, so one that has many ahead is not offered any.
 
 The three smallest are told. Their measure is the share of what was asked for that is given up: of the quorum;
-of the way from the level to no level at all; of the request; and for nodes, which are not given up but paid
-for, the share of new ones among all that the group would then be on. Ties go in the order above.
+of the rungs from its level up to the whole cluster, those that it climbs (from rack past zone to the cluster:
+two of three); of the request; and for nodes, which are not given up but paid for, the share of new ones among
+all that the group would then be on. Ties go in the order above.
 
 All tries together are bounded, in attempts and never by a clock. Groups are looked at in the order of their
 turns, and groups that ask for the same at the same point of the cycle are tried once. This is for people who
@@ -183,13 +184,13 @@ class Finder:
             names = [level.name for level in reversed(house.levels[: required or 0])]
             before = house.name(house.key(request.required))
             for step, name in enumerate((*names, ""), 1):
-                yield WiderLevel("required", name, before, step / (len(names) + 1))
+                yield WiderLevel("required", name, before, step / (len(names) + 2))
         if request.slice_size:
             own = position_of(house.key(request.slice_level), house.levels) or 0
             names = [level.name for level in reversed(house.levels[required or 0 : own])]
             before = house.name(house.key(request.slice_level))
             for step, name in enumerate((*names, ""), 1):
-                yield WiderLevel("slice", name, before, step / (len(names) + 1))
+                yield WiderLevel("slice", name, before, step / (len(names) + 2))
 
     # -- a smaller request -----------------------------------------------------------------------------
 

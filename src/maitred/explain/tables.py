@@ -11,8 +11,9 @@ from itertools import zip_longest
 
 from rich.text import Text
 
-from maitred.explain.text import counted, printable
+from maitred.explain.text import printable
 from maitred.model.plan import Bind, Eviction, GroupVerdict, Plan, Verdict
+from maitred.model.words import counted
 
 Cell = str | Text
 

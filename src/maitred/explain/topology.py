@@ -33,11 +33,11 @@ from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.cluster.selection import REPELLING
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.levels import known_levels
-from maitred.explain.text import counted
 from maitred.model.node import HOSTNAME
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION, Level, Policy, health_taints, is_device
 from maitred.model.quantity import CPU, MEMORY, text
+from maitred.model.words import counted
 
 Rows = NDArray[np.intp]
 NAMES_SHOWN = 5

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from maitred.explain.tables import Cell, aligned
-from maitred.explain.text import counted
 from maitred.explain.topology import Candidate, Domain, Topology, some
 from maitred.model.quantity import CPU, MEMORY, amount
+from maitred.model.words import counted
 
 INDENT = "  "
 GIBI = 2**30

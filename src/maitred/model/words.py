@@ -1,0 +1,5 @@
+"""Small pieces of every message."""
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,357 @@
+"""Every remedy works: whoever carries it out sees the group scheduled, and nobody pushed out for it."""
+
+import json
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from maitred.decide import decide as decide_snapshot
+from maitred.explain import remedies
+from maitred.model.meta import Timestamp
+from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, UnattainableError, applied, remedied
+from tests.oracle import builders as b
+from tests.oracle.builders import Obj
+from tests.oracle.effort import examples
+from tests.oracle.strategies import clusters
+from tests.support import NOON, decide, policy_of, snapshot_of
+
+ALL_BUT_CLOSED = ("Waiting", "Impossible")
+LEVELS = {
+    "topology": {"levels": [{"name": "zone", "key": b.ZONE}, {"name": "shelf", "key": "rack"}]},
+}
+
+
+def offers(objects: list[Obj], group: str = "default/crew", policy: Obj | None = None) -> dict[str, Obj]:
+    """The remedies for a group by kind, each of which has been carried out and found to work."""
+    plan = remedied(objects, policy)
+    check(objects, plan, policy)
+    (entry,) = (entry for entry in plan["groups"] if entry["group"] == group)
+    return {remedy["detail"]["kind"]: remedy for remedy in entry["remedies"]}
+
+
+def check(objects: list[Obj], plan: Obj, policy: Obj | None = None) -> None:
+    scheduled = {entry["group"] for entry in plan["groups"] if entry["verdict"] == "Scheduled"}
+    for entry in plan["groups"]:
+        assert len(entry["remedies"]) <= 3
+        assert not entry["remedies"] or entry["verdict"] in ALL_BUT_CLOSED
+        for remedy in entry["remedies"]:
+            try:
+                changed = applied(objects, entry["group"], remedy["detail"])
+            except UnattainableError:
+                continue
+            verdicts = {one["group"]: one["verdict"] for one in decide(changed, policy)["groups"]}
+            for group in (entry["group"], *scheduled):
+                assert verdicts[group] == "Scheduled", (group, entry["group"], remedy)
+
+
+def crew(count: int, quorum: int | None = None, level: str | None = None, **fields: Any) -> list[Obj]:
+    group = b.pod_group("crew", count if quorum is None else quorum, level, created=0)
+    return [group, *b.pods("crew", count, group="crew", **{"created": 0, **fields})]
+
+
+def nodes(count: int, per_rack: int = 2, racks_per_zone: int = 2, **fields: Any) -> list[Obj]:
+    return [
+        b.node(
+            f"n{i}",
+            **{"gpu": 8, "cpu": 64, **fields},
+            rack=f"r{i // per_rack}",
+            zone=f"z{i // per_rack // racks_per_zone}",
+        )
+        for i in range(count)
+    ]
+
+
+# ---- fewer members
+
+
+def test_the_most_members_that_fit() -> None:
+    objects = [*nodes(7), *crew(8, gpu=8)]
+    remedy = offers(objects)["members"]
+    assert remedy["change"] == "run with 7 of 8 members"
+    assert remedy["detail"]["without"] == ["default/crew-7"]
+
+
+def test_an_elastic_group_lowers_its_quorum() -> None:
+    remedy = offers([*nodes(4), *crew(8, quorum=6, gpu=8)])["quorum"]
+    assert remedy["change"] == "run with 4 of 8 members: lower the quorum from 6 to 4"
+    assert remedy["detail"] == {"kind": "quorum", "from": 6, "to": 4}
+
+
+def test_members_that_run_already_count() -> None:
+    running = [b.pod(f"crew-{i}", gpu=8, group="crew", node=f"n{i}", created=0) for i in range(2)]
+    waiting = b.pods("crew", 3, gpu=8, group="crew", start=2, created=0)
+    found = offers([*nodes(4), b.pod_group("crew", 5, created=0), *running, *waiting])
+    assert found["members"]["change"] == "run with 4 of 5 members"
+
+
+def test_a_broken_gang_may_run_with_the_members_it_has() -> None:
+    running = [b.pod(f"crew-{i}", gpu=8, group="crew", node=f"n{i}", created=0) for i in range(3)]
+    late = b.pod("crew-3", gpu=8, group="crew", created=0)
+    found = offers([*nodes(3), b.pod_group("crew", 4, created=0), *running, late])
+    assert found["quorum"]["detail"] == {"kind": "quorum", "from": 4, "to": 3}
+
+
+def test_a_surplus_that_would_push_others_out_is_left_out() -> None:
+    """With a lower quorum alone, the other members would take the room of the group of lower priority."""
+    low = [b.pod_group("low", 2, created=1), *b.pods("low", 2, gpu=8, group="low", created=1, priority=0)]
+    high = crew(6, quorum=5, gpu=8, priority=10)
+    found = offers([*nodes(4), *low, *high])
+    assert found["members"]["change"] == "run with 2 of 6 members, and lower the quorum from 5 to 2"
+
+
+def test_a_small_rest_is_not_worth_telling() -> None:
+    assert "members" not in offers([*nodes(1), *crew(8, gpu=8)])
+
+
+def test_groups_declared_by_marks() -> None:
+    marks = b.gang("crew", 4, "rack")
+    pods = b.pods("crew", 4, gpu=8, annotations=marks, created=0)
+    found = offers([*nodes(3, per_rack=3), *pods])
+    assert found["members"]["detail"]["to"] == 3
+
+
+# ---- a wider level
+
+
+def test_the_next_wider_level_that_works() -> None:
+    objects = [*nodes(8), *crew(3, level="rack", gpu=8)]
+    remedy = offers(objects, policy=LEVELS)["topology"]
+    assert remedy["change"] == "require one zone instead of one shelf"
+    assert remedy["detail"] == {"kind": "topology", "constraint": "required", "from": "shelf", "to": "zone"}
+
+
+def test_no_level_at_all() -> None:
+    objects = [*nodes(8), *crew(6, level="rack", gpu=8)]
+    assert offers(objects, policy=LEVELS)["topology"]["change"] == "do not require one shelf"
+    assert offers(objects)["topology"]["change"] == "do not require one rack"
+
+
+def test_levels_that_only_groups_name() -> None:
+    """Without a policy, levels are those that groups name: here the other one's zone is wider than a rack."""
+    other = [b.pod_group("other", 1, b.ZONE, created=9), b.pod("other-0", group="other", created=9)]
+    objects = [*nodes(8), *crew(3, level="rack", gpu=8), *other]
+    assert offers(objects)["topology"]["detail"]["to"] == b.ZONE
+
+
+def test_slices_in_wider_domains() -> None:
+    marks = {SLICE_SIZE: "4", SLICE_TOPOLOGY: "rack"}
+    pods = b.pods("crew", 8, gpu=8, annotations={**b.gang("crew", 8), **marks}, created=0)
+    found = offers([*nodes(8), *pods], policy=LEVELS)
+    assert found["topology"]["change"] == "keep each slice within one zone instead of one shelf"
+
+
+def test_slices_of_a_group_in_one_zone() -> None:
+    marks = {SLICE_SIZE: "3", SLICE_TOPOLOGY: "rack", b.TOPOLOGY: "zone"}
+    pods = b.pods("crew", 3, gpu=8, annotations={**b.gang("crew", 3), **marks}, created=0)
+    found = offers([*nodes(4), *pods], policy=LEVELS)
+    assert found["topology"]["detail"] == {
+        "kind": "topology",
+        "constraint": "slice",
+        "from": "shelf",
+        "to": "zone",
+    }
+
+
+# ---- a smaller request
+
+
+def test_the_largest_number_of_devices_that_fits() -> None:
+    load = [b.pod(f"old-{i}", gpu=2, node=f"n{i}") for i in range(4)]
+    remedy = offers([*nodes(4), *load, *crew(4, gpu=8)])["request"]
+    assert remedy["change"] == "ask for 6 instead of 8 nvidia.com/gpu for each member"
+    assert remedy["detail"] == {"kind": "request", "resource": b.GPU, "from": "8", "to": "6"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "free", "fits"),
+    [
+        ({"cpu": "7"}, {"cpu": "6500m"}, {"resource": "cpu", "from": "7", "to": "6500m"}),
+        ({"cpu": "7"}, {"cpu": "6450m"}, {"resource": "cpu", "from": "7", "to": "6400m"}),
+        ({"memory": "8Gi"}, {"memory": "7000Mi"}, {"resource": "memory", "from": "8Gi", "to": "7000Mi"}),
+        ({"memory": "64Gi"}, {"memory": "50000Mi"}, {"resource": "memory", "from": "64Gi", "to": "48Gi"}),
+    ],
+)
+def test_steps_that_people_take(asked: Obj, free: Obj, fits: Obj) -> None:
+    found = offers(
+        [b.node("n0", **{"cpu": "64", "memory": "512Gi", **free}), b.pod("one", **asked)], "default/one"
+    )
+    assert found["request"]["detail"] == {"kind": "request", **fits}
+
+
+def test_a_request_larger_than_any_node() -> None:
+    found = offers([b.node("n0", gpu=8), b.pod("one", gpu=16)], "default/one")
+    assert found["request"]["change"] == "ask for 8 instead of 16 nvidia.com/gpu"
+
+
+def test_only_the_large_members_ask_for_less() -> None:
+    small = b.pods("crew", 3, gpu=1, group="crew", created=0)
+    large = b.pods("crew", 1, gpu=8, group="crew", start=3, created=0)
+    remedy = offers([b.node("n0", gpu=8), b.pod_group("crew", 4, created=0), *small, *large])["request"]
+    assert remedy["change"] == "ask for at most 5 nvidia.com/gpu for each member, instead of up to 8"
+
+
+# ---- more nodes
+
+
+def test_the_fewest_nodes() -> None:
+    remedy = offers([*nodes(5), *crew(8, gpu=8)])["nodes"]
+    assert remedy["change"] == "add 3 nodes like n0 (8 nvidia.com/gpu, 64 cpu, 32Gi memory)"
+    assert remedy["detail"] == {"kind": "nodes", "count": 3, "like": "n0", "labels": {}}
+
+
+def test_nodes_where_the_group_nearly_fits() -> None:
+    busy = [b.pod("old", gpu=8, node="n0")]
+    remedy = offers([*nodes(4), *busy, *crew(3, level="rack", gpu=8)])["nodes"]
+    assert remedy["change"].endswith(" in rack r1")
+    assert remedy["detail"]["like"] == "n2"
+
+
+def test_a_kind_of_node_from_elsewhere() -> None:
+    """No node like those of the rack that the group is in would do; one like those of another would."""
+    here = [
+        b.node("a0", gpu=4, rack="r0", zone="z0"),
+        b.pod("crew-0", gpu=4, group="crew", node="a0", created=0),
+    ]
+    there = [b.node("b0", gpu=8, rack="r1", zone="z1"), b.pod("old", gpu=8, node="b0")]
+    late = b.pod("crew-1", gpu=8, group="crew", created=0)
+    remedy = offers([*here, *there, b.pod_group("crew", 2, "rack", created=0), late])["nodes"]
+    assert remedy["detail"] == {
+        "kind": "nodes",
+        "count": 1,
+        "like": "b0",
+        "labels": {"rack": "r0", b.ZONE: "z0"},
+    }
+
+
+def test_new_nodes_are_well_and_run_their_daemons() -> None:
+    sick = b.node("n0", gpu=8, cpu=8, cordoned=True, taints=["pool=ml:NoSchedule"])
+    agent = b.pod("agent", cpu=1, node="n0", owner="DaemonSet/agent")
+    pods = crew(2, gpu=1, cpu=7, tolerations=["pool=ml:NoSchedule"])
+    assert offers([sick, agent, *pods])["nodes"]["detail"]["count"] == 2
+    pods = crew(2, gpu=1, cpu=8, tolerations=["pool=ml:NoSchedule"])
+    assert "nodes" not in offers([sick, agent, *pods])
+
+
+def test_who_waits_ahead_takes_new_nodes_first() -> None:
+    ahead = [b.pod_group("ahead", 3, created=0), *b.pods("ahead", 3, gpu=8, group="ahead", created=0)]
+    objects = [*nodes(2), *ahead, *crew(4, gpu=8, created=5)]
+    assert offers(objects, "default/ahead")["nodes"]["detail"]["count"] == 1
+    remedy = offers(objects)["nodes"]
+    assert remedy["change"].endswith(", enough also for default/ahead, ahead of it")
+    assert (remedy["detail"]["count"], remedy["detail"]["ahead"]) == (5, ["default/ahead"])
+
+
+# ---- which, and for whom
+
+
+def test_the_smallest_come_first() -> None:
+    """One of eight members, one of six devices, one more of two levels: in this order of shares."""
+    load = [b.pod("old", gpu=1, node="n7")]
+    objects = [*nodes(8, per_rack=8), *load, *crew(8, level="rack", gpu=8)]
+    changes = [remedy["detail"]["kind"] for remedy in offers(objects).values()]
+    assert changes == ["members", "request", "nodes"]
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        [*nodes(1), b.pod_group("crew", 4), *b.pods("crew", 2, gpu=1, group="crew")],
+        [*nodes(1), *crew(2, gpu=8, gates=["example.com/quota"])],
+        [*nodes(1), *crew(1, gpu=8), b.pod("crew-x", gpu=8, group="crew", priority=5)],
+        [*nodes(1), *b.pods("crew", 2, gpu=8, group="crew")],
+    ],
+    ids=["members", "gated", "invalid", "no group"],
+)
+def test_nothing_is_offered_where_room_is_not_what_is_missing(objects: list[Obj]) -> None:
+    assert offers(objects) == {}
+
+
+def test_a_plan_in_which_nobody_waits_is_left_alone() -> None:
+    objects = [*nodes(2), *crew(2, gpu=8)]
+    assert remedied(objects) == msgspec.to_builtins(
+        decide_snapshot(snapshot_of(objects), policy_of(None), msgspec.convert(NOON, Timestamp), None)
+    )
+
+
+def test_an_empty_cluster() -> None:
+    assert offers(crew(2, gpu=8)) == {}
+
+
+def test_one_scheduler_only() -> None:
+    objects = [*nodes(1), *crew(2, gpu=8, scheduler="maitred"), b.pod("other", gpu=8, created=1)]
+    (entry,) = remedied(objects, scheduler="maitred")["groups"]
+    assert {remedy["detail"]["kind"] for remedy in entry["remedies"]} == {"members", "request", "nodes"}
+
+
+# ---- at random
+
+
+def fleet(seed: int) -> list[Obj]:
+    """Racks of GPU nodes with some load, and a queue of gangs, alike and not, of several ranks and ages."""
+    rng = Random(seed)
+    objects: list[Obj] = nodes(rng.randint(3, 12), rng.choice([2, 3]), gpu=rng.choice([4, 8]))
+    for i, node in enumerate(list(objects)):
+        if rng.random() < 0.6:
+            objects.append(b.pod(f"old-{i}", gpu=rng.randint(1, 4), node=node["metadata"]["name"]))
+        if rng.random() < 0.3:
+            objects.append(b.pod(f"agent-{i}", 1, node=node["metadata"]["name"], owner="DaemonSet/agent"))
+    for g in range(rng.randint(2, 6)):
+        count = rng.choice([1, 2, 4, 4, 8])
+        quorum = max(1, count - rng.choice([0, 0, 1, 2]))
+        level, rank = rng.choice([None, None, "rack", "zone"]), rng.choice([0, 0, 10])
+        gpu, created = rng.choice([1, 2, 4, 8]), rng.randint(0, 5)
+        marks = {SLICE_SIZE: "2", SLICE_TOPOLOGY: "rack"} if level == "zone" and rng.random() < 0.5 else {}
+        group = b.pod_group(f"g{g}", quorum, level, annotations=marks, created=created)
+        pods = b.pods(
+            f"g{g}", count, rng.choice([1, 8]), gpu=gpu, group=f"g{g}", priority=rank, created=created
+        )
+        objects += [group, *pods]
+    return objects
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_remedy_works_in_a_fleet(seed: int) -> None:
+    objects = fleet(seed)
+    policy = LEVELS if seed % 2 else None
+    check(objects, remedied(objects, policy), policy)
+
+
+@given(clusters())
+@examples(100)
+def test_every_remedy_works_whatever_the_constraints(objects: list[Obj]) -> None:
+    check(objects, remedied(objects))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_same_input_same_remedies(seed: int) -> None:
+    objects = fleet(seed)
+    first = json.dumps(remedied(objects))
+    for _ in range(3):
+        Random(seed).shuffle(objects)
+        assert json.dumps(remedied(objects)) == first
+
+
+def test_the_work_is_bounded_and_the_first_in_turn_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue: list[Obj] = []
+    for g in range(30):
+        queue += [
+            b.pod_group(f"g{g:02}", 3, created=g),
+            *b.pods(f"g{g:02}", 3, gpu=5 + g % 4, group=f"g{g:02}", created=g),
+        ]
+    objects = [*nodes(2), *queue]
+    offered = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
+    assert all(offered)
+    monkeypatch.setattr(remedies, "EFFORT", 100)
+    fewer = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
+    assert fewer[0]
+    assert not all(fewer)
+
+
+@pytest.mark.slow
+@given(clusters(max_groups=4))
+@examples(1500)
+def test_every_remedy_works_at_length(objects: list[Obj]) -> None:
+    check(objects, remedied(objects))

@@ -1,0 +1,101 @@
+"""The Policy: every field has a default, and what is misspelt is refused."""
+
+import msgspec
+import pytest
+
+from maitred.model.node import HEALTH_TAINTS
+from maitred.model.policy import Policy, health_taints, is_device
+from tests.oracle.builders import Obj
+
+
+def read(raw: Obj) -> Policy:
+    return msgspec.convert(raw, Policy)
+
+
+def test_an_empty_policy_is_the_default_one() -> None:
+    assert read({}) == read({"apiVersion": "maitred.dev/v1alpha1", "kind": "Policy"}) == Policy()
+
+
+def test_the_defaults() -> None:
+    assert msgspec.to_builtins(Policy()) == {
+        "apiVersion": "maitred.dev/v1alpha1",
+        "kind": "Policy",
+        "topology": {"levels": ()},
+        "nodes": {"managed": None},
+        "nodeTemplates": (),
+        "health": {"taints": ()},
+        "devices": {
+            "resources": ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*"),
+        },
+        "search": {"steps": 20_000},
+    }
+
+
+def test_a_policy_in_full() -> None:
+    policy = read(
+        {
+            "topology": {"levels": [{"name": "zone", "key": "z"}, {"name": "rack", "key": "r"}]},
+            "nodes": {"managed": {"matchLabels": {"pool": "ml"}}},
+            "nodeTemplates": [{"name": "gpu", "allocatable": {"cpu": "8"}, "max": 4}],
+            "health": {"taints": ["example.com/sick"]},
+            "devices": {"resources": ["example.com/*"]},
+            "search": {"steps": 7},
+        }
+    )
+    assert [level.name for level in policy.topology.levels] == ["zone", "rack"]
+    assert (policy.node_templates[0].max, policy.search.steps) == (4, 7)
+
+
+WRONG: dict[str, Obj] = {
+    "a field that is misspelt": {"topolgy": {}},
+    "a field that is misspelt inside": {"search": {"step": 3}},
+    "another kind": {"kind": "Plan"},
+    "another version": {"apiVersion": "maitred.dev/v2"},
+    "a level without a key": {"topology": {"levels": [{"name": "rack"}]}},
+    "no steps": {"search": {"steps": 0}},
+    "too many steps": {"search": {"steps": 10**9}},
+    "a template without a name": {"nodeTemplates": [{"allocatable": {}}]},
+    "a template of none": {"nodeTemplates": [{"name": "x", "allocatable": {}, "max": 0}]},
+    "a list for a map": {"nodes": []},
+}
+
+
+@pytest.mark.parametrize("raw", WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_refused(raw: Obj) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        read(raw)
+
+
+@pytest.mark.parametrize(
+    ("resource", "right"),
+    [
+        ("nvidia.com/gpu", True),
+        ("amd.com/gpu", True),
+        ("nvidia.com/mig-1g.5gb", True),
+        ("google.com/tpu", True),
+        ("aws.amazon.com/neuroncore", True),
+        ("aws.amazon.com/neuron", True),
+        ("huawei.com/npu", True),
+        ("habana.ai/gaudi", True),
+        ("nvidia.com/gpu-memory", True),
+        ("cpu", False),
+        ("memory", False),
+        ("pods", False),
+        ("gpu", False),
+        ("hugepages-2Mi", False),
+        ("example.com/fpga", False),
+    ],
+)
+def test_what_counts_as_a_device(resource: str, right: bool) -> None:
+    assert is_device(Policy(), resource) is right
+
+
+def test_a_policy_says_itself_what_counts_as_a_device() -> None:
+    policy = read({"devices": {"resources": ["example.com/fpga"]}})
+    assert is_device(policy, "example.com/fpga")
+    assert not is_device(policy, "nvidia.com/gpu")
+
+
+def test_a_policy_adds_taints_that_speak_of_health() -> None:
+    assert health_taints(Policy()) == HEALTH_TAINTS
+    assert health_taints(read({"health": {"taints": ["x"]}})) == HEALTH_TAINTS | {"x"}
