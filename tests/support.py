@@ -1,4 +1,4 @@
-"""The engine as tests call it: raw Kubernetes dicts in, the Plan as a dict out, by the path that files take."""
+"""The engine as tests call it: raw Kubernetes dicts in, the Plan as a dict out, as files are read."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import msgspec
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import ClusterState, Put
 from maitred.decide import decide as decide_snapshot
-from maitred.model.manifest import Reader, read_policy
+from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp
 from maitred.model.policy import Policy
 

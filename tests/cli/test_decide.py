@@ -126,7 +126,7 @@ def test_the_table_tells_why_a_group_waits(folder: Path) -> None:
     (folder / "nodes" / "all.json").write_text(dump(*NODES[::2]))
     shown, _ = run("-f", str(folder))
     assert "default/crew  Waiting" in shown or "default/crew  Impossible" in shown
-    assert shown.rstrip().endswith("0 pods bound.")
+    assert shown.rstrip().endswith("0 pods to bind.")
 
 
 def test_nothing_at_all() -> None:

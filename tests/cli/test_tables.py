@@ -43,9 +43,9 @@ def lines(plan: Plan, width: int | None = None) -> list[str]:
 def test_the_whole_page() -> None:
     assert lines(PLAN) == [
         "GROUP        VERDICT     PLACED  QUORUM  WHERE     WHY",
+        "default/web  Scheduled   1/1     1       n1",
         "ml/train     Scheduled   8/8     8       rack r1",
         "ml/wide      Scheduled   20/24   16      20 nodes  Capacity: 4 more do not fit",
-        "default/web  Scheduled   1/1     1       n1",
         "ml/big       Preempting  0/1     1       n7",
         f"ml/eval      Waiting     0/8     8                 Topology: {TOPOLOGY}",
         "",
@@ -59,8 +59,7 @@ def test_the_whole_page() -> None:
         "",
         "Binds",
         "  ml/train     8 pods on n0 (4), n1 (4)",
-        "  ml/wide      20 pods on m00 (1), m01 (1), m02 (1), m03 (1), m04 (1), m05 (1), m06 (1), m07 (1) "
-        "and 12 more nodes",
+        "  ml/wide      20 pods on m00, m01, m02, m03, m04, m05, m06, m07 and 12 more nodes",
         "  default/web  1 pod on n1",
         "",
         "Nominations",
@@ -69,7 +68,7 @@ def test_the_whole_page() -> None:
         "Evictions",
         "  ml/big  3 pods of ml/lone (1), ml/x (2)",
         "",
-        "5 groups: 3 scheduled, 1 preempting, 1 waiting; 29 pods bound to 22 nodes, 3 pods evicted.",
+        "5 groups: 3 scheduled, 1 preempting, 1 waiting; 29 pods to bind, on 22 nodes, 3 pods to evict.",
     ]
 
 
@@ -100,7 +99,7 @@ def test_markup_and_control_characters_are_only_text() -> None:
 
 
 def test_a_long_name_moves_its_own_line_only() -> None:
-    groups = (GroupVerdict("ml/" + "x" * 60, "Waiting", 1, 1, 0), GroupVerdict("ml/a", "Waiting", 1, 1, 0))
+    groups = (GroupVerdict("ml/" + "a" * 60, "Waiting", 1, 1, 0), GroupVerdict("ml/b", "Waiting", 1, 1, 0))
     first, second = lines(Plan(groups=groups))[1:3]
     assert first.index("Waiting") == 65
     assert second.index("Waiting") == 42

@@ -146,9 +146,9 @@ def selections(snapshot: Snapshot) -> list[Selection]:
 def counts(trial: Trial) -> dict[Any, Any]:
     """How many pods each selection means, and who holds which port or domain: per node, by name."""
     names = trial.nodes.names
-    matching = {s: _per_node(names, trial.matching(s)) for s in selections(trial.snapshot)}
-    held = {key: _per_node(names, column) for key, column in trial.all_held().items()}
-    return {key: value for key, value in {**matching, **held}.items() if value}
+    found: dict[Any, Any] = {s: _per_node(names, trial.matching(s)) for s in selections(trial.snapshot)}
+    found |= {key: _per_node(names, column) for key, column in trial.all_held().items()}
+    return {key: value for key, value in found.items() if value}
 
 
 def _per_node(names: tuple[str, ...], column: Any) -> dict[str, int]:

@@ -3,9 +3,10 @@
 import pickle
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -29,6 +30,7 @@ from tests.oracle.builders import (
     spread,
     storage_class,
 )
+from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
 
 
@@ -70,7 +72,7 @@ def histories(draw: DrawFn) -> History:
 
 
 @given(histories())
-@settings(max_examples=60)
+@examples(60)
 def test_any_sequence_of_changes_comes_to_the_same_as_a_fresh_state(history: History) -> None:
     state = ClusterState()
     for number, change in enumerate(history.changes):
@@ -83,7 +85,7 @@ def test_any_sequence_of_changes_comes_to_the_same_as_a_fresh_state(history: His
 
 
 @given(histories())
-@settings(max_examples=40)
+@examples(40)
 def test_snapshots_do_not_change_when_the_state_does(history: History) -> None:
     state, taken = ClusterState(), []
     for number, change in enumerate(history.changes):
@@ -98,7 +100,7 @@ def test_snapshots_do_not_change_when_the_state_does(history: History) -> None:
 
 
 @given(clusters(3, 3, 2))
-@settings(max_examples=40)
+@examples(40)
 def test_a_snapshot_survives_pickling(objects: list[Obj]) -> None:
     snapshot = state_of(read(objects)).snapshot()
     copy = pickle.loads(pickle.dumps(snapshot))
@@ -110,7 +112,7 @@ def test_a_snapshot_survives_pickling(objects: list[Obj]) -> None:
 
 
 @given(histories())
-@settings(max_examples=30)
+@examples(30)
 def test_telling_everything_twice_changes_nothing(history: History) -> None:
     state = ClusterState()
     for change in history.changes:
@@ -123,7 +125,7 @@ def test_telling_everything_twice_changes_nothing(history: History) -> None:
 
 
 @given(clusters(3, 3, 2))
-@settings(max_examples=20)
+@examples(20)
 def test_deleting_everything_leaves_nothing(objects: list[Obj]) -> None:
     items = read(objects)
     state = state_of(items)
@@ -237,7 +239,7 @@ def test_deleting_what_is_not_there_is_no_trouble() -> None:
     assert used(state) == {"n1": 0}
 
 
-def volumes(state: ClusterState) -> tuple[object, ...]:
+def volumes(state: ClusterState) -> Any:
     snapshot = state.snapshot()
     return snapshot.shapes[snapshot.groups[0].shapes[0]].volumes
 
@@ -276,7 +278,7 @@ def shapes(*objects: Obj) -> int:
     return len(set(view.shapes.tolist()))
 
 
-def indexed(count: int = 64, **more: object) -> list[Obj]:
+def indexed(count: int = 64, **more: Any) -> list[Obj]:
     """The pods of an Indexed Job, as its controller makes them: each with an index in four places."""
     return [
         pod(
@@ -288,7 +290,7 @@ def indexed(count: int = 64, **more: object) -> list[Obj]:
             annotations={INDEX: str(i)},
             spec={"hostname": f"train-{i}", "subdomain": "train"},
             created=i % 3,
-            **more,  # type: ignore[arg-type]
+            **more,
         )
         for i in range(count)
     ]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -23,6 +23,7 @@ from tests.cluster.seen import (
     state_of,
 )
 from tests.oracle.builders import Obj, near, node, pod, pod_group, pods
+from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
 
 Seat = tuple[int, dict[int, int]]
@@ -41,6 +42,7 @@ class Play:
 def plays(draw: DrawFn) -> Play:
     snapshot = state_of(read(draw(clusters(3, 3, 2)))).snapshot()
     shapes, rows = len(snapshot.shapes), len(snapshot.nodes.names)
+    assume(shapes)
     copies = st.dictionaries(st.integers(0, rows - 1), st.integers(1, 3), min_size=1, max_size=3)
     seat = st.tuples(st.integers(0, shapes - 1), copies)
     back, look = st.integers(0, 6), st.none()
@@ -61,7 +63,7 @@ def replayed(snapshot: Snapshot, seats: list[Seat]) -> Trial:
 
 
 @given(plays())
-@settings(max_examples=80)
+@examples(80)
 def test_a_trial_always_says_what_a_fresh_one_would(play: Play) -> None:
     """Whether counts were made before a seat was taken or after, and whatever was taken back between."""
     trial, seats = Trial.of(play.snapshot), list[Seat]()
@@ -81,7 +83,7 @@ def test_a_trial_always_says_what_a_fresh_one_would(play: Play) -> None:
 
 
 @given(plays())
-@settings(max_examples=40)
+@examples(40)
 def test_the_same_load_on_another_view_of_the_nodes(play: Play) -> None:
     """Moving a trial to nodes that differ in taints only keeps all its accounts, and leaves it alone."""
     trial = replayed(play.snapshot, [move for move in play.moves if isinstance(move, tuple)])
@@ -105,7 +107,7 @@ def seatings(draw: DrawFn) -> tuple[list[Object], dict[str, str]]:
 
 
 @given(seatings())
-@settings(max_examples=80)
+@examples(80)
 def test_seating_pods_is_as_if_they_ran(case: tuple[list[Object], dict[str, str]]) -> None:
     """Counted again from the objects, with the seats written into the pods."""
     objects, seats = case
@@ -154,7 +156,7 @@ def attach_room(trial: Trial) -> dict[str, dict[str, int]]:
 
 
 @given(clusters(3, 3, 2))
-@settings(max_examples=40)
+@examples(40)
 def test_an_empty_trial_is_a_cluster_with_only_what_belongs_to_its_nodes(objects: list[Obj]) -> None:
     items = read(objects)
     snapshot = state_of(items).snapshot()

@@ -7,6 +7,7 @@ lines of the table.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -31,11 +32,11 @@ def full_node() -> Obj:
     return node("n1", cpu=4)
 
 
-def blocker(cpu: int = 2, on: str = "n1", name: str = "blocker", **fields: object) -> Obj:
-    return pod(name, cpu, node=on, created=0, **fields)  # type: ignore[arg-type]
+def blocker(cpu: int = 2, on: str = "n1", name: str = "blocker", **fields: Any) -> Obj:
+    return pod(name, cpu, node=on, created=0, **fields)
 
 
-def gang(count: int, min_count: int | None = 3, **more: object) -> Callable[[str], list[Obj]]:
+def gang(count: int, min_count: int | None = 3, **more: Any) -> Callable[[str], list[Obj]]:
     """A PodGroup ``g`` with ``count`` members that wait on one node of 4."""
     return lambda api: [
         full_node(),

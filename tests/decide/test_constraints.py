@@ -3,6 +3,8 @@
 One line bites, the next just does not. The pod is always ``p`` and the node that is asked about always ``n``.
 """
 
+from typing import Any
+
 import pytest
 
 from tests.decide.reading import first, seats
@@ -31,8 +33,8 @@ def fits(*objects: Obj) -> bool:
 # ---- amounts
 
 
-def taking(requests: Obj | None = None, **more: object) -> Obj:
-    return pod("p", requests=requests, **more)  # type: ignore[arg-type]
+def taking(requests: Obj | None = None, **more: Any) -> Obj:
+    return pod("p", requests=requests, **more)
 
 
 AMOUNTS: dict[str, Case] = {
@@ -154,8 +156,8 @@ def labelled(**labels: str) -> Obj:
     return node("n", labels=labels)
 
 
-def choosing(*terms: object) -> Obj:
-    return pod("p", node_affinity=terms)  # type: ignore[arg-type]
+def choosing(*terms: Any) -> Obj:
+    return pod("p", node_affinity=terms)
 
 
 SSD = labelled(disk="ssd", size="10")
@@ -329,8 +331,8 @@ def test_other_conditions_do_not_make_a_node_unready() -> None:
 # ---- host ports
 
 
-def with_ports(name: str, *ports: int | Obj, on: str | None = None, **more: object) -> Obj:
-    return pod(name, ports=ports, node=on, **more)  # type: ignore[arg-type]
+def with_ports(name: str, *ports: int | Obj, on: str | None = None, **more: Any) -> Obj:
+    return pod(name, ports=ports, node=on, **more)
 
 
 def host_network(name: str, number: int, on: str | None = None) -> Obj:

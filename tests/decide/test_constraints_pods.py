@@ -3,6 +3,8 @@
 The pod is always ``p`` and the node that is asked about always ``n``, in rack r1 of zone z1.
 """
 
+from typing import Any
+
 import pytest
 
 from tests.decide.reading import first, nodes_used, seated, seats, verdict
@@ -31,8 +33,8 @@ Case = tuple[list[Obj], Obj, bool]
 """Who is there, the pod, and whether it fits beside them."""
 
 
-def there(on: str = "closed", app: str = "db", space: str = "default", **more: object) -> Obj:
-    return pod("a", labels={"app": app}, node=on, namespace=space, **more)  # type: ignore[arg-type]
+def there(on: str = "closed", app: str = "db", space: str = "default", **more: Any) -> Obj:
+    return pod("a", labels={"app": app}, node=on, namespace=space, **more)
 
 
 def fits(*objects: Obj) -> bool:
@@ -52,7 +54,7 @@ def avoiding(*terms: Obj, **labels: str) -> Obj:
     return pod("p", anti_affinity=terms, labels=labels)
 
 
-OTHERS = {"namespace_selector": selector({"team": "ml"})}
+OTHERS: Obj = {"namespace_selector": selector({"team": "ml"})}
 ML, WEB = namespace("ml", {"team": "ml"}), namespace("web", {"team": "web"})
 
 
@@ -116,12 +118,12 @@ AFFINITY: dict[str, Case] = {
     ),
     "a namespace that is selected": (
         [ML, there(space="ml")],
-        seeking(near("rack", {"app": "db"}, **OTHERS)),  # type: ignore[arg-type]
+        seeking(near("rack", {"app": "db"}, **OTHERS)),
         True,
     ),
     "a namespace that is not selected": (
         [WEB, there(space="web")],
-        seeking(near("rack", {"app": "db"}, **OTHERS)),  # type: ignore[arg-type]
+        seeking(near("rack", {"app": "db"}, **OTHERS)),
         False,
     ),
     "the empty namespace selector means all": (
@@ -131,7 +133,7 @@ AFFINITY: dict[str, Case] = {
     ),
     "namespaces that are named and selected add up": (
         [ML, there(space="other")],
-        seeking(near("rack", {"app": "db"}, namespaces=["other"], **OTHERS)),  # type: ignore[arg-type]
+        seeking(near("rack", {"app": "db"}, namespaces=["other"], **OTHERS)),
         True,
     ),
     "every namespace has its name as a label": (
@@ -149,7 +151,7 @@ def test_affinity(others: list[Obj], asking: Obj, right: bool) -> None:
     assert fits(*others, asking) is right
 
 
-def hostile(*terms: Obj, **more: object) -> Obj:
+def hostile(*terms: Obj, **more: Any) -> Obj:
     """Somebody in the domain who does not want certain pods there."""
     return there(anti_affinity=terms, **more)
 
@@ -173,12 +175,12 @@ ANTI: dict[str, Case] = {
     ),
     "an enemy in a namespace that is selected": (
         [ML, there(space="ml")],
-        avoiding(near("rack", {"app": "db"}, **OTHERS)),  # type: ignore[arg-type]
+        avoiding(near("rack", {"app": "db"}, **OTHERS)),
         False,
     ),
     "an enemy in a namespace that is not selected": (
         [WEB, there(space="web")],
-        avoiding(near("rack", {"app": "db"}, **OTHERS)),  # type: ignore[arg-type]
+        avoiding(near("rack", {"app": "db"}, **OTHERS)),
         True,
     ),
     "somebody who does not want the pod": ([hostile(near("rack", {"app": "p"}))], avoiding(app="p"), False),
@@ -211,8 +213,8 @@ def test_anti_affinity(others: list[Obj], asking: Obj, right: bool) -> None:
     assert fits(*others, asking) is right
 
 
-def versioned(version: str, **more: object) -> Obj:
-    return pod("a", labels={"app": "db", "version": version}, node="closed", **more)  # type: ignore[arg-type]
+def versioned(version: str, **more: Any) -> Obj:
+    return pod("a", labels={"app": "db", "version": version}, node="closed", **more)
 
 
 SAME = near("rack", {"app": "db"}, match_label_keys=["version"])
@@ -251,7 +253,7 @@ def test_label_keys(others: list[Obj], asking: Obj, right: bool) -> None:
 RACKS = [node("n1", cpu=2, rack="r1"), node("n2", cpu=2, rack="r2"), node("n3", cpu=2, rack="r2")]
 
 
-def members(count: int, **fields: object) -> list[Obj]:
+def members(count: int, **fields: Any) -> list[Obj]:
     return [
         pod_group("g", count),
         *pods("g", count, 1, group="g", labels={"app": "g"}, **fields),
@@ -310,17 +312,17 @@ ZONES = [node("n", cpu=4, zone="z1"), node("m", cpu=4, zone="z2")]
 APP = {"app": "web"}
 
 
-def crowd(*on: str, **more: object) -> list[Obj]:
-    return [pod(f"c{i}", labels=APP, node=where, **more) for i, where in enumerate(on)]  # type: ignore[arg-type]
+def crowd(*on: str, **more: Any) -> list[Obj]:
+    return [pod(f"c{i}", labels=APP, node=where, **more) for i, where in enumerate(on)]
 
 
-def spreading(*constraints: Obj, **more: object) -> Obj:
-    return pod("p", labels=APP, spread=constraints, where={"zone": "here"}, **more)  # type: ignore[arg-type]
+def spreading(*constraints: Obj, **more: Any) -> Obj:
+    return pod("p", labels=APP, spread=constraints, where={"zone": "here"}, **more)
 
 
-def zones(n: str = "z1", m: str | None = "z2", **more: object) -> list[Obj]:
+def zones(n: str = "z1", m: str | None = "z2", **more: Any) -> list[Obj]:
     """The node that is asked about, marked ``zone: here``, and another one."""
-    here = node("n", zone=n, labels={"zone": "here"}, **more)  # type: ignore[arg-type]
+    here = node("n", zone=n, labels={"zone": "here"}, **more)
     return [here, node("m", zone=m)]
 
 

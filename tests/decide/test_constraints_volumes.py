@@ -4,6 +4,8 @@ One line bites, the next does not. The pod is always ``p`` and the node that is 
 zone z1; the other nodes are full.
 """
 
+from typing import Any
+
 import pytest
 
 from tests.decide.reading import first, nodes_used, seated, seats, verdict
@@ -40,9 +42,9 @@ def fits(*objects: Obj) -> bool:
     return found is not None
 
 
-def volume(*on: object, **labels: str) -> list[Obj]:
+def volume(*on: Any, **labels: str) -> list[Obj]:
     """A claim that is bound to a volume with this reach and these labels."""
-    return [BOUND, pv("v", claim="default/disk", on=on, labels=labels)]  # type: ignore[arg-type]
+    return [BOUND, pv("v", claim="default/disk", on=on, labels=labels)]
 
 
 def placed(**labels: str) -> list[Obj]:
@@ -81,7 +83,7 @@ LATE = storage_class("late")
 LOCAL = storage_class("late", "kubernetes.io/no-provisioner")
 
 
-def local(size: str = "10Gi", on: str = "n", **more: object) -> Obj:
+def local(size: str = "10Gi", on: str = "n", **more: Any) -> Obj:
     fields: Obj = {"storage_class": "late", "on": [expr(HOSTNAME, "In", on)], **more}
     return pv(f"v-{on}-{size}".lower(), size, **fields)
 
@@ -202,13 +204,13 @@ def test_a_block_volume_serves_no_claim_for_a_file_system() -> None:
 # ---- local volumes serve one claim each
 
 
-def claims(count: int, **fields: object) -> list[Obj]:
-    return [pvc(f"disk-{i}", "1Gi", storage_class="late", **fields) for i in range(count)]  # type: ignore[arg-type]
+def claims(count: int, **fields: Any) -> list[Obj]:
+    return [pvc(f"disk-{i}", "1Gi", storage_class="late", **fields) for i in range(count)]
 
 
-def users(count: int, *, quorum: int | None = None, **fields: object) -> list[Obj]:
+def users(count: int, *, quorum: int | None = None, **fields: Any) -> list[Obj]:
     """A gang whose members have a claim each."""
-    members = [pod(f"g-{i}", 1, group="g", index=i, claims=[f"disk-{i}"], **fields) for i in range(count)]  # type: ignore[arg-type]
+    members = [pod(f"g-{i}", 1, group="g", index=i, claims=[f"disk-{i}"], **fields) for i in range(count)]
     return [pod_group("g", quorum or count), *members]
 
 

@@ -1,5 +1,7 @@
 """Impossible is proven on the empty healthy cluster, with the nodes that an autoscaler could add to it."""
 
+from typing import Any
+
 import pytest
 
 from tests.decide.reading import detail, first, has, verdict
@@ -9,14 +11,12 @@ from tests.support import decide
 GATE = "example.com/wait"
 
 
-def gang(
-    count: int, quorum: int, cpu: int | str = 1, topology: str | None = None, **more: object
-) -> list[Obj]:
+def gang(count: int, quorum: int, cpu: int | str = 1, topology: str | None = None, **more: Any) -> list[Obj]:
     return [pod_group("g", quorum, topology), *pods("g", count, cpu, group="g", **more)]
 
 
-def busy(cpu: int | str, on: str, **more: object) -> Obj:
-    return pod(f"busy-{on}-{cpu}", cpu, node=on, **more)  # type: ignore[arg-type]
+def busy(cpu: int | str, on: str, **more: Any) -> Obj:
+    return pod(f"busy-{on}-{cpu}", cpu, node=on, **more)
 
 
 def judged(*objects: Obj, policy: Obj | None = None) -> str:
@@ -152,7 +152,7 @@ def test_surplus_that_can_never_be_seated_leaves_the_group_scheduled() -> None:
 # ---- node templates
 
 
-def template(cpu: int | str, name: str = "pool", **more: object) -> Obj:
+def template(cpu: int | str, name: str = "pool", **more: Any) -> Obj:
     return {"nodeTemplates": [{"name": name, "allocatable": {"cpu": str(cpu), "memory": "64Gi"}, **more}]}
 
 

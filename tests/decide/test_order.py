@@ -1,6 +1,7 @@
 """Whose turn it is: priority, then quorums and late members by age, then surplus. One contested node."""
 
 from itertools import islice, permutations
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ def one_node(cpu: int) -> Obj:
     return node("n1", cpu=cpu)
 
 
-def gang(name: str, count: int, min_count: int | None, created: int, **more: object) -> list[Obj]:
+def gang(name: str, count: int, min_count: int | None, created: int, **more: Any) -> list[Obj]:
     """A PodGroup and its members, all of one age."""
     members = pods(name, count, 1, group=name, created=created, **more)
     return [pod_group(name, min_count, created=99), *members]
@@ -120,7 +121,7 @@ def test_the_age_of_a_group_is_that_of_its_oldest_member() -> None:
     assert seated(decide(objects)) == ["a-0", "a-1"]
 
 
-FORMER = {
+FORMER: dict[str, Obj] = {
     "succeeded": {"phase": "Succeeded"},
     "failed": {"phase": "Failed"},
     "succeeded and being deleted": {"phase": "Succeeded", "deleted": True},
@@ -130,12 +131,12 @@ FORMER = {
 
 
 @pytest.mark.parametrize("state", FORMER.values(), ids=FORMER.keys())
-def test_members_that_no_longer_wait_make_a_group_old(state: dict[str, object]) -> None:
+def test_members_that_no_longer_wait_make_a_group_old(state: Obj) -> None:
     objects = [
         one_node(1),
         node("n2", cpu=1, taints=["closed:NoSchedule"]),
         pod_group("a", 1),
-        pod("a-0", 1, group="a", created=1, **state),  # type: ignore[arg-type]
+        pod("a-0", 1, group="a", created=1, **state),
         pod("a-1", 1, group="a", created=9),
         *gang("b", 1, 1, 5),
     ]

@@ -1,5 +1,7 @@
 """Which of several nodes is taken: devices kept free, little broken up, wishes among equals, then names."""
 
+from typing import Any
+
 import pytest
 
 from tests.decide.reading import nodes_used, seated, seats
@@ -113,9 +115,9 @@ def test_of_equal_nodes_the_first_by_name_is_taken() -> None:
 # ---- wishes
 
 
-def wishing(kind: str, *wishes: Obj, **more: object) -> Obj:
+def wishing(kind: str, *wishes: Obj, **more: Any) -> Obj:
     """A pod with wishes that no constraint enforces."""
-    return pod("p", 1, spec={"affinity": {kind: {WISHES: list(wishes)}}}, **more)  # type: ignore[arg-type]
+    return pod("p", 1, spec={"affinity": {kind: {WISHES: list(wishes)}}}, **more)
 
 
 def for_nodes(weight: int, *exprs: Obj) -> Obj:

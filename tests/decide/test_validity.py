@@ -1,5 +1,7 @@
 """What makes a group Invalid, and beside each cause the near case that does not."""
 
+from typing import Any
+
 import pytest
 
 from tests.decide.reading import categories, entry, seated, verdict
@@ -36,9 +38,9 @@ LEVELS: Obj = {
 }
 
 
-def group_of(*members: Obj, **fields: object) -> list[Obj]:
+def group_of(*members: Obj, **fields: Any) -> list[Obj]:
     """A gang of two with these members."""
-    return [pod_group("g", 2, **fields), *(pod(f"g-{i}", 1, group="g", **m) for i, m in enumerate(members))]  # type: ignore[arg-type]
+    return [pod_group("g", 2, **fields), *(pod(f"g-{i}", 1, group="g", **m) for i, m in enumerate(members))]
 
 
 def annotated(annotations: Obj, topology: str | None = None) -> list[Obj]:

@@ -1,5 +1,7 @@
 """What a group is told: the verdict, the first blocker, and numbers that are right."""
 
+from typing import Any
+
 import pytest
 
 from tests.decide.reading import categories, detail, entry, first, has, seated, verdict
@@ -9,14 +11,12 @@ from tests.support import decide
 GATE = "example.com/wait"
 
 
-def gang(
-    count: int, quorum: int, cpu: int | str = 1, topology: str | None = None, **more: object
-) -> list[Obj]:
+def gang(count: int, quorum: int, cpu: int | str = 1, topology: str | None = None, **more: Any) -> list[Obj]:
     return [pod_group("g", quorum, topology), *pods("g", count, cpu, group="g", **more)]
 
 
-def busy(cpu: int | str, on: str, **more: object) -> Obj:
-    return pod(f"busy-{on}-{cpu}", cpu, node=on, **more)  # type: ignore[arg-type]
+def busy(cpu: int | str, on: str, **more: Any) -> Obj:
+    return pod(f"busy-{on}-{cpu}", cpu, node=on, **more)
 
 
 # ---- one situation for each category

@@ -135,7 +135,7 @@ NOT_QUANTITIES = [
     "1e9999",
     "inf",
     "nan",
-    "١",
+    "٣",
     "1" * 65,
     "1\n",
     float("inf"),

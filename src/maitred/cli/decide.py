@@ -43,7 +43,7 @@ def command(
         from maitred.explain.tables import plan_lines
 
         output.warn(plan.warnings)
-        output.write_lines(lambda width: plan_lines(plan, width))
+        output.write_lines(lambda width: plan_lines(plan, width, scheduler))
     else:
         output.write_data(plan, form)
 

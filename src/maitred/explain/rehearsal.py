@@ -120,13 +120,13 @@ class Rehearsal(Cycle):
     def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
         super().__init__(snapshot, policy, None)
         self._failed: set[Hashable] = set()
-        self.attempts, self.steps = 0, 0
+        self.tried, self.steps = 0, 0
 
     def _serve(self, case: Case) -> bool:
         asked = kin(case.view) if plain(self.snapshot, case.view) and case.ask.need else None
         if asked in self._failed:
             return False
-        self.attempts += 1
+        self.tried += 1
         self.exhausted = False
         surplus = super()._serve(case)
         if self.exhausted:
@@ -293,7 +293,7 @@ class Stage:
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
         rehearsal = Rehearsal(replace(snapshot, groups=views), self.policy)
         verdicts = rehearsal.run().groups
-        self.effort.spend(self._units(rehearsal.attempts) + rehearsal.steps // STEPS_PER_UNIT)
+        self.effort.spend(self._units(rehearsal.tried) + rehearsal.steps // STEPS_PER_UNIT)
         self.effort.spend(len(kept) // GROUPS_PER_UNIT)
         pairs = zip(kept, verdicts, strict=True)
         stands = {number for number, verdict in pairs if verdict.verdict == "Scheduled"}

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
+import msgspec
 from rich.text import Text
 
 from maitred.explain.text import printable
@@ -32,16 +33,24 @@ LONGEST_LIST = 8
 ELLIPSIS = "..."
 
 
-def plan_lines(plan: Plan, width: int | None = None) -> Iterator[Text]:
-    """The whole Plan; without a width nothing wraps."""
+def plan_lines(plan: Plan, width: int | None = None, scheduler: str | None = None) -> Iterator[Text]:
+    """The whole Plan, of one scheduler's pods or of all; without a width nothing wraps."""
     if not plan.groups:
-        yield Text("No pod waits to be scheduled.")
+        yield Text(
+            f"No pod {f'that names scheduler {scheduler} ' if scheduler else ''}waits to be scheduled."
+        )
         return
+    plan = msgspec.structs.replace(plan, groups=tuple(sorted(plan.groups, key=seated_first)))
     yield from group_table(plan, width)
     for section in (reasons(plan, width), seats(plan, width), remarks(plan)):
         yield from section
     yield Text()
     yield Text(totals(plan))
+
+
+def seated_first(group: GroupVerdict) -> tuple[int, str]:
+    """Those who need attention come last, next to the reasons."""
+    return list(STYLES).index(group.verdict), group.group
 
 
 def group_table(plan: Plan, width: int | None) -> Iterator[Text]:
@@ -128,7 +137,8 @@ def shares(count: Counter[str], noun: str) -> str:
     names = sorted(count)
     if len(names) == 1:
         return names[0]
-    shown = ", ".join(f"{name} ({count[name]})" for name in names[:LONGEST_LIST])
+    alike = set(count.values()) == {1}
+    shown = ", ".join(name if alike else f"{name} ({count[name]})" for name in names[:LONGEST_LIST])
     rest = len(names) - LONGEST_LIST
     return shown if rest <= 0 else f"{shown} and {counted(rest, f'more {noun}')}"
 
@@ -147,11 +157,11 @@ def remarks(plan: Plan) -> Iterator[Text]:
 def totals(plan: Plan) -> str:
     verdicts = Counter(group.verdict for group in plan.groups)
     parts = [f"{verdicts[verdict]} {verdict.lower()}" for verdict in STYLES if verdicts[verdict]]
-    moves = [f"{counted(len(plan.binds), 'pod')} bound"]
+    moves = [f"{counted(len(plan.binds), 'pod')} to bind"]
     if plan.binds:
-        moves = [f"{moves[0]} to {counted(len({bind.node for bind in plan.binds}), 'node')}"]
+        moves = [f"{moves[0]}, on {counted(len({bind.node for bind in plan.binds}), 'node')}"]
     if plan.evictions:
-        moves.append(f"{counted(len(plan.evictions), 'pod')} evicted")
+        moves.append(f"{counted(len(plan.evictions), 'pod')} to evict")
     return f"{counted(len(plan.groups), 'group')}: {', '.join(parts)}; {', '.join(moves)}."
 
 

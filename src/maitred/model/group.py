@@ -11,6 +11,7 @@ import msgspec
 from maitred.model.meta import Lean, ObjectMeta, key_of, mark
 from maitred.model.pod import Pod
 
+MARK_PREFIX = "maitred.dev/"
 GROUP = "maitred.dev/group"
 MIN_COUNT = "maitred.dev/min-count"
 TOPOLOGY_REQUIRED = "maitred.dev/topology-required"
@@ -149,6 +150,8 @@ class Marks(Lean, frozen=True):
 
 
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
+MARKS = (GROUP, MIN_COUNT, *TOPOLOGY_MARKS)
+"""Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
 
 
@@ -178,6 +181,11 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         warnings.append(
             f"PodGroup {key_of(declared.metadata)}: spec.minMember is a shorthand, "
             f"read as spec.schedulingPolicy.gang.minCount: {quorum}"
+        )
+    if spec.parent_composite_pod_group_name:
+        warnings.append(
+            f"PodGroup {key_of(declared.metadata)}: decided by itself, without regard to its "
+            f"CompositePodGroup {spec.parent_composite_pod_group_name}"
         )
     topology, found = topology_request(
         marks_of(declared.metadata), next((t.key for t in spec.scheduling_constraints.topology), "")

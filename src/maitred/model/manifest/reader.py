@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 
-from maitred.model.group import API_VERSIONS, CompositePodGroup, PodGroup, Workload
+from maitred.model.group import API_VERSIONS, MARK_PREFIX, MARKS, CompositePodGroup, PodGroup, Workload
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
@@ -73,6 +74,7 @@ class Reader:
         self.objects: list[Object] = []
         self._seen: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._skipped: Counter[tuple[str, str]] = Counter()
+        self._unknown: Counter[str] = Counter()
 
     def read(self, data: bytes, source: str) -> None:
         for document in documents(data, source):
@@ -100,6 +102,9 @@ class Reader:
         if earlier is not here:
             raise FieldError("metadata.name", f"there already is one in {earlier[0]} ({earlier[1]})")
         self.objects.append(found)
+        self._unknown.update(
+            mark for mark in (*found.metadata.annotations, *found.metadata.labels) if is_unknown_mark(mark)
+        )
         return found
 
     def _skip(self, document: Document) -> None:
@@ -111,10 +116,11 @@ class Reader:
         self._skipped[document.kind, document.api_version] += 1
 
     def warnings(self) -> tuple[str, ...]:
-        """One for each kind that was left out; the order of the input does not show."""
+        """One for each kind that was left out, and each mark; the order of the input does not show."""
         if not self.objects and not self._skipped:
             return ("the input has no objects",)
-        return tuple(skip_words(*key, self._skipped[key]) for key in sorted(self._skipped))
+        skipped = [skip_words(*key, self._skipped[key]) for key in sorted(self._skipped)]
+        return (*skipped, *(unknown_words(mark, self._unknown[mark]) for mark in sorted(self._unknown)))
 
 
 def decode(document: Document, how: Kind) -> Any:
@@ -132,6 +138,16 @@ def decode(document: Document, how: Kind) -> Any:
         return msgspec.convert({"metadata": {}, **plain}, how.type)
     except msgspec.ValidationError as error:
         raise field_error(error, plain, how.type) from None
+
+
+def is_unknown_mark(mark: str) -> bool:
+    return mark.startswith(MARK_PREFIX) and mark not in MARKS
+
+
+def unknown_words(mark: str, count: int) -> str:
+    meant = get_close_matches(mark, MARKS, n=1)
+    hint = f"; {meant[0]} is" if meant else ""
+    return f"{mark}: not a label or annotation that means anything{hint} ({count} ignored)"
 
 
 def skip_words(kind: str, version: str, count: int) -> str:
