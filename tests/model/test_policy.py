@@ -27,7 +27,7 @@ def test_the_defaults() -> None:
         "devices": {
             "resources": ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*"),
         },
-        "search": {"steps": 20_000},
+        "search": {"steps": 500_000},
     }
 
 
@@ -53,7 +53,7 @@ WRONG: dict[str, Obj] = {
     "another version": {"apiVersion": "maitred.dev/v2"},
     "a level without a key": {"topology": {"levels": [{"name": "rack"}]}},
     "no steps": {"search": {"steps": 0}},
-    "too many steps": {"search": {"steps": 10**9}},
+    "too many steps": {"search": {"steps": 10**9 + 1}},
     "a template without a name": {"nodeTemplates": [{"allocatable": {}}]},
     "a template of none": {"nodeTemplates": [{"name": "x", "allocatable": {}, "max": 0}]},
     "a list for a map": {"nodes": []},

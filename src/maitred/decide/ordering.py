@@ -27,7 +27,7 @@ class _Ordering:
         if len(self.order) == sum(copies for _, _, copies in self.runs):
             return True
         state = tuple(self.done)
-        if state in self.dead_ends or not self.steps.take():
+        if state in self.dead_ends or not self.steps.take(len(self.runs)):
             return False
         for index in sorted(range(len(self.runs)), key=self._crowd):
             position, row, copies = self.runs[index]

@@ -10,16 +10,19 @@ from maitred.cluster.trial import Rows
 
 @dataclass(slots=True)
 class Steps:
-    """A bound on the work of searching. Never a clock, so that the same input gives the same answer."""
+    """A bound on the work of searching: a step is one look at one node.
+
+    Never a clock, so that the same input gives the same answer.
+    """
 
     left: int
     exhausted: bool = False
 
-    def take(self) -> bool:
-        if self.left <= 0:
+    def take(self, looks: int = 1) -> bool:
+        if self.left < looks:
             self.exhausted = True
             return False
-        self.left -= 1
+        self.left -= looks
         return True
 
 

@@ -51,7 +51,9 @@ class Devices(Setting, frozen=True):
 
 
 class Search(Setting, frozen=True):
-    steps: Annotated[int, msgspec.Meta(ge=1, le=100_000_000)] = 20_000
+    """How long to look for seats for one group, in looks at a node."""
+
+    steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 500_000
 
 
 class Policy(Setting, frozen=True):

@@ -9,9 +9,9 @@ from .fields import Doc
 from .filters import place
 from .groups import Group, by_pod, read_groups
 from .objects import Cluster, Node, read_allocation, read_cluster
-from .placement import Bind
 from .pods import Pod
 from .policy import Policy, read_policy
+from .rules import Bind
 from .selectors import matches
 from .world import World, world_of
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from .case import Breach, Case, Eviction, breach
 from .filters import AMOUNTS, FILTERS, place, why_not
 from .groups import Group, pod_priority
-from .placement import stuck
+from .order import stuck
 from .pods import Pod
 from .world import World, world_of
 

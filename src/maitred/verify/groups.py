@@ -11,6 +11,7 @@ from .policy import Policy
 GROUP = "maitred.dev/group"
 MIN_COUNT = "maitred.dev/min-count"
 TOPOLOGY = "maitred.dev/topology-required"
+PREFERRED = "maitred.dev/topology-preferred"
 SLICE_SIZE = "maitred.dev/slice-size"
 SLICE_TOPOLOGY = "maitred.dev/slice-topology"
 BUILTIN_CLASSES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
@@ -29,6 +30,7 @@ class Group:
     priority: int | None = None
     preemption_policy: str = PREEMPT
     topology: str = ""
+    preferred: tuple[str, ...] = ()
     slice_size: int = 0
     slice_topology: str = ""
     problems: list[str] = field(default_factory=list)
@@ -93,6 +95,7 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
             _read_pod_group(group, doc, policy)
         else:
             _read_from_members(group, origin, policy)
+        _read_levels(group, policy)
         _read_priority(group, doc, cluster)
         _read_scheduler(group)
         groups.append(group)
@@ -139,18 +142,21 @@ def _quorum(spec: Doc) -> int:
 
 def _read_from_members(group: Group, origin: str, policy: Policy) -> None:
     if origin == "label":
-        text = _agreed(
-            group, MIN_COUNT, lambda pod: pod.labels.get(MIN_COUNT) or pod.annotations.get(MIN_COUNT)
-        )
+        text = _agreed(group, MIN_COUNT)
         if text is not None:
             group.quorum = _positive(group, MIN_COUNT, text)
-    _read_wishes(group, lambda key: _agreed(group, key, lambda pod: pod.annotations.get(key)), policy)
+    _read_wishes(group, lambda key: _agreed(group, key), policy)
 
 
-def _agreed(group: Group, key: str, read: Callable[[Pod], str | None]) -> str | None:
+def _mark(pod: Pod, key: str) -> str | None:
+    """What a pod says of itself, as a label or as an annotation."""
+    return pod.labels.get(key) or pod.annotations.get(key)
+
+
+def _agreed(group: Group, key: str) -> str | None:
     """What the members say of something: they must not contradict each other, but one may be silent."""
-    said = {read(pod) for pod in group.active}
-    ever = said | {read(pod) for pod in group.members}
+    said = {_mark(pod, key) for pod in group.active}
+    ever = said | {_mark(pod, key) for pod in group.members}
     if len(said - {None}) > 1:
         group.problems.append(f"members disagree on {key}")
     elif len(ever) > 1:
@@ -160,14 +166,27 @@ def _agreed(group: Group, key: str, read: Callable[[Pod], str | None]) -> str | 
 
 
 def _read_wishes(group: Group, read: Callable[[str], str | None], policy: Policy) -> None:
-    """The group-level annotations: the topology that all share, and the slices."""
+    """The group-level annotations: the topology that all share, what it prefers, and the slices."""
     group.topology = policy.level(read(TOPOLOGY) or "")
+    group.preferred = tuple(policy.level(name.strip()) for name in (read(PREFERRED) or "").split(","))
     size, level = read(SLICE_SIZE), read(SLICE_TOPOLOGY)
     if (size is None) != (level is None):
-        group.doubts.append(f"{SLICE_SIZE} and {SLICE_TOPOLOGY} belong together")
+        group.problems.append(f"{SLICE_SIZE} and {SLICE_TOPOLOGY} belong together")
     elif size is not None and level is not None:
         group.slice_size = _positive(group, SLICE_SIZE, size) or 0
         group.slice_topology = policy.level(level)
+
+
+def _read_levels(group: Group, policy: Policy) -> None:
+    """Levels must make sense together. Only the policy says which of two levels is the wider one."""
+    order = list(policy.levels.values())
+    if group.topology in order and group.slice_topology in order:
+        if order.index(group.slice_topology) < order.index(group.topology):
+            group.problems.append("its slices are wider than its required level")
+    elif group.slice_size:
+        group.doubts.append("not known whether its slices are wider than its required level")
+    if group.preferred != ("",):
+        group.doubts.append("its preferred levels may contradict each other or the required one")
 
 
 def _positive(group: Group, key: str, text: str) -> int | None:

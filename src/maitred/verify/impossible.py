@@ -10,7 +10,7 @@ from .placement import find_placement
 from .pods import ClaimUse, Pod, term_matches
 from .policy import Template
 from .selectors import Requirement, matches
-from .volumes import claim_of
+from .volumes import NO_PROVISIONER, claim_of
 from .world import World, world_of
 
 MIRROR = "kubernetes.io/config.mirror"
@@ -72,11 +72,11 @@ def _copies(template: Template, need: int) -> Iterator[Node]:
 def _assume_others(world: World, group: Group, pod: Pod) -> Pod:
     """A member with what others may still do for it assumed done.
 
-    A claim that does not exist or that waits to be bound may be bound anywhere; a pod that its affinity asks
-    for and that is no member may come to run anywhere that has the topology keys.
+    A claim that does not exist, or whose volume others have to make, may be bound anywhere; a pod that its
+    affinity asks for and that is no member may come to run anywhere that has the topology keys.
     """
     spaces = world.cluster.namespaces
-    claims = tuple(use for use in pod.claims if not _open(world, pod, use))
+    claims = tuple(replace(use, assumed=_open(world, pod, use)) for use in pod.claims)
     inside = any(all(term_matches(t, member, spaces) for t in pod.affinity) for member in group.members)
     if inside:
         return replace(pod, claims=claims)
@@ -89,4 +89,5 @@ def _open(world: World, pod: Pod, use: ClaimUse) -> bool:
     if claim is None:
         return True
     known = world.cluster.class_of(claim)
-    return not claim.volume and known is not None and not known.waits
+    made = known is not None and known.waits and known.provisioner not in NO_PROVISIONER
+    return not claim.volume and not claim.lost and not claim.deleting and not made

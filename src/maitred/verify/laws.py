@@ -9,8 +9,9 @@ from .filters import clash
 from .groups import Group
 from .impossible import judge_impossible
 from .objects import Node
-from .placement import domain_broken, slices_broken, stuck
+from .order import stuck
 from .pods import Pod
+from .rules import domain_broken, slices_broken, slices_in_part
 from .selectors import matches
 from .silence import judge_silence
 from .volumes import SOLE, attachments, claim_of
@@ -163,7 +164,10 @@ def judge_constraints(case: Case) -> Iterator[Breach]:
 
 def _group_rule(case: Case, group: Group) -> str | None:
     """Slices that got no new member are what they were before: not this Plan's doing."""
-    seats = case.seats(group)
+    seats, chosen = case.seats(group), {pod.key for pod, _ in case.bound(group)}
+    in_part = slices_in_part(group, group.pending, chosen)
+    if in_part:
+        return f"slice {in_part[0]} is bound in part"
     touched = {group.slice_of(pod) for pod, _ in case.bound(group)} if group.slice_size else set()
     return domain_broken(group, seats) or slices_broken(
         group, [seat for seat in seats if touched and group.slice_of(seat[0]) in touched]

@@ -55,10 +55,14 @@ class Spread:
 
 @dataclass(frozen=True)
 class ClaimUse:
-    """A volume that comes from a PersistentVolumeClaim; a generic ephemeral one carries its template."""
+    """A volume that comes from a PersistentVolumeClaim; a generic ephemeral one carries its template.
+
+    One that is `assumed` to be bound where the pod goes keeps it from no node by where its volume is.
+    """
 
     name: str
     template: Doc | None
+    assumed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

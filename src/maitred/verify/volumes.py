@@ -39,6 +39,8 @@ def match_claims(world: World, pod: Pod, node: Node) -> Matched:
     selected: dict[str, str] = {}
     waiting: list[Claim] = []
     for use in pod.claims:
+        if use.assumed:
+            continue
         claim = claim_of(world, pod, use)
         reason = _claim_problem(world, claim, use, node)
         if reason is not None:
