@@ -239,6 +239,71 @@ def test_deleting_what_is_not_there_is_no_trouble() -> None:
     assert used(state) == {"n1": 0}
 
 
+def scratch(storage: str) -> Obj:
+    """A volume that a pod brings along."""
+    return {"name": "w", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": storage}}}}
+
+
+MARKED: Obj = {"annotations": {"maitred.dev/group": "m", "maitred.dev/min-count": "1"}, "group": None}
+EDITS: dict[str, Obj] = {
+    "gates": {"gates": ["example.com/wait"]},
+    "marks": MARKED,
+    "the group by mark": {"group": None, "labels": {"maitred.dev/group": "h"}},
+    "the group": {"group": "h"},
+    "the scheduler": {"scheduler": "other"},
+    "claims": {"claims": ["disk"]},
+    "ephemeral claims": {"spec": {"volumes": [scratch("late")]}},
+    "the index": {"index": 7},
+    "the age": {"created": 9},
+    "priority": {"priority": 3},
+    "the priority class": {"priority_class": "high"},
+    "the preemption policy": {"preemption": "Never"},
+    "requests": {"requests": {"memory": "1Gi"}},
+    "labels that are read": {"labels": {"app": "b"}},
+    "the node": {"node": "n2"},
+    "the state": {"node": "n1", "deleted": True},
+    "the owner": {"node": "n1", "owner": "DaemonSet/d"},
+    "two names for its group": {"annotations": {"maitred.dev/group": "h"}},
+}
+LATER: dict[str, tuple[Obj, Obj]] = {
+    "the count": (MARKED, {"annotations": {**MARKED["annotations"], "maitred.dev/min-count": "2"}}),
+    "the level": (
+        MARKED,
+        {"annotations": {**MARKED["annotations"], "maitred.dev/topology-required": "rack"}},
+    ),
+    "the class of an ephemeral claim": (
+        {"spec": {"volumes": [scratch("late")]}},
+        {"spec": {"volumes": [scratch("fast")]}},
+    ),
+    "gates that are lifted": ({"gates": ["a", "b"]}, {"gates": ["b"]}),
+}
+EDITED: dict[str, tuple[Obj, Obj]] = {name: ({}, edit) for name, edit in EDITS.items()} | LATER
+
+
+@pytest.mark.parametrize("where", [None, "n1"])
+@pytest.mark.parametrize(("start", "edit"), EDITED.values(), ids=EDITED.keys())
+def test_every_change_of_a_pod_that_decisions_read_is_seen(start: Obj, edit: Obj, where: str | None) -> None:
+    """One field at a time, of a pod that waits and of one that runs beside one that waits."""
+    reader = pod("reader", node="n1", anti_affinity=[near("rack", {"app": "b"})])
+    base = [node("n1", rack="r1"), node("n2", rack="r2"), pod_group("g", 2), pod("peer", group="g"), reader]
+    plain: Obj = {"group": "g", "node": where, "created": 5, "labels": {"app": "a"}, **start}
+    before, after = pod("p", 1, **plain), pod("p", 1, **{**plain, **edit})
+    state, fresh = ClusterState(), ClusterState()
+    put(state, *base, before)
+    state.snapshot()
+    put(state, after)
+    put(fresh, *base, after)
+    assert seen(state.snapshot()) == seen(fresh.snapshot())
+
+
+def test_a_pod_that_is_made_anew_under_its_name_is_another_pod() -> None:
+    state, again = ClusterState(), pod("p")
+    again["metadata"]["uid"] = "another"
+    put(state, pod("p"))
+    put(state, again)
+    assert [view.uids for view in state.snapshot().groups] == [("another",)]
+
+
 def volumes(state: ClusterState) -> Any:
     snapshot = state.snapshot()
     return snapshot.shapes[snapshot.groups[0].shapes[0]].volumes

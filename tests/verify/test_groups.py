@@ -117,18 +117,46 @@ def test_slices_by_index_and_by_place() -> None:
         ({"maitred.dev/slice-size": "1", "maitred.dev/slice-topology": "rack"}, 1, 0, 0),
         ({"maitred.dev/slice-size": "0", "maitred.dev/slice-topology": "rack"}, 0, 1, 0),
         ({"maitred.dev/slice-size": "two", "maitred.dev/slice-topology": "rack"}, 0, 1, 0),
-        ({"maitred.dev/slice-size": "2"}, 0, 0, 1),
-        ({"maitred.dev/slice-topology": "rack"}, 0, 0, 1),
+        ({"maitred.dev/slice-size": "2"}, 0, 1, 0),
+        ({"maitred.dev/slice-topology": "rack"}, 0, 1, 0),
     ],
 )
 def test_slice_annotations(marks: Raw, size: int, problems: int, doubts: int) -> None:
-    group = the_group(pod_group("g", 1, annotations=marks), pod("a", group="g"))
+    levels = {"topology": {"levels": [{"name": "block", "key": "block"}, {"name": "rack", "key": "rack"}]}}
+    whole = pod_group("g", 1, annotations=marks, schedulingConstraints={"topology": [{"key": "block"}]})
+    group = the_group(whole, pod("a", group="g"), policy=levels)
     assert (group.slice_size, len(group.problems), len(group.doubts)) == (size, problems, doubts)
 
 
-def test_annotations_of_lone_pods_count() -> None:
-    group = the_group(pod("a", annotations={"maitred.dev/topology-required": "rack"}))
+@pytest.mark.parametrize("where", ["labels", "annotations"])
+def test_marks_of_lone_pods_count(where: str) -> None:
+    marks: Raw = {where: {"maitred.dev/topology-required": "rack"}}
+    group = the_group(pod("a", **marks))
     assert group.topology == "rack"
+
+
+@pytest.mark.parametrize(
+    ("levels", "problems", "doubts"), [("block rack", 0, 0), ("rack block", 1, 0), ("", 0, 1)]
+)
+def test_slices_wider_than_the_group(levels: str, problems: int, doubts: int) -> None:
+    """Which of two levels is the wider one only the policy knows."""
+    policy = {"topology": {"levels": [{"name": name, "key": name} for name in levels.split()]}}
+    marks = {"maitred.dev/slice-size": "2", "maitred.dev/slice-topology": "rack"}
+    marks["maitred.dev/topology-required"] = "block"
+    group = the_group(pod_group("g", 1, annotations=marks), pod("a", group="g"), policy=policy)
+    assert (len(group.problems), len(group.doubts)) == (problems, doubts)
+
+
+def test_what_may_be_wrong_with_preferred_levels_is_not_judged() -> None:
+    marks = {"maitred.dev/topology-preferred": "rack,rack"}
+    group = the_group(pod_group("g", 1, annotations=marks), pod("a", group="g"))
+    assert (group.problems, len(group.doubts)) == ([], 1)
+
+
+@pytest.mark.parametrize(("other", "doubts"), [("g", 0), ("h", 1)])
+def test_a_member_that_names_another_group_as_well(other: str, doubts: int) -> None:
+    group = the_group(pod_group("g", 1), pod("a", group="g", labels={"maitred.dev/group": other}))
+    assert (group.problems, len(group.doubts)) == ([], doubts)
 
 
 def test_annotations_of_members_of_a_pod_group_do_not() -> None:

@@ -85,8 +85,30 @@ CASES: dict[str, tuple[list[Raw], bool]] = {
     ),
     "a claim that does not exist": (gang(1, "1", volumes=uses("c")), True),
     "a claim that will be bound": ([*claims_of(waits=False), *gang(1, "1", volumes=uses("c"))], True),
-    "a claim for which there is no volume": (
+    "a claim that waits for its pod, and for which there is no volume": (
         [*claims_of(waits=True), *gang(1, "1", volumes=uses("c"))],
+        False,
+    ),
+    "a claim whose class makes volumes elsewhere": (
+        [
+            claim("c", storage_class="s"),
+            storage_class(
+                "s", allowedTopologies=[{"matchLabelExpressions": [{"key": "rack", "values": ["z"]}]}]
+            ),
+            *gang(1, "1", volumes=uses("c")),
+        ],
+        False,
+    ),
+    "a claim that is lost": (
+        [claim("c") | {"status": {"phase": "Lost"}}, *gang(1, "1", volumes=uses("c"))],
+        False,
+    ),
+    "an unbound claim that only one may use": (
+        [
+            claim("c", storage_class="s", modes=("ReadWriteOncePod",)),
+            storage_class("s", waits=False),
+            *gang(2, "1", volumes=uses("c")),
+        ],
         False,
     ),
     "a volume that no node reaches": (
@@ -104,7 +126,7 @@ CASES: dict[str, tuple[list[Raw], bool]] = {
     ),
     "a claim of a class that does not exist": (
         [claim("c", storage_class="x"), *gang(1, "1", volumes=uses("c"))],
-        False,
+        True,
     ),
     "an invalid group is not judged": (
         [pod_group("g", 1), pod("g-0", group="g", priority=1), pod("g-1", group="g", priority=2)],
@@ -199,3 +221,24 @@ def test_slices(cpu: str, possible: bool) -> None:
     marks = {"maitred.dev/slice-size": "2", "maitred.dev/slice-topology": "rack"}
     objects = [*racks, pod_group("g", 4, annotations=marks), *members("g", 4, cpu)]
     assert judged(objects, impossible(objects)) == ([8] if possible else [])
+
+
+@pytest.mark.parametrize(("room", "possible"), [("4", True), ("2", False)])
+def test_slices_are_seated_whole(room: str, possible: bool) -> None:
+    """A quorum of three in slices of two takes both slices, so the second rack needs room for two."""
+    racks = [node("n1", labels={"rack": "a"}), node("n2", room, labels={"rack": "b"})]
+    marks = {"maitred.dev/slice-size": "2", "maitred.dev/slice-topology": "rack"}
+    objects = [*racks, pod_group("g", 3, annotations=marks), *members("g", 4, "2")]
+    assert judged(objects, impossible(objects)) == ([8] if possible else [])
+
+
+def test_slices_of_unlike_members() -> None:
+    """Slices of 1 and 3, of 2 and 1, and of 2: the first and the last fit together, all three do not."""
+    racks = [node("n1", "2", labels={"rack": "a"}), node("n2", "6", labels={"rack": "b"})]
+    marks = {"maitred.dev/slice-size": "2", "maitred.dev/slice-topology": "rack"}
+    pods = [pod(f"g-{i}", size, group="g") for i, size in enumerate("13212")]
+    objects = [*racks, pod_group("g", 3, annotations=marks), *pods]
+    assert judged(objects, impossible(objects)) == [8]
+    objects[-1] = pod("g-4", "7", group="g")
+    objects[2] = pod_group("g", 4, annotations=marks)
+    assert judged(objects, impossible(objects)) == []

@@ -390,6 +390,22 @@ def test_slices(pods: list[Raw], seats: str, broken: list[int]) -> None:
     assert judged(objects, gang_seating("g", len(pods), places)) == broken
 
 
+@pytest.mark.parametrize(("bound", "broken"), [(2, []), (3, [3]), (4, [])])
+def test_slices_are_bound_whole(bound: int, broken: list[int]) -> None:
+    objects = [*RACKS, pod_group("g", 2, annotations=SLICES), *members("g", 4)]
+    rest = [blocker("Quota")] if bound < 4 else []
+    binds = [bind(f"g-{i}", "a1", "g") for i in range(bound)]
+    assert judged(objects, plan(binds, [entry("g", "Scheduled", 4, 2, bound, *rest)])) == broken
+
+
+def test_a_slice_that_began_before_is_completed() -> None:
+    runs = pod("g-0", group="g", on="a1")
+    objects = [*RACKS, pod_group("g", 2, annotations=SLICES), runs, *members("g", 4)[1:]]
+    told = entry("g", "Scheduled", 4, 2, 2, blocker("Quota"))
+    assert judged(objects, plan([bind("g-1", "a2", "g")], [told])) == []
+    assert judged(objects, plan([bind("g-1", "b1", "g")], [told])) == [3]
+
+
 @pytest.mark.parametrize(("seats", "broken"), [("a1 a2 b1 b2", []), ("a1 a2 c1 c2", [3])])
 def test_slices_inside_one_zone(seats: str, broken: list[int]) -> None:
     both = pod_group("g", 4, annotations=SLICES, schedulingConstraints=topology("zone"))

@@ -345,6 +345,8 @@ def test_the_rest_of_a_scheduled_group() -> None:
     assert judged(objects, plan(seats, [entry("g", "Scheduled", 3, 2, 2, rest)])) == [7]
     for told in (blocker("Capacity"), blocker("Capacity", holds=0, needed=1), blocker("Quota")):
         assert judged(objects, plan(seats, [entry("g", "Scheduled", 3, 2, 2, told)])) == []
+    for told in (blocker("Affinity", holds=0, needed=2), blocker("Affinity", holds=1, needed=1)):
+        assert judged(objects, plan(seats, [entry("g", "Scheduled", 3, 2, 2, told)])) == [7]
 
 
 def test_failed_members_of_a_scheduled_group_are_no_rest() -> None:

@@ -50,7 +50,7 @@ class Attachments:
 
     def pools(self, names: tuple[str, ...]) -> tuple[Pool, ...]:
         """These volumes by the nodes they can be used from, those of fewest nodes first."""
-        return self._nodes.derived(("pools", self._storage, names), lambda: self._make_pools(names))
+        return self._nodes.derived_with(self._storage, ("pools", names), lambda: self._make_pools(names))
 
     def _make_pools(self, names: tuple[str, ...]) -> tuple[Pool, ...]:
         by_nodes: dict[bytes, tuple[Mask, list[str]]] = {}
@@ -109,7 +109,8 @@ class Attachments:
 
 
 def attach_limits(snapshot: Snapshot, nodes: NodeView) -> dict[str, Ints]:
-    return nodes.derived(("attach limits", snapshot.storage), lambda: _attach_limits(snapshot.storage, nodes))
+    storage = snapshot.storage
+    return nodes.derived_with(storage, "attach limits", lambda: _attach_limits(storage, nodes))
 
 
 def _attach_limits(storage: StorageView, nodes: NodeView) -> dict[str, Ints]:

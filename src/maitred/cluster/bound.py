@@ -32,7 +32,8 @@ class BoundTable:
         self._node[row] = FREE
         self._free.append(row)
 
-    def relabel(self, row: int, labels: int) -> None:
+    def renumber(self, row: int, needs: int, labels: int) -> None:
+        self._needs[row] = needs
         self._labels[row] = labels
 
     def _new_row(self) -> int:

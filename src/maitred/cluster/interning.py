@@ -16,6 +16,9 @@ from maitred.model.selector import Labels
 # Bounds the memory that specs seen long ago may hold; needs themselves are few.
 SPECS_REMEMBERED = 100_000
 
+# Below this, old needs cost less than finding out which they are.
+FEWEST_TO_FORGET = 1000
+
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -55,6 +58,18 @@ class Interner:
         self._users[needs] = before + change
         if (before == 0 or before + change == 0) and any(True for _ in self.needs[needs].pod_terms()):
             self._live_keys_stale = True
+
+    def forget_unused(self) -> dict[int, int] | None:
+        """Drop needs that no pod has, once they outnumber the others; old numbers -> new ones if so."""
+        used = [number for number, users in enumerate(self._users) if users]
+        if len(self.needs) < 2 * len(used) + FEWEST_TO_FORGET:
+            return None
+        self.needs = [self.needs[number] for number in used]
+        self._users = [self._users[number] for number in used]
+        self._needs_numbers = {needs: number for number, needs in enumerate(self.needs)}
+        self._needs_by_spec = {}
+        self._shape_numbers, self.shapes = {}, []
+        return {old: new for new, old in enumerate(used)}
 
     def refresh_live_keys(self) -> bool:
         """Look again at which label keys selectors read; True if label classes have to be made anew."""

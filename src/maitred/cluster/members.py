@@ -12,6 +12,7 @@ import numpy as np
 from maitred.cluster.snapshot import GroupRank, GroupView, MemberOrder, RunningMember
 from maitred.model.group import (
     GROUP,
+    MIN_COUNT,
     NO_MARKS,
     Group,
     Marks,
@@ -176,9 +177,13 @@ class GroupRecord:
         kind, key = self.key
         if kind == "PodGroup":
             return self.declared or Group(key, exists=False)
-        marks = [member.marks for member in self.members.values()]
+        members = self.members.values()
+        marks = [m.marks for m in members if m.state in UNFINISHED] or [m.marks for m in members]
         if kind == "pod":  # a count means nothing where nobody can join
             marks = [msgspec.structs.replace(mark, min_count=None) for mark in marks]
+        elif all(mark.min_count is None for mark in marks):
+            said = f"group {key}: no member says {MIN_COUNT}, so any one of them is a quorum"
+            return msgspec.structs.replace(group_from_marks(key, marks), warnings=(said,))
         return group_from_marks(key, marks)
 
     def current_view(self, shape_of: Callable[[Member], int], storage_version: int) -> GroupView:

@@ -20,6 +20,9 @@ T = TypeVar("T")
 NODE_NAME = " name"
 """The column of node names, which `matchFields` selects by; no label can be called so."""
 
+LARGEST_CACHE = 2000
+"""Entries, most of them a mask over nodes. A bound on memory that few clusters come near."""
+
 BASE_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
@@ -57,8 +60,20 @@ class NodeView:
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         if key not in self.cache:
+            if len(self.cache) >= LARGEST_CACHE:
+                self.cache.clear()
             self.cache[key] = make()
         found: T = self.cache[key]
+        return found
+
+    def derived_with(self, other: object, key: Hashable, make: Callable[[], T]) -> T:
+        """What was derived from this view and something else; only the latest other is remembered."""
+        last: tuple[object, dict[Hashable, Any]] = self.cache.get("with", (None, {}))
+        known = last[1] if last[0] is other else {}
+        self.cache["with"] = (other, known)
+        if key not in known:
+            known[key] = make()
+        found: T = known[key]
         return found
 
     @property

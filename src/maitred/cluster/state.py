@@ -35,6 +35,8 @@ from maitred.model.priority import PriorityClass
 from maitred.model.selector import Labels
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
+FORGOTTEN = -1
+"""The needs of a finished pod, which nothing reads any more."""
 STORAGE_KINDS = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode)
 
 
@@ -237,7 +239,7 @@ class ClusterState:
     # -- reading ---------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        self._refresh_labels()
+        self._renumber()
         storage = self._storage_view()
         records = sorted(self._waiting.values(), key=lambda record: (record.key[1], record.key[0]))
         version = self._storage_version
@@ -262,14 +264,17 @@ class ClusterState:
             composites=dict(tables[CompositePodGroup]),
         )
 
-    def _refresh_labels(self) -> None:
-        """Selectors have come or gone: look at the labels of every pod with other eyes. Rare."""
-        if not self._interner.refresh_live_keys():
+    def _renumber(self) -> None:
+        """Selectors have come or gone, or old needs are to be forgotten: number every pod anew. Rare."""
+        numbers, keys_changed = self._interner.forget_unused(), self._interner.refresh_live_keys()
+        if numbers is None and not keys_changed:
             return
+        self._charges = {} if numbers is not None else self._charges
         for member in self._pods.values():
+            member.needs = numbers.get(member.needs, FORGOTTEN) if numbers is not None else member.needs
             member.label_class = self._label_class(member)
             if member.bound_row != NOT_BOUND:
-                self._bound.relabel(member.bound_row, member.label_class)
+                self._bound.renumber(member.bound_row, member.needs, member.label_class)
         for record in self._groups.values():
             record.view = None
 

@@ -12,7 +12,7 @@ from maitred.cluster.selection import required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment
-from maitred.decide.compile import make_rules
+from maitred.decide.compile import make_rules, taken_ports
 from maitred.decide.empty import template_node
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.rules import Rules
@@ -196,22 +196,28 @@ def health(scene: Scene) -> Blocker:
 
 def affinity(scene: Scene) -> Blocker:
     excluded = _excluded(scene)
-    reasons = ", ".join(f"{count} by {reason}" for reason, count in excluded.items())
-    message = f"the nodes that accept its pods hold {scene.holds} of {scene.needed}"
-    if reasons:
-        message += f"; nodes excluded: {reasons}"
+    message = (
+        f"the nodes that accept its pods hold {scene.holds} of {scene.needed}{_excluded_words(excluded)}"
+    )
     return Blocker("Affinity", message, {**scene.numbers, "excluded": excluded})
+
+
+def _excluded_words(excluded: dict[str, int]) -> str:
+    reasons = ", ".join(f"{count} by {reason}" for reason, count in excluded.items())
+    return f"; nodes excluded: {reasons}" if reasons else ""
 
 
 def _excluded(scene: Scene) -> dict[str, int]:
     """How many nodes each kind of constraint keeps the first shape from."""
-    nodes, needs = scene.trial.nodes, scene.trial.needs(scene.ask.distinct[0])
+    trial, shape = scene.trial, scene.ask.distinct[0]
+    nodes, needs = trial.nodes, trial.needs(shape)
     selected, tolerated = required_nodes(nodes, needs.node), tolerated_nodes(nodes, needs.tolerations)
-    alone = make_rules(scene.trial, scene.ask.distinct, scene.house.policy, frozenset({"Affinity"}))
+    alone = make_rules(trial, (shape,), scene.house.policy, frozenset({"Affinity"}))
     counts = {
         "node selector or affinity": nodes.alive & ~selected,
         "taints": nodes.alive & ~tolerated,
         "other pods": selected & tolerated & alone.masks[0] & ~scene.rules.masks[0],
+        "host ports": taken_ports(trial, needs.host_ports) & nodes.alive,
     }
     return {reason: int(mask.sum()) for reason, mask in counts.items() if mask.any()}
 
@@ -254,6 +260,8 @@ def shortage(scene: Scene) -> Blocker:
     where = f"{text(resource, free)} free on {counted(eligible, 'eligible node')}"
     if free < requested:
         message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
+        if not eligible:
+            message += _excluded_words(_excluded(scene))
         return Blocker("Capacity", message, detail)
     short = scene.short(scene.eligible)
     detail |= {} if short is None else {"shortOf": short.resource, "node": short.node}

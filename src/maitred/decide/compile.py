@@ -105,11 +105,8 @@ class _Compiler:
 
     def _avoid_taken_ports(self, shape: int, mask: Mask) -> None:
         ports = self.trial.needs(shape).host_ports
-        if not ports:
-            return
-        for key, held in self.trial.all_held().items():
-            if isinstance(key, HostPort) and any(port.conflicts(key) for port in ports):
-                mask &= held == 0
+        if ports:
+            mask &= ~taken_ports(self.trial, ports)
 
     # -- neighbours that are already there -------------------------------------------------------------
 
@@ -228,6 +225,15 @@ class _Compiler:
 
     def _codes(self, key: str) -> Codes:
         return self.trial.nodes.column(key).codes
+
+
+def taken_ports(trial: Trial, ports: tuple[HostPort, ...]) -> Mask:
+    """Nodes on which another pod holds one of these ports."""
+    taken = np.zeros(len(trial.nodes.names), dtype=np.bool_)
+    for key, held in trial.all_held().items() if ports else ():
+        if isinstance(key, HostPort) and any(port.conflicts(key) for port in ports):
+            taken |= held > 0
+    return taken
 
 
 def occupied_domains(nodes: NodeView, key: str, pods: Ints) -> Mask:

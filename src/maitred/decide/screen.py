@@ -27,6 +27,7 @@ class Screening:
 def screen(view: GroupView, snapshot: Snapshot, house: House) -> Screening:
     rank, problems = _rank(view, snapshot)
     problems += view.group.problems
+    problems += tuple(_policy_problems(view, snapshot))
     problems += tuple(_scheduler_problems(view))
     problems += tuple(_level_problems(view, house))
     obstacles = tuple(_obstacles(view)) if not problems else ()
@@ -88,6 +89,18 @@ def _rank(view: GroupView, snapshot: Snapshot) -> tuple[Rank, tuple[str, ...]]:
         found = ", ".join(map(str, priorities))
         problems.append(f"the group has priority {own.priority}, its members {found}; they must agree")
     return own, tuple(problems)
+
+
+def _policy_problems(view: GroupView, snapshot: Snapshot) -> Iterable[str]:
+    """A group that says whether it may preempt must say the same as its members."""
+    own = view.group.preemption_policy
+    ranks = [
+        rank_of(member.priority, member.class_name, member.preemption_policy, snapshot.priority_classes)
+        for member in view.ranks
+    ]
+    policies = sorted({rank.preemption_policy for rank in ranks if rank is not None})
+    if own and policies and policies != [own]:
+        yield f"the group has preemption policy {own}, its members {', '.join(policies)}; they must agree"
 
 
 def _scheduler_problems(view: GroupView) -> Iterable[str]:

@@ -15,7 +15,7 @@ EXACT_MEMBERS = 12
 EXACT_NODES = 12
 EXACT_STEPS = 40_000_000
 SEARCHED_NODES = 256
-SEARCHED_MEMBERS = 400
+SEARCHED_MEMBERS = 200
 
 
 def solve(rules: Rules, among: Rows, demand: Demand, policy: Policy, steps: Steps) -> Seats | None:

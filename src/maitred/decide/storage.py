@@ -77,8 +77,9 @@ def _reachable(trial: Trial, need: VolumeNeed) -> Mask:
 
 def _placed(nodes: NodeView) -> Mask:
     """Nodes that say in which zone or region they are; the others take volumes of every place."""
-    columns = [nodes.column(key).codes >= 0 for key in PLACE_LABELS]
-    return nodes.derived("placed", lambda: np.logical_or.reduce(columns))
+    return nodes.derived(
+        "placed", lambda: np.logical_or.reduce([nodes.column(key).codes >= 0 for key in PLACE_LABELS])
+    )
 
 
 def _provisionable(nodes: NodeView, need: VolumeNeed) -> Mask:

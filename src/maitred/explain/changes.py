@@ -1,4 +1,17 @@
-"""Small changes that may get a group scheduled: what the cluster looks like with each, and how it is told."""
+"""Small changes that may get a group scheduled: what the cluster looks like with each, and how it is told.
+
+The detail of a remedy says what to change, so that a program can do it:
+
+- `{"kind": "quorum", "from": 8, "to": 6}`: the minCount of the group; its members stay;
+- `{"kind": "members", "from": 8, "to": 6, "quorum": 6, "without": ["ns/pod", ...]}`: the minCount, and
+  the pods that are not to be;
+- `{"kind": "topology", "constraint": "required", "from": "rack", "to": "zone"}`: the required level, or that
+  of slices where `constraint` is `slice`; null for none;
+- `{"kind": "request", "resource": "cpu", "from": "8", "to": "7500m"}`: what each waiting pod asks for in all,
+  where that is more;
+- `{"kind": "nodes", "count": 2, "like": "n1", "labels": {}, "ahead": ["ns/group"]}`: new nodes, like one that
+  is there but for these labels; `ahead`, if there are any, are groups that take of them first.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol

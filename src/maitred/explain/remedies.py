@@ -18,9 +18,10 @@ of the rungs from its level up to the whole cluster, those that it climbs (from 
 two of three); of the request; and for nodes, which are not given up but paid for, the share of new ones among
 all that the group would then be on. Ties go in the order above.
 
-All tries together are bounded, in attempts and never by a clock. Groups are looked at in the order of their
-turns, and groups that ask for the same at the same point of the cycle are tried once. This is for people who
-ask, and no part of scheduling.
+All tries together are bounded, in attempts and never by a clock: groups are looked at in the order of their
+turns, the first of those that ask for the same before the second, until the effort is spent. Groups that ask
+for the same at the same point of the cycle are tried once. This is for people who ask, and no part of
+scheduling.
 """
 
 from collections import Counter
@@ -50,7 +51,8 @@ MOST_REMEDIES = 3
 MOST_RESOURCES = 3
 SMALLEST_PART = 4
 """Members are worth nothing if they are fewer than one in so many of the quorum."""
-EFFORT = 10_000
+EFFORT = 20_000
+"""About a second or two of tries."""
 HUGE_PAGES = "hugepages-"
 
 

@@ -105,12 +105,14 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
 def _group_name(pod: Pod) -> tuple[str, str]:
     if pod.group_name:
         return "PodGroup", f"{pod.namespace}/{pod.group_name}"
-    name = pod.labels.get(GROUP) or pod.annotations.get(GROUP)
+    name = _mark(pod, GROUP)
     return ("label", f"{pod.namespace}/{name}") if name else ("pod", pod.key)
 
 
 def _read_pod_group(group: Group, doc: Doc, policy: Policy) -> None:
     spec = doc.doc("spec")
+    if any(_mark(pod, GROUP) not in (None, pod.group_name) for pod in group.members):
+        group.doubts.append("a member names another group as well")
     group.quorum = _quorum(spec)
     mode = spec.raw.get("disruptionMode")
     group.atomic = mode == "PodGroup" or (isinstance(mode, dict) and mode.get("all") is not None)
@@ -183,7 +185,7 @@ def _read_levels(group: Group, policy: Policy) -> None:
     if group.topology in order and group.slice_topology in order:
         if order.index(group.slice_topology) < order.index(group.topology):
             group.problems.append("its slices are wider than its required level")
-    elif group.slice_size:
+    elif group.slice_size and group.topology:
         group.doubts.append("not known whether its slices are wider than its required level")
     if group.preferred != ("",):
         group.doubts.append("its preferred levels may contradict each other or the required one")

@@ -10,7 +10,7 @@ from .placement import find_placement
 from .pods import ClaimUse, Pod, term_matches
 from .policy import Template
 from .selectors import Requirement, matches
-from .volumes import NO_PROVISIONER, claim_of
+from .volumes import claim_of
 from .world import World, world_of
 
 MIRROR = "kubernetes.io/config.mirror"
@@ -72,8 +72,8 @@ def _copies(template: Template, need: int) -> Iterator[Node]:
 def _assume_others(world: World, group: Group, pod: Pod) -> Pod:
     """A member with what others may still do for it assumed done.
 
-    A claim that does not exist, or whose volume others have to make, may be bound anywhere; a pod that its
-    affinity asks for and that is no member may come to run anywhere that has the topology keys.
+    A claim that does not exist, or that others have to bind before the pod is seated, may be bound anywhere; a
+    pod that its affinity asks for and that is no member may come to run wherever the topology keys are.
     """
     spaces = world.cluster.namespaces
     claims = tuple(replace(use, assumed=_open(world, pod, use)) for use in pod.claims)
@@ -89,5 +89,5 @@ def _open(world: World, pod: Pod, use: ClaimUse) -> bool:
     if claim is None:
         return True
     known = world.cluster.class_of(claim)
-    made = known is not None and known.waits and known.provisioner not in NO_PROVISIONER
-    return not claim.volume and not claim.lost and not claim.deleting and not made
+    waits = known is not None and known.waits
+    return not claim.volume and not claim.lost and not claim.deleting and not waits

@@ -24,7 +24,12 @@ class Measure:
 
     @cached_property
     def needed(self) -> set[int]:
-        """Members still to be seated; on the empty cluster those that run are seated anew."""
+        """Members still to be seated; on the empty cluster those that run are seated anew.
+
+        Once the quorum is met the blockers speak of the rest, of which one member more would be something.
+        """
+        if self.seated:
+            return {1}
         quorum = self.group.quorum or 0
         anew = {quorum - self.group.succeeded} if self.verdict == "Impossible" else set()
         return {quorum - self.group.counted} | anew
@@ -93,7 +98,7 @@ def _judge_needed(measure: Measure, category: str, detail: Doc) -> Iterator[str]
     if not detail.given("needed"):
         return
     needed, holds = detail.integer("needed"), detail.integer("holds")
-    if not measure.seated and needed not in measure.needed:
+    if needed not in measure.needed:
         yield f"needed is {needed}, should be {min(measure.needed)}"
     if detail.given("holds") and category != "Priority" and not 0 <= holds < needed:
         yield f"holds {holds} of {needed} needed, which would be enough"
