@@ -47,6 +47,14 @@ class Ask:
             seated=(*self.seated, *added),
         )
 
+    def unnamed(self) -> "Ask":
+        """The same ask of any other group: who its members are matters only where they are cut in slices."""
+        if self.topology.slice_size:
+            return self
+        seated = tuple(sorted({member.node for member in self.seated}))
+        nobody = (0, 0.0, "")
+        return replace(self, orders=(), seated=tuple(RunningMember(nobody, node) for node in seated))
+
     def anchors(self) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
         return np.array([member.node for member in self.seated], dtype=np.intp)
 

@@ -86,8 +86,8 @@ class _Compiler:
         """Nodes that maitred manages and that the pod's own spec accepts."""
         nodes, needs = self.trial.nodes, self.trial.needs(shape)
         lifted = "Affinity" in self.lift
-        managed = selector_of(self.policy.nodes.managed)
-        key = ("acceptable", None if lifted else needs.node, needs.tolerations, managed, lifted)
+        judged_by = health_taints(self.policy) if lifted else needs.node
+        key = ("acceptable", judged_by, needs.tolerations, selector_of(self.policy.nodes.managed))
         return nodes.derived(key, lambda: self._judge_nodes(shape, lifted))
 
     def _judge_nodes(self, shape: int, lifted: bool) -> Mask:

@@ -38,11 +38,12 @@ class Diagnosis:
         `own` are the members of the group that were seated in this cycle, `ahead` who was seated before it.
         """
         ask, whole = replace(ask, need=max(1, ask.need)), ask_anew(view)
-        if (ask, own, ahead) not in self._known:
-            self._known[ask, own, ahead] = tuple(self._blockers(ask, own, ahead))
-        if whole not in self._hopeless:
-            self._hopeless[whole] = self._impossible(whole)
-        return self._known[ask, own, ahead], self._hopeless[whole]
+        here, anywhere = (ask.unnamed(), own, ahead), whole.unnamed()
+        if here not in self._known:
+            self._known[here] = tuple(self._blockers(ask, own, ahead))
+        if anywhere not in self._hopeless:
+            self._hopeless[anywhere] = self._impossible(whole)
+        return self._known[here], self._hopeless[anywhere]
 
     def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
         request = say.oversized(self.snapshot, self.house, ask)

@@ -72,8 +72,8 @@ def _copies(template: Template, need: int) -> Iterator[Node]:
 def _assume_others(world: World, group: Group, pod: Pod) -> Pod:
     """A member with what others may still do for it assumed done.
 
-    A claim that does not exist, or that others have to bind before the pod is seated, may be bound anywhere; a
-    pod that its affinity asks for and that is no member may come to run wherever the topology keys are.
+    A claim that does not exist, or that others have to bind before the pod is seated, may be bound anywhere.
+    A pod that its affinity asks for and that is no member may come to run wherever the topology keys are.
     """
     spaces = world.cluster.namespaces
     claims = tuple(replace(use, assumed=_open(world, pod, use)) for use in pod.claims)
