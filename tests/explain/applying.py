@@ -160,4 +160,5 @@ def _belongings(objects: list[Obj], model: str, name: str) -> Iterator[Any]:
             pod = copy.deepcopy(obj)
             pod["metadata"]["name"] += f"-{name}"
             pod["spec"]["nodeName"] = name
+            pod["spec"].pop("volumes", None)
             yield pod

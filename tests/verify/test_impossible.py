@@ -15,6 +15,7 @@ from .make import (
     plan,
     pod,
     pod_group,
+    spread,
     storage_class,
     taint,
     term,
@@ -71,6 +72,20 @@ CASES: dict[str, tuple[list[Raw], bool]] = {
         False,
     ),
     "affinity to somebody who may come": (gang(2, "1", affinity=affinity(term({"app": "db"}, "rack"))), True),
+    "affinity to nobody": (gang(2, "1", affinity=affinity(term(None, "rack"))), False),
+    "affinity to somebody who may come, and a spread that counts all nodes": (
+        [
+            node("bare"),
+            *gang(
+                5,
+                "1",
+                labels={"app": "g"},
+                affinity=affinity(term({"app": "db"}, "rack")),
+                topologySpreadConstraints=[spread("kubernetes.io/hostname", {"app": "g"})],
+            ),
+        ],
+        False,
+    ),
     "affinity where no node has the key": (
         gang(2, "1", affinity=affinity(term({"app": "db"}, "row"))),
         False,

@@ -169,6 +169,34 @@ def test_room_that_is_held_for_others() -> None:
     assert judged([*fits, pod("p", "4")], plan([], [told, other])) == [7]
 
 
+LATER: dict[str, Raw] = {
+    "the company came later": {"affinity": affinity(term({"app": "db"}, "rack"))},
+    "the balance came later": {
+        "topologySpreadConstraints": [spread("rack", {"app": "db"})],
+        "labels": {"app": "db"},
+    },
+}
+
+
+@pytest.mark.parametrize("about", LATER.values(), ids=LATER.keys())
+def test_what_opened_after_its_turn_is_not_held_against_it(about: Raw) -> None:
+    """p was bound after g had its turn; only the next cycle can seat g."""
+    racks = [node("n1", labels={"rack": "a"}), node("n2", labels={"rack": "b"})]
+    objects = [*racks, pod_group("g", 3), *members("g", 3, **about), pod("p", labels={"app": "db"})]
+    told = entry("g", "Waiting", 3, 3, 0, blocker("Affinity", holds=2, needed=3))
+    seated = [bind("p", "n1")], [told, entry("p", "Scheduled", 1, 1, 1)]
+    assert judged(objects, plan(*seated)) == []
+    plain = [*racks, pod_group("g", 3), *members("g", 3), pod("p", labels={"app": "db"})]
+    assert judged(plain, plan(*seated)) == [7]
+
+
+def test_members_that_run_where_nobody_looked() -> None:
+    one = pod_group("g", 3, schedulingConstraints=topology("rack"))
+    runs = pod("x", group="g", on="elsewhere")
+    told = entry("g", "Waiting", 3, 3, 1, blocker("Topology", holds=0, needed=2))
+    assert judged([node("n1", labels={"rack": "a"}), one, runs, *members("g", 2)], plan([], [told])) == []
+
+
 def test_they_would_fit_but_for_the_topology() -> None:
     racks = [node("n1", labels={"rack": "a"}), node("n2", labels={"rack": "b"})]
     one = pod_group("g", 3, schedulingConstraints=topology("rack"))
@@ -195,9 +223,9 @@ def test_others_went_first() -> None:
     numbers = {"requested": "6", "free": "5", "holds": 2}
     wrong = entry("g", "Waiting", 3, 3, 0, room("Capacity", **numbers))
     assert judged(objects, plan([bind("p", "n1")], [*seated, wrong])) == [7]
-    nobody = blocker("Priority", holds=2, needed=3, ahead=["default/q"])
-    told = entry("g", "Waiting", 3, 3, 0, nobody)
-    assert judged(objects, plan([bind("p", "n1")], [*seated, told])) == [7]
+    for ahead in (["default/q"], ["default/p", "default/g"], []):
+        wrong = entry("g", "Waiting", 3, 3, 0, blocker("Priority", holds=2, needed=3, ahead=ahead))
+        assert judged(objects, plan([bind("p", "n1")], [*seated, wrong])) == [7]
 
 
 def test_others_went_first_and_it_had_fitted_exactly() -> None:

@@ -276,6 +276,17 @@ def test_a_shared_claim_is_provisioned_on_one_node() -> None:
     assert judged(objects, seating({"p": "a", "q": "b"})) == [3]
 
 
+def test_pods_that_share_a_claim_share_its_volume() -> None:
+    """The second pod finds the volume promised to its claim, and may use it wherever it can be reached."""
+    storage = [claim("c", storage_class="s"), storage_class("s", provisioner=LOCAL)]
+    pods = [pod("p", **USES_C), pod("q", **USES_C)]
+    everywhere = [*ZONES, *storage, volume("v", storage_class="s"), *pods]
+    assert judged(everywhere, seating({"p": "a", "q": "b"})) == []
+    near = [*ZONES, *storage, volume("v", "a", storage_class="s"), *pods]
+    assert judged(near, seating({"p": "a", "q": "a"})) == []
+    assert judged(near, seating({"p": "a", "q": "b"})) == [3]
+
+
 def test_sole_use_within_one_plan() -> None:
     storage = [claim("c", "v", ("ReadWriteOncePod",)), volume("v")]
     objects = [*ZONES, *storage, pod("p", **USES_C)]

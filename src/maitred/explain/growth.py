@@ -180,7 +180,7 @@ class Growth:
 
     def _rivals(self, entry: Entry, pattern: Pattern) -> list[Entry]:
         """Groups that wait now and might be seated with new nodes, before this one or in somebody's way."""
-        last = max(self.stage.last_seated, entry.place)
+        last = self.stage.last_to_matter(entry)
         return [
             other
             for other in self.stage.entries[:last]

@@ -182,15 +182,19 @@ class Stage:
             for place, (rank, _, _, number, index) in enumerate(sorted(turns))
         ]
 
+    def last_to_matter(self, entry: Entry) -> int:
+        """The place after which nobody can be in the way of this group, or of one that was seated."""
+        return max(self._last_seated, self._last_turn(entry))
+
     @cached_property
-    def last_seated(self) -> int:
-        """The place of the last group that was seated: who comes later can push nobody out."""
-        last = -1
-        for entry in self.entries:
-            if entry.number in self._seated:
-                late = any(needs.affinity or needs.spread for needs in needs_of(self.snapshot, entry.view))
-                last = len(self.entries) if late else max(last, entry.place)
-        return last
+    def _last_seated(self) -> int:
+        seated = [entry for entry in self.entries if entry.number in self._seated]
+        return max(map(self._last_turn, seated), default=-1)
+
+    def _last_turn(self, entry: Entry) -> int:
+        """Groups that may need others near are tried again after everybody else."""
+        again = any(needs.affinity or needs.spread for needs in needs_of(self.snapshot, entry.view))
+        return len(self.entries) if again else entry.place
 
     def _seats_of_groups(self) -> dict[int, list[tuple[int, int]]]:
         """For each group that the Plan binds members of, the shapes and rows that it binds."""
@@ -232,12 +236,13 @@ class Stage:
         return proven and not fitted and self.plain(entry)
 
     def rivals(self, entry: Entry, first: int) -> list[Entry]:
-        """Groups with a turn from `first` on that may act differently once something is changed there.
-
-        Who comes after the last group that was seated, and after this one, can do no harm.
-        """
-        last = max(self.last_seated, entry.place)
-        return [other for other in self._unsettled if first <= other.place < last and other is not entry]
+        """Groups with a turn from `first` on that may act differently once something is changed there."""
+        last = self.last_to_matter(entry)
+        return [
+            other
+            for other in self._unsettled
+            if first <= self._last_turn(other) and other.place < last and other is not entry
+        ]
 
     # -- quickly ---------------------------------------------------------------------------------------
 

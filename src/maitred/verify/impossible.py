@@ -9,7 +9,7 @@ from .objects import Node
 from .placement import find_placement
 from .pods import ClaimUse, Pod, term_matches
 from .policy import Template
-from .selectors import Requirement, matches
+from .selectors import matches
 from .volumes import claim_of
 from .world import World, world_of
 
@@ -78,10 +78,9 @@ def _assume_others(world: World, group: Group, pod: Pod) -> Pod:
     spaces = world.cluster.namespaces
     claims = tuple(replace(use, assumed=_open(world, pod, use)) for use in pod.claims)
     inside = any(all(term_matches(t, member, spaces) for t in pod.affinity) for member in group.members)
-    if inside:
-        return replace(pod, claims=claims)
-    keys = tuple(Requirement(term.key, "Exists") for term in pod.affinity)
-    return replace(pod, claims=claims, affinity=(), node_selector=pod.node_selector + keys)
+    nobody = any(term.selector is None for term in pod.affinity)
+    terms = tuple(replace(term, assumed=not inside and not nobody) for term in pod.affinity)
+    return replace(pod, claims=claims, affinity=terms)
 
 
 def _open(world: World, pod: Pod, use: ClaimUse) -> bool:

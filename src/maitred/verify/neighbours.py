@@ -21,6 +21,8 @@ def pod_affinity(world: World, pod: Pod, node: Node) -> str | None:
     for term in pod.affinity:
         if term.key not in node.labels:
             return f"{node.name} has no label {term.key}, which its pod affinity needs"
+    if all(term.assumed for term in pod.affinity):
+        return None
     matching = [place for place, other in world.pods() if _matches_all(pod.affinity, other, world)]
     if all(
         any(place.labels.get(term.key) == node.labels[term.key] for place in matching)

@@ -208,8 +208,10 @@ def _judge_sum(measure: Measure, detail: Doc, enough: bool) -> Iterator[str]:
 
 
 def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
-    """Who went first must have got something in this Plan."""
+    """Who went first must have got something in this Plan, and somebody must have gone first."""
     case = measure.case
+    if detail.given("ahead") and not detail.items("ahead"):
+        yield "nobody is said to go first"
     favoured = {case.group_of[pod.key].key for pod, _ in (*case.binds, *case.nominations)}
     for name in detail.texts("ahead"):
         if name not in favoured:

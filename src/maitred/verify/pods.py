@@ -33,12 +33,16 @@ Port = tuple[str, str, int]  # address, protocol, number
 
 @dataclass(frozen=True)
 class AffinityTerm:
-    """One required term of inter-pod affinity or anti-affinity, its namespaces worked out."""
+    """One required term of inter-pod affinity or anti-affinity, its namespaces worked out.
+
+    One that is `assumed` to be met asks only that the node is in some domain.
+    """
 
     selector: Selector | None
     key: str
     namespaces: frozenset[str]
     namespace_selector: Selector | None
+    assumed: bool = False
 
 
 @dataclass(frozen=True)
