@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from itertools import chain
 
 from maitred.cluster.snapshot import GroupView, Snapshot
@@ -139,10 +140,14 @@ class Cycle:
     def _ahead_of(self, case: Case) -> Ahead:
         """Groups that had seats when this one last tried in vain, with the rows of all their seats."""
         return tuple(
-            (other.key, tuple(row for _, row in other.seated))
-            for other in self.cases
-            if other is not case and other.seated and other.first_seated < case.last_tried
+            rows for other, rows in self._seated if other is not case and other.first_seated < case.last_tried
         )
+
+    @cached_property
+    def _seated(self) -> list[tuple[Case, tuple[str, tuple[int, ...]]]]:
+        """Every group that got seats in this cycle, which is over."""
+        seated = [case for case in self.cases if case.seated]
+        return [(case, (case.key, tuple(row for _, row in case.seated))) for case in seated]
 
     def _binds(self, case: Case) -> list[Bind]:
         names, pods, uids, key = self.snapshot.nodes.names, case.view.pods, case.view.uids, case.key
