@@ -61,6 +61,8 @@ class Case:
 
 
 class Cycle:
+    """Turns are served, then the Plan is made of what came of them; a rehearsal replaces either."""
+
     def __init__(self, snapshot: Snapshot, policy: Policy, scheduler: str | None) -> None:
         self.snapshot = snapshot
         self.house = House(policy, known_levels(policy, snapshot))
@@ -79,16 +81,16 @@ class Cycle:
             if not case.blocked:
                 agenda.add(self._turn(number, QUORUM))
         while (turn := agenda.next()) is not None:
-            if self._serve(self.cases[turn.number]) and turn.part == QUORUM:
+            if self.serve(self.cases[turn.number]) and turn.part == QUORUM:
                 agenda.add(self._turn(turn.number, SURPLUS))
         self._retry_those_who_wait_for_others()
-        return self._plan()
+        return self.plan()
 
     def _turn(self, number: int, part: int) -> Turn:
         case = self.cases[number]
         return Turn(-case.screening.priority, part, case.view.created, case.key, number)
 
-    def _serve(self, case: Case) -> bool:
+    def serve(self, case: Case) -> bool:
         """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""
         ask = case.ask
         if not ask.shapes:
@@ -115,7 +117,7 @@ class Cycle:
             progress = False
             for case in dependent:
                 before = len(case.seated)
-                self._serve(case)
+                self.serve(case)
                 progress |= len(case.seated) > before
 
     def _depends_on_others(self, case: Case) -> bool:
@@ -126,7 +128,7 @@ class Cycle:
 
     # -- the Plan --------------------------------------------------------------------------------------
 
-    def _plan(self) -> Plan:
+    def plan(self) -> Plan:
         diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
         verdicts = [self._verdict(case, diagnosis) for case in self.cases]
         warnings = {w for case in self.cases for w in case.view.group.warnings}

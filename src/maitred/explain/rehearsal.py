@@ -122,20 +122,20 @@ class Rehearsal(Cycle):
         self._failed: set[Hashable] = set()
         self.tried, self.steps = 0, 0
 
-    def _serve(self, case: Case) -> bool:
+    def serve(self, case: Case) -> bool:
         asked = kin(case.view) if plain(self.snapshot, case.view) and case.ask.need else None
         if asked in self._failed:
             return False
         self.tried += 1
         self.exhausted = False
-        surplus = super()._serve(case)
+        surplus = super().serve(case)
         if self.exhausted:
             self.steps += self.house.policy.search.steps
         elif asked is not None and case.ask.need:
             self._failed.add(asked)
         return surplus
 
-    def _plan(self) -> Plan:
+    def plan(self) -> Plan:
         return Plan(groups=tuple(self._standing(case) for case in self.cases))
 
     def _standing(self, case: Case) -> GroupVerdict:
