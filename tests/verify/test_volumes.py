@@ -36,6 +36,7 @@ VOLUMES: dict[str, tuple[list[Raw], Raw, str]] = {
     "zone label": ([claim("c", "v"), volume("v", labels={ZONE: "b"})], USES_C, "b"),
     "zone label, older key": ([claim("c", "v"), volume("v", labels={OLD_ZONE: "b"})], USES_C, "b"),
     "zone label, several zones": ([claim("c", "v"), volume("v", labels={ZONE: "a__c"})], USES_C, "a c"),
+    "zone label that makes no sense": ([claim("c", "v"), volume("v", labels={ZONE: "a__"})], USES_C, "a b c"),
     "region label that nodes lack": (
         [claim("c", "v"), volume("v", labels={"topology.kubernetes.io/region": "r"})],
         USES_C,
@@ -71,6 +72,29 @@ VOLUMES: dict[str, tuple[list[Raw], Raw, str]] = {
         ],
         USES_C,
         "b",
+    ),
+    "dynamic, a node is selected already, though there is a volume elsewhere": (
+        [
+            claim(
+                "c", storage_class="s", metadata={"annotations": {"volume.kubernetes.io/selected-node": "b"}}
+            ),
+            storage_class("s"),
+            volume("v", "a", storage_class="s"),
+        ],
+        USES_C,
+        "b",
+    ),
+    "static, being deleted": (
+        [
+            claim("c", storage_class="s"),
+            storage_class("s", provisioner=LOCAL),
+            {
+                **volume("v", storage_class="s"),
+                "metadata": {"name": "v", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+            },
+        ],
+        USES_C,
+        "",
     ),
     "static": (
         [claim("c", storage_class="s"), storage_class("s", provisioner=LOCAL), *SMALL_AND_LARGE],

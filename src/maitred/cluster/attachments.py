@@ -23,6 +23,7 @@ class Mount:
     volumes: list[str] = field(default_factory=list)
     claims: list[str] = field(default_factory=list)
     own: list[tuple[str, int, int]] = field(default_factory=list)
+    chosen: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class Attachments:
         self._nodes = nodes
         self.claims_taken: set[str] = set(snapshot.claims_in_use) if occupied else set()
         self.volumes_taken: set[str] = set()
+        self.chosen: dict[str, str] = {}
+        """Claims that several pods share, and the existing volume that the first of them was given."""
         self.attached: dict[Handle, set[int]] = {}
         limits = attach_limits(snapshot, nodes)
         self.free: dict[str, Ints] = {driver: free.copy() for driver, free in limits.items()}
@@ -67,10 +70,13 @@ class Attachments:
             if need.exclusive and need.exclusive not in self.claims_taken:
                 self.claims_taken.add(need.exclusive)
                 taken.claims.append(need.exclusive)
-            if need.candidates:
+            if need.candidates and need.handle not in self.chosen:
                 names = self._free_candidates(need, row, 1 if need.handle else copies)
                 self.volumes_taken.update(names)
                 taken.volumes += names
+                if need.handle and names:
+                    self.chosen[need.handle] = names[0]
+                    taken.chosen.append(need.handle)
             if need.handle and self._attach((need.driver, need.handle), row):
                 taken.handles.append(((need.driver, need.handle), row))
             if need.driver in self.free and not need.handle:
@@ -81,6 +87,8 @@ class Attachments:
     def unmount(self, taken: Mount) -> None:
         self.claims_taken.difference_update(taken.claims)
         self.volumes_taken.difference_update(taken.volumes)
+        for handle in taken.chosen:
+            del self.chosen[handle]
         for (driver, name), row in taken.handles:
             self.attached[driver, name].discard(row)
             if driver in self.free:
@@ -96,6 +104,13 @@ class Attachments:
         if handle[0] in self.free:
             self.free[handle[0]][row] -= 1
         return True
+
+    def reach_of_chosen(self, handle: str) -> Mask | None:
+        """Nodes that can use the volume which a shared claim was given; None if it was given none."""
+        name = self.chosen.get(handle)
+        if name is None:
+            return None
+        return reachable_nodes(self._nodes, self._storage.volumes[name].spec.node_affinity.required)
 
     def _free_candidates(self, need: VolumeNeed, row: int, count: int) -> list[str]:
         """Volumes that so many pods on a node would be given; fewer if the rest is provisioned."""

@@ -149,7 +149,8 @@ def _excess(
 def priority(scene: Scene, ahead: Ahead) -> Blocker:
     """Who took the room: those with most seats on nodes that the group could have used."""
     seats = {group: int(scene.eligible[list(rows)].sum()) for group, rows in ahead}
-    first = sorted((group for group in seats if seats[group]), key=lambda group: (-seats[group], group))
+    there = [group for group in seats if seats[group]] or list(seats)
+    first = sorted(there, key=lambda group: (-seats[group], group))
     message = f"it would fit, but {_names(first)} went first and took the room"
     return Blocker("Priority", message, {**scene.numbers, "ahead": first[:NAMES_SHOWN]})
 

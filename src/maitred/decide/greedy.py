@@ -93,7 +93,8 @@ def _choose(floor: Floor, position: int, order: Ints, left: int) -> int | None:
 def _roomy_domain(floor: Floor, position: int, company: Company, allowed: Mask, left: int) -> Mask:
     """Where the first of a series goes the others must follow: the tightest domain that holds them all."""
     codes = company.codes[0][floor.rows]
-    room = np.bincount(codes[allowed], weights=floor.copies[position][allowed]).astype(np.int64)
+    allowed = allowed & (codes >= 0)
+    room = np.bincount(codes[allowed], weights=floor.copies[position][allowed], minlength=1).astype(np.int64)
     enough = room >= left
     best = int(np.where(enough, room, NEVER).argmin()) if enough.any() else int(room.argmax())
     inside: Mask = allowed & (codes == best)

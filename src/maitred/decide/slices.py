@@ -42,7 +42,15 @@ def seat_slices(trial: Trial, ask: Ask, house: House, steps: Steps, leave: Leave
             best = found
         if complete:
             break
+    if best is None and not _countable(trial, ask, house, leave):
+        steps.exhausted = True  # slices were tried one after the other, which proves nothing
     return best
+
+
+def _countable(trial: Trial, ask: Ask, house: House, leave: Leave) -> bool:
+    """Whether slices are alike and do not touch each other, so that counting them is a proof."""
+    rules = make_rules(trial, ask.distinct, house.policy, leave.lift, leave.others_may_help)
+    return len(ask.distinct) == 1 and rules.simple
 
 
 def whole_slices(ask: Ask, found: Assignment) -> Assignment:
@@ -94,8 +102,25 @@ class _Slicing:
         self.slices = cut(ask)
 
     def seat(self) -> Assignment | None:
+        if self._too_many():
+            return None
         found = self._seat_from(0, [])
         return found if found else None
+
+    def _too_many(self) -> bool:
+        """Whether slices of so many members, of one shape, are more than the domains have room for."""
+        free = [len(piece.members) for piece in self.slices if not piece.seated]
+        if len(self.ask.distinct) > 1 or not free:
+            return False
+        rules = make_rules(
+            self.trial, self.ask.distinct, self.house.policy, self.leave.lift, self.leave.others_may_help
+        )
+        inside = self.within & (self.codes >= 0)
+        room = np.bincount(self.codes[inside], weights=rules.copies[0][inside], minlength=1).astype(np.int64)
+        size = max(free)
+        whole = min(free.count(size), int((room // size).sum())) * size
+        begun = sum(len(piece.members) for piece in self.slices if piece.seated)
+        return begun + whole + sum(length for length in free if length < size) < max(1, self.ask.need)
 
     def _slice_codes(self) -> Codes:
         request, nodes = self.ask.topology, self.trial.nodes

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from maitred.model.selector import Requirement
 from maitred.model.storage import PLACE_LABELS
 
 PLENTY = 2**31
+MOST_OVERLAPS = 6
+Pool = tuple[Mask, int]
+"""Nodes that reach some volumes, and how many of those are free."""
 
 
 @dataclass(slots=True)
@@ -36,9 +40,8 @@ def storage_rules(trial: Trial, shapes: tuple[int, ...], others_may_help: bool) 
     for position, volumes in enumerate(needs):
         if volumes:
             rules.masks[position] = _reachable_by_all(trial, volumes, others_may_help)
-            rules.companies[position] = tuple(
-                _followers(trial, need, needs) for need in volumes if need.handle and need.unbound
-            )
+            tied = (_followers(trial, need, needs) for need in volumes if need.handle and need.unbound)
+            rules.companies[position] = tuple(company for company in tied if company is not None)
     _limit_attachments(trial, needs, rules)
     rules.quotas += [_exclusive_quota(trial, claim, needs) for claim in _exclusive_claims(needs)]
     rules.quotas += list(_pool_quotas(trial, needs))
@@ -60,8 +63,9 @@ def _reachable_by_all(trial: Trial, needs: tuple[VolumeNeed, ...], others_may_he
 def _reachable(trial: Trial, need: VolumeNeed) -> Mask:
     nodes = trial.nodes
     if need.unbound:
-        reached = _provisionable(nodes, need).copy()
-        for reachable, _ in _free_pools(trial, need.candidates):
+        chosen = trial.attachments.reach_of_chosen(need.handle) if need.handle else None
+        reached = _provisionable(nodes, need).copy() if chosen is None else chosen.copy()
+        for reachable, _ in _free_pools(trial, need.candidates) if chosen is None else ():
             reached |= reachable
         if need.selected_node:
             reached &= selected_by(nodes, Requirement("", "In", (need.selected_node,)), field=NODE_NAME)
@@ -88,19 +92,30 @@ def _provisionable(nodes: NodeView, need: VolumeNeed) -> Mask:
     return nodes.derived(("made", need.topologies), lambda: provisionable_nodes(nodes, need.topologies))
 
 
-def _followers(trial: Trial, need: VolumeNeed, needs: list[tuple[VolumeNeed, ...]]) -> Company:
+def _followers(trial: Trial, need: VolumeNeed, needs: list[tuple[VolumeNeed, ...]]) -> Company | None:
     """Once one pod has a node chosen for a claim that is not bound, all who share the claim must follow.
 
     A volume that is made for the claim ties them to that node, one that exists to the nodes that reach it.
     """
-    codes = trial.nodes.column(NODE_NAME).codes
-    if not need.provisioned:
-        codes = _pool_codes(trial, need.candidates)[0]
+    if need.provisioned:
+        codes = trial.nodes.column(NODE_NAME).codes
+    elif trial.attachments.reach_of_chosen(need.handle) is None:
+        codes = _apart(trial, need.candidates)
+    else:
+        return None
     present = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.bool_)
     present[codes[list(trial.attachments.attached.get((need.driver, need.handle), ()))]] = True
     present[-1] = False
     provided_by = tuple(any(other.handle == need.handle for other in volumes) for volumes in needs)
     return Company((codes,), (present,), bool(present.any()), provided_by, own=True)
+
+
+def _apart(trial: Trial, names: tuple[str, ...]) -> Codes:
+    """Nodes by the volume that serves them, widest reach first: whoever shares a claim shares its volume."""
+    codes: Codes = np.full(len(trial.nodes.names), -1, dtype=np.int32)
+    for number, (reachable, _) in enumerate(reversed(list(_free_pools(trial, names)))):
+        codes[reachable & (codes < 0)] = number
+    return codes
 
 
 # -- amounts -----------------------------------------------------------------------------------------------
@@ -151,33 +166,48 @@ def _pool_quotas(trial: Trial, needs: list[tuple[VolumeNeed, ...]]) -> Iterator[
     for need in sorted(limited, key=lambda need: (len(need.candidates), need.candidates)):
         names = tuple(name for name in need.candidates if name not in counted)
         counted.update(names)
-        codes, limits = _pool_codes(trial, names)
+        use = tuple(volumes.count(need) for volumes in needs)
         open_ended = _provisionable(trial.nodes, need)
-        if open_ended.any():
-            codes = np.where(open_ended, len(limits), codes).astype(np.int32)
-            limits = np.append(limits, PLENTY)
-        yield Quota(codes, limits, tuple(volumes.count(need) for volumes in needs))
+        for inside, limit in _enough_for(list(_free_pools(trial, names)), open_ended):
+            codes: Codes = np.where(inside, 0, 1).astype(np.int32)
+            yield Quota(codes, np.array([limit, PLENTY], dtype=np.int64), use)
+        codes, limits = _own_volumes(trial, list(_free_pools(trial, names)), open_ended)
+        yield Quota(codes, limits, use)
 
 
-def _pool_codes(trial: Trial, names: tuple[str, ...]) -> tuple[Codes, Ints]:
-    """Volumes as domains: nodes that reach the same ones, and how many of those are free.
-
-    Where the reach of volumes overlaps in part, one counts for the first domain only: too few at worst.
-    """
-    codes: Codes = np.full(len(trial.nodes.names), -1, dtype=np.int32)
-    limits: list[int] = []
-    for reachable, free in _free_pools(trial, names):
-        rows = np.flatnonzero(reachable)
-        known = codes[rows][codes[rows] >= 0]
-        if len(rows) and not len(known):
-            codes[rows] = len(limits)
+def _own_volumes(trial: Trial, pools: list[Pool], open_ended: Mask) -> tuple[Codes, Ints]:
+    """Volumes whose reach no other volume's overlaps: each set of nodes is a domain with so many of them."""
+    codes: Codes = np.zeros(len(trial.nodes.names), dtype=np.int32)
+    limits = [PLENTY]
+    for reachable, free in pools:
+        if not _overlapping(reachable, pools):
+            codes[reachable & ~open_ended] = len(limits)
             limits.append(free)
-        elif len(known):
-            limits[int(known.min())] += free
-    return codes, np.array(limits or [0], dtype=np.int64)
+    return codes, np.array(limits, dtype=np.int64)
 
 
-def _free_pools(trial: Trial, names: tuple[str, ...]) -> Iterator[tuple[Mask, int]]:
+def _enough_for(pools: list[Pool], open_ended: Mask) -> Iterator[tuple[Mask, int]]:
+    """Sets of nodes, and how many volumes are within reach of any of them, where reaches overlap.
+
+    With one limit for every choice of volumes, on the nodes that reach no others, there is a volume for each.
+    Where more reaches overlap than can be chosen from, volumes count for the nodes of their own reach only.
+    """
+    mixed = [(reachable, free) for reachable, free in pools if _overlapping(reachable, pools)]
+    if len(mixed) > MOST_OVERLAPS:
+        mixed = mixed[:MOST_OVERLAPS]
+    for chosen in chain.from_iterable(combinations(mixed, size) for size in range(1, len(mixed) + 1)):
+        others = [reachable for reachable, _ in mixed if not any(reachable is mask for mask, _ in chosen)]
+        inside = np.logical_or.reduce([mask for mask, _ in chosen]) & ~open_ended
+        for reachable in others:
+            inside &= ~reachable
+        yield inside, sum(free for _, free in chosen)
+
+
+def _overlapping(reachable: Mask, pools: list[Pool]) -> bool:
+    return any(mask is not reachable and bool((mask & reachable).any()) for mask, _ in pools)
+
+
+def _free_pools(trial: Trial, names: tuple[str, ...]) -> Iterator[Pool]:
     """Volumes that are still to be had: the nodes that can use them, and how many there are."""
     taken = trial.attachments.volumes_taken
     for pool in trial.attachments.pools(names):

@@ -18,7 +18,6 @@ STORAGE = "storage"
 LARGEST_AMOUNT = 2**50
 LARGEST_STORAGE = 2**63 - 1
 
-_NANO = 10**9
 _LONGEST_TEXT = 64
 _PATTERN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([eE][+-]?\d{1,3}|[KMGTPE]i|[numkMGTPE])?", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -29,18 +28,29 @@ class QuantityError(ValueError):
     """The text is no quantity, or one that no cluster has."""
 
 
-@lru_cache(maxsize=65536)
 def amount(resource: str, quantity: str | int | float) -> int:
     """The quantity in the unit in which `resource` is counted, rounded up."""
+    return rounded(resource, thousandths(quantity))
+
+
+@lru_cache(maxsize=65536)
+def thousandths(quantity: str | int | float) -> int:
+    """What an object may have of something, finely enough to be added up before it is rounded.
+
+    The API server rounds every quantity of a pod or node up to thousandths when it is created.
+    """
     nano = parse_nano(quantity)
     if nano < 0:
         raise QuantityError(f"{quantity!r} is negative")
-    result = -(-nano * (1000 if resource == CPU else 1) // _NANO)
+    return -(-nano // 10**6)
+
+
+def rounded(resource: str, milli: int) -> int:
+    """Thousandths in the unit in which `resource` is counted, rounded up."""
+    result = milli if resource == CPU else -(-milli // 1000)
     largest = LARGEST_STORAGE if resource == STORAGE else LARGEST_AMOUNT
     if result > largest:
-        raise QuantityError(
-            f"{quantity!r} is larger than any cluster has; the most that is counted is {largest}"
-        )
+        raise QuantityError(f"{result} is larger than any cluster has; the most that is counted is {largest}")
     return result
 
 

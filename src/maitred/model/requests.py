@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from maitred.model.pod import Container, PodSpec, ResourceRequirements, Resources
-from maitred.model.quantity import CPU, MEMORY, PODS, amount
+from maitred.model.quantity import CPU, MEMORY, PODS, amount, rounded, thousandths
 
 Amounts = dict[str, int]
 
@@ -11,10 +11,10 @@ Amounts = dict[str, int]
 def pod_requests(spec: PodSpec) -> Amounts:
     """Requests of the whole pod, its own place among the node's `pods` included."""
     total = pod_level(spec, containers_requests(spec))
-    add(total, amounts(spec.overhead))
-    total = {resource: requested for resource, requested in total.items() if requested}
-    total[PODS] = 1
-    return total
+    add(total, exact(spec.overhead))
+    requests = {resource: rounded(resource, requested) for resource, requested in total.items() if requested}
+    requests[PODS] = 1
+    return requests
 
 
 def containers_requests(spec: PodSpec) -> Amounts:
@@ -48,7 +48,7 @@ def pod_level(spec: PodSpec, counted: Amounts) -> Amounts:
     """
     if spec.resources is None:
         return counted
-    requests, limits = amounts(spec.resources.requests), amounts(spec.resources.limits)
+    requests, limits = exact(spec.resources.requests), exact(spec.resources.limits)
     chosen = {**limits, **counted, **requests} if limits else {**counted, **requests}
     return {
         resource: chosen[resource] if supports_pod_level(resource) else counted.get(resource, 0)
@@ -62,7 +62,12 @@ def supports_pod_level(resource: str) -> bool:
 
 def effective(requirements: ResourceRequirements) -> Amounts:
     """A limit without a request requests the limit, as the API server defaults it."""
-    return amounts({**requirements.limits, **requirements.requests})
+    return exact({**requirements.limits, **requirements.requests})
+
+
+def exact(quantities: Resources) -> Amounts:
+    """In thousandths: as Kubernetes does, fractions are added up before they are rounded."""
+    return {resource: thousandths(quantity) for resource, quantity in quantities.items()}
 
 
 def amounts(quantities: Resources) -> Amounts:
