@@ -112,7 +112,7 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
         "spec.initContainers[0]",
         "'x'",
     ),
-    (pod(containers=MANY), "Pod ml/p", "spec.containers", "together they request more x"),
+    (pod(containers=MANY), "Pod ml/p", "spec.containers", "together they request too much"),
     (b.node("n", cpu="many"), "Node n", "status.allocatable.cpu", "'many' is not a quantity"),
     (b.pvc("c", "big"), "PersistentVolumeClaim default/c", "spec.resources.requests.storage", "'big'"),
     (b.pv("v", "-1Gi"), "PersistentVolume v", "spec.capacity.storage", "negative"),

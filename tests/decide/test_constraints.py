@@ -408,3 +408,11 @@ def test_members_with_one_port_go_to_different_nodes() -> None:
     assert set(seats(decide([node("n"), node("m"), *members])).values()) == {"m", "n"}
     plan = decide([node("n"), *members])
     assert (seats(plan), first(plan)) == ({}, "Fragmentation")
+
+
+def test_a_resource_that_no_node_has_is_not_given_to_the_second_member_either() -> None:
+    members = [
+        pod("g-0", gpu=1, labels={"maitred.dev/group": "g"}),
+        pod("g-1", 1, labels={"maitred.dev/group": "g"}),
+    ]
+    assert seats(decide([node("n1"), *members])) == {"g-1": "n1"}

@@ -303,3 +303,10 @@ def test_everybody_is_seated_whatever_the_wishes() -> None:
     wish = for_pods(100, "hostname", app="g")
     plan = decide([node("a"), *group_wishing("podAntiAffinity", 3, wish)])
     assert len(seated(plan)) == 3
+
+
+def test_a_gang_without_devices_keeps_off_nodes_with_devices() -> None:
+    """Although the one node with devices would hold them all."""
+    nodes = [node("a", cpu=64, gpu=8), node("b", cpu=2), node("c", cpu=2)]
+    members = [pod_group("g", 4), *pods("g", 4, 1, group="g")]
+    assert nodes_used(decide([*nodes, *members])) == {"b", "c"}

@@ -387,9 +387,22 @@ def test_of_the_domains_that_hold_a_group_the_tightest_is_taken() -> None:
     assert racks_of(decide([*nodes, *gang(3, 3)]), nodes) == ["r2"] * 3
 
 
-def test_a_group_that_one_node_holds_is_not_spread_over_a_tighter_domain() -> None:
+def test_the_tightest_domain_is_taken_although_a_node_elsewhere_would_hold_all() -> None:
+    """Rack r1 stays whole for a larger group."""
     nodes = [*rack_of_nodes("r1", 4, 4), *rack_of_nodes("r2", 2, 1)]
-    assert len(nodes_used(decide([*nodes, *gang(3, 3)]))) == 1
+    assert nodes_used(decide([*nodes, *gang(3, 3)])) == {"r2-0", "r2-1"}
+
+
+def test_within_the_domain_one_node_that_holds_all_is_taken() -> None:
+    nodes = [*rack_of_nodes("r1", 4, 4, 4), *rack_of_nodes("r2", 1, 1, 3)]
+    assert nodes_used(decide([*nodes, *gang(3, 3)])) == {"r2-2"}
+
+
+def test_a_lone_pod_leaves_whole_racks_whole() -> None:
+    nodes = [*rack_of_nodes("r1", 4, 4), *rack_of_nodes("r2", 4, 4)]
+    busy = pod("busy", 4, node="r2-0")
+    plan = decide([*nodes, busy, pod("p", 4)], {"topology": {"levels": [{"name": "rack", "key": "rack"}]}})
+    assert nodes_used(plan) == {"r2-1"}
 
 
 def test_what_is_used_already_counts_for_tightness() -> None:

@@ -79,7 +79,20 @@ class Scene:
         waiting = next(shape for member, shape in enumerate(self.ask.shapes) if member not in seated)
         short = _short(self.trial, waiting, among & self.rules.masks[self.ask.distinct.index(waiting)])
         self.trial.rollback(checkpoint)
-        return short
+        full = {self.trial.nodes.names[row] for _, row in self.nearest}
+        if short is None or short.node not in full:
+            return short
+        return Short(self._taken_by_others(among, short), short.resource)
+
+    def _taken_by_others(self, among: Mask, short: Short) -> str:
+        """The node on which others hold most of what is short; where they hold none, the nearest stays."""
+        nodes, column = self.trial.nodes, self.trial.nodes.resource_column(short.resource)
+        rows = np.flatnonzero(among & self.eligible)
+        if column is None or not len(rows):
+            return short.node
+        taken = nodes.allocatable[column, rows] - self.trial.free[column, rows]
+        most = np.lexsort((nodes.name_rank[rows], -taken))[0]
+        return nodes.names[rows[most]] if taken[most] > 0 else short.node
 
 
 def _short(trial: Trial, shape: int, among: Mask) -> Short | None:
@@ -165,6 +178,8 @@ def topology(scene: Scene) -> Blocker:
         return Blocker("Topology", f"no node has the label {scene.house.key(level)}", detail)
     if not scene.within.any():
         return Blocker("Topology", f"its running members are not all in one {name}", detail)
+    if request.slice_size and not scene.nearest:
+        return _slice_topology(scene)
     if not scene.nearest:
         return Blocker("Topology", f"no {name} holds a single member", detail)
     code = int(column.codes[scene.nearest[0][1]])
@@ -174,6 +189,25 @@ def topology(scene: Scene) -> Blocker:
         f"{name} {column.values[code]} holds {scene.holds} of {scene.needed}{_short_words(scene, short)}"
     )
     return Blocker("Topology", message, detail)
+
+
+def _slice_topology(scene: Scene) -> Blocker:
+    """Not one slice fits: where most of one would."""
+    request = scene.ask.topology
+    key = scene.house.key(request.slice_level)
+    column, name = scene.trial.nodes.column(key), scene.house.name(key)
+    inside = scene.within & (column.codes >= 0)
+    rooms = [np.bincount(column.codes[inside], weights=c[inside], minlength=1) for c in scene.rules.copies]
+    room = np.add.reduce(rooms)
+    size = min(request.slice_size, len(scene.ask.shapes))
+    detail = {
+        "level": name,
+        "domains": len(column.values),
+        **scene.numbers,
+        "domain": column.values[room.argmax()],
+    }
+    nearest = f"{name} {column.values[room.argmax()]} has room for {int(room.max())}"
+    return Blocker("Topology", f"no {name} holds a slice of {size}; {nearest}", detail)
 
 
 def devices(scene: Scene) -> Blocker:
@@ -263,11 +297,11 @@ def shortage(scene: Scene) -> Blocker:
         message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
         if not eligible:
             message += _excluded_words(_excluded(scene))
-        return Blocker("Capacity", message, detail)
+        return Blocker("Capacity", message + _port_words(scene), detail)
     short = scene.short(scene.eligible)
     detail |= {} if short is None else {"shortOf": short.resource, "node": short.node}
     message = f"needs {amounts}, {where}, but not together: {scene.holds} of {scene.needed} fit"
-    return Blocker("Fragmentation", message + _short_words(scene, short), detail)
+    return Blocker("Fragmentation", message + _short_words(scene, short) + _port_words(scene), detail)
 
 
 def _scarcest(scene: Scene) -> tuple[str, int, int]:
@@ -296,6 +330,11 @@ def _short_words(scene: Scene, short: Short | None) -> str:
     if short is None:
         return ""
     return f"; {counted(scene.needed - scene.holds, 'member')} short by {short.resource} on {short.node}"
+
+
+def _port_words(scene: Scene) -> str:
+    ports = {port.port for shape in scene.ask.distinct for port in scene.trial.needs(shape).host_ports}
+    return f"; a node takes one pod with host port {', '.join(map(str, sorted(ports)))}" if ports else ""
 
 
 def _names(names: list[str]) -> str:

@@ -76,8 +76,8 @@ class _Compiler:
         rooms = []
         for resource in sorted(set().union(*requests)):
             column = trial.nodes.resource_column(resource)
-            if column is not None:
-                rooms.append(Room(trial.free[column], tuple(r.get(resource, 0) for r in requests)))
+            free = trial.free[column] if column is not None else np.zeros_like(trial.free[0])
+            rooms.append(Room(free, tuple(r.get(resource, 0) for r in requests)))
         return rooms
 
     # -- nodes -----------------------------------------------------------------------------------------

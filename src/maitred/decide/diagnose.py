@@ -56,7 +56,20 @@ class Diagnosis:
         found += [
             say.LIFTED[category](scene) for category in self._suspects(ask) if self._in_the_way(category, ask)
         ]
-        return found or [say.shortage(scene)]
+        return found or [say.shortage(scene), *self._besides(scene)]
+
+    def _besides(self, scene: say.Scene) -> list[Blocker]:
+        """What is wrong whatever room there is, and would still be in the way."""
+        trial, ask = self.trial, scene.ask
+        besides = []
+        level = ask.topology.required or ask.topology.slice_level
+        if level and not trial.nodes.column(self.house.key(level)).values:
+            besides.append(say.topology(scene))
+        if any(trial.needs(shape).device_claims for shape in ask.distinct):
+            besides.append(say.devices(scene))
+        if any(need.problem for shape in ask.distinct for need in trial.shape(shape).volumes):
+            besides.append(say.volume(scene))
+        return besides
 
     def _suspects(self, ask: Ask) -> list[Category]:
         """Constraints that the group is under at all, in the order in which they are named."""

@@ -8,9 +8,9 @@ from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.trial import Rows
 from maitred.decide.bounds import most_per_domain
 from maitred.decide.rules import Rules
-from maitred.decide.scoring import preferences
+from maitred.decide.scoring import device_nodes, needs_no_device, packing, preferences, seating_order
 from maitred.decide.seats import Demand, Seats, Steps
-from maitred.decide.solve import fill, solve
+from maitred.decide.solve import solve
 from maitred.model.policy import Policy
 
 
@@ -24,32 +24,59 @@ class Ladder:
     rungs: tuple[Codes, ...]
     widest: Codes
     anchors: Rows
-    one_node_first: bool
 
 
 def place(
     rules: Rules, within: Mask, ladder: Ladder, demand: Demand, policy: Policy, steps: Steps
 ) -> Seats | None:
     """Seats for as many members as can be, but at least the `need`, in one domain of the widest rung."""
-    if demand.want > 1 or len(ladder.anchors):
-        everyone = Demand(demand.counts, demand.want, demand.want)
-        if ladder.one_node_first and demand.want > 1:
-            seats = _on_one_node(rules, within, demand.want, policy)
+    everyone = Demand(demand.counts, demand.want, demand.want)
+    if needs_no_device(rules, policy):
+        others = within & ~device_nodes(rules.trial.nodes, policy)
+        seats = _place_everyone(rules, others, ladder, everyone, policy, steps)
+        if seats is not None:
+            return seats
+    seats = _place_everyone(rules, within, ladder, everyone, policy, steps)
+    return seats if seats is not None else _place_widely(rules, within, ladder, demand, policy, steps)
+
+
+def _place_everyone(
+    rules: Rules, within: Mask, ladder: Ladder, everyone: Demand, policy: Policy, steps: Steps
+) -> Seats | None:
+    """All members in one domain, as narrow as can be; a lone pod by itself, where it breaks least."""
+    if everyone.want == 1 and not len(ladder.anchors):
+        return _place_one(rules, within, ladder, policy)
+    for codes in (*ladder.rungs, ladder.widest):
+        for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
+            seats = solve(rules, rows_in(within, codes, domain), everyone, policy, steps)
             if seats is not None:
                 return seats
-        for codes in ladder.rungs:
-            for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
-                seats = solve(rules, rows_in(within, codes, domain), everyone, policy, steps)
-                if seats is not None:
-                    return seats
-    return _place_widely(rules, within, ladder, demand, policy, steps)
+    return None
 
 
-def _on_one_node(rules: Rules, within: Mask, count: int, policy: Policy) -> Seats | None:
-    if len(rules.shapes) > 1 or not rules.simple:
+def _place_one(rules: Rules, within: Mask, ladder: Ladder, policy: Policy) -> Seats | None:
+    """The node that is packed already, and of those one in the domain with least room: racks stay whole."""
+    if not rules.simple:
         return None
-    rows = np.flatnonzero((rules.copies[0] >= count) & within)
-    return fill(rules, 0, rows, count, policy) if len(rows) else None
+    rows = np.flatnonzero((rules.copies[0] > 0) & within & (ladder.widest >= 0))
+    if not len(rows):
+        return None
+    order = seating_order(rules.trial, rules.shapes[0], rules.copies[0], rows, policy)
+    for codes in ladder.rungs:
+        rows, order = _tightest(rules, within, codes, rows, order)
+    return Seats([(0, int(rows[order.argmin()]), 1)])
+
+
+def _tightest(rules: Rules, within: Mask, codes: Codes, rows: Rows, order: Ints) -> tuple[Rows, Ints]:
+    """Of the nodes that are packed best, those in the domain with the least room for such pods."""
+    packed = packing(order)
+    chosen = (packed == packed.min()) & (codes[rows] >= 0)
+    if not chosen.any():
+        return rows, order
+    _, room = most_per_domain(rules, within, codes, (1,))
+    least = room[codes[rows[chosen]]]
+    keep = np.flatnonzero(chosen)[least == least.min()]
+    return rows[keep], order[keep]
 
 
 def _place_widely(

@@ -11,6 +11,7 @@ from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.cluster.selection import in_term
 from maitred.cluster.trial import Rows, Selection, Trial
 from maitred.decide.compile import occupied_domains
+from maitred.decide.rules import Rules
 from maitred.model.needs import Needs
 from maitred.model.node import tolerates_all
 from maitred.model.policy import Policy, is_device
@@ -40,6 +41,17 @@ def seating_order(trial: Trial, shape: int, copies: Ints, rows: Rows, policy: Po
     order = order << (FIT_BITS + 1) | fit
     ordered: Ints = order << NAME_BITS | nodes.name_rank[rows]
     return ordered
+
+
+def packing(order: Ints) -> Ints:
+    """The first part of the order: how well a node is packed with devices, or fit for pods without."""
+    packed: Ints = order >> (PREFERENCE_BITS + FIT_BITS + 1 + NAME_BITS)
+    return packed
+
+
+def needs_no_device(rules: Rules, policy: Policy) -> bool:
+    requests = [resource for shape in rules.shapes for resource, _ in rules.trial.needs(shape).requests]
+    return not any(is_device(policy, resource) for resource in set(requests))
 
 
 def device_columns(nodes: NodeView, policy: Policy) -> tuple[int, ...]:

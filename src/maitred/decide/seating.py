@@ -95,7 +95,7 @@ def make_ladder(nodes: NodeView, ask: Ask, house: House, leave: Leave) -> Ladder
     keys = [key for key in keys if key != required]
     widest: Codes = codes_of(nodes, required) if required else np.zeros(len(nodes.names), dtype=np.int32)
     rungs = tuple(codes_inside(nodes, key, required) if required else codes_of(nodes, key) for key in keys)
-    return Ladder(rungs, widest, ask.anchors(), one_node_first=not request.preferred)
+    return Ladder(rungs, widest, ask.anchors())
 
 
 def commit(trial: Trial, ask: Ask, assignment: Assignment) -> None:

@@ -47,6 +47,8 @@ def open_rows(rules: Rules, among: Rows) -> Rows:
 def fill(rules: Rules, position: int, rows: Rows, count: int, policy: Policy) -> Seats:
     """`count` members of one shape, which do not touch each other, in one pass."""
     copies = rules.copies[position]
+    alone = rows[copies[rows] >= count]
+    rows = alone if len(alone) else rows  # one node that holds them all, if there is one
     order = seating_order(rules.trial, rules.shapes[position], copies, rows, policy)
     rows = rows[np.argsort(order)]
     room = copies[rows]

@@ -27,7 +27,7 @@ from maitred.model.pod import (
     Volume,
 )
 from maitred.model.priority import PriorityClass
-from maitred.model.quantity import LARGEST_AMOUNT, amount
+from maitred.model.quantity import QuantityError, amount
 from maitred.model.requests import all_resources, pod_requests
 from maitred.model.selector import LabelSelector, Requirement, integer
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -124,9 +124,10 @@ def check_pod(pod: Pod) -> None:
 
 def check_total(pod: Pod) -> None:
     """Amounts that are each within bounds may add up beyond them."""
-    for resource, requested in pod_requests(pod.spec).items():
-        if requested > LARGEST_AMOUNT:
-            raise FieldError("spec.containers", f"together they request more {resource} than any cluster has")
+    try:
+        pod_requests(pod.spec)
+    except QuantityError as problem:
+        raise FieldError("spec.containers", f"together they request too much: {problem}") from None
 
 
 @lru_cache(maxsize=4096)
