@@ -160,3 +160,14 @@ def test_the_plan_page_has_every_field_and_no_other(title: str, struct: type[msg
 def test_the_topology_page_has_every_field_and_no_other() -> None:
     names = {field.encode_name for field in msgspec.structs.fields(Topology)}
     assert first_column(section("topology.md", "See what maitred sees")) == names
+
+
+@pytest.mark.parametrize("verb", ["decide", "verify", "policy check", "topology"])
+def test_the_examples_of_the_help_run(verb: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    status, shown = run([*verb.split(), "--help"], tmp_path)
+    commands = [line.split()[1:] for line in shown.splitlines() if line.startswith("    maitred ")]
+    assert status == 0
+    assert commands
+    for command in commands:
+        assert run(command, tmp_path)[0] == 0, command

@@ -33,6 +33,11 @@ def command(
 
     The files hold nodes, pods and whatever else a decision reads, in YAML or JSON, for example from
     kubectl get nodes,pods,podgroups,priorityclasses -A -o json. Their order does not matter.
+
+    \b
+    Examples:
+      maitred decide -f examples/first-gang
+      maitred decide -f examples/rack-bound --policy examples/policies/datacenter.yaml -o json
     """
     time = moment(now)
     rules, _ = read_policy_file(policy)

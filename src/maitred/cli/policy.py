@@ -16,6 +16,11 @@ def command() -> None:
 @output.output("yaml", "json")
 @output.refuses_bad_input
 def check(file: str, form: str) -> None:
-    """Validate the policy in FILE (- is standard input) and print what is in force, defaults included."""
+    """Validate the policy in FILE (- is standard input) and print what is in force, defaults included.
+
+    \b
+    Example:
+      maitred policy check examples/policies/datacenter.yaml
+    """
     policy, _ = read_policy_file(file)
     output.write_data(policy, form)

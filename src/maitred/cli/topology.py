@@ -17,6 +17,10 @@ def command(files: tuple[str, ...], more: tuple[str, ...], policy: str | None, f
 
     Levels are those of the policy, or else those that waiting groups name. Nodes without the label of
     a level, and domains that are in two wider ones, are named as problems.
+
+    \b
+    Example:
+      maitred topology -f examples/rack-bound --policy examples/policies/datacenter.yaml
     """
     rules, _ = read_policy_file(policy)
     reader = read_objects((*files, *more))

@@ -35,6 +35,11 @@ def command(
     """Check a Plan against the laws, given the objects that it was made for.
 
     Exits with 0 if it keeps them all, with 1 if it breaks one, with 2 if the input is not valid.
+
+    \b
+    Examples:
+      maitred decide -f examples/first-gang -o json > plan.json
+      maitred verify -f examples/first-gang --plan plan.json
     """
     rules = read_policy_file(policy)[1] if policy else None
     document = read_plan_file(plan) if plan else None

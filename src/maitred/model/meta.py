@@ -16,7 +16,6 @@ class OwnerReference(Lean, frozen=True):
     kind: str = ""
     name: str = ""
     uid: str = ""
-    controller: bool = False
 
 
 class ObjectMeta(Lean, frozen=True):

@@ -171,6 +171,6 @@ class Pod(Lean, frozen=True):
 def is_node_bound(metadata: ObjectMeta) -> bool:
     """Pods that belong to their node (DaemonSet and static pods) and would be there on an empty cluster."""
     for owner in metadata.owner_references:
-        if owner.controller:
-            return owner.kind in ("DaemonSet", "Node")
+        if owner.kind in ("DaemonSet", "Node"):
+            return True
     return "kubernetes.io/config.mirror" in metadata.annotations

@@ -21,6 +21,7 @@ _FIELD = re.compile(r"Object (missing required|contains unknown) field `(.+)`")
 _ENUM = re.compile(r"Invalid enum value (.*)", re.DOTALL)
 
 _NOUNS = {
+    "datetime": "a time such as 2026-01-31T12:00:00Z",
     "str": "a string",
     "int": "a whole number",
     "float": "a number",
