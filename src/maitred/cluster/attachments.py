@@ -32,6 +32,8 @@ class Pool:
 
     reachable: Mask
     names: tuple[str, ...]
+    overlaps: bool
+    """Whether some of these nodes can use volumes of another pool as well."""
 
 
 class Attachments:
@@ -61,7 +63,10 @@ class Attachments:
             reachable = reachable_nodes(self._nodes, self._storage.volumes[name].spec.node_affinity.required)
             by_nodes.setdefault(np.packbits(reachable).tobytes(), (reachable, []))[1].append(name)
         ordered = sorted(by_nodes.items(), key=lambda item: (int(item[1][0].sum()), item[1][1]))
-        return tuple(Pool(mask, tuple(members)) for _, (mask, members) in ordered)
+        cover = sum((mask.astype(np.int32) for mask, _ in by_nodes.values()), np.zeros(1, dtype=np.int32))
+        return tuple(
+            Pool(mask, tuple(members), bool((cover[mask] > 1).any())) for _, (mask, members) in ordered
+        )
 
     def mount(self, needs: Iterable[VolumeNeed], row: int, copies: int) -> Mount:
         """Account for `copies` pods with these volumes on one node."""

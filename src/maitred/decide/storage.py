@@ -6,6 +6,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from maitred.cluster.attachments import Pool
 from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import provisionable_nodes, reachable_nodes, selected_by
 from maitred.cluster.trial import Trial
@@ -16,8 +17,8 @@ from maitred.model.storage import PLACE_LABELS
 
 PLENTY = 2**31
 MOST_OVERLAPS = 6
-Pool = tuple[Mask, int]
-"""Nodes that reach some volumes, and how many of those are free."""
+FreePool = tuple[Pool, int]
+"""Volumes that can be used from the same nodes, and how many of them are free."""
 
 
 @dataclass(slots=True)
@@ -65,8 +66,8 @@ def _reachable(trial: Trial, need: VolumeNeed) -> Mask:
     if need.unbound:
         chosen = trial.attachments.reach_of_chosen(need.handle) if need.handle else None
         reached = _provisionable(nodes, need).copy() if chosen is None else chosen.copy()
-        for reachable, _ in _free_pools(trial, need.candidates) if chosen is None else ():
-            reached |= reachable
+        for pool, _ in _free_pools(trial, need.candidates) if chosen is None else ():
+            reached |= pool.reachable
         if need.selected_node:
             reached &= selected_by(nodes, Requirement("", "In", (need.selected_node,)), field=NODE_NAME)
         return reached
@@ -113,8 +114,8 @@ def _followers(trial: Trial, need: VolumeNeed, needs: list[tuple[VolumeNeed, ...
 def _apart(trial: Trial, names: tuple[str, ...]) -> Codes:
     """Nodes by the volume that serves them, widest reach first: whoever shares a claim shares its volume."""
     codes: Codes = np.full(len(trial.nodes.names), -1, dtype=np.int32)
-    for number, (reachable, _) in enumerate(reversed(list(_free_pools(trial, names)))):
-        codes[reachable & (codes < 0)] = number
+    for number, (pool, _) in enumerate(reversed(list(_free_pools(trial, names)))):
+        codes[pool.reachable & (codes < 0)] = number
     return codes
 
 
@@ -175,42 +176,41 @@ def _pool_quotas(trial: Trial, needs: list[tuple[VolumeNeed, ...]]) -> Iterator[
         yield Quota(codes, limits, use)
 
 
-def _own_volumes(trial: Trial, pools: list[Pool], open_ended: Mask) -> tuple[Codes, Ints]:
+def _own_volumes(trial: Trial, pools: list[FreePool], open_ended: Mask) -> tuple[Codes, Ints]:
     """Volumes whose reach no other volume's overlaps: each set of nodes is a domain with so many of them."""
     codes: Codes = np.zeros(len(trial.nodes.names), dtype=np.int32)
     limits = [PLENTY]
-    for reachable, free in pools:
-        if not _overlapping(reachable, pools):
-            codes[reachable & ~open_ended] = len(limits)
+    for pool, free in pools:
+        if not pool.overlaps:
+            codes[pool.reachable & ~open_ended] = len(limits)
             limits.append(free)
     return codes, np.array(limits, dtype=np.int64)
 
 
-def _enough_for(pools: list[Pool], open_ended: Mask) -> Iterator[tuple[Mask, int]]:
+def _enough_for(pools: list[FreePool], open_ended: Mask) -> Iterator[tuple[Mask, int]]:
     """Sets of nodes, and how many volumes are within reach of any of them, where reaches overlap.
 
     With one limit for every choice of volumes, on the nodes that reach no others, there is a volume for each.
-    Where more reaches overlap than can be chosen from, volumes count for the nodes of their own reach only.
+    Of more kinds of reach than can be chosen from, those of most nodes are not used: too few, never too many.
     """
-    mixed = [(reachable, free) for reachable, free in pools if _overlapping(reachable, pools)]
-    if len(mixed) > MOST_OVERLAPS:
-        mixed = mixed[:MOST_OVERLAPS]
+    mixed = [(pool, free) for pool, free in pools if pool.overlaps]
+    unused = np.logical_or.reduce([pool.reachable for pool, _ in mixed[MOST_OVERLAPS:]] or [open_ended])
+    mixed = mixed[:MOST_OVERLAPS]
+    for pool, _ in mixed:
+        unused = unused & ~pool.reachable
+    yield unused & ~open_ended, 0
     for chosen in chain.from_iterable(combinations(mixed, size) for size in range(1, len(mixed) + 1)):
-        others = [reachable for reachable, _ in mixed if not any(reachable is mask for mask, _ in chosen)]
-        inside = np.logical_or.reduce([mask for mask, _ in chosen]) & ~open_ended
-        for reachable in others:
-            inside &= ~reachable
+        inside = np.logical_or.reduce([pool.reachable for pool, _ in chosen]) & ~open_ended
+        for pool, _ in mixed:
+            if not any(pool is other for other, _ in chosen):
+                inside &= ~pool.reachable
         yield inside, sum(free for _, free in chosen)
 
 
-def _overlapping(reachable: Mask, pools: list[Pool]) -> bool:
-    return any(mask is not reachable and bool((mask & reachable).any()) for mask, _ in pools)
-
-
-def _free_pools(trial: Trial, names: tuple[str, ...]) -> Iterator[Pool]:
+def _free_pools(trial: Trial, names: tuple[str, ...]) -> Iterator[FreePool]:
     """Volumes that are still to be had: the nodes that can use them, and how many there are."""
     taken = trial.attachments.volumes_taken
     for pool in trial.attachments.pools(names):
         free = sum(name not in taken for name in pool.names) if taken else len(pool.names)
         if free:
-            yield pool.reachable, free
+            yield pool, free
