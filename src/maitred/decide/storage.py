@@ -173,7 +173,8 @@ def _pool_quotas(trial: Trial, needs: list[tuple[VolumeNeed, ...]]) -> Iterator[
             codes: Codes = np.where(inside, 0, 1).astype(np.int32)
             yield Quota(codes, np.array([limit, PLENTY], dtype=np.int64), use)
         codes, limits = _own_volumes(trial, list(_free_pools(trial, names)), open_ended)
-        yield Quota(codes, limits, use)
+        if len(limits) > 1:
+            yield Quota(codes, limits, use)
 
 
 def _own_volumes(trial: Trial, pools: list[FreePool], open_ended: Mask) -> tuple[Codes, Ints]:
@@ -193,12 +194,11 @@ def _enough_for(pools: list[FreePool], open_ended: Mask) -> Iterator[tuple[Mask,
     With one limit for every choice of volumes, on the nodes that reach no others, there is a volume for each.
     Of more kinds of reach than can be chosen from, those of most nodes are not used: too few, never too many.
     """
-    mixed = [(pool, free) for pool, free in pools if pool.overlaps]
-    unused = np.logical_or.reduce([pool.reachable for pool, _ in mixed[MOST_OVERLAPS:]] or [open_ended])
-    mixed = mixed[:MOST_OVERLAPS]
-    for pool, _ in mixed:
-        unused = unused & ~pool.reachable
-    yield unused & ~open_ended, 0
+    overlapping = [(pool, free) for pool, free in pools if pool.overlaps]
+    mixed, unused = overlapping[:MOST_OVERLAPS], overlapping[MOST_OVERLAPS:]
+    if unused:
+        outside = np.logical_or.reduce([pool.reachable for pool, _ in unused]) & ~open_ended
+        yield outside & ~np.logical_or.reduce([pool.reachable for pool, _ in mixed]), 0
     for chosen in chain.from_iterable(combinations(mixed, size) for size in range(1, len(mixed) + 1)):
         inside = np.logical_or.reduce([pool.reachable for pool, _ in chosen]) & ~open_ended
         for pool, _ in mixed:
