@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.nodes import Ints
 from maitred.cluster.trial import Rows
 
 
@@ -54,7 +52,3 @@ def runs_of(position: int, rows: Rows, copies: Ints) -> list[tuple[int, int, int
     return [
         (position, row, count) for row, count in zip(rows.tolist(), copies.tolist(), strict=True) if count
     ]
-
-
-def rows_within(mask: Mask) -> Rows:
-    return np.flatnonzero(mask)
