@@ -64,14 +64,8 @@ def _obstacles(view: GroupView) -> Iterable[Blocker]:
 
 def _rank(view: GroupView, snapshot: Snapshot) -> tuple[Rank, tuple[str, ...]]:
     """The rank of the group; pods and group must agree on it."""
-    classes, problems = snapshot.priority_classes, list[str]()
-    ranks = set[Rank]()
-    for member in view.ranks:
-        rank = rank_of(member.priority, member.class_name, member.preemption_policy, classes)
-        if rank is None:
-            problems.append(f"priority class {member.class_name} does not exist")
-        else:
-            ranks.add(rank)
+    classes = snapshot.priority_classes
+    ranks, problems = _member_ranks(view, snapshot)
     priorities = sorted({rank.priority for rank in ranks})
     if len(priorities) > 1:
         problems.append(f"members have different priorities: {', '.join(map(str, priorities))}")
@@ -91,14 +85,23 @@ def _rank(view: GroupView, snapshot: Snapshot) -> tuple[Rank, tuple[str, ...]]:
     return own, tuple(problems)
 
 
+def _member_ranks(view: GroupView, snapshot: Snapshot) -> tuple[set[Rank], list[str]]:
+    """The ranks that members have, and the priority classes that they name in vain."""
+    ranks, problems = set[Rank](), list[str]()
+    for member in view.ranks:
+        classes = snapshot.priority_classes
+        rank = rank_of(member.priority, member.class_name, member.preemption_policy, classes)
+        if rank is None:
+            problems.append(f"priority class {member.class_name} does not exist")
+        else:
+            ranks.add(rank)
+    return ranks, problems
+
+
 def _policy_problems(view: GroupView, snapshot: Snapshot) -> Iterable[str]:
     """A group that says whether it may preempt must say the same as its members."""
     own = view.group.preemption_policy
-    ranks = [
-        rank_of(member.priority, member.class_name, member.preemption_policy, snapshot.priority_classes)
-        for member in view.ranks
-    ]
-    policies = sorted({rank.preemption_policy for rank in ranks if rank is not None})
+    policies = sorted({rank.preemption_policy for rank in _member_ranks(view, snapshot)[0]})
     if own and policies and policies != [own]:
         yield f"the group has preemption policy {own}, its members {', '.join(policies)}; they must agree"
 

@@ -11,6 +11,7 @@ from maitred.decide.compile import make_rules
 from maitred.decide.house import House, Leave
 from maitred.decide.levels import codes_inside, codes_of, position_of
 from maitred.decide.place import Ladder, place
+from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
 from maitred.decide.seats import Steps
 
@@ -27,6 +28,10 @@ def required_domain(trial: Trial, ask: Ask, house: House, leave: Leave) -> Mask 
             return None
         inside &= codes == taken[0]
     return inside
+
+
+def rules_for(trial: Trial, ask: Ask, house: House, leave: Leave) -> Rules:
+    return make_rules(trial, ask.distinct, house.policy, leave.lift, leave.others_may_help)
 
 
 def seat_within(
@@ -75,7 +80,7 @@ def _seat_together(
     trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
 ) -> Assignment | None:
     distinct = ask.distinct
-    rules = make_rules(trial, distinct, house.policy, leave.lift, leave.others_may_help)
+    rules = rules_for(trial, ask, house, leave)
     ladder = make_ladder(trial.nodes, ask, house, leave)
     seats = place(rules, within, ladder, ask.demand(), house.policy, steps)
     if seats is None:

@@ -14,11 +14,10 @@ from maitred.cluster.nodes import Codes, Mask
 from maitred.cluster.snapshot import RunningMember
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
-from maitred.decide.compile import make_rules
 from maitred.decide.house import House, Leave
 from maitred.decide.levels import codes_inside, codes_of
 from maitred.decide.place import candidates
-from maitred.decide.seating import commit, make_ladder, required_domain, seat_within
+from maitred.decide.seating import commit, make_ladder, required_domain, rules_for, seat_within
 from maitred.decide.seats import Demand, Steps
 from maitred.model.group import TopologyRequest
 
@@ -49,7 +48,7 @@ def seat_slices(trial: Trial, ask: Ask, house: House, steps: Steps, leave: Leave
 
 def _countable(trial: Trial, ask: Ask, house: House, leave: Leave) -> bool:
     """Whether slices are alike and do not touch each other, so that counting them is a proof."""
-    rules = make_rules(trial, ask.distinct, house.policy, leave.lift, leave.others_may_help)
+    rules = rules_for(trial, ask, house, leave)
     return len(ask.distinct) == 1 and rules.simple
 
 
@@ -80,7 +79,7 @@ def cut(ask: Ask) -> list[Slice]:
 
 def _domains(trial: Trial, ask: Ask, house: House, leave: Leave, within: Mask) -> Iterator[tuple[Mask, bool]]:
     """Where all slices could be: preferred domains that hold everyone, then those of the required level."""
-    rules = make_rules(trial, ask.distinct, house.policy, leave.lift, leave.others_may_help)
+    rules = rules_for(trial, ask, house, leave)
     ladder, demand = make_ladder(trial.nodes, ask, house, leave), ask.demand()
     everyone = Demand(demand.counts, demand.want, demand.want)
     for codes in ladder.rungs if ask.topology.preferred else ():
@@ -112,9 +111,7 @@ class _Slicing:
         free = [len(piece.members) for piece in self.slices if not piece.seated]
         if len(self.ask.distinct) > 1 or not free:
             return False
-        rules = make_rules(
-            self.trial, self.ask.distinct, self.house.policy, self.leave.lift, self.leave.others_may_help
-        )
+        rules = rules_for(self.trial, self.ask, self.house, self.leave)
         inside = self.within & (self.codes >= 0)
         room = np.bincount(self.codes[inside], weights=rules.copies[0][inside], minlength=1).astype(np.int64)
         size = max(free)
@@ -163,9 +160,7 @@ class _Slicing:
             taken = np.unique(self.codes[[member.node for member in piece.seated]])
             return [self.within & (self.codes == taken[0])] if len(taken) == 1 and taken[0] >= 0 else []
         ask = self._piece(piece)
-        rules = make_rules(
-            self.trial, ask.distinct, self.house.policy, self.leave.lift, self.leave.others_may_help
-        )
+        rules = rules_for(self.trial, ask, self.house, self.leave)
         demand = Demand(ask.demand().counts, ask.need, ask.need)
         found = candidates(rules, self.within, self.codes, ask.anchors(), demand)
         return [self.within & (self.codes == domain) for domain, _ in found]
