@@ -160,25 +160,30 @@ class NodeTable:
         table._taint_sets = {taints: number for number, taints in enumerate(view.taint_sets)}
         return table
 
-    def put(self, node: Node) -> None:
+    def put(self, node: Node) -> bool:
+        """True if anything changed that a decision reads; most updates of a node are heartbeats."""
         row = self.row(node.metadata.name)
-        self._set_amounts(row, allocatable(node))
+        changed = self._set_amounts(row, allocatable(node))
         taints = self._taint_sets.setdefault(effective_taints(node), len(self._taint_sets))
         images = tuple(self._known_images.setdefault(image, image) for image in node.status.images)
         known = (self._alive[row], self._labels[row], self._taints[row], self._images[row])
         if known != (True, node.metadata.labels, taints, images):
             self._alive[row], self._labels[row] = True, node.metadata.labels
             self._taints[row], self._images[row] = taints, images
+            changed = True
+        if changed:
             self._view = None
+        return changed
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str) -> bool:
         row = self.rows.get(name)
         if row is None or not self._alive[row]:
-            return
+            return False
         self._alive[row], self._labels[row], self._taints[row], self._images[row] = False, {}, 0, ()
         self.allocatable[:, row] = 0
         self._view = None
         self.release(row)
+        return True
 
     def release(self, row: int) -> None:
         """Give a row back once neither a Node nor a pod needs it."""
@@ -224,13 +229,12 @@ class NodeTable:
             more[axis] = (0, max(array.shape[axis], 8))
             setattr(self, name, np.pad(array, more))
 
-    def _set_amounts(self, row: int, have: Amounts) -> None:
+    def _set_amounts(self, row: int, have: Amounts) -> bool:
         columns = [self.resource(name) for name in have]
         before = self.allocatable[:, row].copy()
         self.allocatable[:, row] = 0
         self.allocatable[columns, row] = list(have.values())
-        if (before != self.allocatable[:, row]).any():
-            self._view = None
+        return bool((before != self.allocatable[:, row]).any())
 
     def view(self) -> NodeView:
         if self._view is None:

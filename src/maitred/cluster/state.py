@@ -23,6 +23,7 @@ from maitred.cluster.members import (
     record_key,
     state_of,
 )
+from maitred.cluster.news import Effect, News
 from maitred.cluster.nodes import Ints, NodeTable
 from maitred.cluster.snapshot import NAMESPACE_NAME, GroupRank, Snapshot
 from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
@@ -75,6 +76,7 @@ class ClusterState:
         self._storage_version = 0
         self._claim_users: Counter[str] = Counter()
         self._claims_in_use: dict[str, list[int]] = {}
+        self.news = News()
 
     def apply(self, change: Change) -> None:
         if isinstance(change, Put):
@@ -86,14 +88,16 @@ class ClusterState:
         if isinstance(item, Pod):
             self._put_pod(item)
         elif isinstance(item, Node):
-            self._nodes.put(item)
+            if self._nodes.put(item):
+                self._node_changed(item.metadata.name)
         elif isinstance(item, PodGroup):
             self._declare(key_of(item.metadata), item)
         else:
             namespaced = isinstance(item, PersistentVolumeClaim | CompositePodGroup | Workload)
             key = key_of(item.metadata) if namespaced else item.metadata.name
-            self._tables[type(item)][key] = item
-            self._storage_changed(type(item))
+            known, self._tables[type(item)][key] = self._tables[type(item)].get(key), item
+            if not same(known, item):
+                self._table_changed(type(item))
 
     def _delete(self, kind: type[Object], key: str) -> None:
         if kind is Pod:
@@ -101,17 +105,24 @@ class ClusterState:
             if member is not None:
                 self._remove(member)
         elif kind is Node:
-            self._nodes.delete(key)
+            if self._nodes.delete(key):
+                self._node_changed(key)
         elif kind is PodGroup:
             self._declare(key, None)
-        else:
-            self._tables[kind].pop(key, None)
-            self._storage_changed(kind)
+        elif self._tables[kind].pop(key, None) is not None:
+            self._table_changed(kind)
 
-    def _storage_changed(self, kind: type[Object]) -> None:
+    def _node_changed(self, name: str) -> None:
+        self.news.effects |= Effect.ROOM
+        self.news.nodes.add(name)
+
+    def _table_changed(self, kind: type[Object]) -> None:
         if kind in STORAGE_KINDS:
             self._storage = None
             self._storage_version += 1
+            self.news.effects |= Effect.STORAGE
+        elif kind is not Workload:
+            self.news.effects |= Effect.RULES
 
     def _count_claims(self, member: Member, change: int) -> None:
         """A claim that gets, or loses, a second user means something else to the first."""
@@ -120,11 +131,15 @@ class ClusterState:
             self._claim_users[claim] = before + change
             if (before > 1) != (before + change > 1):
                 self._storage_version += 1
+                self.news.effects |= Effect.STORAGE
 
     def _declare(self, key: str, declared: PodGroup | None) -> None:
         record = self._record(("PodGroup", key))
+        known = record.declared
         record.declared = group_from_pod_group(declared) if declared else None
-        record.view = None
+        if record.declared != known:
+            record.view = None
+            self.news.groups.add(key)
         self._forget_if_empty(record)
 
     # -- pods ------------------------------------------------------------------------------------------
@@ -172,6 +187,7 @@ class ClusterState:
         if member.group is not None:
             record = member.record = self._record(member.group)
             record.add(member)
+            self.news.groups.add(member.group[1])
             if record.pending:
                 self._waiting[record.key] = record
 
@@ -184,6 +200,7 @@ class ClusterState:
         record = member.record
         if record is not None:
             record.remove(member)
+            self.news.groups.add(record.key[1])
             if not record.pending:
                 self._waiting.pop(record.key, None)
             self._forget_if_empty(record)
@@ -195,6 +212,8 @@ class ClusterState:
         member.bound_row = self._bound.take(row, member.needs, member.label_class, terminating, member.fixed)
         for claim in member.claims:
             self._claims_in_use.setdefault(claim, []).append(row)
+        self.news.effects |= Effect.COMPANY
+        self.news.nodes.add(member.node)
 
     def _unseat(self, member: Member) -> None:
         self._charge(member, -1)
@@ -203,6 +222,8 @@ class ClusterState:
             self._claims_in_use[claim].remove(member.node_row)
             if not self._claims_in_use[claim]:
                 del self._claims_in_use[claim]
+        self.news.effects |= Effect.ROOM | Effect.COMPANY
+        self.news.nodes.add(member.node)
         self._nodes.release(member.node_row)
 
     def _charge(self, member: Member, sign: int) -> None:
@@ -238,9 +259,21 @@ class ClusterState:
 
     # -- reading ---------------------------------------------------------------------------------------
 
+    def take_news(self) -> News:
+        """What changed since this was last asked."""
+        news, self.news = self.news, News()
+        return news
+
+    def fits_where_it_is(self, pod: str) -> bool:
+        """Whether the node that a pod is seated on has all that it takes, with everyone else who is there."""
+        member = self._pods[pod]
+        columns, _ = self._charge_of(member.needs)
+        row, nodes = member.node_row, self._nodes
+        return bool((nodes.used[columns, row] <= nodes.allocatable[columns, row]).all())
+
     def snapshot(self) -> Snapshot:
         self._renumber()
-        storage = self._storage_view()
+        storage = self.storage
         records = sorted(self._waiting.values(), key=lambda record: (record.key[1], record.key[0]))
         version = self._storage_version
         groups = tuple(record.current_view(lambda m: self._shape(m, storage), version) for record in records)
@@ -284,10 +317,18 @@ class ClusterState:
         )
         return self._interner.shape_number(member.needs, member.label_class, volumes)
 
-    def _storage_view(self) -> StorageView:
+    @property
+    def storage(self) -> StorageView:
         if self._storage is None:
             self._storage = StorageView(*(dict(self._tables[kind]) for kind in STORAGE_KINDS))
         return self._storage
+
+
+def same(known: Any, item: Object) -> bool:
+    """Whether an object is as it was, as far as a decision reads it."""
+    if isinstance(item, Namespace):
+        return known is not None and _labels_of(known) == _labels_of(item)
+    return bool(known == item)
 
 
 def _labels_of(namespace: Namespace) -> Labels:

@@ -1,5 +1,6 @@
 """One cycle: every group in its turn, on one trial; then a verdict for each."""
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -20,12 +21,19 @@ from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy
 
 
-def decide(snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None = None) -> Plan:
+def decide(
+    snapshot: Snapshot,
+    policy: Policy,
+    now: datetime,
+    scheduler: str | None = None,
+    groups: Container[str] | None = None,
+) -> Plan:
     """What to do with every waiting group. A pure function: the same input gives the same Plan.
 
-    `now` is the only clock there is; `scheduler` limits the decision to pods that name that scheduler.
+    `now` is the only clock there is; `scheduler` limits the decision to pods that name that scheduler, and
+    `groups` to those whose result may have changed since they were last decided.
     """
-    return Cycle(snapshot, policy, scheduler).run()
+    return Cycle(snapshot, policy, scheduler, groups).run()
 
 
 @dataclass(slots=True)
@@ -63,7 +71,13 @@ class Case:
 class Cycle:
     """Turns are served, then the Plan is made of what came of them; a rehearsal replaces either."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy, scheduler: str | None) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        scheduler: str | None,
+        groups: Container[str] | None = None,
+    ) -> None:
         self.snapshot = snapshot
         self.house = House(policy, known_levels(policy, snapshot))
         self.trial = Trial.of(snapshot)
@@ -72,7 +86,8 @@ class Cycle:
         self.cases = [
             Case(view, screen(view, snapshot, self.house), ask_of(view), list(range(len(view.pods))))
             for view in snapshot.groups
-            if scheduler is None or scheduler in view.pending_schedulers
+            if (scheduler is None or scheduler in view.pending_schedulers)
+            and (groups is None or view.group.key in groups)
         ]
 
     def run(self) -> Plan:

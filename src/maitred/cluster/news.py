@@ -1,0 +1,28 @@
+"""What has changed since somebody last asked, in terms of whom it may concern."""
+
+from dataclasses import dataclass, field
+from enum import Flag, auto
+
+
+class Effect(Flag):
+    """Kinds of change. Each can seat groups that wait for it, and no others."""
+
+    ROOM = auto()
+    """A node came, went or changed, or load left one."""
+    COMPANY = auto()
+    """A pod on a node came, went or changed its labels: affinity and spread count those."""
+    STORAGE = auto()
+    RULES = auto()
+    """Priority classes, labels of namespaces: what may concern anyone."""
+
+
+NO_EFFECT = Effect(0)
+
+
+@dataclass(slots=True)
+class News:
+    groups: set[str] = field(default_factory=set)
+    """Groups whose own members or declaration changed."""
+    effects: Effect = NO_EFFECT
+    nodes: set[str] = field(default_factory=set)
+    """Nodes that changed, or whose load did."""
