@@ -1,0 +1,1 @@
+"""The only package that speaks HTTP to an API server: connections, discovery, watches and writes."""

@@ -1,0 +1,175 @@
+"""What is sent to the API server: exactly the fields that we set, so that nothing else is changed."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from maitred.kube.wire import Condition
+from maitred.model.meta import Lean
+
+encode = msgspec.json.Encoder().encode
+
+
+def wall_clock() -> datetime:
+    """For people who read what we wrote. Nothing is decided by it."""
+    return datetime.now(UTC)
+
+
+def micro_time(moment: datetime) -> str:
+    """Always six digits: the server refuses a MicroTime that has fewer."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Target(Lean, frozen=True):
+    name: str
+    kind: str
+
+
+class WrittenMeta(Lean, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    annotations: Mapping[str, str] = {}
+
+
+class Binding(Lean, frozen=True):
+    api_version: str
+    kind: str
+    metadata: WrittenMeta
+    target: Target
+
+
+def binding(name: str, uid: str, node: str, annotations: Mapping[str, str]) -> bytes:
+    metadata = WrittenMeta(name=name, uid=uid, annotations=annotations)
+    return encode(Binding("v1", "Binding", metadata, Target(node, "Node")))
+
+
+class ClaimPatch(Lean, frozen=True):
+    metadata: WrittenMeta
+
+
+def claim_patch(uid: str, annotations: Mapping[str, str]) -> bytes:
+    return encode(ClaimPatch(WrittenMeta(uid=uid, annotations=annotations)))
+
+
+class KeptFor(Lean, frozen=True):
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+class VolumeMeta(WrittenMeta, frozen=True):
+    resource_version: str = ""
+
+
+class KeptVolume(Lean, frozen=True):
+    claim_ref: KeptFor
+
+
+class VolumePatch(Lean, frozen=True):
+    metadata: VolumeMeta
+    spec: KeptVolume
+
+
+def volume_patch(version: str, annotations: Mapping[str, str], claim: KeptFor) -> bytes:
+    """With the version that was read, so that it fails where anyone has written since."""
+    return encode(
+        VolumePatch(VolumeMeta(annotations=annotations, resource_version=version), KeptVolume(claim))
+    )
+
+
+class Preconditions(Lean, frozen=True):
+    uid: str
+
+
+class DeleteOptions(Lean, frozen=True):
+    api_version: str
+    kind: str
+    preconditions: Preconditions
+    grace_period_seconds: int | UnsetType = UNSET
+
+
+def delete_options(uid: str, grace_seconds: int | None) -> DeleteOptions:
+    grace = UNSET if grace_seconds is None else grace_seconds
+    return DeleteOptions("v1", "DeleteOptions", Preconditions(uid), grace)
+
+
+def deletion(uid: str, grace_seconds: int | None) -> bytes:
+    return encode(delete_options(uid, grace_seconds))
+
+
+class Eviction(Lean, frozen=True):
+    api_version: str
+    kind: str
+    metadata: WrittenMeta
+    delete_options: DeleteOptions
+
+
+def eviction(name: str, uid: str, grace_seconds: int | None) -> bytes:
+    options = delete_options(uid, grace_seconds)
+    return encode(Eviction("policy/v1", "Eviction", WrittenMeta(name=name), options))
+
+
+class MergedCondition(Lean, frozen=True):
+    """A condition to be merged by its type. An empty text is sent too: left out, the old one would stay."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    last_transition_time: datetime | UnsetType = UNSET
+    observed_generation: int | UnsetType = UNSET
+
+
+class ConditionsPatch(Lean, frozen=True):
+    conditions: tuple[MergedCondition, ...]
+
+
+class StatusPatch(Lean, frozen=True):
+    metadata: WrittenMeta
+    status: ConditionsPatch
+
+
+def condition_patch(uid: str, condition: Condition) -> bytes:
+    moment = condition.last_transition_time
+    merged = MergedCondition(
+        condition.type,
+        condition.status,
+        condition.reason,
+        condition.message,
+        UNSET if moment is None else moment.astimezone(UTC).replace(microsecond=0),
+        condition.observed_generation or UNSET,
+    )
+    return encode(StatusPatch(WrittenMeta(uid=uid), ConditionsPatch((merged,))))
+
+
+class Regarding(Lean, frozen=True):
+    """The object that an Event is about; no namespace for cluster-scoped ones."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+    uid: str = ""
+
+
+EventType = Literal["Normal", "Warning"]
+
+
+class Event(Lean, frozen=True):
+    api_version: str
+    kind: str
+    metadata: WrittenMeta
+    event_time: str
+    regarding: Regarding
+    type: EventType
+    reason: str
+    action: str
+    note: str
+    reporting_controller: str
+    reporting_instance: str

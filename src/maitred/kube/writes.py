@@ -1,0 +1,280 @@
+"""Binds, deletions, evictions and status. A write whose outcome is unknown is re-read, never guessed.
+
+Every write names the UID of its object, so it cannot hit another one that has the name by now, and every
+write can be sent twice without harm. That is what makes it safe to try again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
+
+from maitred.kube import bodies
+from maitred.kube.client import JSON, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, pause
+from maitred.kube.errors import ApiError, KubeError, Unreachable
+from maitred.kube.lease import LEASE_SECONDS, RENEW_SECONDS
+from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Unknown, Why
+from maitred.kube.permit import Permit
+from maitred.kube.resources import PODS, VOLUME_CLAIMS, VOLUMES, Resource
+from maitred.kube.wire import Condition
+from maitred.model.meta import Lean, Timestamp
+from maitred.model.storage import SELECTED_NODE, ClaimReference
+
+ATTEMPTS = 4
+WRITE_SECONDS = LEASE_SECONDS - RENEW_SECONDS
+"""For one attempt: what is sent in the last moment of a term is given up before another's can begin."""
+LOOK_SECONDS = 10.0
+BOUND_BY_CONTROLLER = {"pv.kubernetes.io/bound-by-controller": "yes"}
+"""Tells the volume controller that the volume may be had again once the claim is gone."""
+
+BOUND = Bound()
+UNBOUND = Unbound()
+DONE = Done()
+
+S = TypeVar("S")
+
+
+class Writer:
+    """All that a scheduler writes, but Events. Raises NotLeading, and nothing else, instead of an outcome."""
+
+    def __init__(self, client: Client, permit: Permit) -> None:
+        self._client = client
+        self._permit = permit
+
+    async def bind(
+        self, namespace: str, name: str, uid: str, node: str, annotations: Mapping[str, str] = {}
+    ) -> Bound | Refused | Unknown:
+        """Give the pod its node; the server adds the annotations to the pod in the same transaction.
+
+        When the outcome is unknown, keep the place and `look` again later.
+        """
+
+        async def judge(error: KubeError) -> Bound | Refused | None:
+            if (refused := refusal(error)) or was_not_executed(error):
+                return refused
+            seen = await self.look(namespace, name, uid, node)
+            return seen if isinstance(seen, Bound | Refused) else None
+
+        path = PODS.path(namespace, name, "binding")
+        return await self._write("POST", path, bodies.binding(name, uid, node, annotations), BOUND, judge)
+
+    async def look(
+        self, namespace: str, name: str, uid: str, node: str
+    ) -> Bound | Unbound | Refused | Unknown:
+        """What became of a bind whose outcome was unknown. Reads only, so it needs no permit."""
+        try:
+            return fate(await self._find(namespace, name), uid, node)
+        except KubeError as error:
+            return Unknown(str(error))
+
+    async def delete_pod(
+        self, namespace: str, name: str, uid: str, grace_seconds: int | None = None
+    ) -> Done | Refused | Unknown:
+        """Done when that pod is gone or on its way."""
+
+        async def judge(error: KubeError) -> Done | Refused | None:
+            return await self._judge_removal(error, namespace, name, uid)
+
+        path = PODS.path(namespace, name)
+        return await self._write("DELETE", path, bodies.deletion(uid, grace_seconds), DONE, judge)
+
+    async def evict(
+        self, namespace: str, name: str, uid: str, grace_seconds: int | None = None
+    ) -> Done | Refused | Unknown:
+        """As `delete_pod`, if the disruption budgets of the pod allow it now."""
+
+        async def judge(error: KubeError) -> Done | Refused | None:
+            if isinstance(error, ApiError) and is_budget(error):
+                return Refused(Why.BUDGET, error.message)
+            return await self._judge_removal(error, namespace, name, uid)
+
+        path = PODS.path(namespace, name, "eviction")
+        return await self._write("POST", path, bodies.eviction(name, uid, grace_seconds), DONE, judge)
+
+    async def select_node(self, namespace: str, claim: str, uid: str, node: str) -> Done | Refused | Unknown:
+        """Ask the provisioner of a claim to make its volume for this node."""
+
+        async def judge(error: KubeError) -> Done | Refused | None:
+            return refusal(error)
+
+        path = VOLUME_CLAIMS.path(namespace, claim)
+        body = bodies.claim_patch(uid, {SELECTED_NODE: node})
+        return await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
+
+    async def keep_volume(
+        self, volume: str, namespace: str, claim: str, uid: str
+    ) -> Done | Refused | Unknown:
+        """Keep an existing volume for a claim; the volume controller then binds the two."""
+        path = VOLUMES.path(name=volume)
+        try:
+            found = await self._client.get(path, FoundVolume)
+        except KubeError as error:
+            return refusal(error) or Unknown(str(error))
+        kept = found.spec.claim_ref
+        if kept is not None:
+            ours = kept.uid in ("", uid) and (kept.namespace, kept.name) == (namespace, claim)
+            if kept.uid == uid:
+                return DONE
+            if not ours:
+                return Refused(Why.TAKEN, f"volume {volume} is kept for claim {kept.namespace}/{kept.name}")
+
+        async def judge(error: KubeError) -> Done | Refused | None:
+            if isinstance(error, ApiError) and error.is_conflict:
+                return Refused(Why.TAKEN, f"volume {volume} has changed meanwhile")
+            return refusal(error)
+
+        owner = bodies.KeptFor("v1", "PersistentVolumeClaim", namespace, claim, uid)
+        body = bodies.volume_patch(found.metadata.resource_version, BOUND_BY_CONTROLLER, owner)
+        return await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
+
+    async def patch_pod_condition(
+        self, namespace: str, name: str, uid: str, condition: Condition
+    ) -> Done | Refused | Unknown:
+        """Set one condition. Without a `last_transition_time` the one that is there stays."""
+        return await self._patch_condition(PODS, namespace, name, uid, condition)
+
+    async def patch_group_condition(
+        self, groups: Resource, namespace: str, name: str, uid: str, condition: Condition
+    ) -> Done | Refused | Unknown:
+        """As `patch_pod_condition`; `groups` is the resource in the version that is served."""
+        return await self._patch_condition(groups, namespace, name, uid, condition)
+
+    async def _patch_condition(
+        self, resource: Resource, namespace: str, name: str, uid: str, condition: Condition
+    ) -> Done | Refused | Unknown:
+        async def judge(error: KubeError) -> Done | Refused | None:
+            return refusal(error)
+
+        path = resource.path(namespace, name, "status")
+        body = bodies.condition_patch(uid, condition)
+        return await self._write("PATCH", path, body, DONE, judge, STRATEGIC_MERGE_PATCH)
+
+    async def _write(
+        self,
+        verb: str,
+        path: str,
+        body: bytes,
+        done: S,
+        judge: Callable[[KubeError], Awaitable[S | Refused | None]],
+        content_type: str = JSON,
+    ) -> S | Refused | Unknown:
+        """Send it until it is done or refused. The judge says what a failure means; None: send it again."""
+        attempt = 0
+        while True:
+            self._permit.check()
+            try:
+                await self._client.request(
+                    verb, path, body=body, content_type=content_type, seconds=WRITE_SECONDS
+                )
+                return done
+            except KubeError as error:
+                outcome = await judge(error)
+                if outcome is not None:
+                    return outcome
+                attempt += 1
+                if attempt == ATTEMPTS:
+                    return Unknown(str(error))
+                wait = pause(attempt, error.retry_after if isinstance(error, ApiError) else None)
+            await asyncio.sleep(wait)
+
+    async def _judge_removal(
+        self, error: KubeError, namespace: str, name: str, uid: str
+    ) -> Done | Refused | None:
+        refused = refusal(error)
+        if refused is not None and refused.why is Why.GONE:
+            return DONE
+        if refused is not None or was_not_executed(error):
+            return refused
+        try:
+            pod = await self._find(namespace, name)
+        except KubeError:
+            return None
+        going = pod is None or pod.metadata.uid != uid or pod.metadata.deletion_timestamp is not None
+        return DONE if going else None
+
+    async def _find(self, namespace: str, name: str) -> "Found | None":
+        path = PODS.path(namespace, name)
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await self._client.get(path, Found)
+        except TimeoutError:
+            raise Unreachable(f"GET {path}: no answer within {LOOK_SECONDS:.0f} s") from None
+        except ApiError as error:
+            if error.is_gone:
+                return None
+            raise
+
+
+class FoundVolumeMeta(Lean, frozen=True):
+    resource_version: str = ""
+
+
+class FoundVolumeSpec(Lean, frozen=True):
+    claim_ref: ClaimReference | None = None
+
+
+class FoundVolume(Lean, frozen=True):
+    metadata: FoundVolumeMeta
+    spec: FoundVolumeSpec
+
+
+class FoundMeta(Lean, frozen=True):
+    uid: str = ""
+    deletion_timestamp: Timestamp | None = None
+
+
+class Gate(Lean, frozen=True):
+    name: str = ""
+
+
+class FoundSpec(Lean, frozen=True):
+    node_name: str = ""
+    scheduling_gates: tuple[Gate, ...] = ()
+
+
+class Found(Lean, frozen=True):
+    """A pod, as far as it tells what became of a write."""
+
+    metadata: FoundMeta
+    spec: FoundSpec
+
+
+def fate(pod: Found | None, uid: str, node: str) -> Bound | Unbound | Refused:
+    """A pod that got its node and is being deleted since was bound all the same."""
+    if pod is None:
+        return Refused(Why.GONE, "the pod is gone")
+    if pod.metadata.uid != uid:
+        return Refused(Why.REPLACED, f"another pod has the name now, its UID is {pod.metadata.uid}")
+    if pod.spec.node_name:
+        if pod.spec.node_name == node:
+            return BOUND
+        return Refused(Why.BOUND_ELSEWHERE, f"the pod is bound to node {pod.spec.node_name}")
+    if pod.metadata.deletion_timestamp is not None:
+        return Refused(Why.DELETING, "the pod is being deleted")
+    if pod.spec.scheduling_gates:
+        gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
+        return Refused(Why.GATED, f"the pod has scheduling gates: {gates}")
+    return UNBOUND
+
+
+def refusal(error: KubeError) -> Refused | None:
+    """The refusal in an answer that is final; None where another attempt, or a look, may say otherwise."""
+    if not isinstance(error, ApiError) or error.is_passing or error.status in (401, 408, 409):
+        return None
+    if error.is_gone:
+        return Refused(Why.GONE, error.message)
+    if error.status == 403:
+        return Refused(Why.FORBIDDEN, str(error))
+    # The UID in a patch is a precondition, but the server words it as a field that must not change.
+    if error.status == 422 and "metadata.uid" in error.message:
+        return Refused(Why.REPLACED, error.message)
+    return Refused(Why.INVALID, str(error))
+
+
+def was_not_executed(error: KubeError) -> bool:
+    """The server turned the request away before it looked at it."""
+    return isinstance(error, ApiError) and error.status in (401, 429)
+
+
+def is_budget(error: ApiError) -> bool:
+    """A budget answers 429, as a busy server does, or 500 where a pod has two. Only the words differ."""
+    return "disruption budget" in error.message or "PodDisruptionBudget" in error.message

@@ -1,0 +1,352 @@
+"""Binds, deletions, evictions and status patches against a server that refuses, loses and delays."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import pytest
+
+from maitred.kube import writes
+from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Unknown, Why
+from maitred.kube.permit import Always, Never, NotLeading, Permit
+from maitred.kube.resources import Resource
+from maitred.kube.wire import Condition
+from maitred.kube.writes import ATTEMPTS, Writer
+from tests.kube.pod_server import Fault, PodServer
+
+T = TypeVar("T")
+
+LOST_REPLY = Fault(executed=True)
+LOST_REQUEST = Fault()
+GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
+
+
+@pytest.fixture
+def server() -> PodServer:
+    return PodServer()
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """What the server asked us to wait, in place of waiting."""
+    asked: list[float | None] = []
+
+    def pause(attempt: int, wanted: float | None = None) -> float:
+        asked.append(wanted)
+        return 0.0
+
+    monkeypatch.setattr(writes, "pause", pause)
+    return asked
+
+
+def write(server: PodServer, work: Callable[[Writer], Awaitable[T]], permit: Permit | None = None) -> T:
+    async def run() -> T:
+        async with server.running() as client:
+            return await work(Writer(client, permit or Always()))
+
+    return asyncio.run(run())
+
+
+def bind(server: PodServer, uid: str, node: str = "n1") -> Bound | Refused | Unknown:
+    return write(server, lambda writer: writer.bind("default", "p", uid, node))
+
+
+def test_a_bind_is_one_request_and_brings_its_annotations(server: PodServer) -> None:
+    uid = server.add("p")
+    done = write(server, lambda writer: writer.bind("default", "p", uid, "n1", {"maitred.dev/cycle": "7"}))
+    assert done == Bound()
+    assert server.asked == [("POST", "/api/v1/namespaces/default/pods/p/binding")]
+    assert server.pods["p"]["spec"]["nodeName"] == "n1"
+    assert server.pods["p"]["metadata"]["annotations"] == {"maitred.dev/cycle": "7"}
+    assert server.bodies == [
+        {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": "p", "uid": uid, "annotations": {"maitred.dev/cycle": "7"}},
+            "target": {"kind": "Node", "name": "n1"},
+        }
+    ]
+
+
+def test_a_bind_of_a_pod_that_is_gone(server: PodServer) -> None:
+    outcome = bind(server, "uid-1")
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Why.GONE
+
+
+def test_a_bind_does_not_hit_the_pod_that_took_the_name(server: PodServer) -> None:
+    server.add("p")
+    outcome = bind(server, "another")
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Why.REPLACED
+    assert "nodeName" not in server.pods["p"]["spec"]
+
+
+def test_a_bind_that_came_too_late(server: PodServer) -> None:
+    outcome = bind(server, server.add("p", nodeName="n2"))
+    assert outcome == Refused(Why.BOUND_ELSEWHERE, "the pod is bound to node n2")
+
+
+def test_a_bind_that_is_done_already(server: PodServer) -> None:
+    assert bind(server, server.add("p", nodeName="n1")) == Bound()
+
+
+def test_a_bind_of_a_pod_that_is_being_deleted(server: PodServer) -> None:
+    uid = server.add("p")
+    server.pods["p"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert bind(server, uid) == Refused(Why.DELETING, "the pod is being deleted")
+
+
+def test_a_bind_of_a_gated_pod(server: PodServer) -> None:
+    outcome = bind(server, server.add("p", schedulingGates=[{"name": "a.b/c"}]))
+    assert outcome == Refused(Why.GATED, "the pod has scheduling gates: a.b/c")
+
+
+@pytest.mark.parametrize(
+    ("status", "why"), [(403, Why.FORBIDDEN), (400, Why.INVALID), (410, Why.INVALID), (422, Why.INVALID)]
+)
+def test_an_answer_that_is_final_is_not_asked_for_again(server: PodServer, status: int, why: Why) -> None:
+    uid = server.add("p")
+    server.faults = [Fault(status, "because")]
+    outcome = bind(server, uid)
+    assert isinstance(outcome, Refused)
+    assert outcome.why is why
+    assert "because" in outcome.message
+    assert len(server.asked) == 1
+
+
+@pytest.mark.usefixtures("pauses")
+@pytest.mark.parametrize(
+    "fault", [LOST_REPLY, Fault(500, "etcd timed out", executed=True), Fault(504, executed=True)]
+)
+def test_a_bind_whose_answer_was_lost_is_read_not_repeated(server: PodServer, fault: Fault) -> None:
+    uid = server.add("p")
+    server.faults = [fault]
+    assert bind(server, uid) == Bound()
+    assert [verb for verb, _ in server.asked] == ["POST", "GET"]
+
+
+@pytest.mark.usefixtures("pauses")
+@pytest.mark.parametrize("fault", [LOST_REQUEST, Fault(500), Fault(503)])
+def test_a_bind_that_was_not_executed_is_sent_again(server: PodServer, fault: Fault) -> None:
+    uid = server.add("p")
+    server.faults = [fault]
+    assert bind(server, uid) == Bound()
+    assert [verb for verb, _ in server.asked] == ["POST", "GET", "POST"]
+
+
+def test_a_busy_server_is_given_the_time_it_asks_for(server: PodServer, pauses: list[float | None]) -> None:
+    uid = server.add("p")
+    server.faults = [Fault(429, headers={"Retry-After": "3"})]
+    assert bind(server, uid) == Bound()
+    assert [verb for verb, _ in server.asked] == ["POST", "POST"]
+    assert pauses == [3.0]
+
+
+@pytest.mark.usefixtures("pauses")
+def test_credentials_that_have_just_expired_are_not_the_end(server: PodServer) -> None:
+    uid = server.add("p")
+    server.faults = [Fault(401)]
+    assert bind(server, uid) == Bound()
+
+
+@pytest.mark.usefixtures("pauses")
+def test_attempts_are_bounded_and_the_end_of_them_is_unknown(server: PodServer) -> None:
+    uid = server.add("p")
+    server.faults = [LOST_REQUEST] * 10
+    outcome = bind(server, uid)
+    assert isinstance(outcome, Unknown)
+    assert [verb for verb, _ in server.asked].count("POST") == ATTEMPTS
+
+
+@pytest.mark.usefixtures("pauses")
+def test_a_server_that_never_answers(server: PodServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executed, and the connection stays silent: the time limit ends the wait and the read finds it done."""
+    monkeypatch.setattr(writes, "WRITE_SECONDS", 0.2)
+    uid = server.add("p")
+    server.faults = [Fault(executed=True, hangs=True)]
+    assert bind(server, uid) == Bound()
+
+
+@pytest.mark.usefixtures("pauses")
+def test_no_outcome_is_guessed_where_nothing_can_be_read(
+    server: PodServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writes, "LOOK_SECONDS", 0.1)
+    uid = server.add("p")
+    server.faults = [LOST_REPLY, *[LOST_REQUEST] * 10]
+    server.read_faults = [Fault(hangs=True)] * 10
+    assert isinstance(bind(server, uid), Unknown)
+    server.faults, server.read_faults = [], []
+    assert write(server, lambda writer: writer.look("default", "p", uid, "n1")) == Bound()
+
+
+def test_a_look_at_a_pod_without_a_node(server: PodServer) -> None:
+    uid = server.add("p")
+    assert write(server, lambda writer: writer.look("default", "p", uid, "n1")) == Unbound()
+
+
+def test_a_pod_that_was_bound_and_is_being_deleted_since_was_bound(server: PodServer) -> None:
+    uid = server.add("p", nodeName="n1")
+    server.pods["p"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert write(server, lambda writer: writer.look("default", "p", uid, "n1")) == Bound()
+
+
+class Once:
+    """A permit that is taken away after the first write."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def check(self) -> None:
+        self.asked += 1
+        if self.asked > 1:
+            raise NotLeading("over")
+
+
+def condition(**fields: object) -> Condition:
+    given = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}
+    return Condition(**(given | fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda writer: writer.bind("default", "p", "uid-1", "n1"),
+        lambda writer: writer.delete_pod("default", "p", "uid-1"),
+        lambda writer: writer.evict("default", "p", "uid-1"),
+        lambda writer: writer.patch_pod_condition("default", "p", "uid-1", condition()),
+        lambda writer: writer.patch_group_condition(GROUPS, "default", "g", "uid-1", condition()),
+    ],
+)
+def test_without_a_permit_nothing_is_sent(
+    server: PodServer, work: Callable[[Writer], Awaitable[object]]
+) -> None:
+    server.add("p")
+    with pytest.raises(NotLeading):
+        write(server, work, Never())
+    assert server.asked == []
+
+
+@pytest.mark.usefixtures("pauses")
+def test_an_attempt_is_not_repeated_by_one_who_leads_no_more(server: PodServer) -> None:
+    uid = server.add("p")
+    server.faults = [LOST_REQUEST]
+    with pytest.raises(NotLeading):
+        write(server, lambda writer: writer.bind("default", "p", uid, "n1"), Once())
+    assert "nodeName" not in server.pods["p"]["spec"]
+
+
+Removal = Callable[[Writer, str], Awaitable[Done | Refused | Unknown]]
+REMOVALS = pytest.mark.parametrize(
+    "remove",
+    [
+        pytest.param(lambda writer, uid: writer.delete_pod("default", "p", uid), id="delete"),
+        pytest.param(lambda writer, uid: writer.evict("default", "p", uid), id="evict"),
+    ],
+)
+
+
+@REMOVALS
+def test_a_removal_is_one_request(server: PodServer, remove: Removal) -> None:
+    uid = server.add("p")
+    assert write(server, lambda writer: remove(writer, uid)) == Done()
+    assert server.pods == {}
+    assert len(server.asked) == 1
+
+
+@REMOVALS
+def test_a_pod_that_is_gone_is_removed(server: PodServer, remove: Removal) -> None:
+    assert write(server, lambda writer: remove(writer, "uid-1")) == Done()
+
+
+@REMOVALS
+def test_the_pod_that_took_the_name_stays(server: PodServer, remove: Removal) -> None:
+    server.add("p")
+    assert write(server, lambda writer: remove(writer, "another")) == Done()
+    assert "p" in server.pods
+
+
+@pytest.mark.usefixtures("pauses")
+@REMOVALS
+@pytest.mark.parametrize(
+    "fault", [LOST_REPLY, LOST_REQUEST, Fault(500), Fault(500, executed=True), Fault(429)]
+)
+def test_a_removal_is_seen_through(server: PodServer, remove: Removal, fault: Fault) -> None:
+    uid = server.add("p", nodeName="n1")
+    server.faults = [fault]
+    assert write(server, lambda writer: remove(writer, uid)) == Done()
+    assert "deletionTimestamp" in server.pods["p"]["metadata"]
+
+
+@pytest.mark.usefixtures("pauses")
+@REMOVALS
+def test_a_removal_without_an_answer_is_unknown(server: PodServer, remove: Removal) -> None:
+    uid = server.add("p")
+    server.faults = [Fault(503)] * 10
+    assert isinstance(write(server, lambda writer: remove(writer, uid)), Unknown)
+    assert "p" in server.pods
+
+
+def test_a_deletion_says_how_long_the_pod_may_take(server: PodServer) -> None:
+    uid = server.add("p", nodeName="n1")
+    assert write(server, lambda writer: writer.delete_pod("default", "p", uid, 0)) == Done()
+    assert server.pods == {}
+    assert server.bodies[0]["gracePeriodSeconds"] == 0
+
+
+def test_a_budget_is_a_refusal_and_not_a_busy_server(server: PodServer) -> None:
+    uid = server.add("p", nodeName="n1")
+    server.budget_spent = True
+    outcome = write(server, lambda writer: writer.evict("default", "p", uid))
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Why.BUDGET
+    assert len(server.asked) == 1
+
+
+def test_two_budgets_are_a_refusal_too(server: PodServer) -> None:
+    uid = server.add("p", nodeName="n1")
+    words = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+    server.faults = [Fault(500, words)]
+    assert write(server, lambda writer: writer.evict("default", "p", uid)) == Refused(Why.BUDGET, words)
+
+
+def test_a_condition_is_merged_by_its_type(server: PodServer) -> None:
+    uid = server.add("p")
+    moment = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
+    first = condition(last_transition_time=moment, observed_generation=2)
+    assert write(server, lambda writer: writer.patch_pod_condition("default", "p", uid, first)) == Done()
+    again = condition(reason="SchedulerError", message="")
+    assert write(server, lambda writer: writer.patch_pod_condition("default", "p", uid, again)) == Done()
+    assert server.pods["p"]["status"]["conditions"] == [
+        {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "SchedulerError",
+            "message": "",
+            "lastTransitionTime": "2026-01-02T03:04:05Z",
+            "observedGeneration": 2,
+        }
+    ]
+
+
+def test_a_condition_is_not_given_to_the_pod_that_took_the_name(server: PodServer) -> None:
+    server.add("p")
+    outcome = write(server, lambda writer: writer.patch_pod_condition("default", "p", "another", condition()))
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Why.REPLACED
+    assert server.pods["p"]["status"] == {}
+
+
+@pytest.mark.usefixtures("pauses")
+@pytest.mark.parametrize("fault", [LOST_REPLY, LOST_REQUEST, Fault(409), Fault(429), Fault(503)])
+def test_a_group_gets_its_condition_all_the_same(server: PodServer, fault: Fault) -> None:
+    server.groups["g"] = {"metadata": {"uid": "uid-g"}}
+    server.faults = [fault]
+    given = condition(type="PodGroupInitiallyScheduled", status="True", reason="Scheduled")
+    outcome = write(
+        server, lambda writer: writer.patch_group_condition(GROUPS, "default", "g", "uid-g", given)
+    )
+    assert outcome == Done()
+    assert [c["status"] for c in server.groups["g"]["status"]["conditions"]] == ["True"]
