@@ -152,7 +152,7 @@ def test_a_server_that_cannot_stream_lists_is_asked_for_pages() -> None:
     async def scenario() -> None:
         library = library_of("a")
         library.streams = False
-        async with copying(library) as (copy, reflector):
+        async with copying(library, streaming=True) as (copy, reflector):
             await until(reflector.synced.is_set)
             assert copy.equals(library)
             await until(lambda: len(library.queries) == 3)
@@ -166,7 +166,7 @@ def test_selector_goes_with_every_request() -> None:
         library = library_of(*"abc")
         library.streams = False
         selector = {"fieldSelector": "spec.nodeName!=", "labelSelector": "a in (b, c)"}
-        async with copying(library, selector=selector, constants={"PAGE": 2}):
+        async with copying(library, streaming=True, selector=selector, constants={"PAGE": 2}):
             await until(lambda: len(library.queries) == 4)
             assert all(selector.items() <= query.items() for query in library.queries)
 
