@@ -13,6 +13,8 @@ VERBS = {
     "verify": "Check a Plan, or the bindings of a cluster, against the laws.",
     "topology": "Show levels and domains, what is free in each, and which labels are wrong.",
     "policy": "Check a policy file.",
+    "scheduler": "Run the scheduler: seat the groups whose pods name it, or watch as a shadow.",
+    "manifest": "Print the objects that run the scheduler in a cluster.",
 }
 """Verb -> its help in one line. The module of the same name has it as `command`."""
 

@@ -1,7 +1,7 @@
 """The documents of maitred's own: a Policy, and a Plan that was written earlier."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,18 +17,26 @@ from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
 from maitred.model.policy import Policy
 
+T = TypeVar("T")
+
 
 def read_policy(data: bytes, source: str) -> tuple[Policy, dict[str, Any]]:
     """The policy, and the document as it was written."""
+    policy, plain = read_settings(data, source, Policy)
+    try:
+        check_policy(policy)
+    except FieldError as problem:
+        raise InputError(source, "", problem.field, problem.what) from None
+    return policy, plain
+
+
+def read_settings(data: bytes, source: str, into: type[T]) -> tuple[T, dict[str, Any]]:
+    """One document of settings, and the same as it was written."""
     plain = only_document(data, source)
     try:
-        policy = msgspec.convert(plain, Policy)
-        check_policy(policy)
-        return policy, plain
+        return msgspec.convert(plain, into), plain
     except msgspec.ValidationError as error:
-        problem = field_error(error, plain, Policy)
-        raise InputError(source, "", problem.field, problem.what) from None
-    except FieldError as problem:
+        problem = field_error(error, plain, into)
         raise InputError(source, "", problem.field, problem.what) from None
 
 

@@ -1,0 +1,81 @@
+"""`maitred manifest`: what to apply to a cluster, from the very files that kustomize builds from."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+import maitred
+from maitred.cli import output
+from maitred.model.manifest import InputError
+
+NAMESPACE = "maitred-system"
+LONGEST_IMAGE = 512
+
+_PACKAGE = Path(maitred.__file__).parent
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+@click.command()
+@click.option("--namespace", metavar="NAME", default=NAMESPACE, show_default=True, help="Where it runs.")
+@click.option(
+    "--image",
+    metavar="REF",
+    default=f"maitred:{maitred.__version__}",
+    show_default=True,
+    help="The image that you have built, as your nodes pull it.",
+)
+@click.option(
+    "--admission", is_flag=True, help="Also the policy that names maitred in pods of labelled namespaces."
+)
+@output.output("yaml", "json")
+@output.refuses_bad_input
+def command(namespace: str, image: str, admission: bool, form: str) -> None:
+    """Print the objects that run the scheduler in a cluster, for kubectl apply -f -.
+
+    \b
+    Examples:
+      maitred manifest > maitred.yaml
+      maitred manifest --image registry.example.com/maitred:1.0 --admission > maitred.yaml
+    """
+    if not _LABEL.fullmatch(namespace):
+        raise InputError("--namespace", "", "", f"{namespace[:63]!r} is no name of a namespace")
+    if not image or len(image) > LONGEST_IMAGE or not image.isprintable() or " " in image:
+        raise InputError("--image", "", "", f"{image[:80]!r} is no reference to an image")
+    items = [placed(item, namespace, image) for item in objects("base")]
+    if admission:
+        items += objects("admission")
+    if form == "json":
+        output.write_data({"apiVersion": "v1", "kind": "List", "items": items}, form)
+        return
+    for item in items:
+        click.echo("---")
+        output.write_data(item, form)
+
+
+def objects(part: str) -> Iterator[dict[str, Any]]:
+    """What the kustomization of this name consists of, in the order in which it lists it."""
+    folder = manifests() / part
+    for name in yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]:
+        yield from yaml.safe_load_all((folder / name).read_text())
+
+
+def manifests() -> Path:
+    """They are in the package where it was built, and beside its sources in a checkout."""
+    packaged = _PACKAGE / "deploy"
+    return packaged if packaged.is_dir() else _PACKAGE.parents[1] / "deploy"
+
+
+def placed(item: dict[str, Any], namespace: str, image: str) -> dict[str, Any]:
+    """The object in this namespace, and with this image if it runs one."""
+    if item["kind"] == "Namespace":
+        item["metadata"]["name"] = namespace
+    for place in (item["metadata"], *item.get("subjects", ())):
+        if "namespace" in place:
+            place["namespace"] = namespace
+    if item["kind"] == "Deployment":
+        item["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    return item

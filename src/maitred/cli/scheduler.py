@@ -1,0 +1,248 @@
+"""`maitred scheduler`: the process that runs in a cluster, or beside one."""
+
+import asyncio
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from maitred.cli import output
+from maitred.cli.files import content, read_policy_file
+from maitred.explain.text import printable
+from maitred.model.manifest import InputError, read_settings
+from maitred.model.policy import Setting
+
+if TYPE_CHECKING:
+    from maitred.controllers.policy import Source
+    from maitred.kube.client import Client
+
+F = TypeVar("F", bound=Callable[..., Any])
+FAILED = 1
+LEASE = "maitred"
+SYSTEM_NAMESPACE = "maitred-system"
+
+
+class SchedulerConfig(Setting, frozen=True):
+    """What `--config` may say. Every field is an option of the command, which wins over it."""
+
+    api_version: Literal["maitred.dev/v1alpha1"] = "maitred.dev/v1alpha1"
+    kind: Literal["SchedulerConfig"] = "SchedulerConfig"
+    kubeconfig: str | None = None
+    context: str | None = None
+    policy: str | None = None
+    policy_config_map: str | None = None
+    scheduler_name: str | None = None
+    shadow: bool | None = None
+    leader_election: bool | None = None
+    lease_namespace: str | None = None
+    listen: str | None = None
+    complete_within: float | None = None
+    resync: float | None = None
+    binds_in_flight: int | None = None
+    log_level: Literal["debug", "info", "warning", "error"] | None = None
+    log_form: Literal["json", "text"] | None = None
+
+
+def option(flag: str, **settings: Any) -> Callable[[F], F]:
+    """An option that can also be given as MAITRED_..., or in the file of --config."""
+    name = flag.partition("/")[0].lstrip("-").replace("-", "_")
+    return click.option(flag, name, envvar=f"MAITRED_{name.upper()}", show_envvar=True, **settings)
+
+
+def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None) -> None:
+    """What the file says takes the place of the defaults, so flags and the environment win over it."""
+    if path is None:
+        return
+    try:
+        config, _ = read_settings(*content(path), SchedulerConfig)
+    except InputError as error:
+        click.echo(printable(str(error)), err=True)
+        sys.exit(output.BAD_INPUT)
+    fields = (name for name in config.__struct_fields__ if name not in ("api_version", "kind"))
+    ctx.default_map = {name: value for name in fields if (value := getattr(config, name)) is not None}
+
+
+@click.command()
+@click.option(
+    "--config",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    envvar="MAITRED_CONFIG",
+    show_envvar=True,
+    callback=from_config,
+    help="Options from a file of kind SchedulerConfig. Flags and the environment win over it.",
+)
+@option("--kubeconfig", metavar="FILE", help="Without it: as kubectl finds it, or the pod's service account.")
+@option("--context", metavar="NAME", help="The context of the kubeconfig. Without it: the current one.")
+@option("--policy", metavar="FILE", help="The policy, read again when it changes. Without it: the defaults.")
+@option(
+    "--policy-config-map", metavar="NAMESPACE/NAME", help="The policy from key policy.yaml of a ConfigMap."
+)
+@option("--scheduler-name", metavar="NAME", help="Seat pods that name this.  [default: maitred; shadow: all]")
+@option("--shadow", is_flag=True, help="Decide and report, and write nothing.")
+@option(
+    "--leader-election/--no-leader-election",
+    default=None,
+    help="Write only while holding a Lease.  [default: on in a cluster]",
+)
+@option(
+    "--lease-namespace", metavar="NAME", help="Where the Lease is.  [default: that of the service account]"
+)
+@option(
+    "--listen",
+    metavar="HOST:PORT",
+    default="127.0.0.1:10351",
+    show_default=True,
+    help="For /healthz, /readyz and /metrics; empty for none.",
+)
+@option(
+    "--complete-within",
+    metavar="SECONDS",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help="How long a gang that was bound in part may take to be completed before it is taken back.",
+)
+@option(
+    "--resync",
+    metavar="SECONDS",
+    type=click.FloatRange(min=1),
+    default=300.0,
+    show_default=True,
+    help="How often every waiting group is looked at again, whether or not something changed.",
+)
+@option(
+    "--binds-in-flight",
+    metavar="COUNT",
+    type=click.IntRange(1, 1000),
+    default=64,
+    show_default=True,
+    help="How many binds may be under way at once.",
+)
+@option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="What is logged.",
+)
+@option(
+    "--log-form",
+    type=click.Choice(["json", "text"]),
+    default=None,
+    help="How it is logged.  [default: text on a terminal, else json]",
+)
+@output.refuses_bad_input
+def command(**options: Any) -> None:
+    """Run the scheduler. Pods with `schedulerName: maitred` are seated, by whole groups or not at all.
+
+    \b
+    Examples:
+      maitred scheduler --shadow                      watch any cluster, change nothing
+      maitred scheduler --policy examples/policies/datacenter.yaml
+      maitred scheduler --kubeconfig dev.kubeconfig --context staging --listen ''
+    """
+    check(options)
+    from maitred.controllers.logs import start_logging
+
+    start_logging(options["log_level"], options["log_form"] or ("text" if sys.stderr.isatty() else "json"))
+    try:
+        with asyncio.Runner(loop_factory=quickest_loop()) as runner:
+            runner.run(serve(options))
+    except Exception as error:
+        fail(error)
+        raise
+
+
+def check(options: dict[str, Any]) -> None:
+    """What can be told without a cluster is told before it is asked."""
+    if options["policy"] and options["policy_config_map"]:
+        raise InputError("--policy", "", "", "give either --policy or --policy-config-map")
+    if options["policy_config_map"] and options["policy_config_map"].count("/") != 1:
+        raise InputError("--policy-config-map", "", "", "is not of the form NAMESPACE/NAME")
+    if options["policy"] == "-":
+        raise InputError("--policy", "", "", "standard input cannot be read again; name a file")
+    read_policy_file(options["policy"])
+    for name in ("complete_within", "resync"):
+        if not math.isfinite(options[name]):
+            raise InputError(
+                f"--{name.replace('_', '-')}", "", "", f"{options[name]} is not a number of seconds"
+            )
+    _, colon, port = options["listen"].rpartition(":")
+    if options["listen"] and not (colon and port.isdecimal() and int(port) < 65536):
+        raise InputError("--listen", "", "", f"{options['listen']!r} is not of the form HOST:PORT")
+
+
+def fail(error: BaseException) -> None:
+    """One line for what a person can help; anything else is a defect, and its trace is shown."""
+    from maitred.kube.errors import ConfigError, KubeError
+
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, InputError | KubeError | OSError):
+        click.echo(printable(str(error)), err=True)
+        sys.exit(output.BAD_INPUT if isinstance(error, InputError | ConfigError) else FAILED)
+
+
+def quickest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where it is installed: it takes a third less time for each bind."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def serve(options: dict[str, Any]) -> None:
+    from maitred.controllers.health import Health, serving
+    from maitred.controllers.scheduling.metrics import Metrics
+    from maitred.controllers.scheduling.scheduler import Scheduler
+    from maitred.controllers.scheduling.term import Settings
+    from maitred.kube.client import Client
+    from maitred.kube.connect import connect
+    from maitred.kube.lease import LeaderLease
+
+    connection = connect(options["kubeconfig"], options["context"])
+    metrics, health, stop = Metrics(), Health(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    shadow = options["shadow"]
+    elect = options["leader_election"]
+    if elect is None:
+        elect = connection.in_cluster
+    settings = Settings(
+        scheduler=options["scheduler_name"] or (None if shadow else "maitred"),
+        shadow=shadow,
+        complete_within_seconds=options["complete_within"],
+        resync_seconds=options["resync"],
+        binds_in_flight=options["binds_in_flight"],
+    )
+    async with Client(connection) as client, serving(options["listen"], health, metrics.registry):
+        namespace = options["lease_namespace"] or (connection.in_cluster and connection.namespace)
+        lease = LeaderLease(client, namespace or SYSTEM_NAMESPACE, settings.scheduler or LEASE)
+        scheduler = Scheduler(
+            client,
+            source(client, options),
+            settings,
+            lease=lease if elect and not shadow else None,
+            instance=lease.identity,
+            metrics=metrics,
+            health=health,
+        )
+        await scheduler.run(stop)
+
+
+def source(client: "Client", options: dict[str, Any]) -> "Source":
+    from maitred.controllers.policy import Defaults, PolicyConfigMap, PolicyFile
+
+    if options["policy"]:
+        return PolicyFile(os.path.abspath(options["policy"]))
+    if options["policy_config_map"]:
+        namespace, _, name = options["policy_config_map"].partition("/")
+        return PolicyConfigMap(client, namespace, name)
+    return Defaults()

@@ -1,0 +1,1 @@
+"""The scheduler: watch, decide, bind, and say what came of it."""

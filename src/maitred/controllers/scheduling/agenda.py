@@ -1,0 +1,116 @@
+"""Which groups the next cycle looks at: those to whom something happened since they were last decided.
+
+A group that waits for room has nothing to gain from a pod that was just bound, and one that lacks members
+nothing from a new node. So each waiting group is kept with the changes that could seat it.
+"""
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+
+from maitred.cluster.news import NO_EFFECT, Effect, News
+from maitred.model.plan import Category, GroupVerdict
+
+WAKES: Mapping[Category, Effect] = {
+    "Members": NO_EFFECT,
+    "Gated": NO_EFFECT,
+    "Request": Effect.ROOM | Effect.RULES,
+    "Capacity": Effect.ROOM,
+    "Fragmentation": Effect.ROOM,
+    "Topology": Effect.ROOM,
+    "Devices": Effect.ROOM,
+    "Health": Effect.ROOM,
+    "Priority": Effect.ROOM,
+    "Affinity": Effect.ROOM | Effect.COMPANY | Effect.RULES,
+    "Volume": Effect.ROOM | Effect.COMPANY | Effect.STORAGE,
+}
+"""What can lift a blocker, beside a change of the group itself."""
+ANYTHING = Effect.ROOM | Effect.COMPANY | Effect.STORAGE | Effect.RULES
+FIRST_REST = 1.0
+LONGEST_REST = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The groups of one cycle. It is read in another thread, and nothing in it changes meanwhile."""
+
+    everything: bool
+    touched: Set[str]
+    effects: Effect
+    wakes: Mapping[str, Effect]
+    resting: Set[str]
+
+    def __contains__(self, group: object) -> bool:
+        if group in self.resting or not isinstance(group, str):
+            return False
+        if self.everything or group in self.touched:
+            return True
+        wakes = self.wakes.get(group)
+        return wakes is None or bool(wakes & self.effects)
+
+    @property
+    def empty(self) -> bool:
+        if self.everything or self.touched - self.resting:
+            return False
+        return not any(
+            wakes & self.effects for group, wakes in self.wakes.items() if group not in self.resting
+        )
+
+
+@dataclass(slots=True)
+class Rest:
+    """After a bind was refused the group is left alone for a while, longer each time."""
+
+    until: float
+    seconds: float
+
+
+@dataclass(slots=True)
+class Agenda:
+    _everything: bool = True
+    _again: set[str] = field(default_factory=set)
+    _wakes: dict[str, Effect] = field(default_factory=dict)
+    _rests: dict[str, Rest] = field(default_factory=dict)
+
+    def look_at_everything(self) -> None:
+        self._everything = True
+
+    def select(self, news: News, ours: Mapping[str, object], now: float) -> Selection:
+        """The groups to decide now, of those that are `ours`."""
+        resting = {group for group, rest in self._rests.items() if rest.until > now}
+        self._again |= {group for group in news.groups if group in ours}
+        selection = Selection(
+            everything=self._everything,
+            touched=frozenset(self._again - resting),
+            effects=news.effects,
+            wakes=dict(self._wakes),
+            resting=resting,
+        )
+        self._everything = False
+        self._again &= resting
+        return selection
+
+    def decided(self, verdicts: Iterable[GroupVerdict], ours: Mapping[str, object]) -> None:
+        for verdict in verdicts:
+            wakes = NO_EFFECT
+            for blocker in verdict.blockers:
+                wakes |= WAKES.get(blocker.category, ANYTHING)
+            self._wakes[verdict.group] = wakes
+        if len(self._wakes) > 2 * len(ours) + 100:
+            self._wakes = {group: wakes for group, wakes in self._wakes.items() if group in ours}
+
+    def rest(self, group: str, now: float) -> float:
+        """Its binding failed. Returns for how many seconds the group is left alone."""
+        known = self._rests.get(group)
+        seconds = FIRST_REST if known is None else min(2 * known.seconds, LONGEST_REST)
+        self._rests[group] = Rest(now + seconds, seconds)
+        self._again.add(group)
+        return seconds
+
+    def rested(self, group: str) -> None:
+        """Its binding went well."""
+        self._rests.pop(group, None)
+
+    def next_at(self) -> float | None:
+        """When a group has rested enough to be looked at again."""
+        times = [self._rests[group].until for group in self._again if group in self._rests]
+        return min(times, default=None)

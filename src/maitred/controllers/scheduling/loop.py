@@ -1,0 +1,141 @@
+"""The cycle: when something changed, decide on a frozen snapshot in a worker thread, then carry it out.
+
+At most one cycle runs at a time. Binds of earlier cycles go out meanwhile, which is why the thread must not
+keep the interpreter to itself.
+"""
+
+import asyncio
+import logging
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Protocol
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.scheduling.agenda import Agenda
+from maitred.controllers.scheduling.binding import Order
+from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.seating import Seating
+from maitred.decide import decide
+from maitred.model.plan import Bind, Plan
+from maitred.model.policy import Policy
+
+log = logging.getLogger(__name__)
+
+SHORTEST_PAUSE = 0.02
+"""Between cycles: enough for the pods of a group that is being created to arrive together."""
+SWITCH_SECONDS = 1e-4
+"""How long the deciding thread may keep the interpreter while binds wait for it."""
+
+
+class Listener(Protocol):
+    """Who is told of every Plan, whether or not it is carried out."""
+
+    def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None: ...
+
+
+class Loop:
+    def __init__(
+        self,
+        mirror: Mirror,
+        agenda: Agenda,
+        policy: Callable[[], Policy],
+        scheduler: str | None,
+        listeners: tuple[Listener, ...],
+        send: Callable[[Order], None] | None,
+        metrics: Metrics,
+        resync_seconds: float,
+    ) -> None:
+        """Without `send` nothing is carried out: a shadow decides, and others are told."""
+        self._mirror = mirror
+        self._agenda = agenda
+        self._policy = policy
+        self._scheduler = scheduler
+        self._listeners = listeners
+        self._send = send
+        self._metrics = metrics
+        self._resync_seconds = resync_seconds
+        self._wake_at: float | None = None
+
+    async def run(self) -> None:
+        sys.setswitchinterval(SWITCH_SECONDS)
+        resync_at = time.monotonic() + self._resync_seconds
+        with ThreadPoolExecutor(1, "decide") as thread:
+            while True:
+                if time.monotonic() >= resync_at:
+                    resync_at = time.monotonic() + self._resync_seconds
+                    self._agenda.look_at_everything()
+                took = await self._cycle(thread)
+                await asyncio.sleep(max(SHORTEST_PAUSE, took))
+                await self._until_woken(resync_at)
+
+    async def _until_woken(self, resync_at: float) -> None:
+        now = time.monotonic()
+        times = [resync_at, self._agenda.next_at(), self._wake_at]
+        at = min(moment for moment in times if moment is not None)
+        try:
+            async with asyncio.timeout(max(0.0, at - now)):
+                await self._mirror.changed.wait()
+        except TimeoutError:
+            if self._wake_at is not None and self._wake_at <= time.monotonic():
+                self._wake_at = None
+                self._agenda.look_at_everything()
+
+    async def _cycle(self, thread: ThreadPoolExecutor) -> float:
+        """Decide for those to whom something happened. Returns how long that took."""
+        mirror, started = self._mirror, time.monotonic()
+        mirror.changed.clear()
+        selection = self._agenda.select(mirror.state.take_news(), mirror.parties, started)
+        if selection.empty:
+            return 0.0
+        snapshot, now = mirror.state.snapshot(), datetime.now(UTC)
+        plan = await asyncio.get_running_loop().run_in_executor(
+            thread, decide, snapshot, self._policy(), now, self._scheduler, selection
+        )
+        took = time.monotonic() - started
+        self._metrics.cycle(plan, took)
+        self._agenda.decided(plan.groups, mirror.parties)
+        self._note_wake_time(plan, now)
+        for listener in self._listeners:
+            listener.decided(plan, snapshot, time.monotonic())
+        if self._send is not None:
+            await self._carry_out(plan, now, self._send)
+        return took
+
+    def _note_wake_time(self, plan: Plan, now: datetime) -> None:
+        if plan.wake_at is not None:
+            wait = datetime.fromisoformat(plan.wake_at) - now
+            self._wake_at = time.monotonic() + max(0.0, wait.total_seconds())
+
+    async def _carry_out(self, plan: Plan, now: datetime, send: Callable[[Order], None]) -> None:
+        verdicts = {verdict.group: verdict for verdict in plan.groups}
+        for group, found in groupby(plan.binds, key=lambda bind: bind.group):
+            binds = list(found)
+            seating = Seating(now, len(binds), len(self._mirror.unseated(group)))
+            if self._assume(binds):
+                send(Order(verdicts[group], binds, seating, time.monotonic()))
+            else:
+                log.info(
+                    "group %s: its seats were taken, or its members changed, while it was decided", group
+                )
+                self._metrics.stale_groups.inc()
+            await asyncio.sleep(0)  # the first groups are on their way while the last are prepared
+
+    def _assume(self, binds: list[Bind]) -> bool:
+        """Take the places of the whole group on the state as it is by now, or none of them."""
+        mirror, taken = self._mirror, list[str]()
+        changed_nodes = frozenset(mirror.state.news.nodes)
+        for bind in binds:
+            if not mirror.assume(bind.pod, bind.uid, bind.node):
+                break
+            taken.append(bind.pod)
+        else:
+            in_doubt = (bind.pod for bind in binds if bind.node in changed_nodes)
+            if all(mirror.state.fits_where_it_is(pod) for pod in in_doubt):
+                return True
+        mirror.retract(taken)
+        return False

@@ -1,0 +1,86 @@
+"""What the scheduler counts. The names are part of the interface; docs/metrics.md lists them."""
+
+from collections import Counter as Tally
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from maitred.controllers.scheduling.binding import Order
+from maitred.model.plan import Plan
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+VERDICTS = ("Scheduled", "Preempting", "Waiting", "Impossible", "Invalid")
+
+
+class Metrics:
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        self.cycles = Counter("maitred_cycles", "Cycles decided.", registry=registry)
+        self.cycle_seconds = Histogram(
+            "maitred_cycle_seconds", "From snapshot to Plan.", buckets=SECONDS, registry=registry
+        )
+        self.exhausted = Counter(
+            "maitred_searches_exhausted", "Cycles in which a search hit its bound.", registry=registry
+        )
+        self.verdicts = Counter(
+            "maitred_verdicts", "Verdicts given, by verdict.", ["verdict"], registry=registry
+        )
+        self.waiting_groups = Gauge(
+            "maitred_waiting_groups",
+            "Groups that wait now, by the category of their first blocker.",
+            ["category"],
+            registry=registry,
+        )
+        self.waiting_pods = Gauge("maitred_waiting_pods", "Pods of ours without a node.", registry=registry)
+        self.assumed_pods = Gauge(
+            "maitred_assumed_pods", "Pods that were sent to a node and not yet seen there.", registry=registry
+        )
+        self.binds = Counter("maitred_binds", "Binds, by result.", ["result"], registry=registry)
+        self.seating_seconds = Histogram(
+            "maitred_seating_seconds",
+            "From the Plan to the last bind of a group.",
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self.stale_groups = Counter(
+            "maitred_stale_groups",
+            "Groups whose seats were taken while they were decided.",
+            registry=registry,
+        )
+        self.short_groups = Gauge(
+            "maitred_short_groups", "Gangs that are bound in part and not yet repaired.", registry=registry
+        )
+        self.taken_back = Counter(
+            "maitred_taken_back_pods", "Pods deleted to undo a seating that failed.", registry=registry
+        )
+        self.notices = Counter(
+            "maitred_notices",
+            "Conditions and events written, by result.",
+            ["kind", "result"],
+            registry=registry,
+        )
+        self.lists = Gauge(
+            "maitred_lists", "Complete lists of a resource in this term.", ["resource"], registry=registry
+        )
+        self.leading = Gauge("maitred_leading", "1 while this process leads.", registry=registry)
+        self.policy_loads = Counter(
+            "maitred_policy_loads", "Policies read, by result.", ["result"], registry=registry
+        )
+        for verdict in VERDICTS:
+            self.verdicts.labels(verdict)
+
+    def policy_read(self, accepted: bool) -> None:
+        self.policy_loads.labels("accepted" if accepted else "refused").inc()
+
+    def seated(self, order: Order, now: float) -> None:
+        self.seating_seconds.observe(now - order.ordered_at)
+        self.binds.labels("bound").inc(order.bound)
+        for _, refusal in order.refused:
+            self.binds.labels(str(refusal.why)).inc()
+
+    def cycle(self, plan: Plan, seconds: float) -> None:
+        self.cycles.inc()
+        self.cycle_seconds.observe(seconds)
+        if plan.search_exhausted:
+            self.exhausted.inc()
+        for verdict, count in Tally(group.verdict for group in plan.groups).items():
+            self.verdicts.labels(verdict).inc(count)

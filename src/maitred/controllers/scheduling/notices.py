@@ -1,0 +1,153 @@
+"""When others are told of a verdict: as soon as it is news, and no sooner than it has settled.
+
+Autoscalers buy nodes on conditions and people read them, so they change when the verdict or its category
+does, not with every number in a message. A verdict that stands for less than a moment is not told at all:
+while a group is being created it lacks members all the time.
+"""
+
+import asyncio
+import math
+import time
+from dataclasses import dataclass
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.telling import Teller
+from maitred.explain.verdicts import head_of, head_of_words, pod_words
+from maitred.kube.bodies import Regarding
+from maitred.model.group import group_from_pod_group
+from maitred.model.plan import GroupVerdict, Plan
+
+SETTLE_SECONDS = 1.0
+RENEW_SECONDS = 60.0
+"""How often a message whose numbers have changed is written again."""
+RETRY_SECONDS = 5.0
+WORKERS = 8
+NEVER = math.inf
+SLACK = 1000
+
+
+@dataclass(slots=True)
+class Notice:
+    """The verdict of a group, and what has been told of it."""
+
+    verdict: GroupVerdict
+    subject: Regarding | None
+    due: float
+    told: str = ""
+    """The head of the last Event."""
+    told_at: float = -math.inf
+    members: frozenset[str] = frozenset()
+    """Who was without a seat when it was last told."""
+
+
+class Notices:
+    def __init__(self, mirror: Mirror, teller: Teller) -> None:
+        self._mirror = mirror
+        self._teller = teller
+        self._notices: dict[str, Notice] = {}
+        self._changed = asyncio.Event()
+
+    def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
+        """Those who are seated by this Plan are told of when they are bound."""
+        being_seated = {bind.group for bind in plan.binds}
+        for verdict in plan.groups:
+            subject = self._teller.subject(verdict.group)
+            if verdict.group not in being_seated:
+                self._note(verdict, subject, now)
+            elif (known := self._notices.get(verdict.group)) is not None:
+                known.subject, known.due = subject, NEVER
+            else:
+                self._notices[verdict.group] = Notice(verdict, subject, NEVER)
+        self._forget_the_gone()
+
+    def seated(self, verdict: GroupVerdict) -> None:
+        """All binds of the group went well."""
+        known = self._notices.get(verdict.group)
+        self._note(verdict, known.subject if known else self._teller.subject(verdict.group), time.monotonic())
+
+    def catch_up(self) -> None:
+        """After a start: tell of groups that an earlier scheduler seated and did not come to tell of."""
+        for key, group in self._mirror.groups.items():
+            quorum, bound = group_from_pod_group(group).quorum, len(self._mirror.mates.get(key, ()))
+            current = self._teller.condition_of(group)
+            if bound >= quorum and (current is None or current.status != "True"):
+                self.seated(GroupVerdict(key, "Scheduled", bound, quorum, bound))
+
+    def _note(self, verdict: GroupVerdict, subject: Regarding | None, now: float) -> None:
+        known = self._notices.get(verdict.group)
+        if known is None:
+            known = self._notices[verdict.group] = Notice(verdict, subject, NEVER)
+            is_new = True
+        else:
+            is_new = heads(known.verdict) != heads(verdict) or known.told_at == -math.inf
+            known.verdict, known.subject = verdict, subject or known.subject
+        if is_new:
+            known.due = now if verdict.verdict == "Scheduled" else now + SETTLE_SECONDS
+        else:
+            known.due = min(known.due, self._next_due(known, now))
+        self._changed.set()
+
+    def _next_due(self, notice: Notice, now: float) -> float:
+        """Nothing new in kind: new members are told soon, and new numbers now and then."""
+        if self._unseated(notice.verdict.group) - notice.members:
+            return now + SETTLE_SECONDS
+        return max(now, notice.told_at + RENEW_SECONDS)
+
+    def _forget_the_gone(self) -> None:
+        parties, notices = self._mirror.parties, self._notices
+        if len(notices) > 2 * len(parties) + SLACK:
+            self._notices = {g: n for g, n in notices.items() if g in parties or n.due != NEVER}
+
+    def _unseated(self, group: str) -> frozenset[str]:
+        return frozenset(pod.metadata.uid for pod in self._mirror.unseated(group))
+
+    # -- telling ---------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        while True:
+            self._changed.clear()
+            now = time.monotonic()
+            await self._tell_all(sorted((n.due, group) for group, n in self._notices.items() if n.due <= now))
+            upcoming = min((n.due for n in self._notices.values()), default=NEVER)
+            try:
+                async with asyncio.timeout(max(0.0, min(upcoming - time.monotonic(), RENEW_SECONDS))):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    async def _tell_all(self, due: list[tuple[float, str]]) -> None:
+        queue = iter(due)
+
+        async def work() -> None:
+            for _, group in queue:
+                if (notice := self._notices.get(group)) is not None:
+                    await self._tell(group, notice)
+
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(min(WORKERS, len(due))):
+                tasks.create_task(work())
+
+    async def _tell(self, group: str, notice: Notice) -> None:
+        verdict = notice.verdict
+        if verdict.verdict != "Scheduled" and group not in self._mirror.parties:
+            self._notices.pop(group, None)
+            return  # nobody waits any more
+        notice.due, notice.told_at = NEVER, time.monotonic()
+        notice.members = self._unseated(group)
+        head, subject = head_of(verdict), notice.subject
+        is_news = notice.told != head and not self._teller.was_told(verdict)
+        notice.told = head
+        done = await self._teller.tell_group(verdict)
+        done &= await self._teller.tell_pods(verdict)
+        if is_news and subject is not None:
+            await self._teller.tell_event(verdict, subject)
+        if not done:
+            notice.due = min(notice.due, time.monotonic() + RETRY_SECONDS)
+        elif notice.due == NEVER and group not in self._mirror.parties:
+            self._notices.pop(group, None)
+
+
+def heads(verdict: GroupVerdict) -> tuple[str, str]:
+    """What is said of the group, and what of its members without a seat."""
+    return head_of(verdict), head_of_words(pod_words(verdict)) if verdict.blockers else ""

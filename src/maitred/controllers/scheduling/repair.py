@@ -1,0 +1,135 @@
+"""Gangs that hold places without their quorum: completed if that can be, otherwise taken back.
+
+Binds can be refused half-way, and a scheduler can be killed between two of them. The next cycles try to
+complete such a gang, since members that run count for its quorum. If they cannot within a stated time,
+members that have a controller are deleted, so that it makes them anew and the places are free meanwhile.
+Members without a controller are never deleted: they keep their places, and the rest is tried again.
+
+A gang that once ran whole and lost a member later is another matter, and none of this concerns it.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.seating import Seating
+from maitred.kube.outcomes import Done
+from maitred.kube.wire import WatchedGroup
+from maitred.kube.writes import Writer
+from maitred.model.plan import Plan
+
+log = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_LOOKS = 1.0
+
+
+@dataclass(slots=True)
+class Short:
+    """A gang that was seated in part."""
+
+    since: float
+    told: bool = False
+
+
+class Repair:
+    def __init__(
+        self,
+        mirror: Mirror,
+        writer: Writer,
+        condition: str,
+        within_seconds: float,
+        metrics: Metrics,
+    ) -> None:
+        self._mirror = mirror
+        self._writer = writer
+        self._condition = condition
+        self._within = within_seconds
+        self._metrics = metrics
+        self._short: dict[str, Short] = {}
+        self._interrupted: set[str] = set()
+
+    def interrupted(self, group: str) -> None:
+        """We have seen the binding of this group fail part-way."""
+        self._interrupted.add(group)
+
+    def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
+        """After each cycle: which gangs are short, and since when."""
+        short = self.find(snapshot)
+        self._short = {group: self._short.get(group) or Short(now) for group in short}
+        self._interrupted &= short.keys()
+        self._metrics.short_groups.set(len(short))
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+            due = time.monotonic() - self._within
+            if any(short.since <= due and not short.told for short in self._short.values()):
+                await self._take_back_overdue(due)
+
+    async def _take_back_overdue(self, due: float) -> None:
+        still = self.find(self._mirror.state.snapshot())
+        for group, short in list(self._short.items()):
+            if short.since <= due and group in still and not short.told:
+                await self._take_back(group, still[group])
+                short.told = True
+
+    async def _take_back(self, group: str, view: GroupView) -> None:
+        mates = dict(self._mirror.mates.get(group, {}))
+        owned = {key: mate for key, mate in mates.items() if mate.owned}
+        log.warning(
+            "group %s: %d of its %d members are bound, and it could not be completed within %g s: "
+            "%d are taken back, %d have no controller and keep their places",
+            *(group, len(mates), view.group.quorum, self._within, len(owned), len(mates) - len(owned)),
+        )
+        for key, mate in sorted(owned.items()):
+            namespace, _, name = key.partition("/")
+            outcome = await self._writer.delete_pod(namespace, name, mate.uid)
+            if isinstance(outcome, Done):
+                self._metrics.taken_back.inc()
+            else:
+                log.warning("pod %s could not be taken back: %s", key, outcome.message)
+
+    # -- who is short ----------------------------------------------------------------------------------
+
+    def find(self, snapshot: Snapshot) -> dict[str, GroupView]:
+        mates = self._mirror.mates
+        return {
+            view.group.key: view
+            for view in snapshot.groups
+            if view.missing and view.running and view.group.key in mates and self._never_whole(view)
+        }
+
+    def _never_whole(self, view: GroupView) -> bool:
+        """Whether the gang has not had its quorum since it was seated."""
+        key = view.group.key
+        declared = self._mirror.groups.get(key)
+        if declared is not None and is_true(declared, self._condition):
+            return False
+        if key in self._interrupted:
+            return True
+        seatings = Counter(mate.seating for mate in self._mirror.mates[key].values())
+        incomplete = [seating for seating, bound in seatings.items() if bound < seating.bound]
+        if declared is not None:
+            return bool(incomplete)
+        return any(
+            seatings[seating] + waited_then(view, seating) == seating.waiting for seating in incomplete
+        )
+
+
+def waited_then(view: GroupView, seating: Seating) -> int:
+    """How many of the members that wait now waited when the others were seated.
+
+    Where no object says that a gang was once whole, this tells: if those who were bound and those who still
+    wait are together all who waited then, nobody has left since, and some were never bound.
+    """
+    at = seating.at.timestamp()
+    return sum(created <= at for _, created, _ in view.orders)
+
+
+def is_true(group: WatchedGroup, condition: str) -> bool:
+    return any(c.type == condition and c.status == "True" for c in group.status.conditions)

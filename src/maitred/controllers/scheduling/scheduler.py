@@ -1,0 +1,131 @@
+"""The scheduler as a process: it waits to lead, serves a term, and waits again."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from maitred.controllers.health import Health
+from maitred.controllers.policy import Keeper, Source
+from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.term import Settings, Term
+from maitred.kube.client import Client
+from maitred.kube.discovery import Served, discover
+from maitred.kube.errors import ApiError, Unreachable
+from maitred.kube.lease import LeaderLease
+from maitred.kube.permit import Always, Never, NotLeading, Permit
+
+log = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_TERMS = 1.0
+
+
+class Scheduler:
+    def __init__(
+        self,
+        client: Client,
+        source: Source,
+        settings: Settings,
+        *,
+        lease: LeaderLease | None,
+        instance: str,
+        metrics: Metrics,
+        health: Health,
+    ) -> None:
+        """Without a lease there is no election: whoever runs it says that there is no other."""
+        self._client = client
+        self._source = source
+        self._settings = settings
+        self._lease = lease
+        self._instance = instance
+        self._metrics = metrics
+        self._health = health
+        self._term: Term | None = None
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until asked to stop; what was begun by then is finished.
+
+        Raises, in an ExceptionGroup, InputError for a first policy that is bad and KubeError for what only a
+        person can help.
+        """
+        keeper = Keeper(self._metrics.policy_read)
+        async with asyncio.TaskGroup() as tasks:
+            reading = tasks.create_task(self._source.run(keeper))
+            if (problem := await keeper.first) is not None:
+                raise problem
+            terms = tasks.create_task(self._terms(keeper))
+            await stop.wait()
+            self._health.set(False, "stopping")
+            if self._term is not None:
+                await self._term.finish()
+            terms.cancel()
+            reading.cancel()
+
+    async def _terms(self, keeper: Keeper) -> None:
+        served = await discover(self._client)
+        while True:
+            try:
+                await self._serve(served, keeper)
+            except ExceptionGroup as errors:
+                if errors.split(is_over)[1] is not None:
+                    raise
+                log.warning("the term is over: %s", first_of(errors))
+            self._term = None
+            self._metrics.leading.set(0)
+            served = await self._discover_again()
+
+    async def _discover_again(self) -> Served:
+        """The API server may be another one by now, in version or in what it serves."""
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_TERMS)
+            try:
+                return await discover(self._client)
+            except Unreachable as error:
+                self._health.set(False, "the API server cannot be reached")
+                log.warning("%s", error)
+
+    async def _serve(self, served: Served, keeper: Keeper) -> None:
+        groups = served.groups.api_version if served.groups else "none, so groups come from marks on pods"
+        log.info("API server %s, group API: %s", served.version, groups)
+        self._health.set(True, "standing by")
+        async with self._leading() as permit:
+            self._metrics.leading.set(0 if self._settings.shadow else 1)
+            self._term = Term(
+                self._client,
+                served,
+                permit,
+                self._instance,
+                self._settings,
+                keeper,
+                self._metrics,
+                self._health,
+            )
+            await self._term.run()
+
+    @asynccontextmanager
+    async def _leading(self) -> AsyncIterator[Permit]:
+        """Waits until this process may write. The end of that raises NotLeading into the block."""
+        if self._settings.shadow:
+            yield Never()
+        elif self._lease is None:
+            yield Always()
+        else:
+            async with self._lease.term() as term, asyncio.TaskGroup() as tasks:
+                watch = tasks.create_task(_until_lost(term.lost))
+                yield term
+                watch.cancel()
+
+
+async def _until_lost(lost: asyncio.Event) -> None:
+    await lost.wait()
+    raise NotLeading("another scheduler leads, or may by now")
+
+
+def is_over(error: BaseException) -> bool:
+    """What ends a term and not the process: others lead, or the group API was switched on or off."""
+    return isinstance(error, NotLeading) or (isinstance(error, ApiError) and error.is_gone)
+
+
+def first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    error = errors.exceptions[0]
+    return first_of(error) if isinstance(error, BaseExceptionGroup) else error

@@ -1,0 +1,175 @@
+"""Verdicts written where others look: conditions of groups and pods, and Events."""
+
+import asyncio
+import logging
+import time
+from datetime import UTC, datetime
+
+from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.mirror import Mirror, controller_of
+from maitred.explain.verdicts import group_reason, head_of_words, pod_reason, pod_words, verdict_words
+from maitred.kube.bodies import Regarding
+from maitred.kube.events import Events
+from maitred.kube.outcomes import Done, Refused, Unknown
+from maitred.kube.resources import Resource
+from maitred.kube.wire import Condition, WatchedGroup, WatchedPod
+from maitred.kube.writes import Writer
+from maitred.model.group import group_key
+from maitred.model.plan import GroupVerdict
+
+log = logging.getLogger(__name__)
+
+WRITES_PER_SECOND = 100.0
+LARGEST_BURST = 200.0
+LONGEST_MESSAGE = 1024
+POD_SCHEDULED = "PodScheduled"
+ACTION = "Scheduling"
+
+
+class Teller:
+    def __init__(
+        self,
+        mirror: Mirror,
+        writer: Writer,
+        events: Events,
+        groups: Resource | None,
+        condition: str,
+        metrics: Metrics,
+    ) -> None:
+        self._mirror = mirror
+        self._writer = writer
+        self._events = events
+        self._groups = groups
+        self._condition = condition
+        self._metrics = metrics
+        self._pace = Pace(WRITES_PER_SECOND, LARGEST_BURST, time.monotonic())
+
+    def subject(self, group: str) -> Regarding | None:
+        """The object to tell of: the PodGroup; else the owner of the members; else the first of them."""
+        namespace, _, name = group.partition("/")
+        declared = self._mirror.groups.get(group)
+        if declared is not None and self._groups is not None:
+            meta = declared.metadata
+            return Regarding(self._groups.api_version, self._groups.kind, name, namespace, meta.uid)
+        members = self._mirror.parties.get(group)
+        if not members:
+            return None
+        pod = self._mirror.waiting[min(members)]
+        owner = controller_of(pod) if group_key(pod) is not None else None
+        if owner is not None:
+            return Regarding(owner.api_version, owner.kind, owner.name, namespace, owner.uid)
+        return Regarding("v1", "Pod", pod.metadata.name, namespace, pod.metadata.uid)
+
+    def was_told(self, verdict: GroupVerdict) -> bool:
+        """Whether the conditions say this already: an earlier scheduler may have told it."""
+        head = head_of_words(verdict_words(verdict))
+        declared = self._mirror.groups.get(verdict.group)
+        if declared is not None:
+            current = self.condition_of(declared)
+            return current is not None and head_of_words(current.message) == head
+        told = [condition(pod, POD_SCHEDULED) for pod in self._mirror.unseated(verdict.group)]
+        return bool(told) and all(c is not None and head_of_words(c.message) == head for c in told)
+
+    def condition_of(self, declared: WatchedGroup) -> Condition | None:
+        return condition(declared, self._condition)
+
+    async def tell_group(self, verdict: GroupVerdict) -> bool:
+        """False if it must be tried again."""
+        declared = self._mirror.groups.get(verdict.group)
+        if declared is None or self._groups is None:
+            return True
+        words = verdict_words(verdict)[:LONGEST_MESSAGE]
+        current = self.condition_of(declared)
+        if current is not None and (current.status == "True" or current.message == words):
+            return True  # a group that was scheduled once remains so, whatever becomes of its members
+        status = "True" if verdict.verdict == "Scheduled" else "False"
+        written = Condition(
+            self._condition,
+            status,
+            group_reason(verdict),
+            words,
+            since(current, status),
+            declared.metadata.generation,
+        )
+        await self._pace.take(1)
+        meta = declared.metadata
+        outcome = await self._writer.patch_group_condition(
+            self._groups, meta.namespace, meta.name, meta.uid, written
+        )
+        return self._counted("group", outcome)
+
+    async def tell_pods(self, verdict: GroupVerdict) -> bool:
+        """All members without a seat at once, so that an autoscaler sees the whole group or nothing of it."""
+        if not verdict.blockers:
+            return True
+        reason, words = pod_reason(verdict), pod_words(verdict)[:LONGEST_MESSAGE]
+        untold = [pod for pod in self._mirror.unseated(verdict.group) if must_be_told(pod, reason, words)]
+        await self._pace.take(len(untold))
+        done = True
+        for pod in untold:
+            meta, current = pod.metadata, condition(pod, POD_SCHEDULED)
+            written = Condition(POD_SCHEDULED, "False", reason, words, since(current, "False"))
+            outcome = await self._writer.patch_pod_condition(meta.namespace, meta.name, meta.uid, written)
+            done &= self._counted("pod", outcome)
+        return done
+
+    async def tell_event(self, verdict: GroupVerdict, subject: Regarding) -> None:
+        await self._pace.take(1)
+        words = verdict_words(verdict)
+        if verdict.verdict == "Scheduled":
+            await self._events.record(subject, "Scheduled", words, ACTION, "Normal")
+        else:
+            await self._events.record(subject, "FailedScheduling", words, ACTION, "Warning")
+
+    def _counted(self, kind: str, outcome: Done | Refused | Unknown) -> bool:
+        done = isinstance(outcome, Done)
+        self._metrics.notices.labels(kind, "done" if done else "failed").inc()
+        if not isinstance(outcome, Done):
+            log.info("the condition of a %s was not written: %s", kind, outcome.message)
+        # What was refused would be refused again: the object is gone, or we lack the right.
+        return not isinstance(outcome, Unknown)
+
+
+def condition(of: WatchedPod | WatchedGroup, type: str) -> Condition | None:
+    return next((c for c in of.status.conditions if c.type == type), None)
+
+
+def since(current: Condition | None, status: str) -> datetime:
+    """When the condition took this status: it keeps its time while only its words change."""
+    before = current.last_transition_time if current is not None and current.status == status else None
+    return before or datetime.now(UTC)
+
+
+def must_be_told(pod: WatchedPod, reason: str, words: str) -> bool:
+    """Once per change of reason or category. Of a gate the API server itself tells."""
+    told = condition(pod, POD_SCHEDULED)
+    if pod.spec.scheduling_gates:
+        return False
+    return told is None or (told.status, told.reason, head_of_words(told.message)) != (
+        "False",
+        reason,
+        head_of_words(words),
+    )
+
+
+class Pace:
+    """A bound on writes per second; a burst that exceeds it is let through whole and paid for after."""
+
+    def __init__(self, per_second: float, burst: float, now: float) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._left = burst
+        self._at = now
+
+    async def take(self, count: int) -> None:
+        while (seconds := self.ask(count, time.monotonic())) > 0.0:
+            await asyncio.sleep(seconds)
+
+    def ask(self, count: int, now: float) -> float:
+        """How long to wait before asking again; 0 if it is granted."""
+        self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
+        self._at = now
+        if count and self._left <= 0.0:
+            return -self._left / self._per_second + 0.01
+        self._left -= count
+        return 0.0

@@ -1,0 +1,185 @@
+"""One term of a scheduler: from a fresh look at the cluster to the moment it may not write any more.
+
+Everything it knows is read within the term. A scheduler that led before, or another that did, has left what
+it was doing in the API, and that is where a term begins.
+"""
+
+import asyncio
+import gc
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from maitred.controllers.health import Health
+from maitred.controllers.policy import Keeper
+from maitred.controllers.scheduling.agenda import Agenda
+from maitred.controllers.scheduling.binding import Binder, Order
+from maitred.controllers.scheduling.loop import Listener, Loop
+from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.mirror import Mirror, feed_groups, feed_plain, feed_pods
+from maitred.controllers.scheduling.notices import Notices
+from maitred.controllers.scheduling.repair import Repair
+from maitred.controllers.scheduling.report import Report
+from maitred.controllers.scheduling.telling import Teller
+from maitred.kube.client import Client
+from maitred.kube.discovery import Served
+from maitred.kube.events import Events
+from maitred.kube.permit import Permit
+from maitred.kube.reflector import Reflector
+from maitred.kube.resources import (
+    CSI_NODES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
+    VOLUMES,
+    Resource,
+)
+from maitred.kube.wire import WatchedGroup, WatchedPod
+from maitred.kube.writes import Writer
+from maitred.model.group import CompositePodGroup
+from maitred.model.meta import Namespace
+from maitred.model.node import Node
+from maitred.model.objects import Object
+from maitred.model.priority import PriorityClass
+from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+
+log = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 10.0
+PLAIN: tuple[tuple[Resource, type[Object]], ...] = (
+    (NODES, Node),
+    (NAMESPACES, Namespace),
+    (PRIORITY_CLASSES, PriorityClass),
+    (VOLUME_CLAIMS, PersistentVolumeClaim),
+    (VOLUMES, PersistentVolume),
+    (STORAGE_CLASSES, StorageClass),
+    (CSI_NODES, CSINode),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a scheduler goes about it; what it decides is the Policy's business."""
+
+    scheduler: str | None = "maitred"
+    """The pods that are ours name this; None for all pods, which only a shadow may have."""
+    shadow: bool = False
+    complete_within_seconds: float = 60.0
+    resync_seconds: float = 300.0
+    binds_in_flight: int = 64
+
+
+class Term:
+    def __init__(
+        self,
+        client: Client,
+        served: Served,
+        permit: Permit,
+        instance: str,
+        settings: Settings,
+        keeper: Keeper,
+        metrics: Metrics,
+        health: Health,
+    ) -> None:
+        self._settings, self._keeper, self._metrics, self._health = settings, keeper, metrics, health
+        self._mirror = mirror = Mirror(settings.scheduler)
+        self._agenda = Agenda()
+        self._reflectors = list(reflectors(client, served, mirror))
+        for reflector in self._reflectors:
+            count = partial(getattr, reflector.counts, "lists")
+            metrics.lists.labels(reflector.name).set_function(count)
+        writer = Writer(client, permit)
+        events = Events(client, permit, instance)
+        condition = served.group_condition
+        teller = Teller(mirror, writer, events, served.groups, condition, metrics)
+        self._notices = Notices(mirror, teller)
+        self._repair = Repair(mirror, writer, condition, settings.complete_within_seconds, metrics)
+        self._binder = Binder(writer, mirror, settings.binds_in_flight, self._order_finished)
+        self._report = Report(mirror, metrics)
+        self._cycles: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Ends only by cancellation, or by what it raises."""
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors:
+                tasks.create_task(reflector.run())
+            await self._synced()
+            if not self._settings.shadow:
+                self._notices.catch_up()
+                for part in (self._binder, self._notices, self._repair):
+                    tasks.create_task(part.run())
+            self._cycles = tasks.create_task(self._loop().run())
+
+    async def finish(self) -> None:
+        """Decide nothing more, and let the binds that were ordered come to their end."""
+        if self._cycles is not None:
+            self._cycles.cancel()
+        deadline = time.monotonic() + DRAIN_SECONDS
+        while self._binder.unfinished and time.monotonic() < deadline:
+            await asyncio.sleep(DRAIN_SECONDS / 200)
+
+    async def _synced(self) -> None:
+        started = time.monotonic()
+        self._health.set(False, "reading the cluster")
+        for reflector in self._reflectors:
+            await reflector.synced.wait()
+        # What was read stays for good; the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+        log.info("the cluster was read in %.1f s", time.monotonic() - started)
+        self._health.set(True, "shadow" if self._settings.shadow else "leading")
+
+    def _loop(self) -> Loop:
+        shadow = self._settings.shadow
+        listeners: tuple[Listener, ...] = (self._report,)
+        if not shadow:
+            listeners = (self._notices, self._repair, self._report)
+        self._keeper.changed = self._policy_changed
+        return Loop(
+            self._mirror,
+            self._agenda,
+            lambda: self._keeper.policy,
+            self._settings.scheduler,
+            listeners,
+            None if shadow else self._binder.send,
+            self._metrics,
+            self._settings.resync_seconds,
+        )
+
+    def _policy_changed(self) -> None:
+        self._agenda.look_at_everything()
+        self._mirror.changed.set()
+
+    def _order_finished(self, order: Order) -> None:
+        now = time.monotonic()
+        self._metrics.seated(order, now)
+        if not order.refused:
+            self._agenda.rested(order.group)
+            self._notices.seated(order.verdict)
+            return
+        bind, refusal = order.refused[0]
+        seconds = self._agenda.rest(order.group, now)
+        log.warning(
+            "group %s: %d of %d binds were refused, it is tried again in %g s; the first, %s to %s: %s: %s",
+            *(order.group, len(order.refused), len(order.binds), seconds),
+            *(bind.pod, bind.node, refusal.why, refusal.message),
+        )
+        if order.bound:
+            self._repair.interrupted(order.group)
+        self._mirror.changed.set()
+
+
+def reflectors(client: Client, served: Served, mirror: Mirror) -> Iterable[Reflector[Any]]:
+    yield Reflector(client, PODS, WatchedPod, feed_pods(mirror))
+    if served.groups is not None:
+        yield Reflector(client, served.groups, WatchedGroup, feed_groups(mirror))
+    if served.composites is not None:
+        yield Reflector(client, served.composites, CompositePodGroup, feed_plain(mirror, CompositePodGroup))
+    for resource, kind in PLAIN:
+        yield Reflector(client, resource, kind, feed_plain(mirror, kind))

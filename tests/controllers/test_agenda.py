@@ -1,0 +1,177 @@
+"""Which groups a cycle looks at: enough of them that nobody is overlooked, and few that nothing concerns."""
+
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from maitred.cluster.news import Effect
+from maitred.cluster.state import Change, ClusterState, Delete, Put
+from maitred.controllers.scheduling.agenda import FIRST_REST, LONGEST_REST, Agenda
+from maitred.decide import decide
+from maitred.model.group import group_key
+from maitred.model.meta import Timestamp
+from maitred.model.plan import Plan
+from maitred.model.pod import Pod
+from maitred.model.policy import Policy
+from tests.cluster.seen import delete, name_of, put, read
+from tests.oracle.builders import gang, namespace, node, pod, pods, priority_class
+from tests.oracle.effort import examples
+from tests.oracle.strategies import clusters
+from tests.support import NOON
+
+NOW = msgspec.convert(NOON, Timestamp)
+
+
+class Scheduler:
+    """The cycle without a server: what it binds is bound at once."""
+
+    def __init__(self) -> None:
+        self.state = ClusterState()
+        self.agenda = Agenda()
+        self.pods: dict[str, Pod] = {}
+
+    def follow(self, change: Change) -> None:
+        self.state.apply(change)
+        if isinstance(change, Put) and isinstance(change.object, Pod):
+            self.pods[name_of(change.object)[1]] = change.object
+        elif isinstance(change, Delete) and change.kind is Pod:
+            self.pods.pop(change.key, None)
+
+    @property
+    def ours(self) -> dict[str, object]:
+        waiting = {key: pod for key, pod in self.pods.items() if not pod.spec.node_name}
+        return {group_key(pod) or key: None for key, pod in waiting.items()}
+
+    def cycle(self, now: float = 0.0) -> Plan:
+        selection = self.agenda.select(self.state.take_news(), self.ours, now)
+        plan = Plan()
+        if not selection.empty:
+            plan = decide(self.state.snapshot(), Policy(), NOW, None, selection)
+            self.agenda.decided(plan.groups, self.ours)
+            for bind in plan.binds:
+                waiting = self.pods[bind.pod]
+                spec = msgspec.structs.replace(waiting.spec, node_name=bind.node)
+                self.follow(Put(msgspec.structs.replace(waiting, spec=spec)))
+        return plan
+
+    def settle(self) -> None:
+        """Until a cycle binds nothing: what it binds is news to the next."""
+        while self.cycle().binds:
+            pass
+
+    def looked_at(self) -> set[str]:
+        return {verdict.group for verdict in self.cycle().groups}
+
+
+@st.composite
+def histories(draw: DrawFn) -> list[Change]:
+    """A small cluster, then objects of another of the same names that come, change and go."""
+    one, two = (read(draw(clusters(3, 3, 2))) for _ in range(2))
+    random = Random(draw(st.integers(0, 2**16)))
+    random.shuffle(one)
+    pool = [*one, *two]
+    changes: list[Change] = [Put(item) for item in one]
+    for index, gone in draw(st.lists(st.tuples(st.integers(0, len(pool) - 1), st.booleans()), max_size=20)):
+        changes.append(Delete(*name_of(pool[index])) if gone else Put(pool[index]))
+    return changes
+
+
+@given(histories(), st.integers(1, 5))
+@examples(150)
+def test_nobody_who_could_be_seated_is_overlooked(changes: list[Change], at_once: int) -> None:
+    scheduler = Scheduler()
+    for start in range(0, len(changes), at_once):
+        for change in changes[start : start + at_once]:
+            scheduler.follow(change)
+        scheduler.settle()
+        complete = decide(scheduler.state.snapshot(), Policy(), NOW)
+        assert complete.binds == (), f"after {start + at_once} changes"
+
+
+def waiting_for_room() -> Scheduler:
+    """Two nodes of two CPUs, full but for one; a gang that needs two, one that lacks a member."""
+    scheduler = Scheduler()
+    put(scheduler.state, node("n1", cpu=2), node("n2", cpu=2), pod("load", node="n1", cpu=2))
+    objects = [
+        *pods("wide", 2, cpu=2, annotations=gang("wide", 2)),
+        *pods("few", 1, cpu=1, annotations=gang("few", 2)),
+    ]
+    for item in read(objects):
+        scheduler.follow(Put(item))
+    assert scheduler.looked_at() == {"default/wide", "default/few"}
+    return scheduler
+
+
+@pytest.mark.parametrize("cycles", [1, 2])
+def test_nothing_is_decided_while_nothing_changes(cycles: int) -> None:
+    scheduler = waiting_for_room()
+    for _ in range(cycles):
+        assert scheduler.looked_at() == set()
+
+
+def test_a_heartbeat_of_a_node_is_no_change() -> None:
+    scheduler = waiting_for_room()
+    put(scheduler.state, node("n1", cpu=2))
+    assert scheduler.looked_at() == set()
+
+
+def test_room_is_news_to_those_who_wait_for_room_alone() -> None:
+    scheduler = waiting_for_room()
+    delete(scheduler.state, pod("load", node="n1", cpu=2))
+    assert scheduler.looked_at() == {"default/wide"}
+
+
+def test_a_pod_that_was_bound_is_no_news_to_those_who_wait_for_room() -> None:
+    scheduler = waiting_for_room()
+    put(scheduler.state, pod("other", node="n2", cpu=1))
+    assert scheduler.looked_at() == set()
+
+
+def test_a_member_is_news_to_its_own_group_alone() -> None:
+    scheduler = waiting_for_room()
+    for item in read(pods("few", 1, cpu=1, start=1, annotations=gang("few", 2))):
+        scheduler.follow(Put(item))
+    assert scheduler.looked_at() == {"default/few"}
+
+
+def test_a_group_of_another_scheduler_is_not_looked_at_for_its_own_sake() -> None:
+    scheduler = waiting_for_room()
+    put(scheduler.state, pod("theirs", cpu=1, scheduler="default-scheduler"))
+    news = scheduler.state.take_news()
+    assert news.groups == {"default/theirs"}
+    assert scheduler.agenda.select(news, scheduler.ours, 0.0).empty
+
+
+@pytest.mark.parametrize("item", [priority_class("gold", 100), namespace("team", {"tier": "one"})])
+def test_a_rule_that_is_told_again_unchanged_is_no_news(item: dict[str, object]) -> None:
+    state = ClusterState()
+    put(state, item)
+    assert state.take_news().effects == Effect.RULES
+    put(state, item)
+    assert not state.take_news().effects
+
+
+def test_a_group_whose_binds_were_refused_rests_longer_each_time() -> None:
+    scheduler = waiting_for_room()
+    agenda = scheduler.agenda
+    assert agenda.rest("default/wide", 0.0) == FIRST_REST
+    delete(scheduler.state, pod("load", node="n1", cpu=2))
+    assert agenda.select(scheduler.state.take_news(), scheduler.ours, 0.5).empty
+    assert agenda.next_at() == FIRST_REST
+    selection = agenda.select(scheduler.state.take_news(), scheduler.ours, FIRST_REST)
+    assert "default/wide" in selection
+    for _ in range(10):
+        seconds = agenda.rest("default/wide", 10.0)
+    assert seconds == LONGEST_REST
+    agenda.rested("default/wide")
+    assert agenda.rest("default/wide", 20.0) == FIRST_REST
+
+
+def test_everything_is_looked_at_when_that_is_asked_for() -> None:
+    scheduler = waiting_for_room()
+    scheduler.agenda.look_at_everything()
+    assert scheduler.looked_at() == {"default/wide", "default/few"}

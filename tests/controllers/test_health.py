@@ -1,0 +1,59 @@
+"""What probes and Prometheus are told."""
+
+import asyncio
+import socket
+
+import aiohttp
+import pytest
+
+from maitred.controllers.health import Health, serving
+from maitred.controllers.scheduling.metrics import Metrics
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def ask(address: str, path: str) -> tuple[int, str]:
+    async with aiohttp.ClientSession() as session, session.get(f"http://{address}{path}") as answer:
+        return answer.status, await answer.text()
+
+
+@pytest.mark.parametrize(
+    ("ready", "state", "status"),
+    [(False, "reading the cluster", 503), (True, "standing by", 200), (True, "leading", 200)],
+)
+def test_readiness_says_what_the_process_is_doing(ready: bool, state: str, status: int) -> None:
+    async def story() -> None:
+        health, address = Health(), f"127.0.0.1:{free_port()}"
+        async with serving(address, health, Metrics().registry):
+            assert await ask(address, "/readyz") == (503, "starting\n")
+            health.set(ready, state)
+            assert await ask(address, "/readyz") == (status, f"{state}\n")
+            assert await ask(address, "/healthz") == (200, "ok\n")
+            assert (await ask(address, "/nothing"))[0] == 404
+
+    asyncio.run(story())
+
+
+def test_metrics_are_in_the_form_of_prometheus() -> None:
+    async def story() -> None:
+        metrics, address = Metrics(), f"127.0.0.1:{free_port()}"
+        metrics.cycles.inc()
+        async with serving(address, Health(), metrics.registry):
+            status, text = await ask(address, "/metrics")
+        assert status == 200
+        assert "maitred_cycles_total 1.0" in text.splitlines()
+
+    asyncio.run(story())
+
+
+def test_nothing_listens_without_an_address() -> None:
+    async def story() -> None:
+        async with serving("", Health(), Metrics().registry):
+            pass
+
+    asyncio.run(story())

@@ -1,0 +1,131 @@
+"""What the scheduler believes between an order and the watch that confirms it."""
+
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.seating import ANNOTATION
+from maitred.kube.wire import WatchedPod
+from tests.cluster.seen import put
+from tests.controllers.watched import watched_group, watched_pod
+from tests.oracle.builders import gang, node
+
+SEATED = {ANNOTATION: "2026-01-01T00:00:05.000000+00:00 2/2"}
+
+
+def mirror(*pods: WatchedPod) -> Mirror:
+    found = Mirror("maitred")
+    put(found.state, node("n1", cpu=2), node("n2", cpu=2))
+    for pod in pods:
+        found.put_pod(pod)
+    return found
+
+
+def used(found: Mirror) -> dict[str, int]:
+    """Thousandths of a core in use, by node."""
+    snapshot = found.state.snapshot()
+    return {name: int(snapshot.used[0, row]) for row, name in enumerate(snapshot.nodes.names)}
+
+
+def waiting(found: Mirror) -> list[str]:
+    return [pod for view in found.state.snapshot().groups for pod in view.pods]
+
+
+def test_a_pod_is_taken_as_seated_from_the_order_on() -> None:
+    found = mirror(watched_pod("a", cpu=1))
+    assert found.assume("default/a", "default-a", "n1")
+    assert used(found) == {"n1": 1000, "n2": 0}
+    assert waiting(found) == []
+    assert found.assumed == 1
+
+
+def test_a_late_event_of_before_the_bind_does_not_take_the_place_away() -> None:
+    found = mirror(watched_pod("a", cpu=1))
+    found.assume("default/a", "default-a", "n1")
+    found.put_pod(watched_pod("a", cpu=1, labels={"touched": "yes"}))
+    assert used(found) == {"n1": 1000, "n2": 0}
+
+
+def test_the_watch_has_the_last_word_on_where_a_pod_is() -> None:
+    found = mirror(watched_pod("a", cpu=1))
+    found.assume("default/a", "default-a", "n1")
+    found.put_pod(watched_pod("a", cpu=1, node="n2"))
+    assert used(found) == {"n1": 0, "n2": 1000}
+    assert found.assumed == 0
+    assert found.parties == {}
+
+
+def test_a_pod_that_goes_while_it_is_bound_gives_its_place_back() -> None:
+    found = mirror(watched_pod("a", cpu=1), watched_pod("b", cpu=1))
+    for name in ("a", "b"):
+        found.assume(f"default/{name}", f"default-{name}", "n1")
+    found.pod_gone("default/a")
+    found.put_pod(watched_pod("b", cpu=1, deleted=True))
+    assert used(found) == {"n1": 0, "n2": 0}
+    assert found.assumed == 0
+
+
+def test_another_pod_of_the_name_does_not_inherit_the_place() -> None:
+    found = mirror(watched_pod("a", cpu=1))
+    found.assume("default/a", "default-a", "n1")
+    another = watched_pod("a", cpu=1, namespace="default")
+    meta = type(another.metadata)(name="a", namespace="default", uid="other")
+    found.put_pod(type(another)(metadata=meta, spec=another.spec, status=another.status))
+    assert used(found) == {"n1": 0, "n2": 0}
+    assert waiting(found) == ["default/a"]
+
+
+def test_nothing_is_assumed_of_a_pod_that_is_not_the_one_that_was_decided() -> None:
+    found = mirror(watched_pod("a", cpu=1), watched_pod("b", cpu=1, node="n1"))
+    assert not found.assume("default/a", "another", "n1")
+    assert not found.assume("default/b", "default-b", "n2")
+    assert not found.assume("default/c", "", "n2")
+    assert found.assume("default/a", "default-a", "n1")
+    assert not found.assume("default/a", "default-a", "n1"), "it is on its way already"
+
+
+def test_what_was_refused_waits_again() -> None:
+    found = mirror(watched_pod("a", cpu=1))
+    found.assume("default/a", "default-a", "n1")
+    found.retract(["default/a", "default/unknown"])
+    assert waiting(found) == ["default/a"]
+    assert used(found) == {"n1": 0, "n2": 0}
+    assert found.changed.is_set()
+
+
+def test_parties_are_the_waiting_pods_of_ours_by_group() -> None:
+    found = mirror(
+        watched_pod("a", annotations=gang("g", 2)),
+        watched_pod("b", annotations=gang("g", 2)),
+        watched_pod("alone"),
+        watched_pod("theirs", scheduler="default-scheduler"),
+    )
+    assert found.parties == {"default/g": {"default/a", "default/b"}, "default/alone": {"default/alone"}}
+    found.assume("default/a", "default-a", "n1")
+    assert [pod.metadata.name for pod in found.unseated("default/g")] == ["b"]
+    found.put_pod(watched_pod("b", annotations=gang("h", 2)))
+    assert found.parties["default/g"] == {"default/a"}
+    assert found.parties["default/h"] == {"default/b"}
+
+
+def test_mates_are_the_members_that_we_have_bound() -> None:
+    marks = {**gang("g", 2), **SEATED}
+    found = mirror(
+        watched_pod("a", node="n1", annotations=marks, owner="Job/j"),
+        watched_pod("b", node="n1", annotations=marks),
+        watched_pod("c", node="n1", annotations=gang("g", 2)),
+        watched_pod("d", node="n1", annotations=marks, phase="Failed"),
+        watched_pod("e", node="n1", annotations=marks, deleted=True),
+        watched_pod("f", node="n1", annotations=marks, scheduler="other"),
+        watched_pod("g", node="n1", annotations={**gang("g", 2), ANNOTATION: "yesterday"}),
+    )
+    mates = found.mates["default/g"]
+    assert {key: mate.owned for key, mate in mates.items()} == {"default/a": True, "default/b": False}
+    found.pod_gone("default/a")
+    found.put_pod(watched_pod("b", node="n1", annotations=marks, phase="Succeeded"))
+    assert found.mates == {}
+
+
+def test_a_group_that_is_deleted_is_forgotten() -> None:
+    found = mirror()
+    found.put_group(watched_group("g", 2))
+    assert list(found.groups) == ["default/g"]
+    found.group_gone("default/g")
+    assert found.groups == {}

@@ -1,0 +1,240 @@
+"""What others are told: once per change of verdict or category, to all members at once, and nothing else."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+
+from maitred.cluster.state import ClusterState
+from maitred.controllers.scheduling import notices
+from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.notices import Notices
+from maitred.controllers.scheduling.telling import Pace, Teller
+from maitred.kube.bodies import Regarding
+from maitred.kube.outcomes import Done, Unknown
+from maitred.kube.resources import Resource
+from maitred.kube.wire import Condition
+from maitred.model.plan import Bind, Blocker, Category, GroupVerdict, Plan, Verdict
+from tests.controllers.watched import watched_group, watched_pod
+from tests.oracle.builders import gang
+
+GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
+CONDITION = "PodGroupInitiallyScheduled"
+NOTHING = ClusterState().snapshot()
+
+
+@dataclass
+class Record:
+    """Stands for the API server: keeps what is written, and can lose an answer."""
+
+    mirror: Mirror
+    lose: int = 0
+    groups: list[Condition] = field(default_factory=list)
+    pods: list[tuple[str, Condition]] = field(default_factory=list)
+    events: list[tuple[str, str, str]] = field(default_factory=list)
+
+    async def patch_group_condition(
+        self, groups: Resource, namespace: str, name: str, uid: str, condition: Condition
+    ) -> Done | Unknown:
+        if self.lose:
+            self.lose -= 1
+            return Unknown("no answer")
+        self.groups.append(condition)
+        known = self.mirror.groups[f"{namespace}/{name}"]
+        status = msgspec.structs.replace(known.status, conditions=(condition,))
+        self.mirror.put_group(msgspec.structs.replace(known, status=status))
+        return Done()
+
+    async def patch_pod_condition(self, namespace: str, name: str, uid: str, condition: Condition) -> Done:
+        self.pods.append((name, condition))
+        known = self.mirror.waiting[f"{namespace}/{name}"]
+        status = msgspec.structs.replace(known.status, conditions=(condition,))
+        self.mirror.put_pod(msgspec.structs.replace(known, status=status))
+        return Done()
+
+    async def record(self, regarding: Regarding, reason: str, note: str, action: str, type: str) -> None:
+        self.events.append((f"{regarding.kind}/{regarding.name}", reason, note))
+
+
+def verdict(kind: Verdict, *blockers: tuple[Category, str], placed: int = 0) -> GroupVerdict:
+    return GroupVerdict("default/g", kind, 2, 2, placed, {}, tuple(Blocker(c, m) for c, m in blockers))
+
+
+WAITING = verdict("Waiting", ("Capacity", "needs 4, 2 free"))
+
+
+class Story:
+    """Verdicts one after the other, each told before the next."""
+
+    def __init__(self, mirror: Mirror, lose: int = 0) -> None:
+        self.record = Record(mirror, lose)
+        anything: Any = self.record
+        self.teller = Teller(mirror, anything, anything, GROUPS, CONDITION, Metrics())
+        self.mirror = mirror
+
+    def tell(self, *verdicts: GroupVerdict | Plan) -> Record:
+        asyncio.run(self._tell(verdicts))
+        return self.record
+
+    async def _tell(self, verdicts: tuple[GroupVerdict | Plan, ...]) -> None:
+        found = Notices(self.mirror, self.teller)
+        task = asyncio.create_task(found.run())
+        for item in verdicts:
+            plan = item if isinstance(item, Plan) else Plan(groups=(item,))
+            found.decided(plan, NOTHING, time.monotonic())
+            if plan.binds:
+                found.seated(plan.groups[0])
+            await told(found)
+        task.cancel()
+
+
+async def told(found: Notices) -> None:
+    """Until nothing is due for a while."""
+    while any(notice.due < time.monotonic() + 1.0 for notice in found._notices.values()):
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "SETTLE_SECONDS", 0.05)
+    monkeypatch.setattr(notices, "RETRY_SECONDS", 0.05)
+
+
+def group_of_two() -> Mirror:
+    mirror = Mirror("maitred")
+    mirror.put_group(watched_group("g", 2))
+    for name in ("a", "b"):
+        mirror.put_pod(watched_pod(name, group="g", cpu=1))
+    return mirror
+
+
+def marked_group(**fields: Any) -> Mirror:
+    mirror = Mirror("maitred")
+    for name in ("a", "b"):
+        mirror.put_pod(watched_pod(name, annotations=gang("g", 2), **fields))
+    return mirror
+
+
+def test_a_verdict_is_told_to_group_pods_and_people() -> None:
+    record = Story(group_of_two()).tell(WAITING)
+    words = "Waiting: Capacity: needs 4, 2 free"
+    assert [(c.status, c.reason, c.message) for c in record.groups] == [("False", "Unschedulable", words)]
+    assert [(name, c.status, c.reason) for name, c in record.pods] == [
+        ("a", "False", "Unschedulable"),
+        ("b", "False", "Unschedulable"),
+    ]
+    assert record.events == [("PodGroup/g", "FailedScheduling", words)]
+
+
+def test_other_numbers_are_no_news() -> None:
+    record = Story(group_of_two()).tell(WAITING, verdict("Waiting", ("Capacity", "needs 4, 3 free")))
+    assert (len(record.groups), len(record.pods), len(record.events)) == (1, 2, 1)
+
+
+def test_another_category_is() -> None:
+    record = Story(group_of_two()).tell(WAITING, verdict("Waiting", ("Volume", "claim c is missing")))
+    assert [c.reason for _, c in record.pods] == ["Unschedulable", "Unschedulable", "Volume", "Volume"]
+    assert [note for _, _, note in record.events][1] == "Waiting: Volume: claim c is missing"
+
+
+def test_what_was_true_for_a_moment_only_is_not_told() -> None:
+    async def story() -> Record:
+        tale = Story(group_of_two())
+        found = Notices(tale.mirror, tale.teller)
+        task = asyncio.create_task(found.run())
+        members = verdict("Waiting", ("Members", "1 of 2 members"))
+        found.decided(Plan(groups=(members,)), NOTHING, time.monotonic())
+        found.decided(Plan(groups=(WAITING,)), NOTHING, time.monotonic())
+        await told(found)
+        task.cancel()
+        return tale.record
+
+    assert [note for _, _, note in asyncio.run(story()).events] == ["Waiting: Capacity: needs 4, 2 free"]
+
+
+def test_a_group_that_is_seated_is_told_at_once_and_stays_scheduled() -> None:
+    seated = Plan(
+        binds=(Bind("default/a", "default-a", "n1", "default/g"),), groups=(verdict("Scheduled", placed=2),)
+    )
+    record = Story(group_of_two()).tell(WAITING, seated, WAITING)
+    assert [c.status for c in record.groups] == ["False", "True"]
+    assert record.groups[-1].message == "Scheduled: 2 of 2 members seated"
+    assert [reason for _, reason, _ in record.events] == ["FailedScheduling", "Scheduled", "FailedScheduling"]
+
+
+def test_a_condition_whose_answer_was_lost_is_written_again() -> None:
+    record = Story(group_of_two(), lose=1).tell(WAITING, WAITING)
+    assert len(record.groups) == 1
+
+
+def test_a_scheduler_that_was_restarted_does_not_repeat_itself() -> None:
+    mirror = group_of_two()
+    Story(mirror).tell(WAITING)
+    record = Story(mirror).tell(verdict("Waiting", ("Capacity", "needs 4, 1 free")))
+    assert (record.pods, record.events) == ([], [])
+
+
+def test_a_late_member_is_told_what_the_others_were() -> None:
+    mirror = group_of_two()
+    tale = Story(mirror)
+    tale.tell(WAITING)
+    mirror.put_pod(watched_pod("c", group="g", cpu=1))
+    assert [name for name, _ in tale.tell(WAITING).pods] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("mirror", "about"),
+    [
+        (group_of_two(), "PodGroup/g"),
+        (marked_group(owner="Job/train"), "Job/train"),
+        (marked_group(), "Pod/a"),
+    ],
+)
+def test_people_are_told_where_they_look(mirror: Mirror, about: str) -> None:
+    assert [subject for subject, _, _ in Story(mirror).tell(WAITING).events] == [about]
+
+
+def test_pods_behind_a_gate_are_left_to_the_api_server() -> None:
+    mirror = group_of_two()
+    mirror.put_pod(watched_pod("b", group="g", cpu=1, gates=["later"]))
+    assert [name for name, _ in Story(mirror).tell(WAITING).pods] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason", "pod_reason"),
+    [
+        (verdict("Waiting", ("Fragmentation", "")), "Unschedulable", "Unschedulable"),
+        (verdict("Waiting", ("Members", "")), "Unschedulable", "Members"),
+        (verdict("Impossible", ("Topology", "")), "Unschedulable", "Impossible"),
+        (verdict("Invalid", ("Request", "")), "SchedulerError", "SchedulerError"),
+    ],
+)
+def test_autoscalers_are_called_only_where_more_nodes_would_help(
+    given: GroupVerdict, reason: str, pod_reason: str
+) -> None:
+    record = Story(group_of_two()).tell(given)
+    assert record.groups[0].reason == reason
+    assert record.pods[0][1].reason == pod_reason
+
+
+def test_members_without_a_seat_are_told_why_also_when_the_others_have_theirs() -> None:
+    surplus = verdict("Scheduled", ("Capacity", "needs 1, 0 free"), placed=2)
+    record = Story(group_of_two()).tell(surplus)
+    assert record.groups[0].status == "True"
+    assert record.pods[0][1].message == "Waiting: Capacity: needs 1, 0 free"
+
+
+def test_a_burst_is_let_through_whole_and_paid_for() -> None:
+    pace = Pace(10.0, 20.0, now=0.0)
+    assert pace.ask(64, now=0.0) == 0.0
+    wait = pace.ask(1, now=0.0)
+    assert wait == pytest.approx(4.41)
+    assert pace.ask(1, now=4.0) > 0.0
+    assert pace.ask(1, now=wait) == 0.0
+    assert pace.ask(20, now=1000.0) == 0.0
+    assert pace.ask(0, now=1000.0) == 0.0, "nothing costs nothing"

@@ -1,0 +1,103 @@
+"""Which gangs were interrupted while they were seated, by what the API has of them and nothing else."""
+
+from typing import Any
+
+import pytest
+
+from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.repair import Repair
+from maitred.controllers.scheduling.seating import ANNOTATION
+from maitred.kube.wire import WatchedPod
+from tests.cluster.seen import put
+from tests.controllers.watched import watched_group, watched_pod
+from tests.oracle.builders import gang, node
+
+CONDITION = "PodGroupInitiallyScheduled"
+WHOLE = {"conditions": [{"type": CONDITION, "status": "True"}]}
+
+
+def seated(bound: int, waiting: int, second: int = 10) -> dict[str, str]:
+    """Written on the pods of a seating ten seconds after the start of 2026."""
+    return {ANNOTATION: f"2026-01-01T00:00:{second:02d}.500000+00:00 {bound}/{waiting}"}
+
+
+def short_groups(mirror: Mirror, *interrupted: str) -> list[str]:
+    writer: Any = None  # nothing is written by looking
+    repair = Repair(mirror, writer, CONDITION, 60.0, Metrics())
+    for group in interrupted:
+        repair.interrupted(group)
+    return list(repair.find(mirror.state.snapshot()))
+
+
+def mirror_of(*pods: WatchedPod) -> Mirror:
+    mirror = Mirror("maitred")
+    put(mirror.state, node("n1", cpu=8))
+    for pod in pods:
+        mirror.put_pod(pod)
+    return mirror
+
+
+def bound(name: str, marks: dict[str, str], **fields: Any) -> WatchedPod:
+    return watched_pod(name, cpu=1, node="n1", created=1, annotations=marks, **fields)
+
+
+def left(name: str, created: int, marks: dict[str, str] | None = None, **fields: Any) -> WatchedPod:
+    return watched_pod(name, cpu=1, created=created, annotations=marks, **fields)
+
+
+MARKS = gang("g", 3)
+
+
+def test_a_gang_that_was_left_half_way_is_short() -> None:
+    marks = {**MARKS, **seated(3, 3)}
+    mirror = mirror_of(bound("a", marks), bound("b", marks), left("c", 1, MARKS))
+    assert short_groups(mirror) == ["default/g"]
+
+
+def test_a_gang_that_lost_a_member_and_got_another_is_not() -> None:
+    marks = {**MARKS, **seated(3, 3)}
+    mirror = mirror_of(bound("a", marks), bound("b", marks), left("c", 30, MARKS))
+    assert short_groups(mirror) == []
+
+
+def test_a_gang_whose_surplus_waits_while_a_member_was_lost_is_not() -> None:
+    marks = {**MARKS, **seated(3, 5)}
+    mirror = mirror_of(
+        bound("a", marks), bound("b", marks), left("d", 1, MARKS), left("e", 1, MARKS), left("c", 30, MARKS)
+    )
+    assert short_groups(mirror) == []
+
+
+def test_a_gang_whose_surplus_was_left_behind_has_its_quorum_and_is_not() -> None:
+    marks = {**MARKS, **seated(5, 5)}
+    mirror = mirror_of(*(bound(name, marks) for name in "abc"), left("d", 1, MARKS), left("e", 1, MARKS))
+    assert short_groups(mirror) == []
+
+
+def test_a_gang_that_others_bound_is_none_of_ours() -> None:
+    mirror = mirror_of(bound("a", MARKS), bound("b", MARKS), left("c", 1, MARKS))
+    assert short_groups(mirror) == []
+
+
+def test_a_gang_that_was_interrupted_before_our_eyes_is_short_whatever_the_ages() -> None:
+    marks = {**MARKS, **seated(3, 3)}
+    mirror = mirror_of(bound("a", marks), bound("b", marks), left("c", 30, MARKS))
+    assert short_groups(mirror, "default/g") == ["default/g"]
+
+
+@pytest.mark.parametrize(("status", "short"), [({}, ["default/g"]), (WHOLE, [])])
+def test_the_condition_of_a_pod_group_says_whether_it_was_ever_whole(
+    status: dict[str, Any], short: list[str]
+) -> None:
+    marks = seated(3, 3)
+    mirror = mirror_of(bound("a", marks, group="g"), bound("b", marks, group="g"), left("c", 30, group="g"))
+    mirror.put_group(watched_group("g", 3, status=status))
+    assert short_groups(mirror) == short
+    assert short_groups(mirror, "default/g") == short
+
+
+def test_a_gang_that_was_completed_in_two_seatings_and_interrupted_in_the_second_is_short() -> None:
+    first, second = {**MARKS, **seated(3, 3)}, {**MARKS, **seated(2, 2, second=20)}
+    mirror = mirror_of(bound("a", first), bound("b", second), left("c", 1, MARKS))
+    assert short_groups(mirror) == ["default/g"]

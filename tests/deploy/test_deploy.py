@@ -1,0 +1,137 @@
+"""The objects in deploy/: they are what the pages and the code say, and a real API server takes them."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from maitred import __version__
+from maitred.cli import cli
+from maitred.cli.scheduler import LEASE, command
+from maitred.sandbox.controlplane.run import ControlPlane
+from tests.control_plane.waiting import eventually
+from tests.deploy.walkthrough import Shell
+from tests.docs.console import ROOT
+
+Obj = dict[str, Any]
+Grant = tuple[str, str, str]
+DEPLOY = ROOT / "deploy"
+
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def base(kind: str) -> Obj:
+    files = (DEPLOY / "base").glob("*.yaml")
+    items = [item for file in files for item in yaml.safe_load_all(file.read_text())]
+    [found] = [item for item in items if item["kind"] == kind]
+    return dict(found)
+
+
+def test_the_install_page_lists_what_is_granted_and_nothing_else() -> None:
+    granted = [grant for kind in ("ClusterRole", "Role") for grant in grants(base(kind))]
+    assert sorted(granted) == sorted(documented_grants())
+
+
+def grants(role: Obj) -> Iterator[Grant]:
+    for rule in role["rules"]:
+        [group] = rule["apiGroups"]
+        for resource in rule["resources"]:
+            yield from ((group, resource, verb) for verb in rule["verbs"])
+
+
+def documented_grants() -> Iterator[Grant]:
+    table = (ROOT / "docs/install.md").read_text().partition("## What it may do\n")[2].partition("\n## ")[0]
+    for row in re.findall(r"^\| .* \|$", table, re.MULTILINE):
+        group, resources, verbs, _ = row.strip("| ").split(" | ")
+        for resource in _CODE.findall(resources):
+            yield from (
+                (group.strip("`").replace("core", ""), resource, verb) for verb in _CODE.findall(verbs)
+            )
+
+
+def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:
+    [container] = base("Deployment")["spec"]["template"]["spec"]["containers"]
+    verb, *arguments = container["args"]
+    options = command.make_context(verb, arguments, cli.make_context("maitred", [verb])).params
+    named = {
+        rule["resources"][0]: rule["resourceNames"]
+        for rule in base("Role")["rules"]
+        if "resourceNames" in rule
+    }
+    policy = base("ConfigMap")["metadata"]["name"]
+    assert options["policy_config_map"] == f"$(NAMESPACE)/{policy}"
+    assert named == {"leases": [LEASE], "configmaps": [policy]}
+
+
+def test_the_default_policy_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(base("ConfigMap")["data"]["policy.yaml"])
+    result = CliRunner().invoke(cli, ["policy", "check", str(tmp_path / "policy.yaml")])
+    assert result.exit_code == 0, result.output
+
+
+def test_the_image_is_that_of_this_version_and_runs_as_the_user_that_it_has() -> None:
+    pod = base("Deployment")["spec"]["template"]["spec"]
+    assert pod["containers"][0]["image"] == f"maitred:{__version__}"
+    containerfile = (DEPLOY / "Containerfile").read_text()
+    context = pod["securityContext"]
+    assert f"\nUSER {context['runAsUser']}:{context['runAsGroup']}\n" in containerfile
+    assert f"maitred:{__version__}" in containerfile
+
+
+@pytest.mark.parametrize(
+    "arguments", ["", "--admission", "--namespace gangs --image registry.example.com/m:2"]
+)
+def test_kustomize_builds_what_the_command_prints(
+    fresh_plane: ControlPlane, tmp_path: Path, arguments: str
+) -> None:
+    words = arguments.split()
+    changes = dict(zip(words[::2], words[1::2], strict=False))
+    parts = ["base", "admission"] if "--admission" in words else ["base"]
+    overlay: Obj = {"resources": [os.path.relpath(DEPLOY / part, tmp_path) for part in parts]}
+    if changes:
+        name, _, tag = changes["--image"].rpartition(":")
+        overlay |= {
+            "namespace": changes["--namespace"],
+            "images": [{"name": "maitred", "newName": name, "newTag": tag}],
+        }
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    shell = Shell(fresh_plane, tmp_path)
+    built = yaml.safe_load_all(shell.must("kubectl kustomize ."))
+    printed = yaml.safe_load_all(shell.must(f"maitred manifest {arguments}"))
+    assert by_name(built) == by_name(printed)
+
+
+def by_name(items: Iterator[Obj]) -> dict[tuple[str, str], Obj]:
+    return {(item["kind"], item["metadata"]["name"]): item for item in items}
+
+
+def test_pods_of_labelled_namespaces_name_maitred_unless_they_name_another(
+    fresh_plane: ControlPlane, tmp_path: Path
+) -> None:
+    shell = Shell(fresh_plane, tmp_path)
+    shell.must(f"kubectl apply -k {DEPLOY}/admission")
+    shell.must("kubectl create namespace managed && kubectl label namespace managed maitred.dev/managed=true")
+    shell.must(
+        "kubectl create namespace declined && kubectl label namespace declined maitred.dev/managed=false"
+    )
+    try:
+        eventually(lambda: scheduler_of(shell, "managed") == "maitred")
+        assert scheduler_of(shell, "managed", "default-scheduler") == "maitred"
+        assert scheduler_of(shell, "managed", "another") == "another"
+        assert scheduler_of(shell, "declined") == "default-scheduler"
+        assert scheduler_of(shell, "default") == "default-scheduler"
+    finally:
+        shell.must(f"kubectl delete -k {DEPLOY}/admission")
+        shell.must("kubectl delete namespace managed declined")
+
+
+def scheduler_of(shell: Shell, namespace: str, named: str | None = None) -> str:
+    """The scheduler of a pod that is created there."""
+    spec = "" if named is None else f'--overrides=\'{{"spec": {{"schedulerName": "{named}"}}}}\''
+    create = f"kubectl -n {namespace} run probe --image=none --dry-run=server {spec}"
+    return shell.must(f"{create} -o jsonpath='{{.spec.schedulerName}}'")
