@@ -14,13 +14,13 @@ find_python = py=; for p in $(CANDIDATES); do \
 	if [ -z "$$py" ]; then echo "maitred needs Python 3.11 or later, and none of these is one: $(CANDIDATES)" >&2; exit 1; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test check lint bench fmt clean
+.PHONY: help venv up test test-matrix check lint bench bench-kube fmt clean
 
 help: ## Show this list
 	@echo "usage: make TARGET"
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target what; do \
-		printf '  %-7s %s\n' "$$target" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target what; do \
+		printf '  %-11s %s\n' "$$target" "$$what"; done
 
 venv: $(STAMP) ## Install maitred and its development tools into .venv
 
@@ -38,11 +38,18 @@ up: venv ## See it decide: seat the example gang, no cluster needed
 	@printf '  %-56s %s\n' "$(BIN)/maitred decide -f $(EXAMPLE) -o json" "the whole Plan" \
 		"$(BIN)/maitred --help" "the other commands"
 
-test: lint ## Lint, check types and imports, and run every test
-	$(BIN)/pytest -n $(JOBS)
+# Tests on a real control plane share one, so all of them go to one worker; the others have the rest.
+PYTEST  := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
-check: lint ## The same without the slow tests: under two minutes, before every commit
-	$(BIN)/pytest -m "not slow" -n $(JOBS) tests
+test: lint ## Lint, check types and imports, and run every test; the first time builds Kubernetes 1.37.1
+	$(PYTEST)
+
+test-matrix: venv ## The scenarios once more: on Kubernetes 1.36.4, and on 1.37.1 without a group API
+	MAITRED_KUBERNETES=1.36.4 $(BIN)/pytest -m control_plane tests/scenarios
+	MAITRED_KUBERNETES=1.37.1 MAITRED_WORKLOAD_GATES=off $(BIN)/pytest -m control_plane tests/scenarios
+
+check: lint ## The quick tests, without a control plane: under two minutes, before every commit
+	$(PYTEST) -m "not slow and not control_plane" tests
 
 lint: venv
 	$(BIN)/ruff check
@@ -50,8 +57,11 @@ lint: venv
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-bench: venv ## Run the benchmarks
+bench: venv ## Run the benchmarks of the engine
 	$(BIN)/python -m benchmarks
+
+bench-kube: venv ## Race kube-scheduler on a real API server
+	$(BIN)/python -m benchmarks.kube
 
 fmt: venv ## Format the code and apply the safe fixes
 	$(BIN)/ruff format

@@ -1,14 +1,78 @@
-"""How property tests run: ``ci`` finds the same examples every time, ``explore`` new ones, and more of them.
+"""How property tests run, and the real control plane that some tests run on.
 
+Property tests: the profile ``ci`` finds the same examples every time, ``explore`` new ones, and more of them.
 Choose by the environment variable HYPOTHESIS_PROFILE. Both print how to reproduce what they find, and neither
 has a deadline: the time of one example says nothing about whether it is right.
+
+The control plane: MAITRED_KUBERNETES names its release, MAITRED_WORKLOAD_GATES=off turns its workload API
+off, and MAITRED_REQUIRE_CONTROL_PLANE=1 fails the tests that need one where it cannot be had, instead of
+skipping them.
 """
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from maitred.sandbox.controlplane.run import ControlPlane
+from maitred.sandbox.controlplane.toolchain import UnavailableError
+from maitred.sandbox.controlplane.versions import RELEASES
 
 _common = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", _common, derandomize=True, database=None, max_examples=100)
 settings.register_profile("explore", _common, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+NOT_HAD = "no control plane: "
+
+
+@pytest.fixture(scope="session")
+def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
+    """A real API server with its controllers, shared by all tests of this process: clean up what you make."""
+    name = os.environ.get("MAITRED_KUBERNETES", "1.37.1")
+    if name not in RELEASES:
+        pytest.fail(f"MAITRED_KUBERNETES is {name}; it can be one of {', '.join(RELEASES)}")
+    gates = os.environ.get("MAITRED_WORKLOAD_GATES", "on") != "off"
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+
+    def say(line: str) -> None:
+        # A first build takes minutes, so this goes to the terminal at once, from test workers too.
+        with capture.global_and_fixture_disabled():
+            sys.stderr.write(f"\n{line}\n")
+            sys.stderr.flush()
+
+    with ExitStack() as stack:
+        try:
+            plane = stack.enter_context(ControlPlane(RELEASES[name], workload_gates=gates, say=say))
+        except UnavailableError as error:
+            give_up = pytest.fail if os.environ.get("MAITRED_REQUIRE_CONTROL_PLANE") == "1" else pytest.skip
+            reason = f"{NOT_HAD}{error}"
+        else:
+            stack.enter_context(plane.controller_manager())
+            yield plane
+            return
+    give_up(reason)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that ask for the control plane are marked, and share one worker so that there is only one."""
+    for item in items:
+        if "control_plane" in getattr(item, "fixturenames", ()):
+            item.add_marker("control_plane")
+            item.add_marker(pytest.mark.xdist_group("control-plane"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = [str(report.longrepr) for report in terminalreporter.getreports("skipped")]
+    missing = [reason for reason in skipped if NOT_HAD in reason]
+    if not missing:
+        return
+    terminalreporter.section("NOT TESTED ON A REAL CONTROL PLANE", sep="!", red=True, bold=True)
+    reason = missing[0].partition(NOT_HAD)[2].rstrip("')\"")
+    terminalreporter.line(f"{len(missing)} tests were skipped: {reason}", red=True)
+    terminalreporter.line("The first build needs Go modules (GOPROXY) and, without Go, PyPI.", red=True)
+    terminalreporter.line("MAITRED_REQUIRE_CONTROL_PLANE=1 makes this a failure.", red=True)

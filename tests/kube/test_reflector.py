@@ -224,7 +224,7 @@ def test_a_streamed_list_that_breaks_off_starts_over() -> None:
             Trouble(lines=2, then="tear"),
             Trouble(lines=1, then="end", meanwhile=lambda: library.delete("b")),
         ]
-        async with copying(library) as (copy, reflector):
+        async with copying(library, streaming=True) as (copy, reflector):
             await until(reflector.synced.is_set)
             assert copy.equals(library)
             assert all("resourceVersion" not in query for query in library.queries)

@@ -20,6 +20,7 @@ from yarl import URL
 from maitred import __version__
 from maitred.kube.connection import Connection
 from maitred.kube.errors import ApiError, KubeError, Unreachable
+from maitred.kube.sockets import Sockets
 from maitred.model.meta import Lean
 
 T = TypeVar("T")
@@ -56,12 +57,13 @@ class Client:
         self.connection = connection
         self._user_agent = user_agent
         self._base = connection.server.rstrip("/")
+        self._sockets = Sockets()
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> "Client":
         self._session = aiohttp.ClientSession(
             # Every watch keeps one connection, so a limit here would let watches starve writes.
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60, socket_factory=self._sockets.make),
             headers={"User-Agent": self._user_agent},
             read_bufsize=2**18,
             auto_decompress=True,
@@ -74,6 +76,7 @@ class Client:
     ) -> None:
         assert self._session is not None
         await self._session.close()
+        await self._sockets.closed()
 
     async def request(
         self,

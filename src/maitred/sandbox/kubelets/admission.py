@@ -1,0 +1,165 @@
+"""Whether a node takes a pod that was bound to it, in the order and the words of the kubelet."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from maitred.sandbox.kubelets.amounts import Amounts, amounts, requests
+from maitred.sandbox.kubelets.objects import Node, Pod, Port, Requirement, Taint, Term, Toleration
+
+FIRST = {"cpu": 0, "memory": 1, "ephemeral-storage": 2}
+ANY_ADDRESS = "0.0.0.0"
+NODE_AFFINITY = "NodeAffinity"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class Room:
+    """What the pods on one node have taken of it."""
+
+    requested: dict[str, Amounts] = field(default_factory=dict)
+    """By pod UID."""
+    ports: dict[str, tuple[Port, ...]] = field(default_factory=dict)
+    used: Amounts = field(default_factory=dict)
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self.requested
+
+    def take(self, pod: Pod) -> None:
+        needed = requests(pod)
+        self.requested[pod.metadata.uid] = needed
+        for resource, amount in needed.items():
+            self.used[resource] = self.used.get(resource, 0) + amount
+        if ports := tuple(host_ports(pod)):
+            self.ports[pod.metadata.uid] = ports
+
+    def free(self, uid: str) -> None:
+        for resource, amount in self.requested.pop(uid, {}).items():
+            self.used[resource] -= amount
+        self.ports.pop(uid, None)
+
+
+def rejection(pod: Pod, node: Node, room: Room) -> Rejection | None:
+    """The first reason against it, if there is any."""
+    return next(reasons(pod, node, room), None)
+
+
+def reasons(pod: Pod, node: Node, room: Room) -> Iterator[Rejection]:
+    yield from shortages(pod, node, room)
+    if not fits_node(pod, node):
+        yield predicate(NODE_AFFINITY, "node(s) didn't match Pod's node affinity/selector")
+    if clashes(host_ports(pod), room.ports.values()):
+        yield predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+    if not all(tolerated(taint, pod.spec.tolerations) for taint in node.spec.taints):
+        yield predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+
+
+def predicate(name: str, why: str) -> Rejection:
+    return Rejection(name, f"Predicate {name} failed: {why}")
+
+
+# -- resources ---------------------------------------------------------------------------------------------
+
+
+def shortages(pod: Pod, node: Node, room: Room) -> Iterator[Rejection]:
+    capacity = amounts(node.status.allocatable)
+    if len(room.requested) + 1 > capacity.get("pods", 0):
+        yield shortage("pods", 1, len(room.requested), capacity.get("pods", 0))
+    needed = requests(pod)
+    for resource in sorted(needed, key=lambda name: (FIRST.get(name, len(FIRST)), name)):
+        if resource not in capacity and is_extended(resource):
+            continue  # It may be one that belongs to the cluster and that no node knows of.
+        used, most = room.used.get(resource, 0), capacity.get(resource, 0)
+        if needed[resource] > most - used:
+            yield shortage(resource, needed[resource], used, most)
+
+
+def shortage(resource: str, requested: int, used: int, capacity: int) -> Rejection:
+    numbers = f"requested: {requested}, used: {used}, capacity: {capacity}"
+    return Rejection(f"OutOf{resource}", f"Node didn't have enough resource: {resource}, {numbers}")
+
+
+def is_extended(resource: str) -> bool:
+    return "/" in resource and "kubernetes.io/" not in resource
+
+
+# -- labels ------------------------------------------------------------------------------------------------
+
+
+def fits_node(pod: Pod, node: Node) -> bool:
+    labels, required = node.metadata.labels, pod.spec.affinity.node_affinity.required
+    if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
+        return False
+    return required is None or any(matches(term, node) for term in required.node_selector_terms)
+
+
+def matches(term: Term, node: Node) -> bool:
+    if not (term.match_expressions or term.match_fields):
+        return False
+    fields = {"metadata.name": node.metadata.name}
+    return all(holds(wanted, node.metadata.labels) for wanted in term.match_expressions) and all(
+        holds(wanted, fields) for wanted in term.match_fields
+    )
+
+
+def holds(wanted: Requirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(wanted.key)
+    match wanted.operator:
+        case "In":
+            return value in wanted.values
+        case "NotIn":
+            return value not in wanted.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt" as operator:
+            return compares(value, operator, wanted.values[0])
+        case _:
+            return False
+
+
+def compares(value: str | None, operator: str, limit: str) -> bool:
+    try:
+        difference = int(value or "") - int(limit)
+    except ValueError:
+        return False
+    return difference > 0 if operator == "Gt" else difference < 0
+
+
+# -- ports and taints --------------------------------------------------------------------------------------
+
+
+def host_ports(pod: Pod) -> Iterator[Port]:
+    sidecars = (container for container in pod.spec.init_containers if container.is_sidecar)
+    for container in (*sidecars, *pod.spec.containers):
+        yield from (port for port in container.ports if port.host_port)
+
+
+def clashes(wanted: Iterable[Port], taken: Iterable[tuple[Port, ...]]) -> bool:
+    in_use = [port for ports in taken for port in ports]
+    return any(clash(port, other) for port in wanted for other in in_use)
+
+
+def clash(one: Port, other: Port) -> bool:
+    if (one.host_port, one.protocol) != (other.host_port, other.protocol):
+        return False
+    addresses = {one.host_ip or ANY_ADDRESS, other.host_ip or ANY_ADDRESS}
+    return len(addresses) == 1 or ANY_ADDRESS in addresses
+
+
+def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
+    """A kubelet minds NoExecute only: the other effects are for schedulers."""
+    return taint.effect != "NoExecute" or any(tolerates(toleration, taint) for toleration in tolerations)
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return toleration.operator in ("", "Equal") and toleration.value == taint.value

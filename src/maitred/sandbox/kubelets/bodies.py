@@ -1,0 +1,117 @@
+"""What kubelets write: nodes, their heartbeats, and the status of their pods."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from maitred.kube.bodies import micro_time, wall_clock
+from maitred.sandbox.kubelets.admission import Rejection
+from maitred.sandbox.kubelets.objects import Container, Pod, Taint
+
+Json = dict[str, Any]
+
+LEASE_SECONDS = 40
+MAX_PODS = "110"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A node to pretend. `resources` is what it has and gives to pods; 110 pods unless it says otherwise."""
+
+    name: str
+    resources: Mapping[str, str]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+
+
+def timestamp() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def node(machine: Machine) -> Json:
+    labels = {"kubernetes.io/hostname": machine.name, "kubernetes.io/os": "linux", **machine.labels}
+    return {
+        "metadata": {"name": machine.name, "labels": labels},
+        "spec": taints(machine.taints),
+        "status": node_status(machine),
+    }
+
+
+def taints(chosen: Sequence[Taint]) -> Json:
+    return {"taints": [{"key": t.key, "value": t.value, "effect": t.effect} for t in chosen]}
+
+
+def node_status(machine: Machine) -> Json:
+    resources = {"pods": MAX_PODS, **machine.resources}
+    return {"capacity": resources, "allocatable": resources, **readiness(True)}
+
+
+def readiness(ready: bool) -> Json:
+    """Of a node: ready, or not heard of, which others say of a kubelet that has died."""
+    now = timestamp()
+    words = (
+        {"status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
+        if ready
+        else {
+            "status": "Unknown",
+            "reason": "NodeStatusUnknown",
+            "message": "Kubelet stopped posting node status.",
+        }
+    )
+    return {"conditions": [{"type": "Ready", "lastHeartbeatTime": now, "lastTransitionTime": now, **words}]}
+
+
+def lease(name: str) -> Json:
+    now = micro_time(wall_clock())
+    spec = {"holderIdentity": name, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": now}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+def rejected(why: Rejection) -> Json:
+    return {"phase": "Failed", "reason": why.reason, "message": f"Pod was rejected: {why.message}"}
+
+
+def running(pod: Pod, pod_ip: str, host_ip: str) -> Json:
+    now = timestamp()
+    return {
+        "phase": "Running",
+        "startTime": now,
+        "hostIP": host_ip,
+        "hostIPs": [{"ip": host_ip}],
+        "podIP": pod_ip,
+        "podIPs": [{"ip": pod_ip}],
+        "conditions": conditions("True", "Initialized", "ContainersReady", "Ready"),
+        "containerStatuses": containers(pod, True, {"running": {"startedAt": now}}),
+    }
+
+
+def ended(pod: Pod, phase: str, exit_code: int) -> Json:
+    reason = "Error" if exit_code else "Completed"
+    ending = {"exitCode": exit_code, "reason": reason, "finishedAt": timestamp()}
+    return {
+        "phase": phase,
+        "conditions": conditions("False", "ContainersReady", "Ready"),
+        "containerStatuses": containers(pod, False, {"terminated": ending}),
+    }
+
+
+def conditions(status: str, *types: str) -> list[Json]:
+    now = timestamp()
+    return [{"type": kind, "status": status, "lastTransitionTime": now} for kind in types]
+
+
+def containers(pod: Pod, ready: bool, state: Json) -> list[Json]:
+    return [container_status(container, ready, state) for container in pod.spec.containers]
+
+
+def container_status(container: Container, ready: bool, state: Json) -> Json:
+    return {
+        "name": container.name,
+        "image": container.image,
+        "imageID": "",
+        "restartCount": 0,
+        "ready": ready,
+        "started": ready,
+        "state": state,
+    }
