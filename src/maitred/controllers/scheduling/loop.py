@@ -63,15 +63,22 @@ class Loop:
 
     async def run(self) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
+        thread = ThreadPoolExecutor(1, "decide")
+        try:
+            await self._cycles(thread)
+        finally:
+            # A search that is under way is not waited for: nobody will carry out what it finds.
+            thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _cycles(self, thread: ThreadPoolExecutor) -> None:
         resync_at = time.monotonic() + self._resync_seconds
-        with ThreadPoolExecutor(1, "decide") as thread:
-            while True:
-                if time.monotonic() >= resync_at:
-                    resync_at = time.monotonic() + self._resync_seconds
-                    self._agenda.look_at_everything()
-                took = await self._cycle(thread)
-                await asyncio.sleep(max(SHORTEST_PAUSE, took))
-                await self._until_woken(resync_at)
+        while True:
+            if time.monotonic() >= resync_at:
+                resync_at = time.monotonic() + self._resync_seconds
+                self._agenda.look_at_everything()
+            took = await self._cycle(thread)
+            await asyncio.sleep(max(SHORTEST_PAUSE, took))
+            await self._until_woken(resync_at)
 
     async def _until_woken(self, resync_at: float) -> None:
         now = time.monotonic()

@@ -57,11 +57,15 @@ class Repair:
         """We have seen the binding of this group fail part-way."""
         self._interrupted.add(group)
 
+    def completed(self, group: str) -> None:
+        """All that was ordered for this group has been bound."""
+        self._interrupted.discard(group)
+
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         """After each cycle: which gangs are short, and since when."""
         short = self.find(snapshot)
         self._short = {group: self._short.get(group) or Short(now) for group in short}
-        self._interrupted &= short.keys()
+        self._interrupted &= self._mirror.mates.keys() | self._mirror.parties.keys()
         self._metrics.short_groups.set(len(short))
 
     async def run(self) -> None:

@@ -4,14 +4,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Keeper, Source
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.term import Settings, Term
-from maitred.kube.client import Client
+from maitred.kube.client import Client, pause
 from maitred.kube.discovery import Served, discover
-from maitred.kube.errors import ApiError, Unreachable
+from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.lease import LeaderLease
 from maitred.kube.permit import Always, Never, NotLeading, Permit
 
@@ -76,13 +77,14 @@ class Scheduler:
 
     async def _discover_again(self) -> Served:
         """The API server may be another one by now, in version or in what it serves."""
-        while True:
-            await asyncio.sleep(SECONDS_BETWEEN_TERMS)
+        for attempt in count():
+            await asyncio.sleep(SECONDS_BETWEEN_TERMS + pause(attempt))
             try:
                 return await discover(self._client)
-            except Unreachable as error:
-                self._health.set(False, "the API server cannot be reached")
+            except KubeError as error:
+                self._health.set(False, "the API server does not answer")
                 log.warning("%s", error)
+        raise AssertionError("there is always another attempt")
 
     async def _serve(self, served: Served, keeper: Keeper) -> None:
         groups = served.groups.api_version if served.groups else "none, so groups come from marks on pods"

@@ -106,15 +106,21 @@ class Term:
 
     async def run(self) -> None:
         """Ends only by cancellation, or by what it raises."""
-        async with asyncio.TaskGroup() as tasks:
-            for reflector in self._reflectors:
-                tasks.create_task(reflector.run())
-            await self._synced()
-            if not self._settings.shadow:
-                self._notices.catch_up()
-                for part in (self._binder, self._notices, self._repair):
-                    tasks.create_task(part.run())
-            self._cycles = tasks.create_task(self._loop().run())
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                await self._start(tasks)
+        finally:
+            gc.unfreeze()
+
+    async def _start(self, tasks: asyncio.TaskGroup) -> None:
+        for reflector in self._reflectors:
+            tasks.create_task(reflector.run())
+        await self._synced()
+        if not self._settings.shadow:
+            self._notices.catch_up()
+            for part in (self._binder, self._notices, self._repair):
+                tasks.create_task(part.run())
+        self._cycles = tasks.create_task(self._loop().run())
 
     async def finish(self) -> None:
         """Decide nothing more, and let the binds that were ordered come to their end."""
@@ -129,7 +135,7 @@ class Term:
         self._health.set(False, "reading the cluster")
         for reflector in self._reflectors:
             await reflector.synced.wait()
-        # What was read stays for good; the collector need not look at it again.
+        # What was read stays for as long as the term does; the collector need not look at it again.
         gc.collect()
         gc.freeze()
         log.info("the cluster was read in %.1f s", time.monotonic() - started)
@@ -161,6 +167,7 @@ class Term:
         self._metrics.seated(order, now)
         if not order.refused:
             self._agenda.rested(order.group)
+            self._repair.completed(order.group)
             self._notices.seated(order.verdict)
             return
         bind, refusal = order.refused[0]
