@@ -15,7 +15,7 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.notices import Notices
 from maitred.controllers.scheduling.telling import Pace, Teller
 from maitred.kube.bodies import Regarding
-from maitred.kube.outcomes import Done, Unknown
+from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition
 from maitred.model.plan import Bind, Blocker, Category, GroupVerdict, Plan, Verdict
@@ -33,16 +33,17 @@ class Record:
 
     mirror: Mirror
     lose: int = 0
+    lose_events: int = 0
     groups: list[Condition] = field(default_factory=list)
     pods: list[tuple[str, Condition]] = field(default_factory=list)
     events: list[tuple[str, str, str]] = field(default_factory=list)
 
     async def patch_group_condition(
         self, groups: Resource, namespace: str, name: str, uid: str, condition: Condition
-    ) -> Done | Unknown:
+    ) -> Done | Refused | Unknown:
         if self.lose:
             self.lose -= 1
-            return Unknown("no answer")
+            return Unknown("no answer") if self.lose else Refused(Why.FORBIDDEN, "not yet")
         self.groups.append(condition)
         known = self.mirror.groups[f"{namespace}/{name}"]
         status = msgspec.structs.replace(known.status, conditions=(condition,))
@@ -56,8 +57,12 @@ class Record:
         self.mirror.put_pod(msgspec.structs.replace(known, status=status))
         return Done()
 
-    async def record(self, regarding: Regarding, reason: str, note: str, action: str, type: str) -> None:
+    async def record(self, regarding: Regarding, reason: str, note: str, action: str, type: str) -> bool:
+        if self.lose_events:
+            self.lose_events -= 1
+            return False
         self.events.append((f"{regarding.kind}/{regarding.name}", reason, note))
+        return True
 
 
 def verdict(kind: Verdict, *blockers: tuple[Category, str], placed: int = 0) -> GroupVerdict:
@@ -102,7 +107,6 @@ async def told(found: Notices) -> None:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notices, "SETTLE_SECONDS", 0.05)
-    monkeypatch.setattr(notices, "RETRY_SECONDS", 0.05)
 
 
 def group_of_two() -> Mirror:
@@ -167,9 +171,12 @@ def test_a_group_that_is_seated_is_told_at_once_and_stays_scheduled() -> None:
     assert [reason for _, reason, _ in record.events] == ["FailedScheduling", "Scheduled", "FailedScheduling"]
 
 
-def test_a_condition_whose_answer_was_lost_is_written_again() -> None:
-    record = Story(group_of_two(), lose=1).tell(WAITING, WAITING)
-    assert len(record.groups) == 1
+def test_what_was_lost_or_not_allowed_yet_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "FIRST_RETRY", 0.05)
+    story = Story(group_of_two(), lose=2)
+    story.record.lose_events = 1
+    record = story.tell(WAITING)
+    assert (len(record.groups), len(record.events), len(record.pods)) == (1, 1, 2)
 
 
 def test_a_scheduler_that_was_restarted_does_not_repeat_itself() -> None:

@@ -33,8 +33,11 @@ class Events:
 
     async def record(
         self, regarding: Regarding, reason: str, note: str, action: str, type: EventType = "Normal"
-    ) -> None:
-        """`reason` and `action` are one word each: `Unschedulable`, `Scheduling`."""
+    ) -> bool:
+        """`reason` and `action` are one word each: `Unschedulable`, `Scheduling`.
+
+        False if it was not sent and may be sent again later.
+        """
         written = bodies.Event(
             api_version=EVENTS.api_version,
             kind=EVENTS.kind,
@@ -54,10 +57,13 @@ class Events:
             await self._send(EVENTS.path(written.metadata.namespace), bodies.encode(written))
             self.sent += 1
         except NotLeading:
-            pass
+            return True
         except KubeError as error:
-            self.failed += not is_of_no_use(error)
             log.debug("event %s about %s %s not written: %s", reason, regarding.kind, regarding.name, error)
+            if not is_of_no_use(error):
+                self.failed += 1
+                return False
+        return True
 
     async def _send(self, path: str, body: bytes) -> None:
         """Two attempts with one name: an event whose answer was lost is there already, not written twice."""

@@ -34,6 +34,7 @@ RETRY_SECONDS = 2.0
 RETRY_JITTER = 1.2
 REQUEST_SECONDS = RENEW_SECONDS / 2
 RELEASE_SECONDS = 5.0
+REFUSALS = 5
 
 Clock = Callable[[], float]
 
@@ -129,14 +130,18 @@ class LeaderLease:
 
     async def _acquire(self) -> Term:
         log.info("asking for lease %s/%s as %s", self._namespace, self._name, self.identity)
+        refusals = 0
         while True:
             try:
                 began = await self._claim()
                 if began is not None:
                     log.info("leading by lease %s/%s", self._namespace, self._name)
                     return Term(self._clock, began)
+                refusals = 0
             except KubeError as error:
-                if is_final(error):
+                # A server that has just started does not know who may do what, and forbids everything.
+                refusals = refusals + 1 if is_final(error) else 0
+                if refusals == REFUSALS:
                     raise
                 log.warning("lease %s/%s not acquired yet: %s", self._namespace, self._name, error)
             await asyncio.sleep(RETRY_SECONDS * (1.0 + RETRY_JITTER * random.random()))

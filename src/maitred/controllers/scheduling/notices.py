@@ -21,7 +21,8 @@ from maitred.model.plan import GroupVerdict, Plan
 SETTLE_SECONDS = 1.0
 RENEW_SECONDS = 60.0
 """How often a message whose numbers have changed is written again."""
-RETRY_SECONDS = 5.0
+FIRST_RETRY = 2.0
+"""What could not be written is tried again, after twice as long each time."""
 WORKERS = 8
 NEVER = math.inf
 SLACK = 1000
@@ -35,7 +36,10 @@ class Notice:
     subject: Regarding | None
     due: float
     told: str = ""
-    """The head of the last Event."""
+    """The head of the last Event,"""
+    event_due: bool = False
+    """which is yet to be written."""
+    failures: int = 0
     told_at: float = -math.inf
     members: frozenset[str] = frozenset()
     """Who was without a seat when it was last told."""
@@ -136,15 +140,20 @@ class Notices:
         notice.due, notice.told_at = NEVER, time.monotonic()
         notice.members = self._unseated(group)
         head, subject = head_of(verdict), notice.subject
-        is_news = notice.told != head and not self._teller.was_told(verdict)
-        notice.told = head
+        if notice.told != head:
+            notice.event_due = subject is not None and not self._teller.was_told(verdict)
+            notice.told = head
         done = await self._teller.tell_group(verdict)
         done &= await self._teller.tell_pods(verdict)
-        if is_news and subject is not None:
-            await self._teller.tell_event(verdict, subject)
-        if not done:
-            notice.due = min(notice.due, time.monotonic() + RETRY_SECONDS)
-        elif notice.due == NEVER and group not in self._mirror.parties:
+        if notice.event_due and subject is not None:
+            notice.event_due = not await self._teller.tell_event(verdict, subject)
+        if not done or notice.event_due:
+            wait = min(FIRST_RETRY * 2**notice.failures, RENEW_SECONDS)
+            notice.due = min(notice.due, time.monotonic() + wait)
+            notice.failures = min(notice.failures + 1, 10)
+            return
+        notice.failures = 0
+        if notice.due == NEVER and group not in self._mirror.parties:
             self._notices.pop(group, None)
 
 

@@ -13,19 +13,22 @@ import logging
 import time
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.mirror import Mate, Mirror
 from maitred.controllers.scheduling.seating import Seating
 from maitred.kube.outcomes import Done
-from maitred.kube.wire import WatchedGroup
+from maitred.kube.wire import Condition, WatchedGroup
 from maitred.kube.writes import Writer
 from maitred.model.plan import Plan
 
 log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS = 1.0
+TAKEN_BACK = "SeatingUndone"
+TAKEN_BACK_WORDS = "maitred could not seat the whole group, so this member gives its place back"
 
 
 @dataclass(slots=True)
@@ -91,12 +94,18 @@ class Repair:
             *(group, len(mates), view.group.quorum, self._within, len(owned), len(mates) - len(owned)),
         )
         for key, mate in sorted(owned.items()):
-            namespace, _, name = key.partition("/")
-            outcome = await self._writer.delete_pod(namespace, name, mate.uid)
-            if isinstance(outcome, Done):
-                self._metrics.taken_back.inc()
-            else:
-                log.warning("pod %s could not be taken back: %s", key, outcome.message)
+            await self._delete(key, mate)
+
+    async def _delete(self, key: str, mate: Mate) -> None:
+        """The condition first: by it a failure policy of a Job knows that this is no failure of the pod."""
+        namespace, _, name = key.partition("/")
+        told = Condition("DisruptionTarget", "True", TAKEN_BACK, TAKEN_BACK_WORDS, datetime.now(UTC))
+        await self._writer.patch_pod_condition(namespace, name, mate.uid, told)
+        outcome = await self._writer.delete_pod(namespace, name, mate.uid)
+        if isinstance(outcome, Done):
+            self._metrics.taken_back.inc()
+        else:
+            log.warning("pod %s could not be taken back: %s", key, outcome.message)
 
     # -- who is short ----------------------------------------------------------------------------------
 

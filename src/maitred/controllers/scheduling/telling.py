@@ -10,7 +10,7 @@ from maitred.controllers.scheduling.mirror import Mirror, controller_of
 from maitred.explain.verdicts import group_reason, head_of_words, pod_reason, pod_words, verdict_words
 from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
-from maitred.kube.outcomes import Done, Refused, Unknown
+from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition, WatchedGroup, WatchedPod
 from maitred.kube.writes import Writer
@@ -113,21 +113,22 @@ class Teller:
             done &= self._counted("pod", outcome)
         return done
 
-    async def tell_event(self, verdict: GroupVerdict, subject: Regarding) -> None:
+    async def tell_event(self, verdict: GroupVerdict, subject: Regarding) -> bool:
         await self._pace.take(1)
         words = verdict_words(verdict)
         if verdict.verdict == "Scheduled":
-            await self._events.record(subject, "Scheduled", words, ACTION, "Normal")
-        else:
-            await self._events.record(subject, "FailedScheduling", words, ACTION, "Warning")
+            return await self._events.record(subject, "Scheduled", words, ACTION, "Normal")
+        return await self._events.record(subject, "FailedScheduling", words, ACTION, "Warning")
 
     def _counted(self, kind: str, outcome: Done | Refused | Unknown) -> bool:
         done = isinstance(outcome, Done)
         self._metrics.notices.labels(kind, "done" if done else "failed").inc()
         if not isinstance(outcome, Done):
             log.info("the condition of a %s was not written: %s", kind, outcome.message)
-        # What was refused would be refused again: the object is gone, or we lack the right.
-        return not isinstance(outcome, Unknown)
+        if isinstance(outcome, Refused):
+            # A server that has just started does not know who may do what, and forbids everything.
+            return outcome.why is not Why.FORBIDDEN
+        return done
 
 
 def condition(of: WatchedPod | WatchedGroup, type: str) -> Condition | None:

@@ -105,6 +105,8 @@ def controllers(programs: Path, server: Server, kubeconfig: Path, workloads: Rel
         f"--kube-api-qps={CLIENT_QPS}",
         f"--kube-api-burst={CLIENT_QPS}",
         "--leader-elect=false",
+        # Claims wait for their volumes no longer than they must.
+        "--pvclaimbinder-sync-period=1s",
         "--authentication-skip-lookup=true",
     ]
     return command if workloads is None else [*command, gates(workloads.controller_gates)]

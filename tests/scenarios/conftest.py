@@ -1,0 +1,74 @@
+"""The server that scenarios are played on, with maitred as a user who has exactly the role in deploy/."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from maitred.kube.client import Client, encode
+from maitred.kube.errors import ApiError
+from maitred.kube.resources import NAMESPACES, PODS, Resource
+from maitred.sandbox.controlplane.run import ControlPlane
+from tests.scenarios.api import Api, eventually
+from tests.scenarios.server import RealServer, Server
+
+RBAC = Path(__file__).parents[2] / "deploy" / "base" / "rbac.yaml"
+RIGHTS = "rbac.authorization.k8s.io"
+KINDS = {
+    "ServiceAccount": Resource("", "v1", "serviceaccounts", "ServiceAccount"),
+    "ClusterRole": Resource(RIGHTS, "v1", "clusterroles", "ClusterRole", namespaced=False),
+    "ClusterRoleBinding": Resource(
+        RIGHTS, "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
+    ),
+    "Role": Resource(RIGHTS, "v1", "roles", "Role"),
+    "RoleBinding": Resource(RIGHTS, "v1", "rolebindings", "RoleBinding"),
+}
+SYSTEM_NAMESPACE = "maitred-system"
+APPLY = {"fieldManager": "scenarios", "force": "true"}
+
+
+@pytest.fixture(scope="package")
+def server(control_plane: ControlPlane) -> Iterator[Server]:
+    real = RealServer(control_plane)
+    asyncio.run(grant(real))
+    yield real
+    asyncio.run(revoke(real))
+
+
+async def grant(server: Server) -> None:
+    async with Client(server.admin()) as admin, Client(server.scheduler()) as scheduler:
+        api = Api(admin, SYSTEM_NAMESPACE)
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}}
+        await apply(api, NAMESPACES, namespace)
+        for body in rights():
+            await apply(api, KINDS[body["kind"]], body)
+        await eventually(lambda: refusal(scheduler))
+
+
+async def revoke(server: Server) -> None:
+    async with Client(server.admin()) as admin:
+        api = Api(admin, SYSTEM_NAMESPACE)
+        for body in rights():
+            await api.delete(KINDS[body["kind"]], body["metadata"]["name"])
+
+
+def rights() -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(RBAC.read_text()))
+
+
+async def apply(api: Api, resource: Resource, body: dict[str, Any]) -> None:
+    path = api.path(resource, body["metadata"]["name"])
+    await api.client.request(
+        "PATCH", path, params=APPLY, body=encode(body), content_type="application/apply-patch+yaml"
+    )
+
+
+async def refusal(client: Client) -> str:
+    try:
+        await client.request("GET", PODS.path(), params={"limit": "1"})
+    except ApiError as error:
+        return str(error)
+    return ""

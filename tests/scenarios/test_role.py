@@ -1,0 +1,78 @@
+"""The role in deploy/ is what the scheduler uses: nothing is missing in it, and nothing is too much."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from maitred.controllers.policy import PolicyConfigMap, Source
+from maitred.kube.client import Client
+from maitred.kube.discovery import Served
+from maitred.kube.resources import CONFIG_MAPS, LEASES
+from tests.scenarios.api import Api
+from tests.scenarios.conftest import SYSTEM_NAMESPACE, rights
+from tests.scenarios.faults import LostAnswers, PagesOnly
+from tests.scenarios.gangs import PAIR, WITH_VOLUMES
+from tests.scenarios.line import Right
+from tests.scenarios.objects import Group, Job, members, nodes, taken
+from tests.scenarios.server import Server
+from tests.scenarios.stage import Scenario, Stage, play
+from tests.scenarios.steps import Bound, Create, Delete, Exist, Told
+from tests.scenarios.test_crashes import crash
+
+LEASE, POLICY = "maitred", "maitred-policy"
+GANG = Group("job", quorum=2)
+JOB = Job("job", 2, GANG)
+
+
+def test_the_role_has_what_is_used_and_nothing_else(server: Server) -> None:
+    scenario = Scenario("every right is used", nodes(2, cpu=1), ())
+
+    async def act(stage: Stage) -> None:
+        system = Api(stage.api.client, SYSTEM_NAMESPACE)
+        await system.delete(LEASES, LEASE)
+        await system.create(CONFIG_MAPS, {"metadata": {"name": POLICY}, "data": {"policy.yaml": "{}"}})
+        try:
+            await use_everything(stage)
+        finally:
+            await system.delete(CONFIG_MAPS, POLICY)
+        used = {right for journal in stage.journals for right in journal.rights if is_of_role(right)}
+        allowed = {right for right in granted() if is_served(right, stage.served)}
+        assert not used - allowed, f"missing in the role: {sorted(used - allowed)}"
+        assert not allowed - used, f"too much in the role: {sorted(allowed - used)}"
+
+    play(server, scenario, act)
+
+
+async def use_everything(stage: Stage) -> None:
+    """A gang is cut short and taken back; another is bound, over a line that loses the answers."""
+    await stage.play(Create(GANG, JOB), Exist(JOB))
+    await crash(stage, 1, executed=True)
+    await stage.play(Bound(JOB, 1))
+    [free] = {"n0", "n1"} - {pod.spec.node_name for pod in stage.observer.of_job("job")}
+    await stage.play(Create(taken(free, cpu=1)))
+    actor = stage.start(trouble=PagesOnly(), source=policy, lease=LEASE)
+    await stage.play(Bound(JOB, 0), Told(JOB, "Waiting: Capacity"), Delete(JOB))
+    actor.line.trouble = LostAnswers()
+    await stage.play(Delete(taken(free, cpu=1)), *WITH_VOLUMES, Told(members(PAIR, 2), "Scheduled"))
+
+
+def policy(client: Client) -> Source:
+    return PolicyConfigMap(client, SYSTEM_NAMESPACE, POLICY)
+
+
+def granted() -> Iterator[Right]:
+    rules = (rule for body in rights() for rule in body.get("rules", ()))
+    for rule in rules:
+        for verb, group, resource in product(rule["verbs"], rule["apiGroups"], rule["resources"]):
+            yield Right(verb, group, resource)
+
+
+def is_of_role(right: Right) -> bool:
+    """Anyone may ask what the server has to offer."""
+    return not right.resource.startswith("/")
+
+
+def is_served(right: Right, served: Served) -> bool:
+    """The rest of the role is for servers that have more."""
+    if right.resource.startswith("podgroups"):
+        return served.groups is not None
+    return right.resource != "compositepodgroups" or served.composites is not None
