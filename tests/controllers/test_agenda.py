@@ -131,6 +131,16 @@ def test_a_pod_that_was_bound_is_no_news_to_those_who_wait_for_room() -> None:
     assert scheduler.looked_at() == set()
 
 
+def test_who_came_too_late_is_told_what_is_short_once_the_others_are_seated() -> None:
+    scheduler = Scheduler()
+    put(scheduler.state, node("n1", cpu=2))
+    for name in ("first", "late"):
+        for item in read(pods(name, 2, cpu=1, annotations=gang(name, 2))):
+            scheduler.follow(Put(item))
+    told = [v.blockers[0].category for _ in range(3) for v in scheduler.cycle().groups if v.blockers]
+    assert told == ["Priority", "Capacity"]
+
+
 def test_a_member_is_news_to_its_own_group_alone() -> None:
     scheduler = waiting_for_room()
     for item in read(pods("few", 1, cpu=1, start=1, annotations=gang("few", 2))):

@@ -19,7 +19,8 @@ WAKES: Mapping[Category, Effect] = {
     "Topology": Effect.ROOM,
     "Devices": Effect.ROOM,
     "Health": Effect.ROOM,
-    "Priority": Effect.ROOM,
+    # Once those who went first are seated, what is short is no longer their rank.
+    "Priority": Effect.ROOM | Effect.COMPANY,
     "Affinity": Effect.ROOM | Effect.COMPANY | Effect.RULES,
     "Volume": Effect.ROOM | Effect.COMPANY | Effect.STORAGE,
 }
