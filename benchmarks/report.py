@@ -86,7 +86,10 @@ def processor() -> str:
 
 
 def refresh(figures: list[Figure]) -> None:
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN)
-    made = f"\n`python -m benchmarks --write` on {machine()}:\n\n{markdown(figures)}\n"
-    PAGE.write_text(before + BEGIN + made + END + rest.partition(END)[2])
+    put_after(BEGIN, f"\n`python -m benchmarks --write` on {machine()}:\n\n{markdown(figures)}\n")
+
+
+def put_after(begin: str, made: str) -> None:
+    """In the documentation, from this mark to the next end of a table."""
+    before, rest = PAGE.read_text().split(begin)
+    PAGE.write_text(before + begin + made + END + rest.partition(END)[2])

@@ -199,7 +199,8 @@ class Reflector(Generic[T]):
         self._refusals += 1
         if self._refusals == REFUSALS:
             raise error
-        log.warning("%s: %s", self.name, error)
+        if self._refusals == 1:
+            log.warning("%s: %s", self.name, error)
 
     # -- lists -----------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from maitred.kube.permit import Always, Never, NotLeading, Permit
 log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_TERMS = 1.0
+NO_GROUP_API = "none, so groups are made of pods with maitred.dev/group (docs/install.md says how)"
 
 
 class Scheduler:
@@ -87,7 +88,7 @@ class Scheduler:
         raise AssertionError("there is always another attempt")
 
     async def _serve(self, served: Served, keeper: Keeper) -> None:
-        groups = served.groups.api_version if served.groups else "none, so groups come from marks on pods"
+        groups = served.groups.api_version if served.groups else NO_GROUP_API
         log.info("API server %s, group API: %s", served.version, groups)
         self._health.set(True, "standing by")
         async with self._leading() as permit:
