@@ -142,9 +142,14 @@ class LeaderLease:
                 # A server that has just started does not know who may do what, and forbids everything.
                 refusals = refusals + 1 if is_final(error) else 0
                 if refusals == REFUSALS:
-                    raise
+                    raise KubeError(f"{error}; {self._advice(error)}") from None
                 log.warning("lease %s/%s not acquired yet: %s", self._namespace, self._name, error)
             await asyncio.sleep(RETRY_SECONDS * (1.0 + RETRY_JITTER * random.random()))
+
+    def _advice(self, error: KubeError) -> str:
+        if isinstance(error, ApiError) and error.is_gone:
+            return f"create namespace {self._namespace}, or name another for the Lease (--lease-namespace)"
+        return f"the Lease {self._name} in namespace {self._namespace} must be ours to get, create and update"
 
     async def _keep(self, term: Term) -> None:
         try:
