@@ -107,6 +107,7 @@ async def told(found: Notices) -> None:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notices, "SETTLE_SECONDS", 0.05)
+    monkeypatch.setattr(notices, "MEMBERS_SETTLE_SECONDS", 0.1)
 
 
 def group_of_two() -> Mirror:

@@ -206,22 +206,31 @@ class Reflector(Generic[T]):
 
     async def _list(self) -> None:
         """In pages of one moment. Where that moment is forgotten too soon, anew in fewer and larger ones."""
-        self._listed, limit, rest = set(), PAGE, ""
+        limit = PAGE
         while True:
+            self._listed = set()
             try:
-                page = await self._page(limit, rest)
+                self._version = await self._list_pages(limit)
+                break
             except ApiError as error:
-                if not (error.is_expired and rest):
+                if not (error.is_expired and self._listed):
                     raise
                 log.info("%s: the list has expired half-way, starting over: %s", self.name, error)
-                self._listed, limit, rest = set(), limit * 10, ""
-                continue
-            await self._take_page(page.items or [])
-            rest = page.metadata.rest
-            if not rest:
-                break
-        self._version = page.metadata.resource_version
+                limit *= 10
         self._complete()
+
+    async def _list_pages(self, limit: int) -> str:
+        """The version of the list. While one page is told, the next is on its way."""
+        page = await self._page(limit, "")
+        while page.metadata.rest:
+            following = asyncio.ensure_future(self._page(limit, page.metadata.rest))
+            try:
+                await self._take_page(page.items or [])
+                page = await following
+            finally:
+                following.cancel()
+        await self._take_page(page.items or [])
+        return page.metadata.resource_version
 
     async def _page(self, limit: int, rest: str) -> Page:
         params = {**self._selector, "limit": str(limit), **({"continue": rest} if rest else {})}

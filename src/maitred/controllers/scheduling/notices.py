@@ -19,6 +19,8 @@ from maitred.model.group import group_from_pod_group
 from maitred.model.plan import GroupVerdict, Plan
 
 SETTLE_SECONDS = 1.0
+MEMBERS_SETTLE_SECONDS = 5.0
+"""A group is being created for as long as members come; that is no news to anybody."""
 RENEW_SECONDS = 60.0
 """How often a message whose numbers have changed is written again."""
 FIRST_RETRY = 2.0
@@ -87,7 +89,7 @@ class Notices:
             is_new = heads(known.verdict) != heads(verdict) or known.told_at == -math.inf
             known.verdict, known.subject = verdict, subject or known.subject
         if is_new:
-            known.due = now if verdict.verdict == "Scheduled" else now + SETTLE_SECONDS
+            known.due = now + settling(verdict)
         else:
             known.due = min(known.due, self._next_due(known, now))
         self._changed.set()
@@ -95,7 +97,7 @@ class Notices:
     def _next_due(self, notice: Notice, now: float) -> float:
         """Nothing new in kind: new members are told soon, and new numbers now and then."""
         if self._unseated(notice.verdict.group) - notice.members:
-            return now + SETTLE_SECONDS
+            return now + settling(notice.verdict)
         return max(now, notice.told_at + RENEW_SECONDS)
 
     def _forget_the_gone(self) -> None:
@@ -155,6 +157,14 @@ class Notices:
         notice.failures = 0
         if notice.due == NEVER and group not in self._mirror.parties:
             self._notices.pop(group, None)
+
+
+def settling(verdict: GroupVerdict) -> float:
+    """How long a verdict must have stood before it is told."""
+    if verdict.verdict == "Scheduled":
+        return 0.0
+    lacks_members = verdict.blockers[0].category == "Members"
+    return MEMBERS_SETTLE_SECONDS if lacks_members else SETTLE_SECONDS
 
 
 def heads(verdict: GroupVerdict) -> tuple[str, str]:

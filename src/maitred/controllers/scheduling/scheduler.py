@@ -90,7 +90,8 @@ class Scheduler:
     async def _serve(self, served: Served, keeper: Keeper) -> None:
         groups = served.groups.api_version if served.groups else NO_GROUP_API
         log.info("API server %s, group API: %s", served.version, groups)
-        self._health.set(True, "standing by")
+        # One that stands by for another is as ready as it can be.
+        self._health.set(self._lease is not None, "standing by")
         async with self._leading() as permit:
             self._metrics.leading.set(0 if self._settings.shadow else 1)
             self._term = Term(

@@ -1,0 +1,102 @@
+"""`python -m benchmarks.kube`: run the cases on a real API server and print what came of them."""
+
+import argparse
+import asyncio
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from benchmarks.figures import say
+from benchmarks.kube.cluster import prepare
+from benchmarks.kube.cold import ColdStart, cold_start
+from benchmarks.kube.race import Race, Size, race
+from benchmarks.kube.report import plain, refresh
+from maitred.cli.scheduler import quickest_loop
+from maitred.sandbox.controlplane.run import ControlPlane
+from maitred.sandbox.controlplane.versions import RELEASES
+
+RELEASE = RELEASES["1.37.1"]
+GANGS, QUICK_GANGS = 32, 3
+ROUNDS, QUICK_ROUNDS = 2, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is there before it begins, and what is then run on it. Every case has a server of its own."""
+
+    nodes: int
+    quick_nodes: int
+    run: Callable[[ControlPlane, Size], Awaitable[Race | ColdStart]]
+
+
+async def free(plane: ControlPlane, size: Size) -> Race:
+    return await race(plane, size, rack_bound=False)
+
+
+async def rack(plane: ControlPlane, size: Size) -> Race:
+    return await race(plane, size, rack_bound=True)
+
+
+async def cold(plane: ControlPlane, size: Size) -> ColdStart:
+    return await cold_start(plane, size.nodes)
+
+
+CASES = {
+    "free-1000": Case(1_000, 32, free),
+    "rack-1000": Case(1_000, 32, rack),
+    "free-5000": Case(5_000, 48, free),
+    "rack-5000": Case(5_000, 48, rack),
+    "cold": Case(10_000, 100, cold),
+}
+
+
+def main() -> int:
+    arguments = options()
+    found, failed = list[Race | ColdStart](), False
+    for name in arguments.cases or CASES:
+        say(f"{name} ...")
+        case = CASES[name]
+        try:
+            with asyncio.Runner(loop_factory=quickest_loop()) as runner:
+                found.append(runner.run(on_server(case, size_of(case, arguments))))
+        except Exception:
+            traceback.print_exc()
+            failed = True
+    print(plain(found))
+    if arguments.write and not failed:
+        refresh(found, RELEASE.name)
+    return int(failed)
+
+
+def size_of(case: Case, arguments: argparse.Namespace) -> Size:
+    if arguments.quick:
+        return Size(case.quick_nodes, arguments.gangs or QUICK_GANGS, QUICK_ROUNDS)
+    return Size(case.nodes, arguments.gangs or GANGS, ROUNDS)
+
+
+async def on_server(case: Case, size: Size) -> Race | ColdStart:
+    with ControlPlane(RELEASE, say=say) as plane:
+        await prepare(plane, size.nodes)
+        return await case.run(plane, size)
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kube", description=__doc__)
+    parser.add_argument(
+        "cases", nargs="*", metavar="CASE", help=f"one of {', '.join(CASES)}; without any, all"
+    )
+    parser.add_argument("--gangs", type=int, metavar="COUNT", help=f"of 64 pods each; without it {GANGS}")
+    parser.add_argument("--quick", action="store_true", help="few nodes, to see that the benchmark runs")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.cases if name not in CASES]
+    if unknown:
+        parser.error(f"no such case: {', '.join(unknown)}")
+    if arguments.write and (arguments.quick or arguments.cases or arguments.gangs):
+        parser.error("--write is for all cases at full size")
+    return arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main())
