@@ -31,7 +31,7 @@ class Fault:
     """No answer ever, on a connection that stays open."""
 
 
-class Refusal(Exception):  # noqa: N818
+class Refusal(Exception):
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(message)
         self.status, self.reason, self.message = status, reason, message
