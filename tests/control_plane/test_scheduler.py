@@ -15,6 +15,7 @@ from maitred.sandbox.kubelets.bodies import Machine
 from tests.control_plane.cluster import Cluster, cluster
 from tests.control_plane.seating import member, scheduler
 
+RENAMED = {"metadata": {"name": "rules"}, "data": {"policy.yml": "{}"}}
 MACHINES = [Machine(name, {"cpu": "4", "memory": "8Gi"}, {"pool": name}) for name in ("n1", "n2")]
 
 
@@ -28,8 +29,8 @@ def test_a_shadow_reports_and_writes_nothing(
             for name in ("a", "b"):
                 await place.create(member(name, "crew", 2))
             async with scheduler(control_plane, Settings(scheduler=None, shadow=True)) as metrics:
-                words = f"group {place.namespace}/crew: Scheduled: 2 of 2 members seated"
-                while words not in caplog.messages:
+                words = f"group {place.namespace}/crew: would seat 2 of 2 members on "
+                while not any(message.startswith(words) for message in caplog.messages):
                     await asyncio.sleep(0.02)
                 await seen_again(place)
                 while metrics.registry.get_sample_value("maitred_cycles_total") < 2:  # type: ignore[operator]
@@ -69,6 +70,9 @@ def test_a_policy_in_a_config_map_is_followed_and_a_bad_one_is_not(
                 assert bound["spec"]["nodeName"] == "n2"
                 await put(place, "nodes: {managd: {}}")
                 while not any("policy refused" in message for message in caplog.messages):
+                    await asyncio.sleep(0.02)
+                await place.send("PUT", CONFIG_MAPS.path(place.namespace, "rules"), RENAMED)
+                while not any("data.policy.yaml: is required" in message for message in caplog.messages):
                     await asyncio.sleep(0.02)
                 await place.create(member("b", "two", 1))
                 bound = await place.pod("b", lambda pod: "nodeName" in pod["spec"])

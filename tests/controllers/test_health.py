@@ -7,7 +7,8 @@ import aiohttp
 import pytest
 
 from maitred.controllers.health import Health, serving
-from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.metrics import Metrics, Now
+from maitred.model.manifest import InputError
 
 
 def free_port() -> int:
@@ -49,6 +50,30 @@ def test_metrics_are_in_the_form_of_prometheus() -> None:
         assert "maitred_cycles_total 1.0" in text.splitlines()
 
     asyncio.run(story())
+
+
+def test_an_address_that_is_taken_is_refused_with_a_way_out() -> None:
+    async def story() -> None:
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+            async with serving(address, Health(), Metrics().registry):
+                raise AssertionError("two on one address")
+
+    with pytest.raises(InputError, match=r"--listen: 127.0.0.1:\d+: address already in use; name another"):
+        asyncio.run(story())
+
+
+def test_gauges_show_what_is_and_not_what_was() -> None:
+    metrics, waiting = Metrics(), [3]
+    metrics.follow(Now(waiting_pods=lambda: waiting[0], waiting_groups=lambda category: len(category)))
+    assert metrics.registry.get_sample_value("maitred_waiting_pods") == 3
+    waiting[0] = 1
+    assert metrics.registry.get_sample_value("maitred_waiting_pods") == 1
+    assert metrics.registry.get_sample_value("maitred_waiting_groups", {"category": "Quota"}) == 5
+    metrics.follow(Now())
+    assert metrics.registry.get_sample_value("maitred_waiting_pods") == 0
 
 
 def test_nothing_listens_without_an_address() -> None:

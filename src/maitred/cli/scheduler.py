@@ -6,14 +6,16 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
+import msgspec
 
 from maitred.cli import output
 from maitred.cli.files import content, read_policy_file
 from maitred.explain.text import printable
 from maitred.model.manifest import InputError, read_settings
+from maitred.model.manifest.checks import name_problem
 from maitred.model.policy import Setting
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 FAILED = 1
 LEASE = "maitred"
 SYSTEM_NAMESPACE = "maitred-system"
+
+
+Seconds = Annotated[float, msgspec.Meta(ge=1)]
 
 
 class SchedulerConfig(Setting, frozen=True):
@@ -40,9 +45,9 @@ class SchedulerConfig(Setting, frozen=True):
     leader_election: bool | None = None
     lease_namespace: str | None = None
     listen: str | None = None
-    complete_within: float | None = None
-    resync: float | None = None
-    binds_in_flight: int | None = None
+    complete_within: Seconds | None = None
+    resync: Seconds | None = None
+    binds_in_flight: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
     log_level: Literal["debug", "info", "warning", "error"] | None = None
     log_form: Literal["json", "text"] | None = None
 
@@ -162,7 +167,14 @@ def command(**options: Any) -> None:
 def check(options: dict[str, Any]) -> None:
     """What can be told without a cluster is told before it is asked."""
     if options["policy"] and options["policy_config_map"]:
-        raise InputError("--policy", "", "", "give either --policy or --policy-config-map")
+        raise InputError("--policy", "", "", "give this or --policy-config-map, not both")
+    if options["shadow"] and options["leader_election"]:
+        raise InputError(
+            "--leader-election", "", "", "a shadow writes nothing, not even a Lease; leave it out"
+        )
+    name = options["scheduler_name"]
+    if name is not None and (problem := name_problem(name)):
+        raise InputError("--scheduler-name", "", "", problem)
     if options["policy_config_map"] and options["policy_config_map"].count("/") != 1:
         raise InputError("--policy-config-map", "", "", "is not of the form NAMESPACE/NAME")
     if options["policy"] == "-":

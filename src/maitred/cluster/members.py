@@ -139,7 +139,8 @@ def declared_twice(pod: Pod) -> str:
     key = group_key(pod)
     if key is None or key.endswith(f"/{other}"):
         return ""
-    return f"pod {pod.metadata.name} names group {key} in spec.schedulingGroup and {other} by {GROUP}"
+    named = f"pod {pod.metadata.name} names group {key} in spec.schedulingGroup and {other} by {GROUP}"
+    return f"{named}; remove one of the two"
 
 
 def marks_for_group(pod: Pod) -> Marks:

@@ -1,6 +1,6 @@
 """What probes and Prometheus ask: /healthz, /readyz, /metrics."""
 
-import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from maitred.model.manifest import InputError
 
 
 @dataclass(slots=True)
@@ -31,10 +33,20 @@ async def serving(listen: str, health: Health, registry: CollectorRegistry) -> A
     runner = web.AppRunner(application(health, registry), access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host.strip("[]") or None, int(port)).start()
+        await listening(web.TCPSite(runner, host.strip("[]") or None, int(port)), listen)
         yield
     finally:
         await runner.cleanup()
+
+
+async def listening(site: web.TCPSite, listen: str) -> None:
+    try:
+        await site.start()
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise InputError(
+            "--listen", "", "", f"{listen}: {why.lower()}; name another address, or '' for none"
+        ) from None
 
 
 def application(health: Health, registry: CollectorRegistry) -> web.Application:
@@ -46,8 +58,8 @@ def application(health: Health, registry: CollectorRegistry) -> web.Application:
         return web.Response(text=f"{health.state}\n", status=200 if health.ready else 503)
 
     async def metrics(request: web.Request) -> web.Response:
-        text = await asyncio.to_thread(generate_latest, registry)
-        return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+        # On the event loop, because gauges read what only it may touch.
+        return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     app = web.Application()
     app.add_routes([web.get("/healthz", alive), web.get("/readyz", ready), web.get("/metrics", metrics)])

@@ -49,14 +49,17 @@ class Keeper:
         try:
             self.policy, _ = read_policy(data, source)
         except InputError as problem:
-            self._told(False)
-            self._settle(problem)
-            log.error("policy refused, the one before stays in force: %s", problem)
+            self.refuse(problem)
             return
         self._told(True)
         self._settle(None)
-        log.info("policy of %s is in force", source)
+        log.info("policy in force: %s", source)
         self.changed()
+
+    def refuse(self, problem: InputError) -> None:
+        self._told(False)
+        self._settle(problem)
+        log.error("policy refused, the one before stays in force: %s", problem)
 
     def _settle(self, problem: InputError | None) -> None:
         if not self.first.done():
@@ -67,7 +70,7 @@ class Defaults:
     """Nobody has named a policy."""
 
     async def run(self, keeper: Keeper) -> None:
-        keeper.offer(b"{}", "defaults")
+        keeper.offer(b"{}", "the defaults")
 
 
 class PolicyFile:
@@ -114,7 +117,7 @@ class PolicyConfigMap:
             await reflector.synced.wait()
             if not sink.found:
                 log.warning("%s does not exist: the default policy is in force", title)
-                keeper.offer(b"{}", "defaults")
+                keeper.offer(b"{}", "the defaults")
 
 
 class _ConfigMapSink:
@@ -125,7 +128,11 @@ class _ConfigMapSink:
 
     def put(self, item: ConfigMap) -> None:
         self.found = True
-        self._keeper.offer(item.data.get(KEY, "{}").encode(), f"{self._title}, {KEY}")
+        if KEY in item.data:
+            self._keeper.offer(item.data[KEY].encode(), f"{self._title}, {KEY}")
+        else:
+            has = ", ".join(sorted(item.data)) or "nothing"
+            self._keeper.refuse(InputError(self._title, "", f"data.{KEY}", f"is required; it has {has}"))
 
     def gone(self, key: str) -> None:
         log.warning("%s was deleted: its policy stays in force until a restart", self._title)

@@ -4,9 +4,10 @@ from maitred.model.plan import Category, GroupVerdict
 from maitred.model.words import counted
 
 MORE_NODES_HELP: frozenset[Category] = frozenset(
-    ("Capacity", "Fragmentation", "Topology", "Devices", "Health", "Affinity", "Priority")
+    ("Capacity", "Fragmentation", "Topology", "Health", "Affinity", "Priority")
 )
-"""What a group can wait for that a new node, of a kind the cluster has, could bring."""
+"""What a group can wait for that a new node, of a kind the cluster has, could bring. Not `Devices`: claims
+are not allocated, on no node."""
 UNSCHEDULABLE = "Unschedulable"
 """The reason that autoscalers buy nodes on."""
 SCHEDULER_ERROR = "SchedulerError"

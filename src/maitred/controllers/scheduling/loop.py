@@ -126,9 +126,7 @@ class Loop:
             if self._assume(binds):
                 send(Order(verdicts[group], binds, seating, time.monotonic()))
             else:
-                log.info(
-                    "group %s: its seats were taken, or its members changed, while it was decided", group
-                )
+                log.info("group %s: its seats or members changed while it was decided; once more", group)
                 self._metrics.stale_groups.inc()
             await asyncio.sleep(0)  # the first groups are on their way while the last are prepared
 

@@ -1,14 +1,33 @@
 """What the scheduler counts. The names are part of the interface; docs/metrics.md lists them."""
 
 from collections import Counter as Tally
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from maitred.controllers.scheduling.binding import Order
-from maitred.model.plan import Plan
+from maitred.kube.outcomes import Why
+from maitred.model.plan import Category, Plan
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 VERDICTS = ("Scheduled", "Preempting", "Waiting", "Impossible", "Invalid")
+
+
+def nothing(*_: str) -> int:
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """Where a term keeps what the gauges show; a process without a term has nothing to show."""
+
+    waiting_pods: Callable[[], int] = nothing
+    assumed_pods: Callable[[], int] = nothing
+    short_groups: Callable[[], int] = nothing
+    waiting_groups: Callable[[str], int] = nothing
 
 
 class Metrics:
@@ -26,7 +45,7 @@ class Metrics:
         )
         self.waiting_groups = Gauge(
             "maitred_waiting_groups",
-            "Groups that wait now, by the category of their first blocker.",
+            "Groups that are not scheduled now, by the category of their first blocker.",
             ["category"],
             registry=registry,
         )
@@ -54,7 +73,7 @@ class Metrics:
         )
         self.notices = Counter(
             "maitred_notices",
-            "Conditions and events written, by result.",
+            "Conditions written, on groups and pods, by result.",
             ["kind", "result"],
             registry=registry,
         )
@@ -65,8 +84,28 @@ class Metrics:
         self.policy_loads = Counter(
             "maitred_policy_loads", "Policies read, by result.", ["result"], registry=registry
         )
+        self._begin_at_zero()
+        self.follow(Now())
+
+    def _begin_at_zero(self) -> None:
+        """A series that first appears with its first event would hide that event from every rate."""
         for verdict in VERDICTS:
             self.verdicts.labels(verdict)
+        for result in ("bound", *Why):
+            self.binds.labels(str(result))
+        for result in ("accepted", "refused"):
+            self.policy_loads.labels(result)
+        for kind in ("group", "pod"):
+            for result in ("done", "failed"):
+                self.notices.labels(kind, result)
+
+    def follow(self, now: Now) -> None:
+        """Gauges are read when somebody asks, so that they are never older than that."""
+        self.waiting_pods.set_function(now.waiting_pods)
+        self.assumed_pods.set_function(now.assumed_pods)
+        self.short_groups.set_function(now.short_groups)
+        for category in get_args(Category):
+            self.waiting_groups.labels(category).set_function(partial(now.waiting_groups, category))
 
     def policy_read(self, accepted: bool) -> None:
         self.policy_loads.labels("accepted" if accepted else "refused").inc()

@@ -56,6 +56,10 @@ class Repair:
         self._short: dict[str, Short] = {}
         self._interrupted: set[str] = set()
 
+    def short(self) -> int:
+        """How many gangs are bound in part."""
+        return sum(group in self._mirror.mates for group in self._short)
+
     def interrupted(self, group: str) -> None:
         """We have seen the binding of this group fail part-way."""
         self._interrupted.add(group)
@@ -69,7 +73,6 @@ class Repair:
         short = self.find(snapshot)
         self._short = {group: self._short.get(group) or Short(now) for group in short}
         self._interrupted &= self._mirror.mates.keys() | self._mirror.parties.keys()
-        self._metrics.short_groups.set(len(short))
 
     async def run(self) -> None:
         while True:

@@ -19,6 +19,7 @@ from maitred.kube.permit import Always, Never, NotLeading, Permit
 log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_TERMS = 1.0
+WITHOUT_A_LEASE = "seating without a Lease: no other scheduler named %s may run; --leader-election makes sure"
 NO_GROUP_API = "none, so groups are made of pods with maitred.dev/group (docs/install.md says how)"
 
 
@@ -112,6 +113,7 @@ class Scheduler:
         if self._settings.shadow:
             yield Never()
         elif self._lease is None:
+            log.warning(WITHOUT_A_LEASE, self._settings.scheduler)
             yield Always()
         else:
             async with self._lease.term() as term, asyncio.TaskGroup() as tasks:

@@ -18,7 +18,7 @@ from maitred.controllers.policy import Keeper
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.loop import Listener, Loop
-from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.controllers.scheduling.mirror import Mirror, feed_groups, feed_plain, feed_pods
 from maitred.controllers.scheduling.notices import Notices
 from maitred.controllers.scheduling.repair import Repair
@@ -101,7 +101,7 @@ class Term:
         self._notices = Notices(mirror, teller)
         self._repair = Repair(mirror, writer, condition, settings.complete_within_seconds, metrics)
         self._binder = Binder(writer, mirror, settings.binds_in_flight, self._order_finished)
-        self._report = Report(mirror, metrics)
+        self._report = Report(mirror, settings.shadow)
         self._cycles: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -111,8 +111,18 @@ class Term:
                 await self._start(tasks)
         finally:
             gc.unfreeze()
+            self._metrics.follow(Now())
 
     async def _start(self, tasks: asyncio.TaskGroup) -> None:
+        mirror = self._mirror
+        self._metrics.follow(
+            Now(
+                waiting_pods=lambda: len(mirror.waiting),
+                assumed_pods=lambda: mirror.assumed,
+                short_groups=self._repair.short,
+                waiting_groups=self._report.waiting,
+            )
+        )
         for reflector in self._reflectors:
             tasks.create_task(reflector.run())
         await self._synced()
