@@ -1,4 +1,4 @@
-"""A workload-aware scheduler for AI clusters on Kubernetes: it seats the whole group or says what is missing.
+"""A gang scheduler for Kubernetes: it seats a whole group of pods, or says what it waits for.
 
 The package itself imports nothing, so that a command pays only for the layers it uses. Start reading at
 `maitred.decide`, which turns a snapshot of the cluster into a Plan; the other layers feed it or read from it.

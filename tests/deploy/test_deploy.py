@@ -83,6 +83,12 @@ def test_the_image_is_that_of_this_version_and_runs_as_the_user_that_it_has() ->
     assert f"maitred:{__version__}" in containerfile
 
 
+def test_the_image_is_built_from_what_the_build_may_read() -> None:
+    copies = re.findall(r"^COPY (?!--from)(.*) \S+$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
+    allowed = re.findall(r"^!(.*)$", (ROOT / ".containerignore").read_text(), re.MULTILINE)
+    assert allowed == " ".join(copies).split()
+
+
 @pytest.mark.parametrize(
     "arguments", ["", "--admission", "--namespace gangs --image registry.example.com/m:2"]
 )
@@ -101,6 +107,21 @@ def test_kustomize_builds_what_the_command_prints(
         }
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
     shell = Shell(fresh_plane, tmp_path)
+    built = yaml.safe_load_all(shell.must("kubectl kustomize ."))
+    printed = yaml.safe_load_all(shell.must(f"maitred manifest {arguments}"))
+    assert by_name(built) == by_name(printed)
+
+
+def test_the_overlay_of_the_install_page_builds_what_the_command_prints(
+    fresh_plane: ControlPlane, tmp_path: Path
+) -> None:
+    (tmp_path / "deploy").symlink_to(DEPLOY)
+    (tmp_path / "overlay").mkdir()
+    shell = Shell(fresh_plane, tmp_path / "overlay")
+    shell.save_files_of("install.md")
+    overlay = yaml.safe_load((shell.folder / "kustomization.yaml").read_text())
+    [image] = overlay["images"]
+    arguments = f"--namespace {overlay['namespace']} --image {image['newName']}:{image['newTag']}"
     built = yaml.safe_load_all(shell.must("kubectl kustomize ."))
     printed = yaml.safe_load_all(shell.must(f"maitred manifest {arguments}"))
     assert by_name(built) == by_name(printed)

@@ -22,7 +22,7 @@ from tests.control_plane.waiting import eventually
 from tests.deploy.walkthrough import Shell, blocks_of
 
 FIRST, *OTHERS = (Machine(f"node-{number}", {"cpu": "8", "memory": "32Gi"}) for number in range(1, 5))
-IN_FORCE = "is in force"
+IN_FORCE = "policy in force: "
 STOP_SECONDS = 30
 
 

@@ -1,15 +1,26 @@
 """Pages that operators rely on name what is there, all of it, and nothing else."""
 
+import ast
 import re
+from collections.abc import Iterator
 
+from click.testing import CliRunner
 from prometheus_client.metrics import MetricWrapperBase
 
+from maitred.cli import cli
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.kube.outcomes import Why
-from tests.docs.console import ROOT
+from tests.docs.console import ROOT, pages
 
 PAGE = (ROOT / "docs/metrics.md").read_text()
+LOGGERS = {"log", "_log"}
+LEVELS = {"debug", "info", "warning", "error"}
 Metric = tuple[str, str, tuple[str, ...]]
+LogLine = tuple[str, str]
+
+_LOG_ROW = re.compile(r"^\| (`.*?`) \| (\w+) \| ", re.MULTILINE)
+_DIFFERS = re.compile(r"(?:\.\.\.|%[.\d]*[a-z]|\b[A-Z][A-Z-]*\b)(?:/(?:%[a-z]|[A-Z]+\b))?")
+_DUMP = re.compile(r"\bnodes,pods,[\w,]+")
 
 
 def test_the_metrics_page_has_every_metric_with_its_type_and_labels() -> None:
@@ -31,3 +42,55 @@ def test_the_metrics_page_has_every_reason_for_a_refused_bind() -> None:
     sentence = PAGE.partition("The reasons of refused binds are ")[2].partition(".\n")[0]
     # A budget can refuse an eviction only.
     assert re.findall(r"`(\w+)`", sentence) == [why.value for why in Why if why is not Why.BUDGET]
+
+
+def test_the_log_lines_of_the_operations_page_are_logged_at_the_level_that_it_says() -> None:
+    table = (ROOT / "docs/operations.md").read_text().partition("## Log lines\n")[2].partition("\n## ")[0]
+    quoted = [
+        (line, level) for lines, level in _LOG_ROW.findall(table) for line in re.findall(r"`(.*?)`", lines)
+    ]
+    logged = set(log_lines())
+    assert quoted
+    assert [row for row in quoted if not is_logged(row, logged)] == []
+
+
+def log_lines() -> Iterator[LogLine]:
+    """What the scheduler may log, what differs replaced, and at which level."""
+    for file in sorted((ROOT / "src/maitred").rglob("*.py")):
+        module = ast.parse(file.read_text())
+        named = constants(module)
+        for node in ast.walk(module):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=logger), attr=level), args=[line, *_]) if (
+                    logger in LOGGERS and level in LEVELS
+                ):
+                    text = named[line.id] if isinstance(line, ast.Name) else ast.literal_eval(line)
+                    yield _DIFFERS.sub("*", text), level
+
+
+def constants(module: ast.Module) -> dict[str, str]:
+    """The strings that a module gives names to."""
+    return {
+        name.id: value.value
+        for node in module.body
+        if isinstance(node, ast.Assign) and isinstance(value := node.value, ast.Constant)
+        for name in node.targets
+        if isinstance(name, ast.Name) and isinstance(value.value, str)
+    }
+
+
+def is_logged(quoted: LogLine, logged: set[LogLine]) -> bool:
+    """A line that is quoted with `...` at its end may go on in any way."""
+    line, level = quoted
+    if not line.endswith("..."):
+        return (_DIFFERS.sub("*", line), level) in logged
+    beginning = _DIFFERS.sub("*", line.removesuffix("..."))
+    return any(level == at and text.startswith(beginning) for text, at in logged)
+
+
+def test_a_cluster_is_dumped_in_the_same_way_everywhere() -> None:
+    texts = [page.read_text() for page in pages()]
+    texts.append(CliRunner().invoke(cli, ["decide", "--help"]).stdout)
+    dumps = [dump for text in texts for dump in _DUMP.findall(text)]
+    assert len(dumps) > 1
+    assert len(set(dumps)) == 1

@@ -37,7 +37,7 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
-    """A scheduler for AI clusters on Kubernetes that seats whole groups, or says what they wait for."""
+    """A gang scheduler for Kubernetes: it seats a whole group of pods, or says what it waits for."""
 
 
 def main() -> None:

@@ -31,13 +31,18 @@ def command(
 ) -> None:
     """Decide over the objects in the files and print the Plan. Nothing is changed anywhere.
 
-    The files hold nodes, pods and whatever else a decision reads, in YAML or JSON, for example from
-    kubectl get nodes,pods,podgroups,priorityclasses -A -o json. Their order does not matter.
+    The files hold nodes, pods and whatever else a decision reads, in YAML or JSON. Their order does not
+    matter.
+
+    \b
+    A dump of a cluster, with podgroups in the list if it has them:
+      kubectl get -A -o json > cluster.json \\
+        nodes,pods,priorityclasses,namespaces,pvc,pv,storageclasses,csinodes
 
     \b
     Examples:
-      maitred decide -f examples/first-gang
-      maitred decide -f examples/rack-bound --policy examples/policies/datacenter.yaml -o json
+      maitred decide -f examples/first-gang -o json
+      maitred decide -f examples/slices --policy examples/policies/datacenter.yaml
     """
     time = moment(now)
     rules, _ = read_policy_file(policy)

@@ -34,12 +34,16 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 @output.output("yaml", "json")
 @output.refuses_bad_input
 def command(namespace: str, image: str, admission: bool, form: str) -> None:
-    """Print the objects that run the scheduler in a cluster, for kubectl apply -f -.
+    """Print the objects that run the scheduler in a cluster, for kubectl to apply.
+
+    Build the image first, from deploy/Containerfile: nobody publishes one. A cluster takes one
+    installation, because its ClusterRole and the binding have fixed names.
 
     \b
     Examples:
-      maitred manifest > maitred.yaml
-      maitred manifest --image registry.example.com/maitred:1.0 --admission > maitred.yaml
+      maitred manifest --image YOUR-REGISTRY/maitred:0.1.0 | kubectl apply -f -
+      maitred manifest --image YOUR-REGISTRY/maitred:0.1.0 --admission \\
+        > maitred.yaml
     """
     if not _LABEL.fullmatch(namespace):
         raise InputError("--namespace", "", "", f"{namespace[:63]!r} is no name of a namespace")

@@ -148,9 +148,9 @@ def command(**options: Any) -> None:
 
     \b
     Examples:
-      maitred scheduler --shadow                      watch any cluster, change nothing
+      maitred scheduler --shadow
       maitred scheduler --policy examples/policies/datacenter.yaml
-      maitred scheduler --kubeconfig dev.kubeconfig --context staging --listen ''
+      maitred scheduler --kubeconfig dev.kubeconfig --context staging
     """
     check(options)
     from maitred.controllers.logs import start_logging

@@ -20,7 +20,7 @@ def command(files: tuple[str, ...], more: tuple[str, ...], policy: str | None, f
 
     \b
     Example:
-      maitred topology -f examples/rack-bound --policy examples/policies/datacenter.yaml
+      maitred topology -f examples/rack-bound
     """
     rules, _ = read_policy_file(policy)
     reader = read_objects((*files, *more))

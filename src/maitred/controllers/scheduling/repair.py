@@ -85,10 +85,11 @@ class Repair:
         still = self.find(self._mirror.state.snapshot())
         for group, short in list(self._short.items()):
             if short.since <= due and group in still and not short.told:
-                await self._take_back(group, still[group])
-                short.told = True
+                short.told = await self._take_back(group, still[group])
+                short.since = time.monotonic()
 
-    async def _take_back(self, group: str, view: GroupView) -> None:
+    async def _take_back(self, group: str, view: GroupView) -> bool:
+        """False if some could not be deleted, and it must be tried again."""
         mates = dict(self._mirror.mates.get(group, {}))
         owned = {key: mate for key, mate in mates.items() if mate.owned}
         log.warning(
@@ -96,10 +97,9 @@ class Repair:
             "%d are taken back, %d have no controller and keep their places",
             *(group, len(mates), view.group.quorum, self._within, len(owned), len(mates) - len(owned)),
         )
-        for key, mate in sorted(owned.items()):
-            await self._delete(key, mate)
+        return all([await self._delete(key, mate) for key, mate in sorted(owned.items())])
 
-    async def _delete(self, key: str, mate: Mate) -> None:
+    async def _delete(self, key: str, mate: Mate) -> bool:
         """The condition first: by it a failure policy of a Job knows that this is no failure of the pod."""
         namespace, _, name = key.partition("/")
         told = Condition("DisruptionTarget", "True", TAKEN_BACK, TAKEN_BACK_WORDS, datetime.now(UTC))
@@ -107,8 +107,9 @@ class Repair:
         outcome = await self._writer.delete_pod(namespace, name, mate.uid)
         if isinstance(outcome, Done):
             self._metrics.taken_back.inc()
-        else:
-            log.warning("pod %s could not be taken back: %s", key, outcome.message)
+            return True
+        log.warning("pod %s could not be taken back: %s", key, outcome.message)
+        return False
 
     # -- who is short ----------------------------------------------------------------------------------
 
