@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,8 @@ class Record:
     mirror: Mirror
     lose: int = 0
     lose_events: int = 0
+    meanwhile: Callable[[], object] = lambda: None
+    """What happens while a pod is told."""
     groups: list[Condition] = field(default_factory=list)
     pods: list[tuple[str, Condition]] = field(default_factory=list)
     events: list[tuple[str, str, str]] = field(default_factory=list)
@@ -50,8 +53,11 @@ class Record:
         self.mirror.put_group(msgspec.structs.replace(known, status=status))
         return Done()
 
-    async def patch_pod_condition(self, namespace: str, name: str, uid: str, condition: Condition) -> Done:
+    async def patch_pod_condition(
+        self, namespace: str, name: str, uid: str, condition: Condition, version: str
+    ) -> Done:
         self.pods.append((name, condition))
+        self.meanwhile()
         known = self.mirror.waiting[f"{namespace}/{name}"]
         status = msgspec.structs.replace(known.status, conditions=(condition,))
         self.mirror.put_pod(msgspec.structs.replace(known, status=status))
@@ -187,6 +193,67 @@ def test_a_scheduler_that_was_restarted_does_not_repeat_itself() -> None:
     assert (record.pods, record.events) == ([], [])
 
 
+def test_members_that_are_seated_while_the_others_are_told_are_not_told() -> None:
+    story = Story(group_of_two())
+    story.record.meanwhile = lambda: story.mirror.assume("default/b", "default-b", "n1")
+    assert [name for name, _ in story.tell(WAITING).pods] == ["a"]
+
+
+def test_a_group_is_told_however_often_it_is_decided_again() -> None:
+    async def story() -> Record:
+        tale = Story(group_of_two())
+        found = Notices(tale.mirror, tale.teller)
+        task = asyncio.create_task(found.run())
+        deadline = time.monotonic() + 10.0
+        while not tale.record.events and time.monotonic() < deadline:
+            found.decided(Plan(groups=(WAITING,)), NOTHING, time.monotonic())
+            await asyncio.sleep(0.005)
+        task.cancel()
+        return tale.record
+
+    assert len(asyncio.run(story()).events) == 1
+
+
+def test_a_group_whose_verdict_keeps_changing_is_told_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "LONGEST_SETTLE_SECONDS", 0.2)
+    monkeypatch.setattr(notices, "SETTLE_SECONDS", 0.15)
+
+    async def story() -> Record:
+        tale = Story(group_of_two())
+        found = Notices(tale.mirror, tale.teller)
+        task = asyncio.create_task(found.run())
+        deadline, turn = time.monotonic() + 10.0, 0
+        while not tale.record.events and time.monotonic() < deadline:
+            turn += 1
+            other = verdict("Waiting", ("Fragmentation", "not in one place"))
+            found.decided(Plan(groups=(other if turn % 2 else WAITING,)), NOTHING, time.monotonic())
+            await asyncio.sleep(0.005)
+        task.cancel()
+        return tale.record
+
+    assert asyncio.run(story()).events
+
+
+def test_another_pod_of_the_same_name_is_told_anew() -> None:
+    async def story() -> Record:
+        mirror = Mirror("maitred")
+        tale = Story(mirror)
+        found = Notices(mirror, tale.teller)
+        task = asyncio.create_task(found.run())
+        lone = msgspec.structs.replace(WAITING, group="default/a")
+        for uid in ("first", "second"):
+            pod = watched_pod("a", cpu=1)
+            meta = msgspec.structs.replace(pod.metadata, uid=uid)
+            mirror.put_pod(msgspec.structs.replace(pod, metadata=meta))
+            found.decided(Plan(groups=(lone,)), NOTHING, time.monotonic())
+            await told(found)
+            mirror.pod_gone("default/a")
+        task.cancel()
+        return tale.record
+
+    assert [subject for subject, _, _ in asyncio.run(story()).events] == ["Pod/a", "Pod/a"]
+
+
 def test_a_late_member_is_told_what_the_others_were() -> None:
     mirror = group_of_two()
     tale = Story(mirror)
@@ -219,6 +286,8 @@ def test_pods_behind_a_gate_are_left_to_the_api_server() -> None:
         (verdict("Waiting", ("Fragmentation", "")), "Unschedulable", "Unschedulable"),
         (verdict("Waiting", ("Members", "")), "Unschedulable", "Members"),
         (verdict("Impossible", ("Topology", "")), "Unschedulable", "Impossible"),
+        (verdict("Impossible", ("Capacity", "")), "Unschedulable", "Unschedulable"),
+        (verdict("Waiting", ("Devices", "")), "Unschedulable", "Devices"),
         (verdict("Invalid", ("Request", "")), "SchedulerError", "SchedulerError"),
     ],
 )

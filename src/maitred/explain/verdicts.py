@@ -8,6 +8,8 @@ MORE_NODES_HELP: frozenset[Category] = frozenset(
 )
 """What a group can wait for that a new node, of a kind the cluster has, could bring. Not `Devices`: claims
 are not allocated, on no node."""
+LARGER_CLUSTER_HELPS: frozenset[Category] = frozenset(("Capacity", "Fragmentation"))
+"""What is impossible on the nodes there are, and would be possible on more of the same kinds."""
 UNSCHEDULABLE = "Unschedulable"
 """The reason that autoscalers buy nodes on."""
 SCHEDULER_ERROR = "SchedulerError"
@@ -32,9 +34,9 @@ def pod_reason(group: GroupVerdict) -> str:
     """The reason of PodScheduled=False for a member: `Unschedulable` only where more nodes would help."""
     if group.verdict == "Invalid":
         return SCHEDULER_ERROR
-    if group.verdict == "Impossible":
-        return "Impossible"
     category = group.blockers[0].category
+    if group.verdict == "Impossible":
+        return UNSCHEDULABLE if category in LARGER_CLUSTER_HELPS else "Impossible"
     return UNSCHEDULABLE if category in MORE_NODES_HELP else category
 
 

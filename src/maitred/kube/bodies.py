@@ -63,7 +63,7 @@ class KeptFor(Lean, frozen=True):
     uid: str
 
 
-class VolumeMeta(WrittenMeta, frozen=True):
+class VersionedMeta(WrittenMeta, frozen=True):
     resource_version: str = ""
 
 
@@ -72,14 +72,14 @@ class KeptVolume(Lean, frozen=True):
 
 
 class VolumePatch(Lean, frozen=True):
-    metadata: VolumeMeta
+    metadata: VersionedMeta
     spec: KeptVolume
 
 
 def volume_patch(version: str, annotations: Mapping[str, str], claim: KeptFor) -> bytes:
     """With the version that was read, so that it fails where anyone has written since."""
     return encode(
-        VolumePatch(VolumeMeta(annotations=annotations, resource_version=version), KeptVolume(claim))
+        VolumePatch(VersionedMeta(annotations=annotations, resource_version=version), KeptVolume(claim))
     )
 
 
@@ -131,11 +131,11 @@ class ConditionsPatch(Lean, frozen=True):
 
 
 class StatusPatch(Lean, frozen=True):
-    metadata: WrittenMeta
+    metadata: VersionedMeta
     status: ConditionsPatch
 
 
-def condition_patch(uid: str, condition: Condition) -> bytes:
+def condition_patch(uid: str, condition: Condition, version: str) -> bytes:
     moment = condition.last_transition_time
     merged = MergedCondition(
         condition.type,
@@ -145,7 +145,8 @@ def condition_patch(uid: str, condition: Condition) -> bytes:
         UNSET if moment is None else moment.astimezone(UTC).replace(microsecond=0),
         condition.observed_generation or UNSET,
     )
-    return encode(StatusPatch(WrittenMeta(uid=uid), ConditionsPatch((merged,))))
+    metadata = VersionedMeta(uid=uid, resource_version=version)
+    return encode(StatusPatch(metadata, ConditionsPatch((merged,))))
 
 
 class Regarding(Lean, frozen=True):

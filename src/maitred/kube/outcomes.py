@@ -15,6 +15,8 @@ class Why(StrEnum):
     GATED = "Gated"
     BUDGET = "Budget"
     """A PodDisruptionBudget does not allow the eviction now."""
+    STALE = "Stale"
+    """The object is not as it was when the write was decided."""
     TAKEN = "Taken"
     """A volume is kept for another claim."""
     UNPREPARED = "Unprepared"

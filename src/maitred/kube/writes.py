@@ -127,25 +127,30 @@ class Writer:
         return await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
 
     async def patch_pod_condition(
-        self, namespace: str, name: str, uid: str, condition: Condition
+        self, namespace: str, name: str, uid: str, condition: Condition, version: str = ""
     ) -> Done | Refused | Unknown:
-        """Set one condition. Without a `last_transition_time` the one that is there stays."""
-        return await self._patch_condition(PODS, namespace, name, uid, condition)
+        """Set one condition. Without a `last_transition_time` the one that is there stays.
+
+        With a `version` it is refused if the pod has changed since: a bind, say, has overtaken it.
+        """
+        return await self._patch_condition(PODS, namespace, name, uid, condition, version)
 
     async def patch_group_condition(
         self, groups: Resource, namespace: str, name: str, uid: str, condition: Condition
     ) -> Done | Refused | Unknown:
         """As `patch_pod_condition`; `groups` is the resource in the version that is served."""
-        return await self._patch_condition(groups, namespace, name, uid, condition)
+        return await self._patch_condition(groups, namespace, name, uid, condition, "")
 
     async def _patch_condition(
-        self, resource: Resource, namespace: str, name: str, uid: str, condition: Condition
+        self, resource: Resource, namespace: str, name: str, uid: str, condition: Condition, version: str
     ) -> Done | Refused | Unknown:
         async def judge(error: KubeError) -> Done | Refused | None:
+            if version and isinstance(error, ApiError) and error.is_conflict:
+                return Refused(Why.STALE, error.message)
             return refusal(error)
 
         path = resource.path(namespace, name, "status")
-        body = bodies.condition_patch(uid, condition)
+        body = bodies.condition_patch(uid, condition, version)
         return await self._write("PATCH", path, body, DONE, judge, STRATEGIC_MERGE_PATCH)
 
     async def _write(

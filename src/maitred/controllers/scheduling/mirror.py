@@ -151,6 +151,12 @@ class Mirror:
     def assumed(self) -> int:
         return len(self._assumed)
 
+    def is_unseated(self, pod: WatchedPod) -> bool:
+        """Whether this pod still waits, and has not been sent anywhere."""
+        key = key_of(pod.metadata)
+        now = self.waiting.get(key)
+        return now is not None and now.metadata.uid == pod.metadata.uid and key not in self._assumed
+
     def unseated(self, group: str) -> list[WatchedPod]:
         """Members of the group that wait and have not been sent anywhere."""
         return [self.waiting[key] for key in sorted(self.parties.get(group, ())) if key not in self._assumed]

@@ -21,6 +21,8 @@ from maitred.model.plan import GroupVerdict, Plan
 SETTLE_SECONDS = 1.0
 MEMBERS_SETTLE_SECONDS = 5.0
 """A group is being created for as long as members come; that is no news to anybody."""
+LONGEST_SETTLE_SECONDS = 10.0
+"""A verdict that keeps changing is told all the same, by then."""
 RENEW_SECONDS = 60.0
 """How often a message whose numbers have changed is written again."""
 FIRST_RETRY = 2.0
@@ -43,8 +45,14 @@ class Notice:
     """which is yet to be written."""
     failures: int = 0
     told_at: float = -math.inf
+    unsettled_since: float = math.inf
+    """Since when there is something to tell."""
     members: frozenset[str] = frozenset()
     """Who was without a seat when it was last told."""
+
+    @property
+    def never_told(self) -> bool:
+        return self.told_at == -math.inf
 
 
 class Notices:
@@ -82,15 +90,16 @@ class Notices:
 
     def _note(self, verdict: GroupVerdict, subject: Regarding | None, now: float) -> None:
         known = self._notices.get(verdict.group)
-        if known is None:
+        if known is None or is_another(known.subject, subject):
             known = self._notices[verdict.group] = Notice(verdict, subject, NEVER)
             is_new = True
         else:
-            is_new = heads(known.verdict) != heads(verdict) or known.told_at == -math.inf
+            is_new = heads(known.verdict) != heads(verdict) or (known.never_told and known.due == NEVER)
             known.verdict, known.subject = verdict, subject or known.subject
         if is_new:
-            known.due = now + settling(verdict)
-        else:
+            known.unsettled_since = min(known.unsettled_since, now)
+            known.due = min(now + settling(verdict), known.unsettled_since + LONGEST_SETTLE_SECONDS)
+        elif not known.never_told:
             known.due = min(known.due, self._next_due(known, now))
         self._changed.set()
 
@@ -139,14 +148,14 @@ class Notices:
         if verdict.verdict != "Scheduled" and group not in self._mirror.parties:
             self._notices.pop(group, None)
             return  # nobody waits any more
-        notice.due, notice.told_at = NEVER, time.monotonic()
+        notice.due, notice.told_at, notice.unsettled_since = NEVER, time.monotonic(), math.inf
         notice.members = self._unseated(group)
         head, subject = head_of(verdict), notice.subject
         if notice.told != head:
             notice.event_due = subject is not None and not self._teller.was_told(verdict)
             notice.told = head
         done = await self._teller.tell_group(verdict)
-        done &= await self._teller.tell_pods(verdict)
+        done &= await self._teller.tell_pods(verdict, lambda: heads(notice.verdict) == heads(verdict))
         if notice.event_due and subject is not None:
             notice.event_due = not await self._teller.tell_event(verdict, subject)
         if not done or notice.event_due:
@@ -157,6 +166,13 @@ class Notices:
         notice.failures = 0
         if notice.due == NEVER and group not in self._mirror.parties:
             self._notices.pop(group, None)
+
+
+def is_another(known: Regarding | None, now: Regarding | None) -> bool:
+    """Whether the object of that name is another one by now: nothing has been told of it yet."""
+    if known is None or now is None or known.uid == now.uid:
+        return False
+    return (known.kind, known.name) == (now.kind, now.name)
 
 
 def settling(verdict: GroupVerdict) -> float:

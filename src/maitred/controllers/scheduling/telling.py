@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from maitred.controllers.scheduling.metrics import Metrics
@@ -98,8 +99,12 @@ class Teller:
         )
         return self._counted("group", outcome)
 
-    async def tell_pods(self, verdict: GroupVerdict) -> bool:
-        """All members without a seat at once, so that an autoscaler sees the whole group or nothing of it."""
+    async def tell_pods(self, verdict: GroupVerdict, holds: Callable[[], bool]) -> bool:
+        """All members without a seat at once, so that an autoscaler sees the whole group or nothing of it.
+
+        It takes a while, and meanwhile they may be seated: then, or when the verdict does not hold any more,
+        there is nothing left to tell.
+        """
         if not verdict.blockers:
             return True
         reason, words = pod_reason(verdict), pod_words(verdict)[:LONGEST_MESSAGE]
@@ -107,11 +112,19 @@ class Teller:
         await self._pace.take(len(untold))
         done = True
         for pod in untold:
-            meta, current = pod.metadata, condition(pod, POD_SCHEDULED)
-            written = Condition(POD_SCHEDULED, "False", reason, words, since(current, "False"))
-            outcome = await self._writer.patch_pod_condition(meta.namespace, meta.name, meta.uid, written)
-            done &= self._counted("pod", outcome)
+            if not holds():
+                break
+            if self._mirror.is_unseated(pod):
+                done &= await self._tell_pod(pod, reason, words)
         return done
+
+    async def _tell_pod(self, pod: WatchedPod, reason: str, words: str) -> bool:
+        meta, current = pod.metadata, condition(pod, POD_SCHEDULED)
+        written = Condition(POD_SCHEDULED, "False", reason, words, since(current, "False"))
+        outcome = await self._writer.patch_pod_condition(
+            meta.namespace, meta.name, meta.uid, written, meta.resource_version
+        )
+        return self._counted("pod", outcome)
 
     async def tell_event(self, verdict: GroupVerdict, subject: Regarding) -> bool:
         await self._pace.take(1)
@@ -127,7 +140,7 @@ class Teller:
             log.info("the condition of a %s was not written: %s", kind, outcome.message)
         if isinstance(outcome, Refused):
             # A server that has just started does not know who may do what, and forbids everything.
-            return outcome.why is not Why.FORBIDDEN
+            return outcome.why not in (Why.FORBIDDEN, Why.STALE)
         return done
 
 
