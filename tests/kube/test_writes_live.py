@@ -162,6 +162,20 @@ def test_conditions_of_pods_are_merged_and_guarded_by_the_uid(control_plane: Con
     live(control_plane, work)
 
 
+def test_a_condition_that_a_bind_has_overtaken_is_not_written(control_plane: ControlPlane) -> None:
+    async def work(b: Bench) -> None:
+        uid = await b.pod("p")
+        before = (await b.read("p"))["metadata"]["resourceVersion"]
+        assert await b.writer.bind(b.namespace, "p", uid, "n1") == Bound()
+        waiting = Condition("PodScheduled", "False", "Unschedulable", "no room", datetime.now(UTC))
+        outcome = await b.writer.patch_pod_condition(b.namespace, "p", uid, waiting, before)
+        assert why(outcome) is Why.STALE
+        [condition] = (await b.read("p"))["status"]["conditions"]
+        assert condition["status"] == "True"
+
+    live(control_plane, work)
+
+
 def test_conditions_of_groups_are_merged_and_guarded_by_the_uid(control_plane: ControlPlane) -> None:
     async def work(b: Bench) -> None:
         served = await discover(b.client)
