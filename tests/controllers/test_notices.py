@@ -280,6 +280,14 @@ def test_pods_behind_a_gate_are_left_to_the_api_server() -> None:
     assert [name for name, _ in Story(mirror).tell(WAITING).pods] == ["a"]
 
 
+def test_of_a_gated_pod_the_api_server_tells_and_nobody_else() -> None:
+    mirror = Mirror("maitred")
+    mirror.put_pod(watched_pod("a", gates=["later"]))
+    gated = msgspec.structs.replace(verdict("Waiting", ("Gated", "a has a gate")), group="default/a")
+    record = Story(mirror).tell(gated)
+    assert (record.pods, record.events) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("given", "reason", "pod_reason"),
     [

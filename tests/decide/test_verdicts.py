@@ -361,3 +361,11 @@ def test_the_gates_of_all_members_are_told() -> None:
     ]
     plan = decide([node("n1"), pod_group("g", 3), *members])
     assert detail(plan, "Gated") == {"gated": 2, "gates": ["a", "b"], "pods": ["default/g-0", "default/g-1"]}
+
+
+def test_a_policy_that_manages_no_node_is_named() -> None:
+    policy = {"nodes": {"managed": {"matchLabels": {"pool": "ours"}}}}
+    plan = decide([node("n1"), node("n2"), pod("p", 1)], policy=policy)
+    assert entry(plan, "default/p")["blockers"][0]["message"].endswith(
+        "; nodes excluded: 2 by nodes.managed of the policy"
+    )

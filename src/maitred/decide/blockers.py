@@ -12,7 +12,7 @@ from maitred.cluster.selection import required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment
-from maitred.decide.compile import make_rules, taken_ports
+from maitred.decide.compile import make_rules, managed_nodes, taken_ports
 from maitred.decide.empty import template_node
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.rules import Rules
@@ -247,8 +247,10 @@ def _excluded(scene: Scene) -> dict[str, int]:
     trial, shape = scene.trial, scene.ask.distinct[0]
     nodes, needs = trial.nodes, trial.needs(shape)
     selected, tolerated = required_nodes(nodes, needs.node), tolerated_nodes(nodes, needs.tolerations)
-    alone = make_rules(trial, (shape,), scene.house.policy, frozenset({"Affinity"}))
+    policy = scene.house.policy
+    alone = make_rules(trial, (shape,), policy, frozenset({"Affinity"}))
     counts = {
+        "nodes.managed of the policy": nodes.alive & ~managed_nodes(nodes, policy),
         "node selector or affinity": nodes.alive & ~selected,
         "taints": nodes.alive & ~tolerated,
         "other pods": selected & tolerated & alone.masks[0] & ~scene.rules.masks[0],

@@ -92,7 +92,7 @@ class _Compiler:
 
     def _judge_nodes(self, shape: int, lifted: bool) -> Mask:
         nodes, needs = self.trial.nodes, self.trial.needs(shape)
-        mask = selected(nodes, selector_of(self.policy.nodes.managed) or ())
+        mask = managed_nodes(nodes, self.policy)
         if lifted:
             return mask & tolerated_nodes(only_unhealthy(nodes, self.policy), needs.tolerations)
         return mask & required_nodes(nodes, needs.node) & tolerated_nodes(nodes, needs.tolerations)
@@ -225,6 +225,11 @@ class _Compiler:
 
     def _codes(self, key: str) -> Codes:
         return self.trial.nodes.column(key).codes
+
+
+def managed_nodes(nodes: NodeView, policy: Policy) -> Mask:
+    """Nodes that the policy gives us to seat on: all of them, where it does not say."""
+    return selected(nodes, selector_of(policy.nodes.managed) or ())
 
 
 def taken_ports(trial: Trial, ports: tuple[HostPort, ...]) -> Mask:

@@ -68,8 +68,11 @@ class Teller:
         if declared is not None:
             current = self.condition_of(declared)
             return current is not None and head_of_words(current.message) == head
-        told = [condition(pod, POD_SCHEDULED) for pod in self._mirror.unseated(verdict.group)]
-        return bool(told) and all(c is not None and head_of_words(c.message) == head for c in told)
+        unseated = self._mirror.unseated(verdict.group)
+        told = [condition(pod, POD_SCHEDULED) for pod in unseated if not pod.spec.scheduling_gates]
+        if not told:
+            return bool(unseated)  # all are gated, of which the API server itself tells
+        return all(c is not None and head_of_words(c.message) == head for c in told)
 
     def condition_of(self, declared: WatchedGroup) -> Condition | None:
         return condition(declared, self._condition)
