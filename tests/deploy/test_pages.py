@@ -40,8 +40,8 @@ def described(metric: MetricWrapperBase) -> Metric:
 
 def test_the_metrics_page_has_every_reason_for_a_refused_bind() -> None:
     sentence = PAGE.partition("The reasons of refused binds are ")[2].partition(".\n")[0]
-    # A budget can refuse an eviction only.
-    assert re.findall(r"`(\w+)`", sentence) == [why.value for why in Why if why is not Why.BUDGET]
+    others = (Why.BUDGET, Why.STALE)  # of evictions, and of conditions
+    assert re.findall(r"`(\w+)`", sentence) == [why.value for why in Why if why not in others]
 
 
 def test_the_log_lines_of_the_operations_page_are_logged_at_the_level_that_it_says() -> None:

@@ -147,7 +147,7 @@ NODES = (
         nodes(1, cpu=2),
         [
             Create(A, THREE),
-            Told(THREE, "Impossible: Capacity", reason="Impossible"),
+            Told(THREE, "Impossible: Capacity"),
             AddNode(node("more")),
             Bound(THREE),
         ],
@@ -160,7 +160,7 @@ NODES = (
             Told(members(A, 2), "Waiting: Members", reason="Members"),
             RemoveNode("n1"),
             Create(members(A, 1, first=2)),
-            Told(THREE, "Impossible: Capacity", reason="Impossible"),
+            Told(THREE, "Impossible: Capacity"),
             NotBound(THREE),
             AddNode(node("n2", cpu=2)),
             Bound(THREE),
