@@ -13,6 +13,7 @@ from hypothesis.strategies import DrawFn
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import Change, ClusterState, Delete, Put
 from maitred.model.objects import Object
+from tests.cluster.changes import changes
 from tests.cluster.seen import delete, name_of, plan_of, put, read, seen, state_of
 from tests.oracle.builders import (
     HOSTNAME,
@@ -59,16 +60,9 @@ class History:
 
 @st.composite
 def histories(draw: DrawFn) -> History:
-    """One small cluster comes up; then its objects and those of another, of the same names, come and go."""
-    one, two = (read(draw(clusters(3, 3, 2))) for _ in range(2))
-    random = Random(draw(st.integers(0, 2**16)))
-    random.shuffle(one)
-    pool = [*one, *two]
-    changes: list[Change] = [Put(item) for item in one]
-    for index, gone in draw(st.lists(st.tuples(st.integers(0, len(pool) - 1), st.booleans()), max_size=30)):
-        changes.append(Delete(*name_of(pool[index])) if gone else Put(pool[index]))
-    looks = draw(st.sets(st.integers(0, len(changes) - 1), max_size=2))
-    return History(changes, looks, draw(st.integers(0, 2**16)))
+    made = draw(changes(30))
+    looks = draw(st.sets(st.integers(0, len(made) - 1), max_size=2))
+    return History(made, looks, draw(st.integers(0, 2**16)))
 
 
 @given(histories())

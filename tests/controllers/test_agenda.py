@@ -1,12 +1,9 @@
 """Which groups a cycle looks at: enough of them that nobody is overlooked, and few that nothing concerns."""
 
-from random import Random
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn
 
 from maitred.cluster.news import Effect
 from maitred.cluster.state import Change, ClusterState, Delete, Put
@@ -17,10 +14,10 @@ from maitred.model.meta import Timestamp
 from maitred.model.plan import Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
+from tests.cluster.changes import changes
 from tests.cluster.seen import delete, name_of, put, read
 from tests.oracle.builders import gang, namespace, node, pod, pods, priority_class
 from tests.oracle.effort import examples
-from tests.oracle.strategies import clusters
 from tests.support import NOON
 
 NOW = msgspec.convert(NOON, Timestamp)
@@ -67,25 +64,12 @@ class Scheduler:
         return {verdict.group for verdict in self.cycle().groups}
 
 
-@st.composite
-def histories(draw: DrawFn) -> list[Change]:
-    """A small cluster, then objects of another of the same names that come, change and go."""
-    one, two = (read(draw(clusters(3, 3, 2))) for _ in range(2))
-    random = Random(draw(st.integers(0, 2**16)))
-    random.shuffle(one)
-    pool = [*one, *two]
-    changes: list[Change] = [Put(item) for item in one]
-    for index, gone in draw(st.lists(st.tuples(st.integers(0, len(pool) - 1), st.booleans()), max_size=20)):
-        changes.append(Delete(*name_of(pool[index])) if gone else Put(pool[index]))
-    return changes
-
-
-@given(histories(), st.integers(1, 5))
+@given(changes(20), st.integers(1, 5))
 @examples(150)
-def test_nobody_who_could_be_seated_is_overlooked(changes: list[Change], at_once: int) -> None:
+def test_nobody_who_could_be_seated_is_overlooked(history: list[Change], at_once: int) -> None:
     scheduler = Scheduler()
-    for start in range(0, len(changes), at_once):
-        for change in changes[start : start + at_once]:
+    for start in range(0, len(history), at_once):
+        for change in history[start : start + at_once]:
             scheduler.follow(change)
         scheduler.settle()
         complete = decide(scheduler.state.snapshot(), Policy(), NOW)

@@ -6,6 +6,7 @@ import socket
 import aiohttp
 import pytest
 
+from maitred.controllers import health
 from maitred.controllers.health import Health, serving
 from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.model.manifest import InputError
@@ -76,9 +77,12 @@ def test_gauges_show_what_is_and_not_what_was() -> None:
     assert metrics.registry.get_sample_value("maitred_waiting_pods") == 0
 
 
-def test_nothing_listens_without_an_address() -> None:
+def test_nothing_listens_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = list[str]()
+    monkeypatch.setattr(health, "listening", lambda site, listen: started.append(listen))
+
     async def story() -> None:
         async with serving("", Health(), Metrics().registry):
-            pass
+            assert started == []
 
     asyncio.run(story())

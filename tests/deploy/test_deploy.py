@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from maitred import __version__
 from maitred.cli import cli
-from maitred.cli.scheduler import LEASE, command
+from maitred.cli.scheduler import NAME, command
 from maitred.sandbox.controlplane.run import ControlPlane
 from tests.control_plane.waiting import eventually
 from tests.deploy.walkthrough import Shell
@@ -65,7 +65,7 @@ def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:
     }
     policy = base("ConfigMap")["metadata"]["name"]
     assert options["policy_config_map"] == f"$(NAMESPACE)/{policy}"
-    assert named == {"leases": [LEASE], "configmaps": [policy]}
+    assert named == {"leases": [NAME], "configmaps": [policy]}
 
 
 def test_the_default_policy_is_valid(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from maitred.cluster.state import ClusterState, Put
+from maitred.kube.lease import Held
 from maitred.kube.resources import NODES, PODS, Resource
-from maitred.kube.wire import ConfigMap, Lease, WatchedGroup, WatchedPod, look_again
+from maitred.kube.wire import ConfigMap, WatchedGroup, WatchedPod, look_again
 from maitred.model.node import Node
 
 ON_NODE: dict[str, Any] = {
@@ -65,7 +66,7 @@ def test_groups_config_maps_and_leases() -> None:
         "policy.yaml": "x"
     }
     spec = {"holderIdentity": "a_1", "leaseDurationSeconds": 15, "leaseTransitions": 2}
-    lease = read(Lease, {"metadata": {}, "spec": {**spec, "renewTime": "2026-01-31T12:00:00.000001Z"}})
+    lease = read(Held, {"metadata": {}, "spec": {**spec, "renewTime": "2026-01-31T12:00:00.000001Z"}})
     assert (lease.spec.holder_identity, lease.spec.lease_duration_seconds) == ("a_1", 15)
     assert lease.spec.renew_time == datetime(2026, 1, 31, 12, 0, 0, 1, tzinfo=UTC)
 

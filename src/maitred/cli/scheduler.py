@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FAILED = 1
-LEASE = "maitred"
+NAME = "maitred"
+"""What pods call us, and how the Lease is called."""
 SYSTEM_NAMESPACE = "maitred-system"
 
 
@@ -192,10 +193,10 @@ def check(options: dict[str, Any]) -> None:
 
 def fail(error: BaseException) -> None:
     """One line for what a person can help; anything else is a defect, and its trace is shown."""
+    from maitred.controllers.scheduling.scheduler import first_of
     from maitred.kube.errors import ConfigError, KubeError
 
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = first_of(error)
     if isinstance(error, InputError | KubeError | OSError):
         click.echo(printable(str(error)), err=True)
         sys.exit(output.BAD_INPUT if isinstance(error, InputError | ConfigError) else FAILED)
@@ -228,7 +229,7 @@ async def serve(options: dict[str, Any]) -> None:
     if elect is None:
         elect = connection.in_cluster
     settings = Settings(
-        scheduler=options["scheduler_name"] or (None if shadow else "maitred"),
+        scheduler=options["scheduler_name"] or (None if shadow else NAME),
         shadow=shadow,
         complete_within_seconds=options["complete_within"],
         resync_seconds=options["resync"],
@@ -236,7 +237,7 @@ async def serve(options: dict[str, Any]) -> None:
     )
     async with Client(connection) as client, serving(options["listen"], health, metrics.registry):
         namespace = options["lease_namespace"] or (connection.in_cluster and connection.namespace)
-        lease = LeaderLease(client, namespace or SYSTEM_NAMESPACE, settings.scheduler or LEASE)
+        lease = LeaderLease(client, namespace or SYSTEM_NAMESPACE, settings.scheduler or NAME)
         scheduler = Scheduler(
             client,
             source(client, options),

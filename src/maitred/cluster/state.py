@@ -24,7 +24,7 @@ from maitred.cluster.members import (
     state_of,
 )
 from maitred.cluster.news import Effect, News
-from maitred.cluster.nodes import Ints, NodeTable
+from maitred.cluster.nodes import Ints, NodeTable, NodeView
 from maitred.cluster.snapshot import NAMESPACE_NAME, GroupRank, Snapshot
 from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
 from maitred.model.group import CompositePodGroup, PodGroup, Workload, group_from_pod_group
@@ -277,7 +277,7 @@ class ClusterState:
         records = sorted(self._waiting.values(), key=lambda record: (record.key[1], record.key[0]))
         version = self._storage_version
         groups = tuple(record.current_view(lambda m: self._shape(m, storage), version) for record in records)
-        nodes = self._nodes.view()
+        nodes = self.nodes
         height, width = nodes.allocatable.shape
         tables = self._tables
         return Snapshot(
@@ -316,6 +316,10 @@ class ClusterState:
             resolve(claim, self._claim_users[claim] > 1, member.brought, storage) for claim in member.claims
         )
         return self._interner.shape_number(member.needs, member.label_class, volumes)
+
+    @property
+    def nodes(self) -> NodeView:
+        return self._nodes.view()
 
     @property
     def storage(self) -> StorageView:

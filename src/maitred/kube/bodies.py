@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Literal
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
+from maitred.kube.client import encode
 from maitred.kube.wire import Condition
 from maitred.model.meta import Lean
-
-encode = msgspec.json.Encoder().encode
 
 
 def wall_clock() -> datetime:

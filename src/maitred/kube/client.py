@@ -231,5 +231,4 @@ async def reading(attempt: Callable[[], Awaitable[T]], attempts: int = READ_ATTE
     return await attempt()
 
 
-def encode(value: Any) -> bytes:
-    return msgspec.json.encode(value)
+encode = msgspec.json.Encoder().encode

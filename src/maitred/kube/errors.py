@@ -65,3 +65,8 @@ class ApiError(KubeError):
     def is_passing(self) -> bool:
         """Another attempt may go better: the server is busy, or starting, or not itself."""
         return self.status == 429 or (self.status >= 500 and self.status != 501)
+
+    @property
+    def is_final(self) -> bool:
+        """Neither time, nor new credentials, nor a look at what is there by now will change it."""
+        return not self.is_passing and self.status not in (401, 408, 409)

@@ -6,7 +6,7 @@ import secrets
 
 from maitred.kube import bodies
 from maitred.kube.bodies import EventType, Regarding
-from maitred.kube.client import Client, pause
+from maitred.kube.client import Client, encode, pause
 from maitred.kube.errors import ApiError, KubeError, Unreachable
 from maitred.kube.permit import NotLeading, Permit
 from maitred.kube.resources import EVENTS
@@ -54,7 +54,7 @@ class Events:
             reporting_instance=self._instance,
         )
         try:
-            await self._send(EVENTS.path(written.metadata.namespace), bodies.encode(written))
+            await self._send(EVENTS.path(written.metadata.namespace), encode(written))
             self.sent += 1
         except NotLeading:
             return True

@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from maitred.kube.bodies import encode, micro_time, wall_clock
-from maitred.kube.client import Client
+from maitred.kube.bodies import micro_time, wall_clock
+from maitred.kube.client import Client, encode
 from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.permit import NotLeading
 from maitred.kube.resources import LEASES
@@ -140,7 +140,7 @@ class LeaderLease:
                 refusals = 0
             except KubeError as error:
                 # A server that has just started does not know who may do what, and forbids everything.
-                refusals = refusals + 1 if is_final(error) else 0
+                refusals = refusals + 1 if isinstance(error, ApiError) and error.is_final else 0
                 if refusals == REFUSALS:
                     raise KubeError(f"{error}; {self._advice(error)}") from None
                 log.warning("lease %s/%s not acquired yet: %s", self._namespace, self._name, error)
@@ -259,8 +259,3 @@ class LeaderLease:
             verb, path, metadata = "PUT", LEASES.path(self._namespace, self._name), held.metadata
         body = encode(WrittenLease(LEASES.api_version, LEASES.kind, metadata, record))
         await self._client.request(verb, path, body=body, seconds=REQUEST_SECONDS)
-
-
-def is_final(error: KubeError) -> bool:
-    """Waiting will not help: a verb or a namespace is missing, and a person must see to it."""
-    return isinstance(error, ApiError) and not error.is_passing and error.status not in (401, 408, 409)

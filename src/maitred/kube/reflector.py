@@ -139,7 +139,6 @@ class Reflector(Generic[T]):
         self.name = f"{resource} in {namespace}" if namespace else str(resource)
         self.synced = asyncio.Event()
         """Set when the first list is complete."""
-        self.heard_at = time.monotonic()
         self.counts = Counts()
         self.unreadable = set[str]()
         """Keys of objects that cannot be read, or only in part."""
@@ -237,7 +236,6 @@ class Reflector(Generic[T]):
         return await self._client.get(self._path, Page, params=params, seconds=LIST_SECONDS)
 
     async def _take_page(self, items: list[msgspec.Raw]) -> None:
-        self.heard_at = time.monotonic()
         for start in range(0, len(items), SLICE):
             for item in items[start : start + SLICE]:
                 self._put(item)
@@ -281,7 +279,6 @@ class Reflector(Generic[T]):
 
     def _take(self, lines: list[bytes]) -> None:
         """What came together. However far it goes well, the next watch goes on from there."""
-        self.heard_at = time.monotonic()
         was_listing, events, last = self._listed is not None, self.counts.events, None
         try:
             for line in lines:

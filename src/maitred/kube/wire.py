@@ -78,11 +78,6 @@ class LeaseSpec(Lean, frozen=True):
     lease_transitions: int = 0
 
 
-class Lease(Lean, frozen=True):
-    metadata: WatchedMeta
-    spec: LeaseSpec = LeaseSpec()
-
-
 def look_again(raw: bytes | msgspec.Raw, into: type[T]) -> tuple[T | None, str]:
     """An object that did not decode: what can be made of it, if anything, and what is wrong with it.
 

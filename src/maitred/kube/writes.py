@@ -92,13 +92,9 @@ class Writer:
 
     async def select_node(self, namespace: str, claim: str, uid: str, node: str) -> Done | Refused | Unknown:
         """Ask the provisioner of a claim to make its volume for this node."""
-
-        async def judge(error: KubeError) -> Done | Refused | None:
-            return refusal(error)
-
         path = VOLUME_CLAIMS.path(namespace, claim)
         body = bodies.claim_patch(uid, {SELECTED_NODE: node})
-        return await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
+        return await self._write("PATCH", path, body, DONE, by_its_answer, MERGE_PATCH)
 
     async def keep_volume(
         self, volume: str, namespace: str, claim: str, uid: str
@@ -110,12 +106,10 @@ class Writer:
         except KubeError as error:
             return refusal(error) or Unknown(str(error))
         kept = found.spec.claim_ref
-        if kept is not None:
-            ours = kept.uid in ("", uid) and (kept.namespace, kept.name) == (namespace, claim)
-            if kept.uid == uid:
-                return DONE
-            if not ours:
-                return Refused(Why.TAKEN, f"volume {volume} is kept for claim {kept.namespace}/{kept.name}")
+        if kept is not None and kept.uid == uid:
+            return DONE
+        if kept is not None and (kept.namespace, kept.name, kept.uid) != (namespace, claim, ""):
+            return Refused(Why.TAKEN, f"volume {volume} is kept for claim {kept.namespace}/{kept.name}")
 
         async def judge(error: KubeError) -> Done | Refused | None:
             if isinstance(error, ApiError) and error.is_conflict:
@@ -261,9 +255,14 @@ def fate(pod: Found | None, uid: str, node: str) -> Bound | Unbound | Refused:
     return UNBOUND
 
 
+async def by_its_answer(error: KubeError) -> Refused | None:
+    """For writes where nothing but the answer itself need be looked at."""
+    return refusal(error)
+
+
 def refusal(error: KubeError) -> Refused | None:
     """The refusal in an answer that is final; None where another attempt, or a look, may say otherwise."""
-    if not isinstance(error, ApiError) or error.is_passing or error.status in (401, 408, 409):
+    if not isinstance(error, ApiError) or not error.is_final:
         return None
     if error.is_gone:
         return Refused(Why.GONE, error.message)

@@ -50,7 +50,7 @@ class Selection:
 
     @property
     def empty(self) -> bool:
-        if self.everything or self.touched - self.resting:
+        if self.everything or self.touched:
             return False
         return not any(
             wakes & self.effects for group, wakes in self.wakes.items() if group not in self.resting

@@ -31,13 +31,17 @@ class Claims:
 
     def unbound(self, binds: Sequence[Bind]) -> dict[str, str]:
         """Claim -> the node that its volume is wanted on."""
-        claims, found = self._mirror.state.storage.claims, dict[str, str]()
+        found = dict[str, str]()
         for bind in binds:
             pod = self._mirror.waiting.get(bind.pod)
             for claim in claim_names(pod) if pod is not None and pod.spec.volumes else ():
-                if claim not in claims or not claims[claim].spec.volume_name:
+                if self._is_unbound(claim):
                     found[claim] = bind.node
         return found
+
+    def _is_unbound(self, key: str) -> bool:
+        claim = self._mirror.state.storage.claims.get(key)
+        return claim is None or not claim.spec.volume_name
 
     async def prepare(self, binds: Sequence[Bind]) -> str:
         """Get a volume for every claim of these pods. What went wrong, or nothing."""
@@ -54,7 +58,7 @@ class Claims:
         asked, deadline = set[str](), time.monotonic() + WAIT_SECONDS
         while True:
             claims = self._mirror.state.storage.claims
-            open_claims = [key for key in wanted if key not in claims or not claims[key].spec.volume_name]
+            open_claims = [key for key in wanted if self._is_unbound(key)]
             if not open_claims:
                 return ""
             for key in open_claims:
@@ -81,7 +85,7 @@ class Claims:
     def _choose(self, wanted: Mapping[str, str], binds: Sequence[Bind]) -> dict[str, str]:
         """Claim -> an existing volume, for as many claims as can have one."""
         state = self._mirror.state
-        nodes, brought = state.snapshot().nodes, {}
+        nodes, brought = state.nodes, {}
         for bind in binds:
             if (pod := self._mirror.waiting.get(bind.pod)) is not None:
                 brought.update(ephemeral_specs(pod))

@@ -10,10 +10,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from maitred.controllers.scheduling.binding import Order
 from maitred.kube.outcomes import Why
-from maitred.model.plan import Category, Plan
+from maitred.model.plan import Category, Plan, Verdict
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-VERDICTS = ("Scheduled", "Preempting", "Waiting", "Impossible", "Invalid")
 
 
 def nothing(*_: str) -> int:
@@ -89,7 +88,7 @@ class Metrics:
 
     def _begin_at_zero(self) -> None:
         """A series that first appears with its first event would hide that event from every rate."""
-        for verdict in VERDICTS:
+        for verdict in get_args(Verdict):
             self.verdicts.labels(verdict)
         for result in ("bound", *Why):
             self.binds.labels(str(result))

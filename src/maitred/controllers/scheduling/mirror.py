@@ -109,13 +109,14 @@ class Mirror:
 
     def _remember_mate(self, key: str, pod: WatchedPod | None) -> None:
         group = None if pod is None else group_key(pod)
-        seating = None if pod is None else parse_seating(pod.metadata.annotations.get(ANNOTATION, ""))
+        record = None if pod is None else pod.metadata.annotations.get(ANNOTATION)
+        seating = None if record is None else parse_seating(record)
         known = self._group_of.get(key)
         if known is not None and known != group:
             self._forget_mate(key, known)
         if pod is None or group is None or seating is None:
             return
-        if pod.status.phase in FINISHED or pod.metadata.deletion_timestamp is not None:
+        if is_over(pod):
             self._forget_mate(key, group)
             return
         self._group_of[key] = group

@@ -35,8 +35,10 @@ class Report:
 
     def _words(self, verdict: GroupVerdict, plan: Plan) -> str:
         """A shadow seats nobody, and so must not say that it did."""
+        if not self._shadow:
+            return verdict_words(verdict)
         nodes = sorted({bind.node for bind in plan.binds if bind.group == verdict.group})
-        if not self._shadow or not nodes:
+        if not nodes:
             return verdict_words(verdict)
         named = ", ".join(nodes[:MOST_NODES]) + (", ..." if len(nodes) > MOST_NODES else "")
         return f"would seat {verdict.placed} of {counted(verdict.members, 'member')} on {named}"

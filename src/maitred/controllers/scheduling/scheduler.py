@@ -132,6 +132,6 @@ def is_over(error: BaseException) -> bool:
     return isinstance(error, NotLeading) or (isinstance(error, ApiError) and error.is_gone)
 
 
-def first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    error = errors.exceptions[0]
-    return first_of(error) if isinstance(error, BaseExceptionGroup) else error
+def first_of(error: BaseException) -> BaseException:
+    """What went wrong, out of the groups that tasks wrap it in."""
+    return first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

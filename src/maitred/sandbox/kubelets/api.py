@@ -10,7 +10,6 @@ from maitred.sandbox.kubelets.bodies import Json
 from maitred.sandbox.kubelets.objects import Node
 
 AT_ONCE = 64
-LONGEST_DOUBLING = 10
 
 
 class Api:
@@ -42,5 +41,5 @@ class Api:
                 if not error.is_passing:
                     raise
                 asked = error.retry_after
-            await asyncio.sleep(pause(min(attempt, LONGEST_DOUBLING), asked))
+            await asyncio.sleep(pause(attempt, asked))
         raise AssertionError("there is always another attempt")
