@@ -1,0 +1,66 @@
+"""What is wrong with an object, field by field, in the words of the API server."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+
+class Fault(Enum):
+    """The cause's reason on the wire, and how its message begins."""
+
+    REQUIRED = ("FieldValueRequired", "Required value")
+    INVALID = ("FieldValueInvalid", "Invalid value")
+    NOT_SUPPORTED = ("FieldValueNotSupported", "Unsupported value")
+    FORBIDDEN = ("FieldValueForbidden", "Forbidden")
+    DUPLICATE = ("FieldValueDuplicate", "Duplicate value")
+    TOO_LONG = ("FieldValueTooLong", "Too long")
+    TOO_MANY = ("FieldValueTooMany", "Too many")
+    NOT_FOUND = ("FieldValueNotFound", "Not found")
+    TYPE_INVALID = ("FieldValueTypeInvalid", "Invalid value")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    fault: Fault
+    field: str
+    """Its path, such as spec.containers[0].name."""
+    value: Any = None
+    detail: str = ""
+
+    @property
+    def reason(self) -> str:
+        return self.fault.value[0]
+
+    @property
+    def message(self) -> str:
+        """Without the path, as the cause of a refusal has it."""
+        begin = self.fault.value[1]
+        if self.fault not in (Fault.REQUIRED, Fault.FORBIDDEN, Fault.TOO_LONG, Fault.TOO_MANY):
+            begin = f"{begin}: {msgspec.json.encode(self.value).decode()}"
+        return f"{begin}: {self.detail}" if self.detail else begin
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError(Fault.REQUIRED, field, detail=detail)
+
+
+def invalid(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError(Fault.INVALID, field, value, detail)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    return FieldError(Fault.FORBIDDEN, field, detail=detail)
+
+
+def duplicate(field: str, value: Any) -> FieldError:
+    return FieldError(Fault.DUPLICATE, field, value)
+
+
+def unsupported(field: str, value: Any, supported: list[str] | tuple[str, ...]) -> FieldError:
+    known = ", ".join(f'"{name}"' for name in sorted(supported))
+    return FieldError(Fault.NOT_SUPPORTED, field, value, f"supported values: {known}")

@@ -1,0 +1,1 @@
+"""The ways to change an object in part, and who owns which field of it afterwards."""

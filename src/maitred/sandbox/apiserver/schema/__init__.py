@@ -1,0 +1,1 @@
+"""What objects look like: the types of the API, and what follows from them alone."""

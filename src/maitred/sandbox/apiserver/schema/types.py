@@ -1,0 +1,80 @@
+"""Types of the API, as far as a server must know them: to read, to patch, to default and to describe objects."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, TypeAlias
+
+Body: TypeAlias = dict[str, Any]
+"""An object as it is on the wire. It may be changed until it is stored, and never afterwards."""
+
+
+class Scalar(Enum):
+    STRING = "string"
+    INT32 = "int32"
+    INT64 = "int64"
+    NUMBER = "number"
+    BOOL = "bool"
+    QUANTITY = "quantity"
+    INT_OR_STRING = "intOrString"
+    TIME = "time"
+    MICRO_TIME = "microTime"
+    BYTES = "bytes"
+    """Base64 text."""
+    ANY = "any"
+    """Whatever JSON can say; it is kept as it is, and owned as a whole."""
+
+
+class Relation(Enum):
+    """What the items of a list are to each other when two writers of it meet."""
+
+    ATOMIC = "atomic"
+    SET = "set"
+    MAP = "map"
+
+
+class Unset(Enum):
+    UNSET = "unset"
+
+
+UNSET: Final = Unset.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    type: "Type"
+    default: Any = UNSET
+    required: bool = False
+    """Said in the description of the API; the rules of a kind say what happens without it."""
+    kept: bool = False
+    """On the wire also when it is empty; others are left out then."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Struct:
+    name: str
+    fields: dict[str, Field] = field(default_factory=dict)
+    atomic: bool = False
+    """Owned as a whole."""
+    preserves_unknown: bool = False
+    """Fields that are not listed are kept; only custom resources do this."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapOf:
+    value: "Type"
+    atomic: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListOf:
+    item: "Type"
+    relation: Relation = Relation.ATOMIC
+    keys: tuple[str, ...] = ()
+    """Of a MAP: the fields that tell its items apart."""
+    merge_key: str = ""
+    """For strategic merge patches. Empty: the list is replaced, or merged as a set if `merges`."""
+    merges: bool = False
+    """A strategic merge patch merges it instead of replacing it."""
+
+
+Type: TypeAlias = Scalar | Struct | MapOf | ListOf
