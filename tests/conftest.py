@@ -12,7 +12,7 @@ skipping them.
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,16 +27,30 @@ settings.register_profile("explore", _common, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 NOT_HAD = "no control plane: "
+REAL = {"control_plane", "bare_control_plane"}
 
 
 @pytest.fixture(scope="session")
 def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
     """A real API server with its controllers, shared by all tests of this process: clean up what you make."""
+    with started(pytestconfig) as plane, plane.controller_manager():
+        yield plane
+
+
+@pytest.fixture(scope="module")
+def bare_control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
+    """A real API server of your own, without controllers: nothing happens on it but what you do."""
+    with started(pytestconfig) as plane:
+        yield plane
+
+
+@contextmanager
+def started(config: pytest.Config) -> Iterator[ControlPlane]:
     name = os.environ.get("MAITRED_KUBERNETES", "1.37.1")
     if name not in RELEASES:
         pytest.fail(f"MAITRED_KUBERNETES is {name}; it can be one of {', '.join(RELEASES)}")
     gates = os.environ.get("MAITRED_WORKLOAD_GATES", "on") != "off"
-    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    capture = config.pluginmanager.getplugin("capturemanager")
 
     def say(line: str) -> None:
         # A first build takes minutes, so this goes to the terminal at once, from test workers too.
@@ -51,7 +65,6 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
             give_up = pytest.fail if os.environ.get("MAITRED_REQUIRE_CONTROL_PLANE") == "1" else pytest.skip
             reason = f"{NOT_HAD}{error}"
         else:
-            stack.enter_context(plane.controller_manager())
             yield plane
             return
     give_up(reason)
@@ -59,9 +72,9 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that ask for the control plane are marked, and share one worker so that there is only one."""
+    """Tests that ask for a control plane are marked, and share one worker so that there is only one."""
     for item in items:
-        if "control_plane" in getattr(item, "fixturenames", ()):
+        if not REAL.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("control_plane")
             item.add_marker(pytest.mark.xdist_group("control-plane"))
 

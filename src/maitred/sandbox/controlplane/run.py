@@ -96,7 +96,7 @@ class ControlPlane:
         """A file for kubectl and other programs; it lives as long as the control plane."""
         path = self.directory / f"{user.name.replace(':', '-')}.kubeconfig"
         if not path.exists():
-            write_kubeconfig(path, self.url, self._certificate, self._tokens[user])
+            write_kubeconfig(path, self.url, self._certificate.read_bytes(), self._tokens[user])
         return path
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:

@@ -1,5 +1,6 @@
 """Who may speak to a control plane of ours: users with a token each, and kubeconfig files that hold them."""
 
+import base64
 import csv
 import json
 import secrets
@@ -41,16 +42,15 @@ def write_token_file(path: Path, tokens: Tokens) -> None:
         )
 
 
-def write_kubeconfig(path: Path, server: str, certificate: Path, token: str) -> None:
-    """As JSON, which is YAML too."""
+def write_kubeconfig(path: Path, server: str, authority: bytes, token: str) -> None:
+    """As JSON, which is YAML too. `authority`: the certificate that vouches for the server."""
+    cluster = {"server": server, "certificate-authority-data": base64.b64encode(authority).decode()}
     content = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "maitred",
         "contexts": [{"name": "maitred", "context": {"cluster": "maitred", "user": "maitred"}}],
-        "clusters": [
-            {"name": "maitred", "cluster": {"server": server, "certificate-authority": str(certificate)}}
-        ],
+        "clusters": [{"name": "maitred", "cluster": cluster}],
         "users": [{"name": "maitred", "user": {"token": token}}],
     }
     private(path).write_text(json.dumps(content, indent=2))

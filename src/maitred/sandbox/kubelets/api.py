@@ -3,7 +3,7 @@
 import asyncio
 from itertools import count
 
-from maitred.kube.client import JSON, Client, encode, pause
+from maitred.kube.client import JSON, Client, decoder, encode, pause
 from maitred.kube.errors import ApiError, Unreachable
 from maitred.kube.resources import NODES
 from maitred.sandbox.kubelets.bodies import Json
@@ -19,15 +19,16 @@ class Api:
         self._client = client
         self._gate = asyncio.Semaphore(AT_ONCE)
 
-    async def node(self, name: str) -> Node:
-        return await self._client.get(NODES.path(name=name), Node)
+    async def node(self, name: str) -> Node | None:
+        answer = await self.send("GET", NODES.path(name=name), None)
+        return None if answer is None else decoder(Node).decode(answer)
 
-    async def send(self, verb: str, path: str, body: Json, content_type: str = JSON) -> bytes | None:
+    async def send(self, verb: str, path: str, body: Json | None, content_type: str = JSON) -> bytes | None:
         """Until it is executed. None if there is no such object, or another one in its place.
 
         It may be executed twice when an answer is lost, so it must be a write for which that is the same.
         """
-        data = encode(body)
+        data = None if body is None else encode(body)
         for attempt in count():
             asked = None
             try:

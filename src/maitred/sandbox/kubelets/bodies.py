@@ -5,14 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from maitred import __version__
 from maitred.kube.bodies import micro_time, wall_clock
 from maitred.sandbox.kubelets.admission import Rejection
-from maitred.sandbox.kubelets.objects import Container, Pod, Taint
+from maitred.sandbox.kubelets.objects import Container, Pod, Quantities, Taint
 
 Json = dict[str, Any]
 
 LEASE_SECONDS = 40
 MAX_PODS = "110"
+SOFTWARE = {
+    "kubeletVersion": f"maitred-{__version__}",
+    "osImage": "simulated",
+    "operatingSystem": "linux",
+    "architecture": "amd64",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,13 @@ def taints(chosen: Sequence[Taint]) -> Json:
 
 def node_status(machine: Machine) -> Json:
     resources = {"pods": MAX_PODS, **machine.resources}
-    return {"capacity": resources, "allocatable": resources, **readiness(True)}
+    return {"capacity": resources, "allocatable": resources, "nodeInfo": SOFTWARE, **readiness(True)}
+
+
+def adopted_status(allocatable: Quantities) -> Json:
+    """Of a node that others have made: what it has is for them to say, but it has room for pods."""
+    missing = {} if "pods" in allocatable else {"pods": MAX_PODS}
+    return {"capacity": missing, "allocatable": missing, "nodeInfo": SOFTWARE, **readiness(True)}
 
 
 def readiness(ready: bool) -> Json:
@@ -86,8 +99,8 @@ def running(pod: Pod, pod_ip: str, host_ip: str) -> Json:
     }
 
 
-def ended(pod: Pod, phase: str, exit_code: int) -> Json:
-    reason = "Error" if exit_code else "Completed"
+def ended(pod: Pod, exit_code: int) -> Json:
+    phase, reason = ("Failed", "Error") if exit_code else ("Succeeded", "Completed")
     ending = {"exitCode": exit_code, "reason": reason, "finishedAt": timestamp()}
     return {
         "phase": phase,

@@ -7,12 +7,15 @@ from itertools import count
 from typing import Any
 
 from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, decoder
-from maitred.kube.reflector import Reflector
+from maitred.kube.reflector import Reflector, Sink
 from maitred.kube.resources import LEASES, NODES, PODS
 from maitred.sandbox.kubelets import bodies
+from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
 from maitred.sandbox.kubelets.api import Api
 from maitred.sandbox.kubelets.bodies import Machine
+from maitred.sandbox.kubelets.desks import NodeDesk, PodDesk
 from maitred.sandbox.kubelets.kubelet import Kubelet, Pace
+from maitred.sandbox.kubelets.marks import is_faulty
 from maitred.sandbox.kubelets.objects import Node, Pod, Taint
 
 HEARTBEAT_SECONDS = 15.0
@@ -22,6 +25,7 @@ ROUNDS = 30
 LEASE_NAMESPACE = "kube-node-lease"
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
+START_SECONDS = STOP_SECONDS = 0.05
 BOUND = {"fieldSelector": "spec.nodeName!="}
 
 
@@ -30,8 +34,8 @@ async def kubelets(
     client: Client,
     machines: Iterable[Machine],
     *,
-    start_seconds: float = 0.05,
-    stop_seconds: float = 0.05,
+    start_seconds: float = START_SECONDS,
+    stop_seconds: float = STOP_SECONDS,
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
     run: bool = True,
 ) -> AsyncIterator["Fleet"]:
@@ -39,24 +43,44 @@ async def kubelets(
 
     Without `run` there are nodes and heartbeats, and nobody cares for pods. Nodes stay when this ends.
     """
+    async with fleet(client, Pace(start_seconds, stop_seconds), heartbeat_seconds) as made:
+        await made.start(machines, run)
+        yield made
+
+
+@asynccontextmanager
+async def kubelets_of_marked_nodes(
+    client: Client,
+    *,
+    start_seconds: float = START_SECONDS,
+    stop_seconds: float = STOP_SECONDS,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
+) -> AsyncIterator["Fleet"]:
+    """Kubelets for all nodes that have the mark, as they come and go; see `marks`."""
+    async with fleet(client, Pace(start_seconds, stop_seconds), heartbeat_seconds) as made:
+        await made.follow()
+        yield made
+
+
+@asynccontextmanager
+async def fleet(client: Client, pace: Pace, heartbeat_seconds: float) -> AsyncIterator["Fleet"]:
     failure: BaseException | None = None
     async with asyncio.TaskGroup() as tasks:
-        fleet = Fleet(client, tasks, Pace(start_seconds, stop_seconds), heartbeat_seconds)
+        made = Fleet(client, tasks, pace, heartbeat_seconds)
         try:
-            await fleet.start(machines, run)
-            yield fleet
+            yield made
         except asyncio.CancelledError:
             raise
         except BaseException as error:
             failure = error  # The group would wrap what is none of its business.
         finally:
-            fleet.stop()
+            made.stop()
     if failure is not None:
         raise failure
 
 
 class Fleet:
-    """The kubelets; see `kubelets`, which makes one."""
+    """The kubelets; see `kubelets` and `kubelets_of_marked_nodes`, which make one."""
 
     def __init__(
         self, client: Client, tasks: asyncio.TaskGroup, pace: Pace, heartbeat_seconds: float
@@ -70,7 +94,7 @@ class Fleet:
         self._kubelets: dict[str, Kubelet] = {}
         self._node_addresses = addresses("172")
         self._pod_addresses = addresses("10")
-        self._desk = Desk(self._kubelets)
+        self._desk = PodDesk(self._kubelets)
 
     async def start(self, machines: Iterable[Machine], run: bool) -> None:
         async with asyncio.TaskGroup() as adding:
@@ -78,17 +102,19 @@ class Fleet:
                 adding.create_task(self.add(machine))
         self._spawn(self._beat())
         if run:
-            nodes = Reflector(self._client, NODES, Node, NodeDesk(self._kubelets))
-            pods = Reflector(self._client, PODS, Pod, self._desk, selector=BOUND)
-            for reflector in (nodes, pods):
-                self._spawn(reflector.run())
-            await nodes.synced.wait()
-            await pods.synced.wait()
-            self._desk.open()
+            await self._watch(NodeDesk(self._kubelets))
+
+    async def follow(self) -> None:
+        """Nodes that are there have a kubelet soon, not at once."""
+        self._spawn(self._beat())
+        await self._watch(Adoption(self, self._spawn))
 
     def stop(self) -> None:
         for task in list(self._running):
             task.cancel()
+
+    def kubelet(self, name: str) -> Kubelet | None:
+        return self._kubelets.get(name)
 
     async def add(self, machine: Machine) -> None:
         """A node of this name is there and ready, and its kubelet cares for the pods that are bound to it."""
@@ -96,30 +122,54 @@ class Fleet:
         created = None if answer is None else decoder(Node).decode(answer)
         if created is None:
             await self._patch_status(machine.name, bodies.node_status(machine))
-        node = await self._set_reachable(machine.name, True, created)
-        kubelet = Kubelet(
-            node, next(self._node_addresses), self._pace, self._api, self._spawn, self._pod_addresses
-        )
-        self._kubelets[machine.name] = kubelet
-        self._desk.welcome(machine.name)
+        self._employ(await self._set_reachable(machine.name, True, created))
 
     async def remove(self, name: str) -> None:
         """The node is deleted, and its pods with it as soon as someone collects them."""
-        self._kubelets.pop(name).die()
         await self._api.send("DELETE", NODES.path(name=name), {})
+        await self.dismiss(name)
+
+    async def adopt(self, node: Node) -> None:
+        """A node that others have made gets a kubelet; a dead one, if it has a fault."""
+        if is_faulty(node.metadata):
+            self._employ(await self._set_lost(node.metadata.name)).die()
+        else:
+            self._employ(await self._set_ready(node))
+
+    async def dismiss(self, name: str) -> None:
+        """There is no such node any more."""
+        self._kubelets.pop(name).die()
         await self._api.send("DELETE", LEASES.path(LEASE_NAMESPACE, name), {})
 
     async def fail(self, name: str) -> None:
         """The machine is lost. What the node controller would say of it after a while is said at once."""
         self._kubelets[name].die()
-        await self._patch_status(name, bodies.readiness(False))
-        await self._set_reachable(name, False)
+        await self._set_lost(name)
 
     async def heal(self, name: str) -> None:
         await self._renew(name)
         await self._patch_status(name, bodies.readiness(True))
         self._kubelets[name].node = await self._set_reachable(name, True)
         self._kubelets[name].revive()
+
+    def _employ(self, node: Node) -> Kubelet:
+        kubelet = Kubelet(
+            node, next(self._node_addresses), self._pace, self._api, self._spawn, self._pod_addresses
+        )
+        self._kubelets[node.metadata.name] = kubelet
+        self._desk.welcome(node.metadata.name)
+        return kubelet
+
+    async def _watch(self, nodes: Sink[Node]) -> None:
+        watches = (
+            Reflector(self._client, NODES, Node, nodes),
+            Reflector(self._client, PODS, Pod, self._desk, selector=BOUND),
+        )
+        for watch in watches:
+            self._spawn(watch.run())
+        for watch in watches:
+            await watch.synced.wait()
+        self._desk.open()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._tasks.create_task(work)
@@ -129,11 +179,26 @@ class Fleet:
 
     # -- nodes ---------------------------------------------------------------------------------------------
 
+    async def _set_ready(self, node: Node) -> Node:
+        """What already is as it should be is not written: a world has thousands of nodes."""
+        name, status = node.metadata.name, node.status
+        if not (status.is_ready and "pods" in status.allocatable):
+            await self._patch_status(name, bodies.adopted_status(status.allocatable))
+        elif all(taint.key not in (NOT_READY, UNREACHABLE) for taint in node.spec.taints):
+            return node
+        return await self._set_reachable(name, True)
+
+    async def _set_lost(self, name: str) -> Node:
+        await self._patch_status(name, bodies.readiness(False))
+        return await self._set_reachable(name, False)
+
     async def _set_reachable(self, name: str, reachable: bool, node: Node | None = None) -> Node:
         """By the taints that the node controller would set. Others may write taints meanwhile."""
         lost = [] if reachable else [Taint(UNREACHABLE, effect) for effect in ("NoSchedule", "NoExecute")]
         while True:
             node = node or await self._api.node(name)
+            if node is None:
+                raise NodeGone(name)
             others = [taint for taint in node.spec.taints if taint.key not in (NOT_READY, UNREACHABLE)]
             version = {"resourceVersion": node.metadata.resource_version}
             body = {"metadata": version, "spec": bodies.taints(others + lost)}
@@ -159,68 +224,6 @@ class Fleet:
         path = LEASES.path(LEASE_NAMESPACE, name)
         if await self._api.send("PATCH", path, lease, MERGE_PATCH) is None:
             await self._api.send("POST", LEASES.path(LEASE_NAMESPACE), lease)
-
-
-class NodeDesk:
-    """Tells every kubelet how its node looks to others."""
-
-    def __init__(self, kubelets: dict[str, Kubelet]) -> None:
-        self._kubelets = kubelets
-
-    def put(self, node: Node) -> None:
-        kubelet = self._kubelets.get(node.metadata.name)
-        if kubelet is not None:
-            kubelet.node = node
-
-    def gone(self, key: str) -> None:
-        """A kubelet does not notice: what it runs, it runs on."""
-
-    def settled(self) -> None:
-        """Nothing waits for it."""
-
-
-class Desk:
-    """Hands pods to the kubelets of their nodes."""
-
-    def __init__(self, kubelets: dict[str, Kubelet]) -> None:
-        self._kubelets = kubelets
-        self._pods: dict[str, Pod] = {}
-        self._is_open = False
-
-    def put(self, pod: Pod) -> None:
-        self._pods[f"{pod.metadata.namespace}/{pod.metadata.name}"] = pod
-        if self._is_open:
-            self._hand_over(pod)
-
-    def gone(self, key: str) -> None:
-        pod = self._pods.pop(key)
-        kubelet = self._kubelets.get(pod.spec.node_name)
-        if kubelet is not None:
-            kubelet.lose(pod.metadata.uid)
-
-    def settled(self) -> None:
-        """Pods are attended to as they arrive."""
-
-    def open(self) -> None:
-        """All that was there before is known. A list has no order: what runs already goes first, then age."""
-        self._is_open = True
-        for pod in sorted(self._pods.values(), key=seniority):
-            self._hand_over(pod)
-
-    def welcome(self, node: str) -> None:
-        """This node is new; pods may have been bound to it before."""
-        for pod in sorted((pod for pod in self._pods.values() if pod.spec.node_name == node), key=seniority):
-            self.put(pod)
-
-    def _hand_over(self, pod: Pod) -> None:
-        kubelet = self._kubelets.get(pod.spec.node_name)
-        if kubelet is not None:
-            kubelet.take(pod)
-
-
-def seniority(pod: Pod) -> tuple[bool, str, str]:
-    created = pod.metadata.creation_timestamp
-    return pod.status.phase != "Running", created.isoformat() if created else "", pod.metadata.name
 
 
 def addresses(network: str) -> Iterator[str]:

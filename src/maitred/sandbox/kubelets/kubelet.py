@@ -1,7 +1,6 @@
 """One kubelet: it admits pods in the order in which they arrive, runs them, and lets them go."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -9,17 +8,13 @@ from typing import Any
 
 from maitred.kube.client import STRATEGIC_MERGE_PATCH
 from maitred.kube.resources import PODS
-from maitred.model.meta import mark
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.admission import NODE_AFFINITY, Rejection, Room, rejection
 from maitred.sandbox.kubelets.api import Api
 from maitred.sandbox.kubelets.bodies import Json
+from maitred.sandbox.kubelets.marks import exit_code, run_seconds, start_seconds
 from maitred.sandbox.kubelets.objects import Node, Pod
 
-log = logging.getLogger(__name__)
-
-RUN_SECONDS = "maitred.dev/run-seconds"
-"""Label or annotation of a pod that ends by itself after so long; others run until they are deleted."""
 KILLED = 137
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -28,7 +23,7 @@ Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 @dataclass(frozen=True, slots=True)
 class Pace:
     start_seconds: float
-    """From being admitted to Running."""
+    """From being admitted to Running, for pods that do not say."""
     stop_seconds: float
     """From being deleted to gone, at most; a pod with less grace has less."""
 
@@ -126,7 +121,7 @@ class Kubelet:
     async def _refuse(self, guest: Guest, why: Rejection) -> None:
         if why.reason == NODE_AFFINITY:
             # Someone may have changed the labels just before the pod was bound. Kubelets look again, too.
-            self.node = await self._api.node(self.node.metadata.name)
+            self.node = await self._api.node(self.node.metadata.name) or self.node
             again = rejection(guest.pod, self.node, self._room)
             if again is None:
                 guest.stage = Stage.ADMITTED
@@ -137,21 +132,21 @@ class Kubelet:
 
     async def _run(self, guest: Guest) -> None:
         if guest.pod.status.phase != "Running":
-            await asyncio.sleep(self._pace.start_seconds)
+            await asyncio.sleep(start_seconds(guest.pod.metadata, self._pace.start_seconds))
             started = bodies.running(guest.pod, next(self._pod_addresses), self._address)
             await self._report(guest.pod, started)
-        seconds = run_seconds(guest.pod)
+        seconds = run_seconds(guest.pod.metadata)
         if seconds is not None:
             await asyncio.sleep(seconds)
             self._room.free(guest.pod.metadata.uid)
-            await self._report(guest.pod, bodies.ended(guest.pod, "Succeeded", exit_code=0))
+            await self._report(guest.pod, bodies.ended(guest.pod, exit_code(guest.pod.metadata)))
 
     async def _stop(self, guest: Guest) -> None:
         pod = guest.pod
         await asyncio.sleep(min(self._pace.stop_seconds, pod.metadata.deletion_grace_period_seconds))
         self._room.free(pod.metadata.uid)
         if not guest.pod.is_finished:
-            await self._report(pod, bodies.ended(pod, "Failed", exit_code=KILLED))
+            await self._report(pod, bodies.ended(pod, KILLED))
         certain = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
         await self._api.send("DELETE", PODS.path(pod.metadata.namespace, pod.metadata.name), certain)
 
@@ -159,12 +154,3 @@ class Kubelet:
         path = PODS.path(pod.metadata.namespace, pod.metadata.name, "status")
         body = {"metadata": {"uid": pod.metadata.uid}, "status": status}
         await self._api.send("PATCH", path, body, STRATEGIC_MERGE_PATCH)
-
-
-def run_seconds(pod: Pod) -> float | None:
-    text = mark(pod.metadata, RUN_SECONDS)
-    try:
-        return None if text is None else max(0.0, float(text))
-    except ValueError:
-        log.warning("%s of pod %s is no number: %.40s", RUN_SECONDS, pod.metadata.name, text)
-        return None

@@ -101,8 +101,18 @@ class NodeSpec(Lean, frozen=True):
     taints: tuple[Taint, ...] = ()
 
 
+class NodeCondition(Lean, frozen=True):
+    type: str
+    status: str
+
+
 class NodeStatus(Lean, frozen=True):
     allocatable: Quantities = {}
+    conditions: tuple[NodeCondition, ...] = ()
+
+    @property
+    def is_ready(self) -> bool:
+        return any(condition.type == "Ready" and condition.status == "True" for condition in self.conditions)
 
 
 class NodeMeta(ObjectMeta, frozen=True):

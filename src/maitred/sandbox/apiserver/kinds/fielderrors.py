@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -21,6 +21,14 @@ class Fault(Enum):
     TYPE_INVALID = ("FieldValueTypeInvalid", "Invalid value")
 
 
+class Omitted(Enum):
+    OMITTED = "omitted"
+
+
+OMITTED: Final = Omitted.OMITTED
+"""As the value of an error whose message is not to show it."""
+
+
 @dataclass(frozen=True, slots=True)
 class FieldError:
     fault: Fault
@@ -37,7 +45,8 @@ class FieldError:
     def message(self) -> str:
         """Without the path, as the cause of a refusal has it."""
         begin = self.fault.value[1]
-        if self.fault not in (Fault.REQUIRED, Fault.FORBIDDEN, Fault.TOO_LONG, Fault.TOO_MANY):
+        shown = self.fault not in (Fault.REQUIRED, Fault.FORBIDDEN, Fault.TOO_LONG)
+        if shown and self.value is not OMITTED:
             begin = f"{begin}: {msgspec.json.encode(self.value).decode()}"
         return f"{begin}: {self.detail}" if self.detail else begin
 
@@ -61,6 +70,17 @@ def duplicate(field: str, value: Any) -> FieldError:
     return FieldError(Fault.DUPLICATE, field, value)
 
 
+def too_long(field: str, limit: int) -> FieldError:
+    return FieldError(Fault.TOO_LONG, field, detail=f"may not be more than {limit} bytes")
+
+
+def too_many(field: str, count: int, limit: int) -> FieldError:
+    return FieldError(
+        Fault.TOO_MANY, field, count, f"must have at most {limit} {'item' if limit == 1 else 'items'}"
+    )
+
+
 def unsupported(field: str, value: Any, supported: list[str] | tuple[str, ...]) -> FieldError:
-    known = ", ".join(f'"{name}"' for name in sorted(supported))
+    """`supported` in the order in which the server names them, which is not always sorted."""
+    known = ", ".join(f'"{name}"' for name in supported)
     return FieldError(Fault.NOT_SUPPORTED, field, value, f"supported values: {known}")

@@ -11,6 +11,10 @@ class Strategy:
     has, keeping `status` out of writes to the object and all else out of writes to `status`.
     """
 
+    def understand(self, body: Body) -> list[str]:
+        """Rewrite what people say in other words, before the body is made to conform; and warn of it."""
+        return []
+
     def set_defaults(self, body: Body) -> None:
         """Those that depend on other fields. Called for every body that comes in, also for updates."""
 

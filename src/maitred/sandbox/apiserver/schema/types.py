@@ -1,4 +1,4 @@
-"""Types of the API, as far as a server must know them: to read, to patch, to default and to describe objects."""
+"""Types of the API, as far as a server must know them: to read, patch, default and describe objects."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -47,6 +47,14 @@ class Field:
     """Said in the description of the API; the rules of a kind say what happens without it."""
     kept: bool = False
     """On the wire also when it is empty; others are left out then."""
+    explicit: bool = False
+    """An empty value that is given is not the same as none, and stays: Go has a pointer here."""
+    nullable: bool = False
+    """Null is a value of its own; only custom resources have this."""
+    replaced: bool = False
+    """A strategic merge patch replaces it instead of merging it."""
+    retains_keys: bool = False
+    """A client that merges says which keys stay; the server hears it in the patch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +65,8 @@ class Struct:
     """Owned as a whole."""
     preserves_unknown: bool = False
     """Fields that are not listed are kept; only custom resources do this."""
+    custom: bool = False
+    """Of a custom resource: values stay as they are given, and its schema's rules judge them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,305 @@
+"""The floor at a glance: which groups are seated where, which wait and why, and what is free in every rack.
+
+Members and tables are made once for each change of a pod or node, so that drawing up the floor again, a few
+times a second while someone watches, only has to add them up.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Literal, get_args
+
+from maitred.model.group import (
+    Marks,
+    PodGroup,
+    group_from_marks,
+    group_from_pod_group,
+    group_key,
+    marks_of,
+)
+from maitred.model.meta import Lean, Timestamp, key_of
+from maitred.model.node import Node, allocatable, effective_taints
+from maitred.model.plan import Verdict
+from maitred.model.pod import Pod, PodStatus
+from maitred.model.policy import Policy, is_device
+from maitred.model.quantity import CPU
+from maitred.model.requests import pod_requests
+from maitred.model.words import counted
+
+WIDE_LEVELS = ("block", "zone")
+NARROW_LEVELS = ("rack",)
+CLOSING = ("NoSchedule", "NoExecute")
+LOST_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+CLOSED_TAINT = "node.kubernetes.io/unschedulable"
+_PARTS = re.compile(r"(\D*)(\d*)")
+_VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
+_POLICY = Policy()
+
+Outcome = Verdict | Literal["Finished"]
+Standing = Literal["waiting", "seated", "succeeded", "failed", "leaving"]
+Openness = Literal["open", "closed", "lost"]
+
+
+class Condition(Lean, frozen=True):
+    type: str = ""
+    status: str = ""
+    message: str = ""
+    last_transition_time: Timestamp | None = None
+
+
+class GuestStatus(PodStatus, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class Guest(Pod, frozen=True):
+    """A pod, and what schedulers have said of it."""
+
+    status: GuestStatus = GuestStatus()
+
+
+class PartyStatus(Lean, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class Party(PodGroup, frozen=True):
+    """A group, and what schedulers have said of it."""
+
+    status: PartyStatus = PartyStatus()
+
+
+class Member(Lean, frozen=True):
+    """A pod as the floor shows it: as part of its group, and as room that is taken on its node."""
+
+    group: str
+    node: str
+    standing: Standing
+    needs: dict[str, int]
+    created: Timestamp | None
+    seated: Timestamp | None
+    words: str
+    marks: Marks | None
+    """What it says of its group, where no PodGroup is to say it."""
+
+
+class Table(Lean, frozen=True):
+    """A node as the floor shows it."""
+
+    name: str
+    labels: dict[str, str]
+    openness: Openness
+    resource: str
+    total: int
+
+
+class Spot(Lean, frozen=True, omit_defaults=False):
+    """What is free on one node: of its devices, or of its cpu (in thousandths) where it has none."""
+
+    node: str
+    openness: Openness
+    resource: str
+    free: int
+    total: int
+
+
+class Rack(Lean, frozen=True, omit_defaults=False):
+    block: str
+    rack: str
+    nodes: tuple[Spot, ...]
+
+    @property
+    def free(self) -> int:
+        """Devices that can be had, which those of lost and closed nodes cannot."""
+        return sum(spot.free for spot in self.nodes if spot.openness == "open" and spot.resource != CPU)
+
+    @property
+    def total(self) -> int:
+        return sum(spot.total for spot in self.nodes if spot.resource != CPU)
+
+
+class Row(Lean, frozen=True, omit_defaults=False):
+    """A group and how it stands."""
+
+    group: str
+    verdict: Outcome
+    members: int
+    quorum: int
+    placed: int
+    where: dict[str, int]
+    """Members by rack, or by node where there are no racks."""
+    since: Timestamp | None
+    why: str
+
+
+class Floor(Lean, frozen=True, omit_defaults=False):
+    racks: tuple[Rack, ...]
+    groups: tuple[Row, ...]
+
+    def row(self, group: str) -> Row | None:
+        return next((row for row in self.groups if row.group == group), None)
+
+
+def member_of(pod: Guest) -> Member:
+    grouped = group_key(pod)
+    own = pod.spec.scheduling_group is None and grouped is not None
+    scheduled = next((said for said in pod.status.conditions if said.type == "PodScheduled"), Condition())
+    return Member(
+        group=grouped or key_of(pod.metadata),
+        node=pod.spec.node_name,
+        standing=standing(pod),
+        needs=pod_requests(pod.spec),
+        created=pod.metadata.creation_timestamp,
+        seated=scheduled.last_transition_time if scheduled.status == "True" else None,
+        words="" if scheduled.status == "True" else scheduled.message,
+        marks=marks_of(pod.metadata) if own else None,
+    )
+
+
+def standing(pod: Pod) -> Standing:
+    if pod.status.phase == "Succeeded":
+        return "succeeded"
+    if pod.status.phase == "Failed":
+        return "failed"
+    if pod.metadata.deletion_timestamp is not None:
+        return "leaving"
+    return "seated" if pod.spec.node_name else "waiting"
+
+
+def table_of(node: Node) -> Table:
+    amounts = allocatable(node)
+    devices = sorted(resource for resource in amounts if amounts[resource] and is_device(_POLICY, resource))
+    resource = devices[0] if devices else CPU
+    return Table(node.metadata.name, node.metadata.labels, openness(node), resource, amounts.get(resource, 0))
+
+
+def openness(node: Node) -> Openness:
+    keys = {taint.key for taint in effective_taints(node) if taint.effect in CLOSING}
+    if keys.intersection(LOST_TAINTS):
+        return "lost"
+    return "closed" if CLOSED_TAINT in keys else "open"
+
+
+def floor_of(tables: Iterable[Table], members: Iterable[Member], parties: Mapping[str, Party]) -> Floor:
+    """`parties` by their keys."""
+    tables, members = sorted(tables, key=lambda table: table.name), list(members)
+    places = Places(tables)
+    return Floor(tuple(racks(tables, members, places)), tuple(rows(members, parties, places)))
+
+
+class Places:
+    """Which labels of these nodes say in which block and rack they are: those that are called like it."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        keys = sorted({key for table in tables for key in table.labels})
+        self._wide = first_called(WIDE_LEVELS, keys)
+        self._narrow = first_called(NARROW_LEVELS, keys)
+        self._of = {table.name: self.of(table) for table in tables}
+
+    def of(self, table: Table) -> tuple[str, str]:
+        """Block and rack; empty where there is none."""
+        return table.labels.get(self._wide, ""), table.labels.get(self._narrow, "")
+
+    def shortest(self, node: str) -> str:
+        """The rack of a node, or else the node."""
+        return self._of.get(node, ("", ""))[1] or node
+
+
+def first_called(names: Iterable[str], keys: Sequence[str]) -> str:
+    return next((key for name in names for key in keys if key.rpartition("/")[2] == name), "")
+
+
+# -- nodes -------------------------------------------------------------------------------------------------
+
+
+def racks(tables: Sequence[Table], members: Iterable[Member], places: Places) -> Iterator[Rack]:
+    taken: dict[str, Counter[str]] = {}
+    for member in members:
+        if member.node and member.standing in ("seated", "leaving"):
+            taken.setdefault(member.node, Counter()).update(member.needs)
+    by_place = sorted(tables, key=lambda table: [natural(name) for name in (*places.of(table), table.name)])
+    for (block, rack), inside in groupby(by_place, key=places.of):
+        yield Rack(block, rack, tuple(spot(table, taken.get(table.name, Counter())) for table in inside))
+
+
+def spot(table: Table, taken: Counter[str]) -> Spot:
+    free = max(table.total - taken[table.resource], 0)
+    return Spot(table.name, table.openness, table.resource, free, table.total)
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """r2 before r10."""
+    return [(int(digits or 0), word) for word, digits in _PARTS.findall(name)]
+
+
+# -- groups ------------------------------------------------------------------------------------------------
+
+
+def rows(members: Iterable[Member], parties: Mapping[str, Party], places: Places) -> Iterator[Row]:
+    groups: dict[str, list[Member]] = {key: [] for key in parties}
+    for member in members:
+        groups.setdefault(member.group, []).append(member)
+    for key in sorted(groups):
+        yield row(key, groups[key], parties.get(key), places)
+
+
+def row(key: str, everyone: Sequence[Member], party: Party | None, places: Places) -> Row:
+    """Those who leave are no longer of the party, and those who failed only if nobody came in their place."""
+    staying = [member for member in everyone if member.standing not in ("leaving", "failed")]
+    placed = [member for member in staying if member.standing != "waiting"]
+    quorum = quorum_of(key, everyone, party)
+    verdict, why = verdict_of(everyone, staying, placed, quorum, party)
+    seated = [member for member in placed if member.standing == "seated"]
+    where = Counter(places.shortest(member.node) for member in seated)
+    return Row(
+        group=key,
+        verdict=verdict,
+        members=len(staying),
+        quorum=quorum,
+        placed=len(placed),
+        where={place: where[place] for place in sorted(where, key=natural)},
+        since=since(verdict, everyone, seated, party),
+        why=why,
+    )
+
+
+def quorum_of(key: str, members: Iterable[Member], party: Party | None) -> int:
+    if party is not None:
+        return group_from_pod_group(party).quorum
+    return group_from_marks(key, [member.marks for member in members if member.marks]).quorum
+
+
+def verdict_of(
+    everyone: Sequence[Member],
+    staying: Sequence[Member],
+    placed: Sequence[Member],
+    quorum: int,
+    party: Party | None,
+) -> tuple[Outcome, str]:
+    """The verdict, and why: in the words of the scheduler where there are any."""
+    failed = sum(member.standing == "failed" for member in everyone)
+    if everyone and all(member.standing not in ("waiting", "seated") for member in everyone):
+        return "Finished", f"{counted(failed, 'member')} failed" if failed else ""
+    words = next((member.words for member in staying if member.words), "")
+    if len(placed) >= quorum:
+        return "Scheduled", told(words)[1]
+    if not words and party is not None:
+        words = next((said.message for said in party.status.conditions if said.status == "False"), "")
+    return told(words or "no scheduler has spoken of it yet")
+
+
+def told(words: str) -> tuple[Verdict, str]:
+    """`Waiting: Capacity: needs ...` comes apart; anything else is what another scheduler has said."""
+    first, colon, rest = words.partition(": ")
+    return (_VERDICTS[first], rest) if colon and first in _VERDICTS else ("Waiting", words)
+
+
+def since(
+    verdict: str, everyone: Iterable[Member], seated: Iterable[Member], party: Party | None
+) -> Timestamp | None:
+    """From when on it stands as it does: seated when the last was, waiting from the beginning."""
+    if verdict == "Scheduled":
+        return max((member.seated for member in seated if member.seated), default=None)
+    created = [member.created for member in everyone if member.created]
+    if party is not None and party.metadata.creation_timestamp is not None:
+        created.append(party.metadata.creation_timestamp)
+    return None if verdict == "Finished" else min(created, default=None)

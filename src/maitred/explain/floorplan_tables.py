@@ -1,0 +1,164 @@
+"""The floor as lines for people: a map of the racks with one character for each node, and the groups."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+
+from rich.text import Text
+
+from maitred.explain.floorplan import Floor, Rack, Row, Spot, natural
+from maitred.explain.tables import GAP, STYLES, Cell, aligned
+from maitred.explain.text import printable
+from maitred.model.quantity import CPU
+from maitred.model.words import counted
+
+HEADER = ("GROUP", "VERDICT", "PLACED", "QUORUM", "WHERE", "SINCE", "WHY")
+STYLE_OF: dict[str, str] = {**{str(verdict): style for verdict, style in STYLES.items()}, "Finished": "dim"}
+LEGEND = "A digit is a node: its free devices, or tenths of free cpu where it has none; + more than 9, "
+LOST, CLOSED, MANY = "x", "-", "+"
+MOST_PLACES = 4
+USUAL_WIDTH = 100
+SMALLEST_TABLE = 4
+"""Lines: the header, two groups, and how many more there are."""
+
+
+def floor_lines(
+    floor: Floor, now: datetime, width: int | None = None, height: int | None = None
+) -> Iterator[Text]:
+    """Within a width nothing is longer; within a height what matters least is left out, and said."""
+    above = list(map_lines(floor.racks, width or USUAL_WIDTH))
+    if height is not None:
+        above = cut(above, max(height - SMALLEST_TABLE - 1, 1))
+    yield from above
+    if above:
+        yield Text()
+    yield from group_lines(floor.groups, now, width, None if height is None else height - len(above) - 1)
+
+
+def cut(lines: list[Text], room: int) -> list[Text]:
+    """The last line says how things stand in all, so it stays."""
+    if len(lines) <= room:
+        return lines
+    left_out = len(lines) - room + 1
+    return [*lines[: room - 2], Text(f"{counted(left_out, 'more line')} of racks", "dim"), lines[-1]][-room:]
+
+
+# -- the map -----------------------------------------------------------------------------------------------
+
+
+def map_lines(racks: Sequence[Rack], width: int) -> Iterator[Text]:
+    if not racks:
+        return
+    for block, inside in groupby(racks, key=lambda rack: rack.block):
+        yield from block_lines(block, [rack_cell(rack) for rack in inside], width)
+    yield Text(totals(racks))
+    yield Text(f"{LEGEND}{LOST} lost, {CLOSED} closed.", "dim")
+
+
+def block_lines(block: str, cells: Sequence[Text], width: int) -> Iterator[Text]:
+    """The racks of one block, as many side by side as the width has room for."""
+    lead = Text(f"{printable(block)}{GAP}" if block else "", "bold")
+    widest = max(len(cell) for cell in cells)
+    across = max((width - len(lead) + len(GAP)) // (widest + len(GAP)), 1)
+    for start in range(0, len(cells), across):
+        line = lead.copy() if start == 0 else Text(" " * len(lead))
+        for cell in cells[start : start + across]:
+            line.append_text(cell)
+            line.append(" " * (widest - len(cell)) + GAP)
+        line.rstrip()
+        yield line
+
+
+def rack_cell(rack: Rack) -> Text:
+    cell = Text(f"{printable(rack.rack)} " if rack.rack else "")
+    for spot in rack.nodes:
+        cell.append_text(character(spot))
+    if rack.total:
+        cell.append(f" {rack.free}/{rack.total}", "dim")
+    return cell
+
+
+def character(spot: Spot) -> Text:
+    if spot.openness != "open":
+        return Text(LOST, "red") if spot.openness == "lost" else Text(CLOSED, "yellow")
+    free = spot.free * 10 // max(spot.total, 1) if spot.resource == CPU else spot.free
+    free = min(free, 9) if spot.resource == CPU else free
+    return Text(
+        str(free) if free <= 9 else MANY, "green" if spot.free == spot.total else "" if free else "dim"
+    )
+
+
+def totals(racks: Sequence[Rack]) -> str:
+    spots = [spot for rack in racks for spot in rack.nodes]
+    total, free = Counter[str](), Counter[str]()
+    for spot in spots:
+        if spot.resource != CPU:
+            total[spot.resource] += spot.total
+            free[spot.resource] += spot.free if spot.openness == "open" else 0
+    states = Counter(spot.openness for spot in spots)
+    parts = [f"{free[resource]} of {total[resource]} {resource} free" for resource in sorted(total)]
+    unwell = [f"{states[state]} {state}" for state in ("lost", "closed") if states[state]]
+    nodes = counted(len(spots), "node") + (f" ({', '.join(unwell)})" if unwell else "")
+    return f"{'; '.join([nodes, *parts])}."
+
+
+# -- the groups --------------------------------------------------------------------------------------------
+
+
+def group_lines(
+    groups: Sequence[Row], now: datetime, width: int | None, height: int | None
+) -> Iterator[Text]:
+    if not groups:
+        yield Text("No groups.")
+        return
+    shown = sorted(groups, key=in_order)
+    if height is not None and len(groups) + 1 > height:
+        shown = sorted(sorted(groups, key=weightiest_first)[: max(height - 2, 1)], key=in_order)
+    header: list[Cell] = [Text(title, "bold") for title in HEADER]
+    yield from aligned([header, *(group_row(row, now) for row in shown)], width, cut=True)
+    if len(shown) < len(groups):
+        verdicts = Counter[str](row.verdict for row in groups) - Counter(row.verdict for row in shown)
+        rest = ", ".join(f"{verdicts[word]} {word.lower()}" for word in STYLE_OF if verdicts[word])
+        yield Text(f"and {counted(len(groups) - len(shown), 'more group')}: {rest}", "dim")
+
+
+def in_order(row: Row) -> tuple[object, ...]:
+    """As they came; those who are finished come last."""
+    return row.verdict == "Finished", row.verdict != "Scheduled", str(row.since), natural(row.group)
+
+
+def weightiest_first(row: Row) -> tuple[object, ...]:
+    """Who waits matters most when there is no room for all, then who came last."""
+    rank = {"Finished": 2, "Scheduled": 1}.get(row.verdict, 0)
+    return rank, -row.since.timestamp() if row.since and rank else 0.0, natural(row.group)
+
+
+def group_row(row: Row, now: datetime) -> Sequence[Cell]:
+    return (
+        row.group,
+        Text(row.verdict, STYLE_OF[row.verdict]),
+        f"{row.placed}/{row.members}",
+        str(row.quorum),
+        where(row),
+        "" if row.since is None else age(now - row.since),
+        row.why,
+    )
+
+
+def where(row: Row) -> str:
+    """`r1 (8), r2 (4)`; the numbers only where they tell something."""
+    places = list(row.where)
+    alone = len(places) == 1
+    named = [place if alone else f"{place} ({row.where[place]})" for place in places[:MOST_PLACES]]
+    more = len(places) - MOST_PLACES
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+def age(passed: timedelta) -> str:
+    """In the largest unit that says enough: 45s, 3m, 2h, 5d."""
+    seconds = max(int(passed.total_seconds()), 0)
+    for unit, size, enough in (("d", 86400, 2), ("h", 3600, 2), ("m", 60, 2)):
+        if seconds >= size * enough:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

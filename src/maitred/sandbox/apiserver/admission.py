@@ -1,0 +1,184 @@
+"""What the server says to an object beyond its own kind's rules: it looks at other objects for it."""
+
+from typing import Any
+
+from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.refusals import Refusal, forbidden, not_found
+from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.store import Item, Key, Shelf, Store
+
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+PROTECTED = {
+    "PodGroup": "scheduling.k8s.io/podgroup-protection",
+    "PersistentVolume": "kubernetes.io/pv-protection",
+    "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
+}
+"""Finalizers that keep an object for as long as it is used."""
+RANKED = {"Pod": "pod spec", "PodGroup": "pod group", "CompositePodGroup": "composite pod group"}
+"""Kinds with a priority, and what messages call the place of it."""
+TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+"""A pod gets them from its node."""
+DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+IMMORTAL = ("default", "kube-system", "kube-public")
+PREEMPT = "PreemptLowerPriority"
+
+
+class Admission:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def admit(self, kind: Kind, namespace: str, body: Body) -> None:
+        """A new object: refuse it, or complete it."""
+        if kind.namespaced:
+            self._check_namespace(kind, namespace, body)
+        self._protect(body)
+        if kind.name in RANKED:
+            self._rank(kind, body)
+        match kind.name:
+            case "Pod":
+                self._locate(body)
+            case "Node":
+                taint_as_not_ready(body)
+            case "PriorityClass":
+                self._check_default_priority(kind, body)
+            case "PersistentVolumeClaim":
+                self._choose_class(body)
+
+    def review(self, kind: Kind, body: Body, old: Body, part: str) -> None:
+        """A change: refuse it, or complete it."""
+        if part:
+            return
+        if kind.name == "PriorityClass":
+            self._check_default_priority(kind, body)
+        elif kind.name == "Pod":
+            self._locate(body)
+
+    def review_deletion(self, kind: Kind, name: str) -> None:
+        if kind.name == "Namespace" and name in IMMORTAL:
+            raise forbidden(kind.group, kind.plural, name, "this namespace may not be deleted")
+
+    def topology_of(self, node_name: str) -> dict[str, str]:
+        """The labels that a pod on this node gets."""
+        node = self._shelf("nodes").get(Key("", node_name))
+        labels = node.body["metadata"].get("labels", {}) if node else {}
+        return {key: labels[key] for key in TOPOLOGY_LABELS if key in labels}
+
+    def _shelf(self, plural: str, group: str = "") -> Shelf:
+        return self._store.shelf(f"{plural}.{group}")
+
+    # -- namespaces ----------------------------------------------------------------------------------------
+
+    def _check_namespace(self, kind: Kind, namespace: str, body: Body) -> None:
+        found = self._shelf("namespaces").get(Key("", namespace))
+        if found is None:
+            raise not_found("", "namespaces", namespace)
+        if found.body.get("status", {}).get("phase") == "Terminating":
+            raise terminating(kind, body["metadata"].get("name", ""), namespace)
+
+    # -- priority ------------------------------------------------------------------------------------------
+
+    def _rank(self, kind: Kind, body: Body) -> None:
+        """A priority comes from its class, and from nothing else."""
+        spec, name = body["spec"], body["metadata"].get("name", "")
+        chosen, value, policy = self._class_of(kind, name, spec.get("priorityClassName", ""))
+        if spec.get("priority", value) != value:
+            raise forbidden(kind.group, kind.plural, name, wrong_priority(kind, spec["priority"], value))
+        if spec.get("preemptionPolicy", policy) != policy:
+            raise forbidden(
+                kind.group, kind.plural, name, wrong_policy(kind, spec["preemptionPolicy"], policy)
+            )
+        spec.update(priority=value, preemptionPolicy=policy)
+        if chosen:
+            spec["priorityClassName"] = chosen
+
+    def _class_of(self, kind: Kind, name: str, wanted: str) -> tuple[str, int, str]:
+        if not wanted:
+            default = self._default_priority()
+            return said_by(default) if default else ("", 0, PREEMPT)
+        found = self._shelf("priorityclasses", "scheduling.k8s.io").get(Key("", wanted))
+        if found is None:
+            raise forbidden(kind.group, kind.plural, name, f"no PriorityClass with name {wanted} was found")
+        return said_by(found)
+
+    def _default_priority(self) -> Item | None:
+        shelf = self._shelf("priorityclasses", "scheduling.k8s.io")
+        defaults = [item for item in shelf if item.body.get("globalDefault")]
+        return min(defaults, key=lambda item: item.body["value"], default=None)
+
+    def _check_default_priority(self, kind: Kind, body: Body) -> None:
+        default, name = self._default_priority(), body["metadata"].get("name", "")
+        if body.get("globalDefault") and default is not None and default.key.name != name:
+            why = f"PriorityClass {default.key.name} is already marked as default. Only one default can exist"
+            raise forbidden(kind.group, kind.plural, name, why)
+
+    # -- the rest ------------------------------------------------------------------------------------------
+
+    def _protect(self, body: Body) -> None:
+        finalizer = PROTECTED.get(body["kind"])
+        if finalizer is not None:
+            finalizers = body["metadata"].setdefault("finalizers", [])
+            if finalizer not in finalizers:
+                finalizers.append(finalizer)
+
+    def _locate(self, body: Body) -> None:
+        labels = self.topology_of(body["spec"].get("nodeName", ""))
+        if labels:
+            body["metadata"].setdefault("labels", {}).update(labels)
+
+    def _choose_class(self, body: Body) -> None:
+        """The newest of the default classes, where the claim names none at all."""
+        if "storageClassName" in body["spec"]:
+            return
+        classes = [
+            item
+            for item in self._shelf("storageclasses", "storage.k8s.io")
+            if item.body["metadata"].get("annotations", {}).get(DEFAULT_CLASS) == "true"
+        ]
+        if classes:
+            newest = max(classes, key=lambda item: item.body["metadata"]["creationTimestamp"])
+            body["spec"]["storageClassName"] = newest.key.name
+
+
+def said_by(priority_class: Item) -> tuple[str, int, str]:
+    body = priority_class.body
+    return priority_class.key.name, body["value"], body.get("preemptionPolicy", PREEMPT)
+
+
+def wrong_priority(kind: Kind, given: Any, computed: int) -> str:
+    if kind.name == "Pod":
+        return (
+            f"the integer value of priority ({given}) must not be provided in pod spec; "
+            f"priority admission controller computed {computed} from the given PriorityClass name"
+        )
+    return (
+        f"priority set in the {RANKED[kind.name]} ({given}) must match the priority computed ({computed}) "
+        "based on the priority class set in the spec"
+    )
+
+
+def wrong_policy(kind: Kind, given: Any, computed: str) -> str:
+    place = RANKED[kind.name].removesuffix(" spec")
+    return (
+        f"the string value of PreemptionPolicy ({given}) must not be provided in {place} spec; "
+        f"priority admission controller computed {computed} from the given PriorityClass name"
+    )
+
+
+def taint_as_not_ready(body: Body) -> None:
+    """Until its kubelet says otherwise."""
+    taints = body.setdefault("spec", {}).setdefault("taints", [])
+    if not any(taint.get("key") == NOT_READY["key"] for taint in taints):
+        taints.append(dict(NOT_READY))
+
+
+def terminating(kind: Kind, name: str, namespace: str) -> Refusal:
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    refusal = forbidden(kind.group, kind.plural, name, why)
+    refusal.details["causes"] = [
+        {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+    ]
+    return refusal

@@ -1,0 +1,78 @@
+"""Kinds that were defined while the server runs, by CustomResourceDefinitions."""
+
+from collections.abc import Callable, Iterator
+
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError
+from maitred.sandbox.apiserver.kinds.kind import Kind, unchanged
+from maitred.sandbox.apiserver.kinds.strategy import Strategy
+from maitred.sandbox.apiserver.schema.custom import from_openapi, violations
+from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.served import Served
+from maitred.sandbox.apiserver.store import Change
+
+
+class CustomStrategy(Strategy):
+    """The rules that the schema of its definition has."""
+
+    def __init__(self, schema: Body) -> None:
+        self._schema = schema
+
+    def check(self, body: Body) -> list[FieldError]:
+        return violations(body, self._schema)
+
+    def check_status(self, new: Body, old: Body) -> list[FieldError]:
+        return violations(new, self._schema)
+
+
+class Customs:
+    """Keeps what is served in step with the definitions that there are."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+
+    def follow(self, change: Change) -> None:
+        if change.before is not None:
+            spec = change.before.body["spec"]
+            self._served.withdraw(spec["group"], spec["names"]["plural"])
+        if change.after is not None:
+            for kind in kinds_of(change.after.body["spec"]):
+                self._served.add(kind)
+
+
+def kinds_of(spec: Body) -> Iterator[Kind]:
+    group, names = spec["group"], spec["names"]
+    stored = next(version["name"] for version in spec["versions"] if version["storage"])
+    for version in spec["versions"]:
+        if version["served"]:
+            yield kind_of(spec, names, version, f"{group}/{stored}")
+
+
+def kind_of(spec: Body, names: Body, version: Body, stored: str) -> Kind:
+    schema = version.get("schema", {}).get("openAPIV3Schema", {})
+    served = f"{spec['group']}/{version['name']}"
+    subresources = version.get("subresources", {})
+    return Kind(
+        spec["group"],
+        version["name"],
+        names["kind"],
+        names["plural"],
+        from_openapi(schema),
+        namespaced=spec["scope"] == "Namespaced",
+        strategy=CustomStrategy(schema),
+        subresources=("status",) if "status" in subresources else (),
+        short_names=tuple(names.get("shortNames", ())),
+        categories=tuple(names.get("categories", ())),
+        fields={field["jsonPath"].removeprefix("."): "" for field in version.get("selectableFields", ())},
+        is_counted=True,
+        needs_version=True,
+        status_has_metadata=False,
+        is_custom=True,
+        columns=tuple(version.get("additionalPrinterColumns", ())),
+        to_stored=unchanged if served == stored else renamed(stored),
+        from_stored=unchanged if served == stored else renamed(served),
+    )
+
+
+def renamed(api_version: str) -> Callable[[Body], Body]:
+    """Versions of a custom kind differ in name only: nobody converts them here."""
+    return lambda body: {**body, "apiVersion": api_version}

@@ -1,0 +1,131 @@
+"""What the server has to offer, in the three forms that clients ask for."""
+
+from collections.abc import Iterator
+
+from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.served import GroupVersion, Served
+
+STATUS_VERBS = ("get", "patch", "update")
+CREATED_KINDS = {"binding": ("", "v1", "Binding"), "eviction": ("policy", "v1", "Eviction")}
+"""Subresources that are created as objects of a kind of their own."""
+
+
+def subresource_verbs(name: str) -> list[str]:
+    if name in CREATED_KINDS:
+        return ["create"]
+    return ["update"] if name == "finalize" else list(STATUS_VERBS)
+
+
+# -- plain -------------------------------------------------------------------------------------------------
+
+
+def core_versions(address: str) -> Body:
+    place = {"clientCIDR": "0.0.0.0/0", "serverAddress": address}
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [place]}
+
+
+def group_list(served: Served) -> Body:
+    groups = [group_body(served, name) for name in served.groups()]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+
+def group(served: Served, name: str) -> Body | None:
+    if name not in served.groups():
+        return None
+    return {"kind": "APIGroup", "apiVersion": "v1", **group_body(served, name)}
+
+
+def group_body(served: Served, name: str) -> Body:
+    versions = [
+        {"groupVersion": str(version), "version": version.version} for version in served.versions(name)
+    ]
+    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
+
+
+def resource_list(served: Served, group_version: GroupVersion) -> Body | None:
+    kinds = sorted(served.of(group_version), key=lambda kind: kind.plural)
+    if not kinds:
+        return None
+    resources = [resource for kind in kinds for resource in resources_of(kind)]
+    body: Body = {"kind": "APIResourceList", "groupVersion": str(group_version), "resources": resources}
+    return {**body, "apiVersion": "v1"} if group_version.group else body
+
+
+def resources_of(kind: Kind) -> Iterator[Body]:
+    body: Body = {
+        "name": kind.plural,
+        "singularName": kind.singular,
+        "namespaced": kind.namespaced,
+        "kind": kind.name,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        body["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        body["categories"] = list(kind.categories)
+    yield body
+    for name in kind.subresources:
+        yield subresource_body(kind, name)
+
+
+def subresource_body(kind: Kind, name: str) -> Body:
+    body: Body = {"name": f"{kind.plural}/{name}", "singularName": "", "namespaced": kind.namespaced}
+    if name in CREATED_KINDS:
+        group, version, created = CREATED_KINDS[name]
+        if group:
+            body.update(group=group, version=version)
+        body["kind"] = created
+    else:
+        body["kind"] = kind.name
+    body["verbs"] = subresource_verbs(name)
+    return body
+
+
+# -- aggregated --------------------------------------------------------------------------------------------
+
+
+def aggregated(served: Served, groups: list[str], api_version: str) -> Body:
+    items = [aggregated_group(served, name) for name in groups]
+    return {"kind": "APIGroupDiscoveryList", "apiVersion": api_version, "metadata": {}, "items": items}
+
+
+def aggregated_group(served: Served, name: str) -> Body:
+    meta: Body = {"name": name, "creationTimestamp": None} if name else {"creationTimestamp": None}
+    versions = [aggregated_version(served, version) for version in served.versions(name)]
+    return {"metadata": meta, "versions": versions}
+
+
+def aggregated_version(served: Served, version: GroupVersion) -> Body:
+    kinds = sorted(served.of(version), key=lambda kind: kind.plural)
+    return {
+        "version": version.version,
+        "resources": [aggregated_resource(kind) for kind in kinds],
+        "freshness": "Current",
+    }
+
+
+def aggregated_resource(kind: Kind) -> Body:
+    body: Body = {
+        "resource": kind.plural,
+        "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.name},
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+        "singularResource": kind.singular,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        body["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        body["categories"] = list(kind.categories)
+    if kind.subresources:
+        body["subresources"] = [aggregated_subresource(kind, name) for name in kind.subresources]
+    return body
+
+
+def aggregated_subresource(kind: Kind, name: str) -> Body:
+    group, version, created = CREATED_KINDS.get(name, (kind.group, kind.version, kind.name))
+    return {
+        "subresource": name,
+        "responseKind": {"group": group, "version": version, "kind": created},
+        "verbs": subresource_verbs(name),
+    }

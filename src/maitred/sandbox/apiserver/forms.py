@@ -1,0 +1,136 @@
+"""The forms in which an answer can be had: whole objects, their metadata alone, or tables for people."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.lists import Page
+from maitred.sandbox.apiserver.printing.custom import custom_printer
+from maitred.sandbox.apiserver.printing.printer import Printer
+from maitred.sandbox.apiserver.printing.table import Include, partial, printer, table_of_list, table_of_one
+from maitred.sandbox.apiserver.refusals import bad_request, not_acceptable
+from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.store import Item, encode
+
+JSON = "application/json"
+ANYTHING = (JSON, "application/*", "*/*", "")
+PARTIAL, PARTIAL_LIST, TABLE = "PartialObjectMetadata", "PartialObjectMetadataList", "Table"
+VERSIONS = ("v1", "v1beta1")
+SERVED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
+"""As the real server lists them; this one writes JSON only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    name: str = ""
+    """Empty: objects as they are."""
+    version: str = "v1"
+    include: Include = Include.METADATA
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """One of the types that a client accepts, with its parameters."""
+
+    type: str
+    params: Mapping[str, str]
+
+
+def accepted(header: str) -> list[Media]:
+    found = list[Media]()
+    for part in header.split(","):
+        name, *params = (word.strip() for word in part.split(";"))
+        pairs = (word.partition("=") for word in params)
+        found.append(Media(name.lower(), {key.strip(): value.strip() for key, _, value in pairs}))
+    return found
+
+
+def form_of(accept: str, params: Mapping[str, str], *, many: bool) -> Form:
+    """The first of the accepted forms that there is."""
+    names = (PARTIAL_LIST, TABLE) if many else (PARTIAL, TABLE)
+    for media in accepted(accept):
+        wanted = media.params.get("as", "")
+        if media.type not in ANYTHING:
+            continue
+        if not wanted:
+            return Form()
+        if wanted in names and media.params.get("g") == "meta.k8s.io" and media.params.get("v") in VERSIONS:
+            return Form(wanted, media.params["v"], include_of(params))
+    raise not_acceptable(SERVED)
+
+
+def watch_form(accept: str, params: Mapping[str, str]) -> Form:
+    """A watch shows objects one by one, but is asked for as lists are."""
+    return form_of(accept.replace(PARTIAL_LIST, PARTIAL), params, many=False)
+
+
+def include_of(params: Mapping[str, str]) -> Include:
+    try:
+        return Include(params.get("includeObject", "") or "Metadata")
+    except ValueError:
+        raise bad_request(f"unrecognized includeObject value: {params['includeObject'][:40]!r}") from None
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def printer_of(kind: Kind) -> Printer:
+    return custom_printer(kind.columns) if kind.columns else printer(kind.group, kind.name)
+
+
+def one(kind: Kind, item: Item, form: Form) -> bytes:
+    if not form.name:
+        return whole(kind, item)
+    body = kind.from_stored(item.body)
+    if form.name == TABLE:
+        table = table_of_one(printer_of(kind), body, now(), include=form.include, version=form.version)
+        return encode(table)
+    return encode(partial(body, form.version))
+
+
+def whole(kind: Kind, item: Item) -> bytes:
+    return item.raw if kind.is_stored_form else encode(kind.from_stored(item.body))
+
+
+def many(kind: Kind, page: Page, form: Form) -> bytes:
+    meta: Body = {"resourceVersion": str(page.version)}
+    if page.token:
+        meta["continue"] = page.token
+    if page.remaining is not None:
+        meta["remainingItemCount"] = page.remaining
+    if not form.name:
+        head = {"kind": kind.list_name, "apiVersion": kind.api_version, "metadata": meta}
+        return with_items(head, [whole(kind, item) for item in page.items])
+    bodies = [kind.from_stored(item.body) for item in page.items]
+    if form.name == TABLE:
+        table = table_of_list(
+            printer_of(kind), bodies, meta, now(), include=form.include, version=form.version
+        )
+        return encode(table)
+    head = {"kind": PARTIAL_LIST, "apiVersion": f"meta.k8s.io/{form.version}", "metadata": meta}
+    return with_items(head, [encode(partial(body, form.version)) for body in bodies])
+
+
+def with_items(head: Body, items: Sequence[bytes]) -> bytes:
+    """The objects are bytes already: to build them into a tree and encode that would cost seconds."""
+    return b'%b,"items":[%b]}' % (encode(head)[:-1], b",".join(items))
+
+
+class Showing:
+    """Objects as one watch wants them. Of tables only the first has headers."""
+
+    def __init__(self, kind: Kind, form: Form) -> None:
+        self._kind = kind
+        self._form = form
+        self._is_first = True
+
+    def __call__(self, item: Item) -> bytes:
+        if self._form.name != TABLE:
+            return one(self._kind, item, self._form)
+        headers, self._is_first = self._is_first, False
+        body = self._kind.from_stored(item.body)
+        form, show = self._form, printer_of(self._kind)
+        table = table_of_one(show, body, now(), include=form.include, version=form.version, headers=headers)
+        return encode(table)

@@ -1,0 +1,261 @@
+"""The door: who may come in, how much they may carry, and which words they hear when they may not."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from maitred.sandbox.apiserver import forms, refusals
+from maitred.sandbox.apiserver.authorization import Authorizer
+from maitred.sandbox.apiserver.call import Call, call_of, truth
+from maitred.sandbox.apiserver.pages import Pages
+from maitred.sandbox.apiserver.receiving import as_object, parse_json, parse_yaml
+from maitred.sandbox.apiserver.refusals import Refusal
+from maitred.sandbox.apiserver.routing import Target, api_of, target_of
+from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.served import Served
+from maitred.sandbox.apiserver.store import Store, encode
+from maitred.sandbox.apiserver.verbs import Answer, Verbs
+from maitred.sandbox.apiserver.watching import Stream, error_line, watch_of
+from maitred.sandbox.controlplane.users import User
+
+log = logging.getLogger(__name__)
+
+LARGEST_BODY = 3 * 2**20
+BODY_SECONDS = 30.0
+"""Within which a client has to send what it has announced."""
+MOST_AT_ONCE = 400
+"""Requests whose bodies are being read; those beyond are asked to come again."""
+MOST_WATCHES = 2000
+JSON = "application/json"
+WRITES = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+Authenticate = Callable[[str], User | None]
+
+
+class Front:
+    def __init__(
+        self,
+        authenticate: Authenticate,
+        authorizer: Authorizer,
+        served: Served,
+        store: Store,
+        verbs: Verbs,
+        pages: Pages,
+    ) -> None:
+        self._authenticate = authenticate
+        self._authorizer = authorizer
+        self._served = served
+        self._store = store
+        self._verbs = verbs
+        self._pages = pages
+        self._bodies = 0
+        self._watches = 0
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._answer(request)
+        except Refusal as refusal:
+            return refused(refusal)
+        except (asyncio.CancelledError, ConnectionError):
+            raise
+        except Exception:
+            # One bad request must not end the sandbox; the log says where it went wrong.
+            log.exception("%s %s", request.method, request.path)
+            return refused(refusals.internal_error())
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path in ("/healthz", "/livez", "/readyz"):
+            return web.Response(text="ok")
+        user = self._user(request)
+        api = api_of(request.path)
+        if api is None or not api[1]:
+            self._allow_path(user, request)
+            return self._page(request)
+        target = target_of(self._served, *api)
+        if target is None:
+            raise refusals.no_such_path()
+        verb = verb_of(request, target)
+        self._allow(user, verb, target)
+        if verb == "watch":
+            return await self._watch(request, target)
+        if request.method == "GET":
+            return self._read(request, target, verb)
+        return await self._write(request, target, verb, user)
+
+    # -- who -----------------------------------------------------------------------------------------------
+
+    def _user(self, request: web.BaseRequest) -> User:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        user = self._authenticate(token.strip()) if scheme.lower() == "bearer" else None
+        if user is None:
+            raise refusals.unauthorized()
+        return user
+
+    def _allow(self, user: User, verb: str, target: Target) -> None:
+        kind = target.kind
+        resource = f"{kind.plural}/{target.subresource}" if target.subresource else kind.plural
+        why = self._authorizer.refusal(user, verb, kind.group, resource, target.namespace, target.name)
+        if why is not None:
+            raise why
+
+    def _allow_path(self, user: User, request: web.BaseRequest) -> None:
+        why = self._authorizer.path_refusal(user, request.method.lower(), request.path)
+        if why is not None:
+            raise why
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    def _page(self, request: web.BaseRequest) -> web.Response:
+        if request.method not in ("GET", "HEAD"):
+            raise refusals.method_not_allowed()
+        page = self._pages.page(request.path, request.headers.get("Accept", ""))
+        if page is None:
+            raise refusals.no_such_path()
+        tag = page.tag and f'"{page.tag}"'
+        if tag and request.headers.get("If-None-Match", "") == tag:
+            return web.Response(status=304, headers={"ETag": tag})
+        headers = {"Content-Type": page.media, "Vary": "Accept", **({"ETag": tag} if tag else {})}
+        return web.Response(body=page.body, headers=headers)
+
+    def _read(self, request: web.BaseRequest, target: Target, verb: str) -> web.Response:
+        accept = request.headers.get("Accept", "")
+        form = forms.form_of(accept, request.query, many=not target.name)
+        if target.name:
+            return respond(self._verbs.get(target, form), [])
+        return respond(self._verbs.list(target, request.query, form), [])
+
+    async def _watch(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
+        form = forms.watch_form(request.headers.get("Accept", ""), request.query)
+        query = dict(request.query)
+        if target.name:
+            query["fieldSelector"] = f"metadata.name={target.name}"
+        watch = watch_of(target.kind, target.namespace, query)
+        if self._watches >= MOST_WATCHES:
+            raise refusals.too_many_requests()
+        stream = Stream(self._store, target.kind, watch, forms.Showing(target.kind, form))
+        response = web.StreamResponse(headers={"Content-Type": JSON})
+        response.enable_chunked_encoding()
+        self._watches += 1
+        try:
+            await response.prepare(request)
+            await self._send(response, stream)
+        finally:
+            self._watches -= 1
+        return response
+
+    async def _send(self, response: web.StreamResponse, stream: Stream) -> None:
+        try:
+            async for chunk in stream.lines():
+                await response.write(chunk)
+        except Refusal as refusal:
+            await response.write(error_line(refusal))
+        await response.write_eof()
+
+    # -- writing -------------------------------------------------------------------------------------------
+
+    async def _write(self, request: web.BaseRequest, target: Target, verb: str, user: User) -> web.Response:
+        if verb not in (*target.kind.verbs, "create"):
+            raise refusals.method_not_allowed()
+        call = call_of(user, request.query, request.headers.get("User-Agent", ""), timestamp())
+        data = await self._body(request)
+        form = forms.form_of(
+            request.headers.get("Accept", ""), request.query, many=verb == "deletecollection"
+        )
+        answer = self._carry_out(request, target, verb, data, call, form)
+        return respond(answer, call.warnings)
+
+    def _carry_out(
+        self, request: web.BaseRequest, target: Target, verb: str, data: bytes, call: Call, form: forms.Form
+    ) -> Answer:
+        media = media_of(request)
+        match verb:
+            case "create":
+                return self._verbs.create(target, data, media, call, form)
+            case "update":
+                return self._verbs.update(target, data, media, call, form)
+            case "patch":
+                return self._verbs.patch(target, data, media, call, form)
+        options = deletion_options(request, data, media)
+        call.is_dry = call.is_dry or bool(options.get("dryRun"))
+        if verb == "delete":
+            return self._verbs.delete(target, options, call, form)
+        return self._verbs.delete_many(target, request.query, options, call)
+
+    async def _body(self, request: web.BaseRequest) -> bytes:
+        if (request.content_length or 0) > LARGEST_BODY:
+            raise refusals.too_large(LARGEST_BODY)
+        if self._bodies >= MOST_AT_ONCE:
+            raise refusals.too_many_requests()
+        self._bodies += 1
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                return await read(request)
+        except TimeoutError:
+            raise Refusal(408, "Timeout", f"no body within {BODY_SECONDS:.0f} s") from None
+        finally:
+            self._bodies -= 1
+
+
+async def read(request: web.BaseRequest) -> bytes:
+    """At most so much, whatever was announced."""
+    parts, size = list[bytes](), 0
+    async for part in request.content.iter_any():
+        size += len(part)
+        if size > LARGEST_BODY:
+            raise refusals.too_large(LARGEST_BODY)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def verb_of(request: web.BaseRequest, target: Target) -> str:
+    method = request.method
+    if method in ("GET", "HEAD"):
+        if truth(request.query.get("watch", "")):
+            return "watch"
+        return "get" if target.name else "list"
+    verb = WRITES.get(method)
+    if verb is None or (verb in ("update", "patch") and not target.name):
+        raise refusals.method_not_allowed()
+    if verb == "create" and target.name and not target.subresource:
+        raise refusals.method_not_allowed()
+    if target.subresource and verb == "delete":
+        raise refusals.method_not_allowed()
+    return verb if target.name or verb != "delete" else "deletecollection"
+
+
+def media_of(request: web.BaseRequest) -> str:
+    return request.headers.get("Content-Type", "").split(";")[0].strip().lower()
+
+
+def deletion_options(request: web.BaseRequest, data: bytes, media: str) -> Body:
+    """From the body, and where there is none, from the query."""
+    options = as_object(parse_yaml(data) if media == "application/yaml" else parse_json(data)) if data else {}
+    if not options:
+        query = request.query
+        if "gracePeriodSeconds" in query:
+            options["gracePeriodSeconds"] = int(query["gracePeriodSeconds"])
+        if "propagationPolicy" in query:
+            options["propagationPolicy"] = query["propagationPolicy"]
+    return options
+
+
+def timestamp() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def respond(answer: Answer, warnings: list[str]) -> web.Response:
+    headers = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
+    for warning in dict.fromkeys(warnings):
+        quoted = warning.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+        headers.add("Warning", f'299 - "{quoted}"')
+    return web.Response(status=answer.code, body=answer.body, headers=headers)
+
+
+def refused(refusal: Refusal) -> web.Response:
+    headers = {"Content-Type": JSON, "Cache-Control": "no-cache, private"}
+    if refusal.retry_after is not None:
+        headers["Retry-After"] = str(refusal.retry_after)
+    return web.Response(status=refusal.code, body=encode(refusal.body()), headers=headers)

@@ -1,0 +1,59 @@
+"""PodDisruptionBudget: how many pods of a kind may be down at once."""
+
+import re
+from collections.abc import Iterator
+
+from maitred.sandbox.apiserver.kinds.conditions import check_conditions
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, unsupported
+from maitred.sandbox.apiserver.kinds.inner import inner
+from maitred.sandbox.apiserver.kinds.labels import check_label_selector
+from maitred.sandbox.apiserver.kinds.strategy import Strategy
+from maitred.sandbox.apiserver.schema.types import Body
+
+SPEC = dict.fromkeys(("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy"))
+BOUNDS = ("minAvailable", "maxUnavailable")
+COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
+NEGATIVE = "must be greater than or equal to 0"
+
+
+class DisruptionBudgetStrategy(Strategy):
+    def check(self, body: Body) -> list[FieldError]:
+        return list(check_spec(body.get("spec", {})))
+
+    def check_status(self, new: Body, old: Body) -> list[FieldError]:
+        status = new.get("status", {})
+        errors = check_conditions(status.get("conditions", []), "status.conditions")
+        negative = [name for name in COUNTS if status.get(name, 0) < 0]
+        return errors + [invalid(f"status.{name}", status[name], NEGATIVE) for name in negative]
+
+
+def check_spec(spec: Body) -> Iterator[FieldError]:
+    if all(name in spec for name in BOUNDS):
+        yield invalid("spec", inner(spec, SPEC), "minAvailable and maxUnavailable cannot be both set")
+    for name in BOUNDS:
+        if name in spec:
+            yield from check_share(spec[name], f"spec.{name}")
+    if "selector" in spec:
+        yield from check_label_selector(spec["selector"], "spec.selector")
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy is not None and policy not in EVICTION_POLICIES:
+        yield unsupported("spec.unhealthyPodEvictionPolicy", policy, EVICTION_POLICIES)
+
+
+def check_share(share: int | str, path: str) -> Iterator[FieldError]:
+    if isinstance(share, int):
+        if share < 0:
+            yield invalid(path, share, NEGATIVE)
+    elif not re.fullmatch("[0-9]+%", share):
+        yield invalid(
+            path,
+            share,
+            "a valid percent string must be a numeric string followed by an ending '%' "
+            "(e.g. '1%', or '93%', regex used for validation is '[0-9]+%')",
+        )
+    elif int(share[:-1]) > 100:
+        yield invalid(path, share, "must not be greater than 100%")
+
+
+DISRUPTION_BUDGETS = DisruptionBudgetStrategy()

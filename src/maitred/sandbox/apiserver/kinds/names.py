@@ -1,0 +1,249 @@
+"""What names may look like, in the words of the API server.
+
+A rule takes a text and says what is wrong with it: one message for each thing.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import TypeAlias
+
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid
+
+NameRule: TypeAlias = Callable[[str], list[str]]
+
+LONGEST_SUBDOMAIN = 253
+LONGEST_LABEL = 63
+LARGEST_ID = 2**31 - 1
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_UNDERSCORED_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_UNDERSCORED = rf"{_UNDERSCORED_LABEL}(\.{_UNDERSCORED_LABEL})*"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_KEY})?"
+_CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_HEADER = "[-A-Za-z0-9]+"
+
+_KEY_WORDS = (
+    "must consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character"
+)
+_KEY_EXAMPLES = ("MyName", "my.name", "123-abc")
+
+
+def check_name(field: str, value: str, rule: NameRule) -> Iterator[FieldError]:
+    return (invalid(field, value, message) for message in rule(value))
+
+
+def subdomain(value: str) -> list[str]:
+    return _subdomain(value, "characters")
+
+
+def subdomain_with_underscores(value: str) -> list[str]:
+    words = (
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+        "and must start and end with an alphanumeric character"
+    )
+    return [
+        *_at_most(LONGEST_SUBDOMAIN, "characters", value),
+        *_matching(_UNDERSCORED, value, words, "example.com"),
+    ]
+
+
+def label(value: str) -> list[str]:
+    words = (
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+        "and must start and end with an alphanumeric character"
+    )
+    problems = _matching(_LABEL, value, words, "my-name", "123-abc")
+    if problems and re.fullmatch(_SUBDOMAIN, value):
+        problems = ["must not contain dots"]
+    return [*_at_most(LONGEST_LABEL, "characters", value), *problems]
+
+
+def label_1035(value: str) -> list[str]:
+    words = (
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
+        "start with an alphabetic character, and end with an alphanumeric character"
+    )
+    return [
+        *_at_most(LONGEST_LABEL, "characters", value),
+        *_matching(_LABEL_1035, value, words, "my-name", "abc-123"),
+    ]
+
+
+def path_segment(value: str) -> list[str]:
+    """For names that are anything a URL can hold, such as those of roles."""
+    if value in (".", ".."):
+        return [f"may not be '{value}'"]
+    return [f"may not contain '{part}'" for part in ("/", "%") if part in value]
+
+
+def label_key(value: str) -> list[str]:
+    """Of labels, taints, resources, finalizers: a name, and a domain before it if need be."""
+    prefix, slash, name = value.rpartition("/")
+    if "/" in prefix:
+        words = _explained(f"a valid label key {_KEY_WORDS}", _KEY, *_KEY_EXAMPLES)
+        return [f"{words} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+    problems = list[str]()
+    if slash:
+        problems += _key_prefix(prefix)
+    if not name:
+        problems.append("name part must be non-empty")
+    problems += [f"name part {message}" for message in _at_most(LONGEST_LABEL, "bytes", name)]
+    problems += [f"name part {message}" for message in _matching(_KEY, name, _KEY_WORDS, *_KEY_EXAMPLES)]
+    return problems
+
+
+def label_value(value: str) -> list[str]:
+    words = (
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+        "and must start and end with an alphanumeric character"
+    )
+    return [
+        *_at_most(LONGEST_LABEL, "bytes", value),
+        *_matching(_VALUE, value, words, "MyValue", "my_value", "12345"),
+    ]
+
+
+def config_key(value: str) -> list[str]:
+    words = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+    return [
+        *_at_most(LONGEST_SUBDOMAIN, "characters", value),
+        *_matching(_CONFIG_KEY, value, words, "key.name", "KEY_NAME", "key-name"),
+        *_no_step_up(value),
+    ]
+
+
+def variable(value: str) -> list[str]:
+    """The name of an environment variable."""
+    if all(" " <= character <= "~" and character != "=" for character in value):
+        return []
+    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
+
+
+def header(value: str) -> list[str]:
+    words = "a valid HTTP header must consist of alphanumeric characters or '-'"
+    return _matching(_HEADER, value, words, "X-Header-Name")
+
+
+def port_name(value: str) -> list[str]:
+    problems = _at_most(15, "characters", value)
+    if not re.fullmatch("[-a-z0-9]+", value):
+        problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search("[a-z]", value):
+        problems.append("must contain at least one letter (a-z)")
+    if "--" in value:
+        problems.append("must not contain consecutive hyphens")
+    if value.startswith("-") or value.endswith("-"):
+        problems.append("must not begin or end with a hyphen")
+    return problems
+
+
+def decimal_integer(value: str) -> list[str]:
+    if not value:
+        return ["must be non-empty"]
+    if re.fullmatch("0|-?[1-9][0-9]*", value):
+        return []
+    return ["must be a valid decimal integer in canonical form"]
+
+
+def condition_reason(value: str) -> list[str]:
+    words = (
+        "a condition reason must start with alphabetic character, optionally followed by a string of "
+        "alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'"
+    )
+    examples = ("my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB")
+    return _matching("[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", value, words, *examples)
+
+
+def check_range(field: str, value: int, lowest: int, highest: int) -> Iterator[FieldError]:
+    if not lowest <= value <= highest:
+        yield invalid(field, value, f"must be between {lowest} and {highest}, inclusive")
+
+
+def check_port(field: str, value: int | str) -> Iterator[FieldError]:
+    """A number, or the name of a port of the container."""
+    if isinstance(value, str):
+        return check_name(field, value, port_name)
+    return check_range(field, value, 1, 65535)
+
+
+def check_id(field: str, value: int | None) -> Iterator[FieldError]:
+    """Of a user or a group."""
+    return iter(()) if value is None else check_range(field, value, 0, LARGEST_ID)
+
+
+def address(value: str) -> list[str]:
+    try:
+        parsed = ip_address(value)
+    except ValueError:
+        return _no_address(value)
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped:
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return []
+
+
+def address_range(value: str) -> list[str]:
+    base, _, length = value.partition("/")
+    try:
+        network = ip_network(value, strict=False) if length.isdecimal() else None
+    except ValueError:
+        network = None
+    if network is None:
+        return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
+    if network.network_address != ip_address(base):
+        return ["must not have bits set beyond the prefix length"]
+    return []
+
+
+def family(value: str) -> int:
+    """4 or 6, of an address or a range of them; 0 if it is neither."""
+    try:
+        return ip_address(value.partition("/")[0]).version
+    except ValueError:
+        return 0
+
+
+def _no_address(value: str) -> list[str]:
+    parts = re.fullmatch(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})", value, re.ASCII)
+    if parts and all(int(part) < 256 for part in parts.groups()):
+        return ["must not have leading 0s"]
+    return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+
+
+def _subdomain(value: str, units: str) -> list[str]:
+    words = (
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+        "and must start and end with an alphanumeric character"
+    )
+    return [
+        *_at_most(LONGEST_SUBDOMAIN, units, value),
+        *_matching(_SUBDOMAIN, value, words, "example.com"),
+    ]
+
+
+def _key_prefix(prefix: str) -> list[str]:
+    messages = _subdomain(prefix, "bytes") if prefix else ["must be non-empty"]
+    return [f"prefix part {message}" for message in messages]
+
+
+def _at_most(limit: int, units: str, value: str) -> list[str]:
+    return [f"must be no more than {limit} {units}"] if len(value.encode()) > limit else []
+
+
+def _matching(pattern: str, value: str, words: str, *examples: str) -> list[str]:
+    return [] if re.fullmatch(pattern, value) else [_explained(words, pattern, *examples)]
+
+
+def _explained(words: str, pattern: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+def _no_step_up(value: str) -> list[str]:
+    if value in (".", ".."):
+        return [f"must not be '{value}'"]
+    return ["must not start with '..'"] if value.startswith("..") else []

@@ -1,0 +1,252 @@
+"""Nodes, namespaces, events, configuration and services in tables."""
+
+from datetime import datetime
+
+from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer, wide
+from maitred.sandbox.apiserver.printing.text import (
+    NONE,
+    UNKNOWN,
+    age,
+    conditions,
+    labels,
+    name_of,
+    since,
+    spec_of,
+    status_of,
+)
+from maitred.sandbox.apiserver.schema.types import Body
+
+ROLE, ROLE_PREFIX = "kubernetes.io/role", "node-role.kubernetes.io/"
+
+
+def node_cells(node: Body, now: datetime) -> Cells:
+    status = status_of(node)
+    info = status.get("nodeInfo", {})
+    kernel, architecture = info.get("kernelVersion") or UNKNOWN, info.get("architecture")
+    return [
+        name_of(node),
+        _node_status(node),
+        _node_roles(node),
+        age(node, now),
+        info.get("kubeletVersion", ""),
+        _node_address(status, "InternalIP"),
+        _node_address(status, "ExternalIP"),
+        info.get("osImage") or UNKNOWN,
+        f"{kernel} ({architecture})" if architecture else kernel,
+        info.get("containerRuntimeVersion") or UNKNOWN,
+    ]
+
+
+def _node_status(node: Body) -> str:
+    ready = conditions(node).get("Ready")
+    word = "Unknown" if ready is None else "Ready" if ready == "True" else "NotReady"
+    return f"{word},SchedulingDisabled" if spec_of(node).get("unschedulable") else word
+
+
+def _node_roles(node: Body) -> str:
+    roles = set[str]()
+    for key, value in node["metadata"].get("labels", {}).items():
+        if key.startswith(ROLE_PREFIX):
+            roles.add(key.removeprefix(ROLE_PREFIX))
+        elif key == ROLE:
+            roles.add(value)
+    return ",".join(sorted(roles - {""})) or NONE
+
+
+def _node_address(status: Body, kind: str) -> str:
+    return next((a["address"] for a in status.get("addresses", ()) if a["type"] == kind), NONE)
+
+
+NODE = Printer(
+    (
+        NAME,
+        Column("Status", "Whether the node is ready, and whether it takes new pods."),
+        Column("Roles", "The roles that the labels of the node say."),
+        AGE,
+        Column("Version", "The version of the kubelet."),
+        wide("Internal-IP", "The first address within the cluster."),
+        wide("External-IP", "The first address for the world outside."),
+        wide("OS-Image", "The operating system."),
+        wide("Kernel-Version", "The kernel, and for which architecture it is."),
+        wide("Container-Runtime", "What runs the containers."),
+    ),
+    node_cells,
+)
+
+
+def namespace_cells(namespace: Body, now: datetime) -> Cells:
+    return [
+        name_of(namespace),
+        status_of(namespace).get("phase", ""),
+        age(namespace, now),
+    ]
+
+
+NAMESPACE = Printer((NAME, Column("Status", "Active, or Terminating."), AGE), namespace_cells)
+
+
+def event_cells(event: Body, now: datetime) -> Cells:
+    """Of an event under either of its two APIs, which name the same fields differently."""
+    involved = event.get("involvedObject") or event.get("regarding") or {}
+    source = event.get("source") or event.get("deprecatedSource") or {}
+    series = event.get("series")
+    first = event.get("firstTimestamp") or event.get("deprecatedFirstTimestamp") or event.get("eventTime")
+    last = event.get("lastTimestamp") or event.get("deprecatedLastTimestamp") or first
+    count = event.get("count") or event.get("deprecatedCount") or 1
+    if series is not None:
+        last, count = series.get("lastObservedTime"), series.get("count", 0)
+    kind, name = involved.get("kind", "").lower(), involved.get("name")
+    component = source.get("component") or event.get("reportingComponent") or event.get("reportingController")
+    instance = source.get("host") or event.get("reportingInstance")
+    return [
+        since(last, now),
+        event.get("type", ""),
+        event.get("reason", ""),
+        f"{kind}/{name}" if name else kind,
+        involved.get("fieldPath", ""),
+        f"{component or ''}, {instance}" if instance else component or "",
+        (event.get("message") or event.get("note") or "").strip(),
+        since(first, now),
+        count,
+        name_of(event),
+    ]
+
+
+EVENT = Printer(
+    (
+        Column("Last Seen", "How long ago it happened last."),
+        Column("Type", "Normal or Warning."),
+        Column("Reason", "What happened, in one word."),
+        Column("Object", "The object that it is about."),
+        wide("Subobject", "The part of the object that it is about."),
+        wide("Source", "Who has reported it."),
+        Column("Message", "What happened, in a sentence."),
+        wide("First Seen", "How long ago it happened first."),
+        wide("Count", "How often it happened."),
+        Column("Name", "The name of the object.", format="name", priority=1),
+    ),
+    event_cells,
+)
+
+
+def config_map_cells(config: Body, now: datetime) -> Cells:
+    size = len(config.get("data", ())) + len(config.get("binaryData", ()))
+    return [name_of(config), size, age(config, now)]
+
+
+CONFIG_MAP = Printer((NAME, Column("Data", "How many entries it has."), AGE), config_map_cells)
+
+
+def secret_cells(secret: Body, now: datetime) -> Cells:
+    return [
+        name_of(secret),
+        secret.get("type", ""),
+        len(secret.get("data", ())),
+        age(secret, now),
+    ]
+
+
+SECRET = Printer(
+    (NAME, Column("Type", "What the secret is for."), Column("Data", "How many entries it has."), AGE),
+    secret_cells,
+)
+
+
+def name_and_age(body: Body, now: datetime) -> Cells:
+    return [name_of(body), age(body, now)]
+
+
+NAME_AND_AGE = Printer((NAME, AGE), name_and_age)
+
+
+def service_cells(service: Body, now: datetime) -> Cells:
+    spec = spec_of(service)
+    addresses = spec.get("clusterIPs")
+    return [
+        name_of(service),
+        spec.get("type", ""),
+        addresses[0] if addresses else NONE,
+        _external_address(service),
+        ",".join(_port(port) for port in spec.get("ports", ())) or NONE,
+        age(service, now),
+        labels(spec.get("selector")),
+    ]
+
+
+def _external_address(service: Body) -> str:
+    spec = spec_of(service)
+    kind, addresses = spec.get("type"), spec.get("externalIPs", [])
+    if kind == "ExternalName":
+        return str(spec.get("externalName", ""))
+    if kind == "LoadBalancer":
+        balancers = status_of(service).get("loadBalancer", {}).get("ingress", ())
+        found = sorted({b.get("ip") or b.get("hostname") or "" for b in balancers} - {""})
+        return ",".join([*found, *addresses]) or "<pending>"
+    return ",".join(addresses) or NONE
+
+
+def _port(port: Body) -> str:
+    node_port = f":{port['nodePort']}" if port.get("nodePort") else ""
+    return f"{port['port']}{node_port}/{port.get('protocol', '')}"
+
+
+SERVICE = Printer(
+    (
+        NAME,
+        Column("Type", "How the service is reached."),
+        Column("Cluster-IP", "Its address within the cluster."),
+        Column("External-IP", "Its addresses for the world outside."),
+        Column("Port(s)", "Its ports."),
+        AGE,
+        wide("Selector", "The labels of the pods behind it."),
+    ),
+    service_cells,
+)
+
+
+def lease_cells(lease: Body, now: datetime) -> Cells:
+    return [name_of(lease), spec_of(lease).get("holderIdentity", ""), age(lease, now)]
+
+
+LEASE = Printer((NAME, Column("Holder", "Who holds the lease."), AGE), lease_cells)
+
+
+def created_at_cells(body: Body, now: datetime) -> Cells:
+    return [name_of(body), body["metadata"].get("creationTimestamp")]
+
+
+CREATED_AT = Printer(
+    (NAME, Column("Created At", "When the object was created.", type="date")),
+    created_at_cells,
+    null_if_empty=True,
+)
+"""For kinds that have no table of their own."""
+
+
+def binding_cells(binding: Body, now: datetime) -> Cells:
+    role, subjects = binding.get("roleRef", {}), binding.get("subjects", ())
+    by_kind: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
+    for subject in subjects:
+        name = subject["name"]
+        if subject["kind"] == "ServiceAccount":
+            name = f"{subject.get('namespace', '')}/{name}"
+        by_kind.setdefault(subject["kind"], []).append(name)
+    return [
+        name_of(binding),
+        f"{role.get('kind', '')}/{role.get('name', '')}",
+        age(binding, now),
+        *(", ".join(by_kind[kind]) for kind in ("User", "Group", "ServiceAccount")),
+    ]
+
+
+ROLE_BINDING = Printer(
+    (
+        NAME,
+        Column("Role", "The role that is given."),
+        AGE,
+        wide("Users", "The users that have it."),
+        wide("Groups", "The groups that have it."),
+        wide("ServiceAccounts", "The service accounts that have it."),
+    ),
+    binding_cells,
+)

@@ -1,0 +1,53 @@
+"""A kind in a table: its columns, and what an object has in them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from maitred.sandbox.apiserver.schema.types import Body
+
+Cells: TypeAlias = list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    description: str
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+    """Above 0: kubectl shows it only with `-o wide`."""
+
+    def definition(self) -> Body:
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": self.description,
+            "priority": self.priority,
+        }
+
+
+def wide(name: str, description: str) -> Column:
+    return Column(name, description, priority=1)
+
+
+def no_conditions(body: Body) -> list[Body]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    columns: tuple[Column, ...]
+    cells: Callable[[Body, datetime], Cells]
+    conditions: Callable[[Body], list[Body]] = no_conditions
+    """Of a row: pods that have ended say so, and clients can leave them out."""
+    default_among: Callable[[Sequence[Body]], str] | None = None
+    """The name that a list marks as the default, if the kind has such a thing."""
+    null_if_empty: bool = False
+    """A list without objects has null for its rows, as it is in the tables that kinds have by default."""
+
+
+NAME = Column("Name", "The name of the object.", format="name")
+AGE = Column("Age", "How long ago the object was created.")

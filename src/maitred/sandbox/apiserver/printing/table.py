@@ -1,0 +1,140 @@
+"""Objects as a `Table`, which is what `kubectl get` asks for."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from enum import Enum
+
+from maitred.sandbox.apiserver.printing import core, pods, storage, workloads
+from maitred.sandbox.apiserver.printing.printer import Cells, Column, Printer
+from maitred.sandbox.apiserver.schema.types import Body
+
+GROUP = "meta.k8s.io"
+
+PRINTERS: dict[tuple[str, str], Printer] = {
+    ("", "Pod"): pods.POD,
+    ("", "Node"): core.NODE,
+    ("", "Namespace"): core.NAMESPACE,
+    ("", "Event"): core.EVENT,
+    ("events.k8s.io", "Event"): core.EVENT,
+    ("", "ConfigMap"): core.CONFIG_MAP,
+    ("", "Secret"): core.SECRET,
+    ("", "ServiceAccount"): core.NAME_AND_AGE,
+    ("", "Service"): core.SERVICE,
+    ("", "PersistentVolume"): storage.VOLUME,
+    ("", "PersistentVolumeClaim"): storage.VOLUME_CLAIM,
+    ("apps", "DaemonSet"): workloads.DAEMON_SET,
+    ("apps", "Deployment"): workloads.DEPLOYMENT,
+    ("apps", "ReplicaSet"): workloads.REPLICA_SET,
+    ("apps", "StatefulSet"): workloads.STATEFUL_SET,
+    ("batch", "Job"): workloads.JOB,
+    ("coordination.k8s.io", "Lease"): core.LEASE,
+    ("policy", "PodDisruptionBudget"): workloads.DISRUPTION_BUDGET,
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): core.ROLE_BINDING,
+    ("rbac.authorization.k8s.io", "RoleBinding"): core.ROLE_BINDING,
+    ("resource.k8s.io", "DeviceClass"): core.NAME_AND_AGE,
+    ("resource.k8s.io", "ResourceClaim"): storage.RESOURCE_CLAIM,
+    ("resource.k8s.io", "ResourceClaimTemplate"): core.NAME_AND_AGE,
+    ("resource.k8s.io", "ResourceSlice"): storage.RESOURCE_SLICE,
+    ("scheduling.k8s.io", "CompositePodGroup"): workloads.COMPOSITE_POD_GROUP,
+    ("scheduling.k8s.io", "PodGroup"): workloads.POD_GROUP,
+    ("scheduling.k8s.io", "PriorityClass"): workloads.PRIORITY_CLASS,
+    ("scheduling.k8s.io", "Workload"): core.NAME_AND_AGE,
+    ("storage.k8s.io", "CSIDriver"): storage.CSI_DRIVER,
+    ("storage.k8s.io", "CSINode"): storage.CSI_NODE,
+    ("storage.k8s.io", "CSIStorageCapacity"): storage.CSI_STORAGE_CAPACITY,
+    ("storage.k8s.io", "StorageClass"): storage.STORAGE_CLASS,
+    ("storage.k8s.io", "VolumeAttachment"): storage.VOLUME_ATTACHMENT,
+}
+
+
+def printer(group: str, kind: str) -> Printer:
+    return PRINTERS.get((group, kind), core.CREATED_AT)
+
+
+def columns(group: str, kind: str) -> tuple[Column, ...]:
+    return printer(group, kind).columns
+
+
+def cells(group: str, kind: str, body: Body, now: datetime) -> Cells:
+    return printer(group, kind).cells(body, now)
+
+
+class Include(Enum):
+    """What each row has of its object, as the parameter `includeObject` says it."""
+
+    NONE = "None"
+    METADATA = "Metadata"
+    OBJECT = "Object"
+
+
+def table_of_list(
+    printer: Printer,
+    bodies: Sequence[Body],
+    list_metadata: Body,
+    now: datetime,
+    *,
+    include: Include = Include.METADATA,
+    version: str = "v1",
+) -> Body:
+    default = printer.default_among(bodies) if printer.default_among and bodies else ""
+    rows = _rows(printer, bodies, now, include, version)
+    for row in rows if default else ():
+        if row["cells"][0] == default:
+            row["cells"][0] = f"{default} (default)"
+    return _table(printer, rows, list_metadata, version, headers=True)
+
+
+def table_of_one(
+    printer: Printer,
+    body: Body,
+    now: datetime,
+    *,
+    include: Include = Include.METADATA,
+    version: str = "v1",
+    headers: bool = True,
+) -> Body:
+    """Also for events of a watch, of which only the first has headers."""
+    version_of_body = body["metadata"].get("resourceVersion")
+    metadata = {"resourceVersion": version_of_body} if version_of_body else {}
+    return _table(printer, _rows(printer, [body], now, include, version), metadata, version, headers=headers)
+
+
+def _table(printer: Printer, rows: list[Body], metadata: Body, version: str, *, headers: bool) -> Body:
+    return {
+        "kind": "Table",
+        "apiVersion": f"{GROUP}/{version}",
+        "metadata": metadata,
+        "columnDefinitions": [column.definition() for column in printer.columns] if headers else None,
+        "rows": None if printer.null_if_empty and not rows else rows,
+    }
+
+
+def _rows(
+    printer: Printer, bodies: Sequence[Body], now: datetime, include: Include, version: str
+) -> list[Body]:
+    embed = _embedding(include, version)
+    rows = list[Body]()
+    for body in bodies:
+        row: Body = {"cells": printer.cells(body, now)}
+        if conditions := printer.conditions(body):
+            row["conditions"] = conditions
+        row["object"] = embed(body)
+        rows.append(row)
+    return rows
+
+
+def _embedding(include: Include, version: str) -> Callable[[Body], Body | None]:
+    if include is Include.OBJECT:
+        return lambda body: body
+    if include is Include.METADATA:
+        return lambda body: partial(body, version)
+    return lambda body: None
+
+
+def partial(body: Body, version: str = "v1") -> Body:
+    """The metadata of an object alone."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"{GROUP}/{version}",
+        "metadata": body["metadata"],
+    }

@@ -1,0 +1,257 @@
+"""Jobs, groups of pods, controllers of pods and their budgets in tables."""
+
+from datetime import datetime
+
+from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer, wide
+from maitred.sandbox.apiserver.printing.text import (
+    NONE,
+    age,
+    between,
+    conditions,
+    container_names,
+    labels,
+    name_of,
+    requirements,
+    selector,
+    spec_of,
+    status_of,
+)
+from maitred.sandbox.apiserver.schema.types import Body
+
+CONTAINERS = wide("Containers", "The containers of the pod template.")
+IMAGES = wide("Images", "The images of these containers.")
+SELECTOR = wide("Selector", "The labels of its pods.")
+
+JOB_ENDS = ("Complete", "Failed")
+JOB_STATES = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
+
+
+def job_cells(job: Body, now: datetime) -> Cells:
+    spec = spec_of(job)
+    return [
+        name_of(job),
+        _job_status(job),
+        _completions(job),
+        _job_duration(status_of(job), now),
+        age(job, now),
+        *container_names(spec.get("template", {})),
+        selector(spec.get("selector")),
+    ]
+
+
+def _job_status(job: Body) -> str:
+    found = conditions(job)
+    for word in JOB_ENDS:
+        if found.get(word) == "True":
+            return word
+    if "deletionTimestamp" in job["metadata"]:
+        return "Terminating"
+    return next((word for word in JOB_STATES if found.get(word) == "True"), "Running")
+
+
+def _completions(job: Body) -> str:
+    spec, succeeded = spec_of(job), status_of(job).get("succeeded", 0)
+    if "completions" in spec:
+        return f"{succeeded}/{spec['completions']}"
+    parallelism = spec.get("parallelism", 0)
+    return f"{succeeded}/1 of {parallelism}" if parallelism > 1 else f"{succeeded}/1"
+
+
+def _job_duration(status: Body, now: datetime) -> str:
+    if "startTime" not in status:
+        return ""
+    end = status.get("completionTime")
+    return between(status["startTime"], datetime.fromisoformat(end) if end else now)
+
+
+JOB = Printer(
+    (
+        NAME,
+        Column("Status", "What the job is at."),
+        Column("Completions", "How many pods have succeeded, of how many."),
+        Column("Duration", "How long the job has taken."),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ),
+    job_cells,
+)
+
+
+def pod_group_cells(group: Body, now: datetime) -> Cells:
+    name, policy, workload, created = composite_group_cells(group, now)
+    return [name, policy, workload, _group_status(group), created]
+
+
+def _group_status(group: Body) -> str:
+    for condition in status_of(group).get("conditions", ()):
+        if condition["type"] == "DisruptionTarget":
+            return str(condition.get("reason", ""))
+    scheduled = conditions(group).get("PodGroupInitiallyScheduled")
+    return "Pending" if scheduled is None else "Scheduled" if scheduled == "True" else "Unschedulable"
+
+
+def composite_group_cells(group: Body, now: datetime) -> Cells:
+    spec = spec_of(group)
+    return [
+        name_of(group),
+        "Gang" if "gang" in spec.get("schedulingPolicy", {}) else "Basic",
+        spec.get("workloadRef", {}).get("workloadName", NONE),
+        age(group, now),
+    ]
+
+
+POLICY = Column("Policy", "How its pods are scheduled: all at once, or each on its own.")
+WORKLOAD = Column("Workload", "The Workload that it belongs to.")
+POD_GROUP = Printer(
+    (NAME, POLICY, WORKLOAD, Column("Status", "Whether the group was scheduled."), AGE), pod_group_cells
+)
+COMPOSITE_POD_GROUP = Printer((NAME, POLICY, WORKLOAD, AGE), composite_group_cells)
+
+
+def priority_class_cells(priority: Body, now: datetime) -> Cells:
+    return [
+        name_of(priority),
+        priority.get("value", 0),
+        priority.get("globalDefault", False),
+        age(priority, now),
+        priority.get("preemptionPolicy", ""),
+    ]
+
+
+PRIORITY_CLASS = Printer(
+    (
+        NAME,
+        Column("Value", "The priority that pods of this class have.", type="integer"),
+        Column("Global-Default", "Whether pods without a class are of this one.", type="boolean"),
+        AGE,
+        Column("PreemptionPolicy", "Whether its pods may displace others."),
+    ),
+    priority_class_cells,
+)
+
+
+def budget_cells(budget: Body, now: datetime) -> Cells:
+    spec = spec_of(budget)
+    return [
+        name_of(budget),
+        str(spec.get("minAvailable", "N/A")),
+        str(spec.get("maxUnavailable", "N/A")),
+        status_of(budget).get("disruptionsAllowed", 0),
+        age(budget, now),
+    ]
+
+
+DISRUPTION_BUDGET = Printer(
+    (
+        NAME,
+        Column("Min Available", "How many pods must stay."),
+        Column("Max Unavailable", "How many pods may be missing."),
+        Column("Allowed Disruptions", "How many pods may be evicted now.", type="integer"),
+        AGE,
+    ),
+    budget_cells,
+)
+
+
+def deployment_cells(deployment: Body, now: datetime) -> Cells:
+    spec, status = spec_of(deployment), status_of(deployment)
+    return [
+        name_of(deployment),
+        f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
+        status.get("updatedReplicas", 0),
+        status.get("availableReplicas", 0),
+        age(deployment, now),
+        *container_names(spec.get("template", {})),
+        requirements(spec.get("selector")),
+    ]
+
+
+READY = Column("Ready", "How many pods are ready, of how many.")
+DEPLOYMENT = Printer(
+    (
+        NAME,
+        READY,
+        Column("Up-to-date", "How many pods are as the template says now."),
+        Column("Available", "How many pods have been ready for long enough."),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ),
+    deployment_cells,
+)
+
+
+def replica_set_cells(replicas: Body, now: datetime) -> Cells:
+    spec, status = spec_of(replicas), status_of(replicas)
+    return [
+        name_of(replicas),
+        spec.get("replicas", 0),
+        status.get("replicas", 0),
+        status.get("readyReplicas", 0),
+        age(replicas, now),
+        *container_names(spec.get("template", {})),
+        selector(spec.get("selector")),
+    ]
+
+
+def integer(name: str, description: str) -> Column:
+    return Column(name, description, type="integer")
+
+
+DESIRED = integer("Desired", "How many pods there should be.")
+CURRENT = integer("Current", "How many pods there are.")
+READY_COUNT = integer("Ready", "How many pods are ready.")
+REPLICA_SET = Printer(
+    (NAME, DESIRED, CURRENT, READY_COUNT, AGE, CONTAINERS, IMAGES, SELECTOR), replica_set_cells
+)
+
+
+def stateful_set_cells(stateful: Body, now: datetime) -> Cells:
+    spec = spec_of(stateful)
+    ready = status_of(stateful).get("readyReplicas", 0)
+    return [
+        name_of(stateful),
+        f"{ready}/{spec.get('replicas', 0)}",
+        age(stateful, now),
+        *container_names(spec.get("template", {})),
+    ]
+
+
+STATEFUL_SET = Printer((NAME, READY, AGE, CONTAINERS, IMAGES), stateful_set_cells)
+
+
+def daemon_set_cells(daemons: Body, now: datetime) -> Cells:
+    spec, status = spec_of(daemons), status_of(daemons)
+    return [
+        name_of(daemons),
+        status.get("desiredNumberScheduled", 0),
+        status.get("currentNumberScheduled", 0),
+        status.get("numberReady", 0),
+        status.get("updatedNumberScheduled", 0),
+        status.get("numberAvailable", 0),
+        labels(spec.get("template", {}).get("spec", {}).get("nodeSelector")),
+        age(daemons, now),
+        *container_names(spec.get("template", {})),
+        selector(spec.get("selector")),
+    ]
+
+
+DAEMON_SET = Printer(
+    (
+        NAME,
+        DESIRED,
+        CURRENT,
+        READY_COUNT,
+        integer("Up-to-date", "How many pods are as the template says now."),
+        integer("Available", "How many pods have been ready for long enough."),
+        Column("Node Selector", "The labels of the nodes that it runs on."),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ),
+    daemon_set_cells,
+)

@@ -1,0 +1,111 @@
+"""From the bytes of a request to a body that conforms to its type, with its defaults."""
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from maitred.sandbox.apiserver.call import Call
+from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.refusals import bad_request, unsupported_media
+from maitred.sandbox.apiserver.schema.conform import Misfit, conform
+from maitred.sandbox.apiserver.schema.defaults import fill
+from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.store import decode
+
+JSON, YAML = "application/json", "application/yaml"
+READABLE = (JSON, YAML)
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def parse(data: bytes, media: str) -> Body:
+    """What was sent, as an object, whatever it says."""
+    if media not in ("", *READABLE):
+        raise unsupported_media(READABLE)
+    return as_object(parse_yaml(data) if media == YAML else parse_json(data))
+
+
+def parse_json(data: bytes) -> Any:
+    try:
+        return decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise bad_request(f"the object provided is unrecognized (must be of type JSON): {error}") from None
+
+
+def parse_yaml(data: bytes) -> Any:
+    """Without anchors: nothing that is small here may be large afterwards."""
+    try:
+        loader = _YAML_LOADER(data)
+        try:
+            return plain(loader)
+        finally:
+            loader.dispose()
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        problem = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise bad_request(f"the object provided is unrecognized (must be of type YAML): {problem}") from None
+
+
+def plain(loader: Any) -> Any:
+    root = loader.get_single_node()
+    if root is None:
+        return None
+    seen, waiting = set[int](), [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            raise yaml.YAMLError("anchors and aliases are not accepted here")
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif isinstance(node, yaml.MappingNode):
+            waiting += [part for pair in node.value for part in pair]
+    # Times stay text: JSON has no others.
+    return decode(msgspec.json.encode(loader.construct_document(root), enc_hook=str))
+
+
+def as_object(value: Any) -> Body:
+    if not isinstance(value, dict):
+        raise bad_request("the object provided is unrecognized (must be a JSON object)")
+    return value
+
+
+def conformed(kind: Kind, body: Body, call: Call) -> Body:
+    """The body as the kind has it. What does not belong to it is dropped, with a warning or a refusal."""
+    check_type(kind, body)
+    call.warnings += kind.strategy.understand(body)
+    try:
+        unknown = conform(body, kind.type)
+    except Misfit as misfit:
+        raise bad_request(
+            f'{kind.name} in version "{kind.version}" cannot be handled as a {kind.name}: {misfit}'
+        ) from None
+    if unknown:
+        report_unknown(kind, unknown, call)
+    body["apiVersion"], body["kind"] = kind.api_version, kind.name
+    body.setdefault("metadata", {})
+    fill(body, kind.type)
+    kind.strategy.set_defaults(body)
+    return body
+
+
+def check_type(kind: Kind, body: Body) -> None:
+    version, name = body.get("apiVersion") or kind.api_version, body.get("kind") or kind.name
+    if version != kind.api_version:
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({kind.api_version})"
+        )
+    if name != kind.name:
+        raise bad_request(f"the kind in the data ({name}) does not match the expected kind ({kind.name})")
+
+
+def report_unknown(kind: Kind, unknown: list[str], call: Call) -> None:
+    words = [f'unknown field "{path}"' for path in unknown]
+    if call.validation == "Strict":
+        listed = ", ".join(words)
+        raise bad_request(
+            f'{kind.name} in version "{kind.version}" cannot be handled as a {kind.name}: '
+            f"strict decoding error: {listed}"
+        )
+    if call.validation == "Warn":
+        call.warnings += words

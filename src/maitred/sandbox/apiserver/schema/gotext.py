@@ -1,0 +1,7 @@
+"""Text as Go writes it in messages."""
+
+import msgspec
+
+
+def quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()

@@ -1,0 +1,96 @@
+"""The notation in which the catalogue writes the type of a field.
+
+    string, int32, bool, quantity, time, …      a scalar
+    Container, core.v1.PodTemplateSpec          a struct, of another group with its name
+    list of string                              a list that is owned as a whole
+    list of ResourceClaim by name               a list whose items have a key, or more: `port+protocol`
+    set of string                               a list whose items are their own keys
+    map of quantity                             an object with any keys
+
+Behind it come, in this order, the marks that it needs:
+
+    ?                 an empty value that is given stays; a struct without this mark is always on the wire
+    merged            a strategic merge patch merges the list, by its first key
+    retaining keys    a strategic merge patch says which keys of it stay
+    replaced          a strategic merge patch replaces it
+    required          it must be given; like `kept`, it is on the wire also when it is empty
+    kept              it is on the wire also when it is empty
+    = Always          what it is where it is not given
+
+In front of it, `atomic` makes one owner of a whole map, or of a list though it is merged, and `granular` many
+owners of a struct that has one elsewhere.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from maitred.sandbox.apiserver.schema.types import (
+    UNSET,
+    Field,
+    ListOf,
+    MapOf,
+    Relation,
+    Scalar,
+    Struct,
+    Type,
+)
+
+_SCALARS: dict[str, Type] = {scalar.value: scalar for scalar in Scalar}
+_EXPRESSION = re.compile(
+    r"((?P<manner>atomic|granular) )?"
+    r"((?P<shape>list|set|map) of )?"
+    r"(?P<name>[\w.]+)"
+    r"(?P<explicit>\?)?"
+    r"(?P<merged> merged)?"
+    r"( by (?P<keys>\w+(\+\w+)*))?"
+    r"(?P<retaining> retaining keys)?"
+    r"(?P<replaced> replaced)?"
+    r"( (?P<stays>required|kept))?"
+    r"( =( (?P<default>.+))?)?"
+)
+
+
+def parse(expression: str, struct: Callable[[str], Struct]) -> Field:
+    """`struct` gives the struct of a name, which need not have its fields yet."""
+    match = _EXPRESSION.fullmatch(expression)
+    if match is None:
+        raise ValueError(f"{expression!r} is not the type of a field; see the notation of the catalogue")
+    name = match["name"]
+    item = _SCALARS.get(name) or struct(name)
+    type = _shaped(match, item)
+    return Field(
+        type,
+        default=_default(match, type),
+        required=match["stays"] == "required",
+        kept=bool(match["stays"]) or (isinstance(type, Struct) and not match["explicit"]),
+        explicit=bool(match["explicit"]),
+        replaced=bool(match["replaced"]),
+        retains_keys=bool(match["retaining"]),
+    )
+
+
+def _shaped(match: re.Match[str], item: Type) -> Type:
+    shape, atomic = match["shape"], match["manner"] == "atomic"
+    if shape is None:
+        return replace(item, atomic=False) if match["manner"] and isinstance(item, Struct) else item
+    if shape == "map":
+        return MapOf(item, atomic)
+    keys = tuple(match["keys"].split("+")) if match["keys"] else ()
+    merged = bool(match["merged"])
+    merge_key = keys[0] if merged and keys else ""
+    if shape == "set":
+        return ListOf(item, Relation.SET, merges=merged)
+    if keys and not atomic:
+        return ListOf(item, Relation.MAP, keys, merge_key, merged)
+    return ListOf(item, Relation.ATOMIC, merge_key=merge_key, merges=merged)
+
+
+def _default(match: re.Match[str], type: Type) -> Any:
+    text = match["default"]
+    if text is None:
+        return "" if match[0].endswith(" =") else UNSET
+    return text if type is Scalar.STRING else msgspec.json.decode(text)

@@ -1,0 +1,320 @@
+"""The description of the API as OpenAPI version 3, as far as kubectl reads it.
+
+`kubectl explain` reads the schemas and finds them by the operations on a resource, `kubectl apply` looks up
+how lists merge, and all commands that write look at whether the server can validate a patch, or try it without
+effect. Texts are left out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, Final, Protocol
+
+from maitred.sandbox.apiserver.schema.catalogue import struct
+from maitred.sandbox.apiserver.schema.types import Body, Field, ListOf, MapOf, Scalar, Struct, Type
+
+MEDIA_TYPES: Final = ("application/json", "application/yaml")
+PATCHES: Final = (
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+)
+_STATUS: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Status"
+_OPTIONS: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+_LIST_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
+_OF_EVERY_GROUP: Final = ("meta.v1.ListMeta", "meta.v1.DeleteOptions", "meta.v1.Status")
+_REF: Final = "#/components/schemas/"
+_GVK: Final = "x-kubernetes-group-version-kind"
+_WRITING: Final = ("dryRun", "fieldManager", "fieldValidation")
+_DELETING: Final = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
+_LISTING: Final = (
+    "allowWatchBookmarks",
+    "continue",
+    "fieldSelector",
+    "labelSelector",
+    "limit",
+    "resourceVersion",
+    "resourceVersionMatch",
+    "sendInitialEvents",
+    "timeoutSeconds",
+    "watch",
+)
+_TYPES: Final = {
+    "allowWatchBookmarks": "boolean",
+    "force": "boolean",
+    "gracePeriodSeconds": "integer",
+    "limit": "integer",
+    "orphanDependents": "boolean",
+    "sendInitialEvents": "boolean",
+    "timeoutSeconds": "integer",
+    "watch": "boolean",
+}
+"""Of query parameters that are no strings."""
+
+_NAMED_SCALARS: Final[dict[Type, tuple[str, Body]]] = {
+    Scalar.QUANTITY: (
+        "io.k8s.apimachinery.pkg.api.resource.Quantity",
+        {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    ),
+    Scalar.INT_OR_STRING: (
+        "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+        {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
+    ),
+    Scalar.TIME: (
+        "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
+        {"type": "string", "format": "date-time"},
+    ),
+    Scalar.MICRO_TIME: (
+        "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime",
+        {"type": "string", "format": "date-time"},
+    ),
+}
+_SCALARS: Final[dict[Scalar, Body]] = {
+    Scalar.STRING: {"type": "string"},
+    Scalar.INT32: {"type": "integer", "format": "int32"},
+    Scalar.INT64: {"type": "integer", "format": "int64"},
+    Scalar.NUMBER: {"type": "number", "format": "double"},
+    Scalar.BOOL: {"type": "boolean"},
+    Scalar.BYTES: {"type": "string", "format": "byte"},
+    Scalar.ANY: {"type": "object"},
+}
+_LIBRARIES: Final = {
+    "meta": "io.k8s.apimachinery.pkg.apis",
+    "apiextensions": "io.k8s.apiextensions-apiserver.pkg.apis",
+}
+
+
+class Served(Protocol):
+    """A kind of object that the server serves."""
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def plural(self) -> str: ...
+    @property
+    def namespaced(self) -> bool: ...
+    @property
+    def type(self) -> Struct: ...
+    @property
+    def subresources(self) -> tuple[str, ...]: ...
+
+
+def index(documents: Mapping[str, bytes]) -> Body:
+    """What is at `/openapi/v3`, from the encoded documents by their paths, such as `apis/batch/v1`.
+
+    Clients keep a document for as long as the address, with the hash of it, stays the same.
+    """
+    return {
+        "paths": {
+            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={sha256(document).hexdigest().upper()}"}
+            for path, document in documents.items()
+        }
+    }
+
+
+def document(kinds: Sequence[Served], version: str = "1.37") -> Body:
+    """The description of the kinds of one group and version."""
+    paths: Body = {}
+    schemas: Body = {}
+    for needed in _OF_EVERY_GROUP:
+        schemas.update(_reachable(struct(needed)))
+    for kind in kinds:
+        name = _kind_name(kind)
+        schemas.update(_reachable(kind.type))
+        schemas[name] = {**_object(kind.type), _GVK: [_gvk(kind)]}
+        schemas[f"{name}List"] = _list_of(kind, name)
+        paths.update(_paths(kind, name))
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": version},
+        "paths": paths,
+        "components": {"schemas": dict(sorted(schemas.items()))},
+    }
+
+
+# Schemas
+
+
+def schema_name(type: Struct) -> str:
+    group = type.name.partition(".")[0]
+    return f"{_LIBRARIES.get(group, 'io.k8s.api')}.{type.name}"
+
+
+def _kind_name(kind: Served) -> str:
+    if not kind.type.custom:
+        return schema_name(kind.type)
+    return ".".join([*reversed(kind.group.split(".")), kind.version, kind.name])
+
+
+def _gvk(kind: Served, suffix: str = "") -> Body:
+    return {"group": kind.group, "version": kind.version, "kind": kind.name + suffix}
+
+
+@lru_cache(maxsize=256)
+def _reachable(root: Type) -> Body:
+    """The named schemas of a type and of all that it refers to."""
+    found: Body = {}
+    seen: set[Type] = set()
+    waiting: list[Type] = [root]
+    while waiting:
+        type = waiting.pop()
+        if type in seen:
+            continue
+        seen.add(type)
+        if type in _NAMED_SCALARS:
+            name, schema = _NAMED_SCALARS[type]
+            found[name] = schema
+        elif isinstance(type, Struct) and not type.custom:
+            found[schema_name(type)] = _object(type)
+        waiting.extend(_within(type))
+    return found
+
+
+def _within(type: Type) -> Iterable[Type]:
+    match type:
+        case Struct():
+            return [field.type for field in type.fields.values()]
+        case ListOf():
+            return [type.item]
+        case MapOf():
+            return [type.value]
+        case _:
+            return []
+
+
+def _object(type: Struct) -> Body:
+    schema: Body = {"type": "object"}
+    needed = sorted(name for name, field in type.fields.items() if field.required)
+    if needed:
+        schema["required"] = needed
+    if type.fields:
+        schema["properties"] = {name: _property(field) for name, field in type.fields.items()}
+    if type.atomic:
+        schema["x-kubernetes-map-type"] = "atomic"
+    if type.preserves_unknown:
+        schema["x-kubernetes-preserve-unknown-fields"] = True
+    return schema
+
+
+def _property(field: Field) -> Body:
+    schema = _schema(field.type)
+    if "$ref" in schema:
+        # A reference may have nothing beside it.
+        schema = {"allOf": [schema]}
+    return schema | _merging(field)
+
+
+def _schema(type: Type) -> Body:
+    match type:
+        case Struct():
+            return _object(type) if type.custom else {"$ref": _REF + schema_name(type)}
+        case ListOf():
+            schema = {
+                "type": "array",
+                "items": _schema(type.item),
+                "x-kubernetes-list-type": type.relation.value,
+            }
+            return schema | ({"x-kubernetes-list-map-keys": list(type.keys)} if type.keys else {})
+        case MapOf():
+            schema = {"type": "object", "additionalProperties": _schema(type.value)}
+            return schema | ({"x-kubernetes-map-type": "atomic"} if type.atomic else {})
+        case Scalar() if type in _NAMED_SCALARS:
+            return {"$ref": _REF + _NAMED_SCALARS[type][0]}
+        case Scalar():
+            return dict(_SCALARS[type])
+
+
+def _merging(field: Field) -> Body:
+    merges = isinstance(field.type, ListOf) and field.type.merges
+    strategies = {"merge": merges, "retainKeys": field.retains_keys, "replace": field.replaced}
+    strategy = ",".join(name for name, applies in strategies.items() if applies)
+    said: Body = {"x-kubernetes-patch-strategy": strategy} if strategy else {}
+    if isinstance(field.type, ListOf) and field.type.merge_key:
+        said["x-kubernetes-patch-merge-key"] = field.type.merge_key
+    return said
+
+
+def _list_of(kind: Served, name: str) -> Body:
+    return {
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "items": {"type": "array", "items": {"$ref": _REF + name}},
+            "kind": {"type": "string"},
+            "metadata": {"allOf": [{"$ref": _REF + _LIST_META}]},
+        },
+        _GVK: [_gvk(kind, "List")],
+    }
+
+
+# Paths
+
+
+def _paths(kind: Served, name: str) -> Body:
+    root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
+    scope = "/namespaces/{namespace}" if kind.namespaced else ""
+    collection = f"{root}{scope}/{kind.plural}"
+    item = f"{collection}/{{name}}"
+    paths = {
+        collection: {
+            "get": _operation(kind, "list", f"{name}List", _LISTING),
+            "post": _operation(kind, "post", name, _WRITING, takes=name),
+            "delete": _operation(kind, "deletecollection", _STATUS, (*_DELETING, *_LISTING), takes=_OPTIONS),
+        },
+        item: {
+            "get": _operation(kind, "get", name, ()),
+            "put": _operation(kind, "put", name, _WRITING, takes=name),
+            "patch": _patch(kind, name),
+            "delete": _operation(kind, "delete", _STATUS, _DELETING, takes=_OPTIONS),
+        },
+    }
+    if kind.namespaced:
+        paths[f"{root}/{kind.plural}"] = {"get": _operation(kind, "list", f"{name}List", _LISTING)}
+    if "status" in kind.subresources:
+        paths[f"{item}/status"] = {
+            "get": _operation(kind, "get", name, ()),
+            "put": _operation(kind, "put", name, _WRITING, takes=name),
+            "patch": _patch(kind, name),
+        }
+    for path, operations in paths.items():
+        operations["parameters"] = _path_parameters(path)
+    return paths
+
+
+def _operation(kind: Served, action: str, gives: str, query: Sequence[str], takes: str = "") -> Any:
+    operation: Body = {
+        "parameters": [
+            {"name": name, "in": "query", "schema": {"type": _TYPES.get(name, "string")}} for name in query
+        ],
+        "responses": {"200": {"description": "OK", "content": _content(gives, MEDIA_TYPES)}},
+        "x-kubernetes-action": action,
+        _GVK: _gvk(kind),
+    }
+    if takes:
+        operation["requestBody"] = {"content": _content(takes, ("*/*",))}
+    return operation
+
+
+def _patch(kind: Served, name: str) -> Any:
+    # Only types that the server was built with say how their lists merge.
+    patches = PATCHES[:-1] if kind.type.custom else PATCHES
+    content = {media: {"schema": {"type": "object"}} for media in patches}
+    return _operation(kind, "patch", name, (*_WRITING, "force")) | {"requestBody": {"content": content}}
+
+
+def _content(name: str, media_types: Sequence[str]) -> Body:
+    return {media: {"schema": {"$ref": _REF + name}} for media in media_types}
+
+
+def _path_parameters(path: str) -> list[Body]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in ("namespace", "name")
+        if f"{{{name}}}" in path
+    ]

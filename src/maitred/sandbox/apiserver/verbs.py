@@ -1,0 +1,175 @@
+"""What can be done with objects, verb by verb."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from maitred.sandbox.apiserver import forms, refusals
+from maitred.sandbox.apiserver.call import Call
+from maitred.sandbox.apiserver.deletion import Deletion, wish_of
+from maitred.sandbox.apiserver.forms import Form
+from maitred.sandbox.apiserver.kinds.fielderrors import required
+from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.lists import Lists, question
+from maitred.sandbox.apiserver.objects import Objects
+from maitred.sandbox.apiserver.patches import APPLY, patched
+from maitred.sandbox.apiserver.patching.apply import apply
+from maitred.sandbox.apiserver.receiving import as_object, conformed, parse, parse_yaml
+from maitred.sandbox.apiserver.refusals import bad_request
+from maitred.sandbox.apiserver.reviews import Reviews
+from maitred.sandbox.apiserver.routing import Target
+from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.store import Item, Key, encode
+from maitred.sandbox.apiserver.subresources import Subresources
+
+Params = Mapping[str, str]
+DONE: Body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    code: int
+    body: bytes
+
+
+class Verbs:
+    def __init__(
+        self,
+        objects: Objects,
+        lists: Lists,
+        deletion: Deletion,
+        subresources: Subresources,
+        reviews: Reviews,
+    ) -> None:
+        self._objects = objects
+        self._lists = lists
+        self._deletion = deletion
+        self._subresources = subresources
+        self._reviews = reviews
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    def get(self, target: Target, form: Form) -> Answer:
+        item = self._objects.find(target.kind, key_of(target))
+        return Answer(200, forms.one(target.kind, item, form))
+
+    def list(self, target: Target, params: Params, form: Form) -> Answer:
+        page = self._lists.page(target.kind, question(target.kind, target.namespace, params))
+        return Answer(200, forms.many(target.kind, page, form))
+
+    # -- writing -------------------------------------------------------------------------------------------
+
+    def create(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
+        kind = target.kind
+        body = parse(data, media)
+        if target.subresource:
+            self._create_part(target, body, call)
+            return Answer(201, encode(DONE))
+        if kind.verbs == ("create",):
+            return Answer(201, encode(self._reviews.answer(target, body, call)))
+        if kind.namespaced and not target.namespace:
+            raise refusals.bad_request("namespace is required on create")
+        body = kind.to_stored(conformed(kind, body, call))
+        item = self._objects.create(kind, target.namespace, body, call)
+        return Answer(201, forms.one(kind, item, form))
+
+    def _create_part(self, target: Target, body: Body, call: Call) -> None:
+        match target.subresource:
+            case "binding":
+                self._subresources.bind(target.kind, target.namespace, target.name, body, call)
+            case "eviction":
+                self._subresources.evict(target.kind, target.namespace, target.name, body, call)
+            case _:
+                raise refusals.method_not_allowed()
+
+    def update(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
+        kind = target.kind
+        body = kind.to_stored(conformed(kind, parse(data, media), call))
+        check_name(target, body)
+        old = self._objects.shelf(kind).get(key_of(target))
+        if old is None and kind.is_put_to_create and not target.subresource:
+            body["metadata"].pop("resourceVersion", None)
+            return Answer(
+                201, forms.one(kind, self._objects.create(kind, target.namespace, body, call), form)
+            )
+        old = self._objects.find(kind, key_of(target))
+        check_identity(kind, old, body)
+        item = self._objects.replace(kind, old, body, call, target.subresource)
+        return Answer(200, forms.one(kind, item, form))
+
+    def patch(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
+        if media == APPLY:
+            return self._apply(target, data, call, form)
+        kind = target.kind
+        old = self._objects.find(kind, key_of(target))
+        body = patched(kind, kind.from_stored(old.fresh()), data, media)
+        body = kind.to_stored(conformed(kind, body, call))
+        check_name(target, body)
+        item = self._objects.replace(kind, old, body, call, target.subresource)
+        return Answer(200, forms.one(kind, item, form))
+
+    def _apply(self, target: Target, data: bytes, call: Call, form: Form) -> Answer:
+        kind = target.kind
+        if not call.is_named:
+            error = required("fieldManager", "is required for apply patch")
+            raise refusals.invalid("meta.k8s.io", "PatchOptions", "", [error])
+        old = self._objects.shelf(kind).get(key_of(target))
+        if old is None and target.subresource:
+            raise refusals.not_found(kind.group, kind.plural, target.name)
+        live = None if old is None else kind.from_stored(old.fresh())
+        body = apply(live, as_object(parse_yaml(data)), kind, call, target.subresource)
+        body = kind.to_stored(conformed(kind, body, call))
+        check_name(target, body)
+        if old is None:
+            item = self._objects.create(kind, target.namespace, body, call, owned=True)
+            return Answer(201, forms.one(kind, item, form))
+        item = self._objects.replace(kind, old, body, call, target.subresource, owned=True)
+        return Answer(200, forms.one(kind, item, form))
+
+    # -- deleting ------------------------------------------------------------------------------------------
+
+    def delete(self, target: Target, options: Body, call: Call, form: Form) -> Answer:
+        kind = target.kind
+        item = self._objects.find(kind, key_of(target))
+        left, is_gone = self._deletion.delete(kind, item, wish_of(options), call)
+        if is_gone and not kind.is_returned:
+            return Answer(200, encode(refusals.success(described(kind, left))))
+        return Answer(200, forms.one(kind, left, form))
+
+    def delete_many(self, target: Target, params: Params, options: Body, call: Call) -> Answer:
+        page = self._lists.page(target.kind, question(target.kind, target.namespace, params))
+        wish = wish_of(options)
+        gone = [self._deletion.delete(target.kind, item, wish, call)[0] for item in page.items]
+        found = type(page)(gone, self._objects.store.version)
+        return Answer(200, forms.many(target.kind, found, Form()))
+
+
+def key_of(target: Target) -> Key:
+    return Key(target.namespace, target.name)
+
+
+def check_name(target: Target, body: Body) -> None:
+    meta = body["metadata"]
+    name, namespace = meta.setdefault("name", target.name), meta.get("namespace", target.namespace)
+    if name != target.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({target.name})"
+        )
+    if target.kind.namespaced:
+        meta["namespace"] = target.namespace
+        if namespace != target.namespace:
+            raise bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+
+
+def check_identity(kind: Kind, old: Item, body: Body) -> None:
+    """An update of another object of the same name is refused."""
+    uid, had = body["metadata"].get("uid"), old.body["metadata"]["uid"]
+    if uid and uid != had:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {had}"
+        raise refusals.conflict(kind.group, kind.plural, old.key.name, why)
+
+
+def described(kind: Kind, item: Item) -> Body:
+    details = {**refusals.about(kind.group, kind.plural, item.key.name)}
+    return {**details, "uid": item.body["metadata"]["uid"]}

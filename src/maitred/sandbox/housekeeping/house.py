@@ -1,0 +1,62 @@
+"""All housekeepers at once, on any API server."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from maitred.kube.client import Client
+from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.evictions import TaintEvictions
+from maitred.sandbox.housekeeping.garbage import Garbage
+from maitred.sandbox.housekeeping.jobs.controller import JobController
+from maitred.sandbox.housekeeping.jobs.ttl import FinishedJobs
+from maitred.sandbox.housekeeping.kinds import served_kinds
+from maitred.sandbox.housekeeping.namespaces import Namespaces
+from maitred.sandbox.housekeeping.nodes import Nodes
+from maitred.sandbox.housekeeping.podgc import PodCollector
+from maitred.sandbox.housekeeping.protection import GroupProtection
+from maitred.sandbox.housekeeping.recorder import Recorder
+from maitred.sandbox.housekeeping.stock import Stock
+
+
+class Housekeeper(Protocol):
+    async def run(self) -> None:
+        """Until it is cancelled."""
+
+
+@asynccontextmanager
+async def housekeeping(client: Client) -> AsyncIterator[None]:
+    """The controllers run within, as soon as they know all that is there.
+
+    `client` needs the rights of an administrator. Kinds that the server does not serve are left out.
+    """
+    kinds = await served_kinds(client)
+    stock, api = Stock(client, kinds.that_can("list", "watch")), Api(client)
+    recorder = Recorder(api)
+    keepers: list[Housekeeper] = [
+        JobController(stock, api, recorder),
+        FinishedJobs(stock, api),
+        GroupProtection(stock, api),
+        Namespaces(stock, api),
+        Nodes(stock, api, recorder),
+        TaintEvictions(stock, api, recorder),
+        PodCollector(stock, api),
+        Garbage(stock, api, kinds),
+    ]
+    failure: BaseException | None = None
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(work.run()) for work in (stock, recorder)]
+        await stock.synced()
+        running += [tasks.create_task(keeper.run()) for keeper in keepers]
+        try:
+            yield
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            failure = error  # The group would wrap what is none of its business.
+        finally:
+            for task in running:
+                task.cancel()
+    if failure is not None:
+        raise failure

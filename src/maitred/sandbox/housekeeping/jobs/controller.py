@@ -1,0 +1,355 @@
+"""The Job controller: looks at a Job whenever it or one of its pods has changed, and does what is due."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
+
+from maitred.kube.errors import ApiError, KubeError
+from maitred.kube.resources import PODS
+from maitred.model.selector import matches, selector_of
+from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.jobs.account import Account, Closing, Steps, concluded, counted
+from maitred.sandbox.housekeeping.jobs.failures import Record
+from maitred.sandbox.housekeeping.jobs.groups import JOB_CONTROLLER, Groups
+from maitred.sandbox.housekeeping.jobs.objects import (
+    COMPLETE,
+    SUSPENDED,
+    TRACKING,
+    Job,
+    JobStatus,
+    condition_of,
+    is_tracked,
+    merge_patch,
+)
+from maitred.sandbox.housekeeping.jobs.pods import owned_by, pod_body
+from maitred.sandbox.housekeeping.objects import JOBS, WORKLOADS, Group, Owner, Pod
+from maitred.sandbox.housekeeping.recorder import Recorder
+from maitred.sandbox.housekeeping.stock import Index, Stock, key_of
+from maitred.sandbox.housekeeping.work import Queue
+
+S = TypeVar("S")
+
+BATCH_SECONDS = 0.05
+"""Changes of pods come in numbers, and one look serves them all."""
+PATIENCE_SECONDS = 300.0
+"""For pods that we have created or deleted to be seen so."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """What we have asked of the server and not yet seen done, so that it is not asked for twice."""
+
+    created: int = 0
+    deleted: set[str] = field(default_factory=set)
+    released: set[str] = field(default_factory=set)
+    at: float = 0.0
+
+    @property
+    def is_seen(self) -> bool:
+        return not (self.created or self.deleted) or time.monotonic() - self.at > PATIENCE_SECONDS
+
+
+class JobController:
+    def __init__(self, stock: Stock, api: Api, recorder: Recorder) -> None:
+        self._api = api
+        self._recorder = recorder
+        self._jobs = stock.shelf(JOBS, Job)
+        self._pods = stock.shelf(PODS, Pod)
+        self._pods_of = Index(self._pods, controlling_job)
+        self._strays = Index(self._pods, stray_in)
+        self._groups = Groups(stock, api, recorder) if stock.has(WORKLOADS) else None
+        self._records: dict[str, Record] = {}
+        self._sent: dict[str, Sent] = {}
+        self._queue = Queue("job", self._sync)
+        self._left = Queue("pod of a job", self._let_go)
+        self._jobs.listen(self._job_told)
+        self._pods.listen(self._pod_told)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._queue.run())
+            tasks.create_task(self._left.run())
+
+    # -- what happened ---------------------------------------------------------------------------------
+
+    def _job_told(self, old: Job | None, new: Job | None) -> None:
+        if new is not None:
+            self._queue.add(key_of(new.metadata))
+        if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
+            key = key_of(old.metadata)
+            self._sent.pop(key, None)
+            self._records.pop(key, None)
+            for pod in self._pods_of[old.metadata.uid]:
+                self._left.add(key_of(pod.metadata))
+
+    def _pod_told(self, old: Pod | None, new: Pod | None) -> None:
+        owner = controller_of(old)
+        if owner is not None and old is not None:
+            self._seen(f"{old.metadata.namespace}/{owner.name}", old, new)
+        owner = controller_of(new)
+        if new is None:
+            return
+        if owner is not None:
+            self._seen(f"{new.metadata.namespace}/{owner.name}", old, new)
+        elif new.metadata.controller is None and new.metadata.labels:
+            self._wake_takers(new)
+        if is_tracked(new) and self._job_of(new) is None:
+            self._left.add(key_of(new.metadata))
+
+    def _seen(self, job: str, old: Pod | None, new: Pod | None) -> None:
+        sent = self._sent.get(job)
+        same = old is not None and new is not None and old.metadata.uid == new.metadata.uid
+        if sent is not None:
+            if new is not None and not same and sent.created:
+                sent.created -= 1
+            if old is not None:
+                after = new if same else None
+                if after is None or after.metadata.deletion_timestamp is not None:
+                    sent.deleted.discard(old.metadata.uid)
+                if after is None or not is_tracked(after):
+                    sent.released.discard(old.metadata.uid)
+        self._queue.add_after(job, BATCH_SECONDS)
+
+    def _wake_takers(self, pod: Pod) -> None:
+        """Jobs that this pod, which belongs to nobody, would be welcome to."""
+        for key, job in self._jobs.items.items():
+            if job.metadata.namespace == pod.metadata.namespace and selects(job, pod):
+                self._queue.add(key)
+
+    def _job_of(self, pod: Pod) -> Job | None:
+        """The Job that keeps account of this pod, if it still does."""
+        owner = controller_of(pod)
+        job = None if owner is None else self._jobs.items.get(f"{pod.metadata.namespace}/{owner.name}")
+        if owner is None or job is None or job.metadata.uid != owner.uid:
+            return None
+        return None if job.is_ours and job.finished else job
+
+    # -- one Job ---------------------------------------------------------------------------------------
+
+    async def _sync(self, key: str) -> None:
+        job = self._jobs.items.get(key)
+        if job is None or not job.is_ours:
+            return
+        if job.finished is not None:
+            self._records.pop(key, None)
+            for pod in self._pods_of[job.metadata.uid]:
+                if is_tracked(pod):
+                    self._left.add(key_of(pod.metadata))
+            return
+        sent = self._sent.setdefault(key, Sent())
+        pods = await self._claim(job)
+        group = await self._groups.ensure(job, pods) if self._groups is not None else None
+        record = self._records.get(key, Record())
+        account = Account(job, pods, sent.released, record, datetime.now(UTC))
+        settled = sent.is_seen
+        steps = account.steps(settled)
+        if steps.wake_after is not None:
+            self._queue.add_after(key, steps.wake_after)
+        deed = await self._carry_out(job, account, steps, group, sent)
+        closing = account.close(steps, settled, deed.created, deed.deleted)
+        await self._write_down(key, job, account, closing, sent)
+        if deed.trouble is not None:
+            raise deed.trouble
+
+    async def _write_down(self, key: str, job: Job, account: Account, closing: Closing, sent: Sent) -> None:
+        """Each step only after the one before is safe with the server."""
+        if closing.status != job.status:
+            before, job = job, await self._update(job, closing.status)
+            self._records[key] = account.record
+            self._tell_suspension(before, job)
+        gone, trouble = await self._release(closing.release, sent)
+        status = counted(job.status, closing.tracked - gone)
+        if trouble is None:
+            status = concluded(status, closing.final)
+        if status != job.status:
+            job = await self._update(job, status)
+            self._tell_end(job)
+        if trouble is not None:
+            raise trouble
+
+    async def _update(self, job: Job, status: JobStatus) -> Job:
+        patch = merge_patch(msgspec.to_builtins(job.status), msgspec.to_builtins(status))
+        written = await self._api.merge(JOBS, job.metadata, {"status": patch}, Job, "status")
+        self._jobs.learn(written)
+        return written
+
+    # -- pods ------------------------------------------------------------------------------------------
+
+    async def _carry_out(
+        self, job: Job, account: Account, steps: Steps, group: Group | None, sent: Sent
+    ) -> "Deed":
+        if steps.create:
+            return await self._create(job, account, steps.create, group, sent)
+        if steps.delete:
+            return await self._delete(job, steps.delete, steps.uncounted, sent)
+        return Deed()
+
+    async def _create(
+        self, job: Job, account: Account, wanted: Sequence[int | None], group: Group | None, sent: Sent
+    ) -> "Deed":
+        """One, then two, then four: where a pod is refused, the others would be too."""
+        deed, size, done = Deed(), 1, 0
+
+        async def create(index: int | None) -> None:
+            sent.created += 1
+            sent.at = time.monotonic()
+            replaced = None if index is None else account.held.get(index)
+            try:
+                pod = await self._api.create(
+                    PODS, job.metadata.namespace, pod_body(job, index, group, replaced), Pod
+                )
+            except KubeError:
+                sent.created = max(0, sent.created - 1)
+                raise
+            deed.created += 1
+            self._tell(job, "SuccessfulCreate", f"Created pod: {pod.metadata.name}")
+
+        while done < len(wanted) and deed.trouble is None:
+            batch = wanted[done : done + size]
+            deed.trouble = await all_of(create, batch)
+            done, size = done + len(batch), size * 2
+        if isinstance(deed.trouble, ApiError) and not is_ending(deed.trouble):
+            self._tell(job, "FailedCreate", f"Error creating: {deed.trouble.message}", "Warning")
+        return deed
+
+    async def _delete(self, job: Job, pods: Sequence[Pod], uncounted: bool, sent: Sent) -> "Deed":
+        deed = Deed()
+
+        async def delete(pod: Pod) -> None:
+            uid = pod.metadata.uid
+            if uncounted and is_tracked(pod):
+                await self._untrack(pod, sent)
+            sent.deleted.add(uid)
+            sent.at = time.monotonic()
+            try:
+                if not await self._api.delete(PODS, pod.metadata):
+                    sent.deleted.discard(uid)
+            except KubeError:
+                sent.deleted.discard(uid)
+                raise
+            deed.deleted.add(uid)
+            self._tell(job, "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
+
+        deed.trouble = await all_of(delete, pods)
+        return deed
+
+    async def _release(self, pods: Iterable[Pod], sent: Sent) -> tuple[set[str], KubeError | None]:
+        """UIDs of the pods that have lost their finalizer, and what kept others from it."""
+        gone = set[str]()
+
+        async def release(pod: Pod) -> None:
+            await self._untrack(pod, sent)
+            gone.add(pod.metadata.uid)
+
+        return gone, await all_of(release, pods)
+
+    async def _untrack(self, pod: Pod, sent: Sent) -> None:
+        sent.released.add(pod.metadata.uid)
+        try:
+            if not await self._api.patch(PODS, pod.metadata, WITHOUT_TRACKING):
+                sent.released.discard(pod.metadata.uid)
+        except KubeError:
+            sent.released.discard(pod.metadata.uid)
+            raise
+
+    async def _claim(self, job: Job) -> list[Pod]:
+        """The pods of the Job. Those that nobody owns and that it selects become its own."""
+        pods = list(self._pods_of[job.metadata.uid])
+        if job.metadata.deletion_timestamp is not None:
+            return pods
+        strays = self._strays[job.metadata.namespace]
+        for pod in [stray for stray in strays if stray.is_active and selects(job, stray)]:
+            body = {"metadata": {"ownerReferences": [owned_by(job)], "finalizers": [TRACKING]}}
+            await self._api.patch(PODS, pod.metadata, body)
+        for pod in [pod for pod in pods if not selects(job, pod)]:
+            release = {"$patch": "delete", "uid": job.metadata.uid}
+            body = {"metadata": {"ownerReferences": [release], **WITHOUT_TRACKING["metadata"]}}
+            await self._api.patch(PODS, pod.metadata, body)
+        return [pod for pod in pods if selects(job, pod)]
+
+    async def _let_go(self, key: str) -> None:
+        """A pod that no Job keeps account of any more."""
+        pod = self._pods.items.get(key)
+        if pod is None or not is_tracked(pod) or self._job_of(pod) is not None:
+            return
+        owner = pod.metadata.controller
+        if owner is None or (owner.kind, owner.api_version) == (JOBS.kind, JOBS.api_version):
+            await self._api.patch(PODS, pod.metadata, WITHOUT_TRACKING)
+
+    # -- words -----------------------------------------------------------------------------------------
+
+    def _tell_suspension(self, before: Job, after: Job) -> None:
+        then, now = condition_of(before.status, SUSPENDED), condition_of(after.status, SUSPENDED)
+        if now is not None and (then is None or then.status != now.status):
+            self._tell(after, "Suspended" if now.status == "True" else "Resumed", now.message)
+
+    def _tell_end(self, job: Job) -> None:
+        end = job.finished
+        if end is None:
+            return
+        if end.type == COMPLETE:
+            self._tell(job, "Completed", "Job completed")
+        else:
+            self._tell(job, end.reason, end.message, "Warning")
+
+    def _tell(self, job: Job, reason: str, words: str, type: str = "Normal") -> None:
+        self._recorder.record(JOB_CONTROLLER, JOBS, job.metadata, reason, words, type)
+
+
+WITHOUT_TRACKING = {"metadata": {"$deleteFromPrimitiveList/finalizers": [TRACKING]}}
+
+
+@dataclass(slots=True)
+class Deed:
+    """What was done to pods, and what kept the rest from being done."""
+
+    created: int = 0
+    deleted: set[str] = field(default_factory=set)
+    trouble: KubeError | None = None
+
+
+async def all_of(work: Callable[[S], Awaitable[None]], items: Iterable[S]) -> KubeError | None:
+    """All at once, and each to its end; the first trouble that there was."""
+
+    async def attempt(item: S) -> KubeError | None:
+        try:
+            await work(item)
+        except KubeError as error:
+            return error
+        return None
+
+    async with asyncio.TaskGroup() as tasks:
+        attempts = [tasks.create_task(attempt(item)) for item in items]
+    return next((trouble for done in attempts if (trouble := done.result()) is not None), None)
+
+
+def controller_of(pod: Pod | None) -> Owner | None:
+    """The Job that controls the pod."""
+    owner = None if pod is None else pod.metadata.controller
+    if owner is None or (owner.kind, owner.api_version) != (JOBS.kind, JOBS.api_version):
+        return None
+    return owner
+
+
+def controlling_job(pod: Pod) -> str | None:
+    owner = controller_of(pod)
+    return None if owner is None else owner.uid
+
+
+def stray_in(pod: Pod) -> str | None:
+    """The namespace of a pod that nothing controls."""
+    return pod.metadata.namespace if pod.metadata.controller is None else None
+
+
+def selects(job: Job, pod: Pod) -> bool:
+    return matches(selector_of(job.spec.selector), pod.metadata.labels)
+
+
+def is_ending(error: ApiError) -> bool:
+    """Nothing can be created in a namespace that is being deleted."""
+    return error.status == 403 and "being terminated" in error.message

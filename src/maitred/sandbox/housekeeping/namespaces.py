@@ -1,0 +1,93 @@
+"""A namespace that is being deleted is emptied, and when nothing is left in it, it is let go."""
+
+import logging
+from collections.abc import Iterable
+
+from maitred.kube.errors import ApiError
+from maitred.kube.resources import NAMESPACES, Resource
+from maitred.model.meta import Lean
+from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.kinds import served_kinds
+from maitred.sandbox.housekeeping.objects import Json, Namespace
+from maitred.sandbox.housekeeping.stock import Stock, key_of
+from maitred.sandbox.housekeeping.work import Queue
+
+log = logging.getLogger(__name__)
+
+FINALIZER = "kubernetes"
+LOOK_SECONDS = 0.5
+"""Until the next look at what is left: pods end, finalizers go."""
+
+
+class Item(Lean, frozen=True):
+    pass
+
+
+class Listed(Lean, frozen=True):
+    items: tuple[Item, ...] = ()
+
+
+class Namespaces:
+    def __init__(self, stock: Stock, api: Api) -> None:
+        self._api = api
+        self._namespaces = stock.shelf(NAMESPACES, Namespace)
+        self._queue = Queue("namespace", self._empty)
+        self._namespaces.listen(self._told)
+
+    async def run(self) -> None:
+        await self._queue.run()
+
+    def _told(self, old: Namespace | None, new: Namespace | None) -> None:
+        if new is not None and new.metadata.deletion_timestamp is not None:
+            self._queue.add(key_of(new.metadata))
+
+    async def _empty(self, key: str) -> None:
+        namespace = self._namespaces.items.get(key)
+        if namespace is None or namespace.metadata.deletion_timestamp is None:
+            return
+        if FINALIZER not in namespace.spec.finalizers:
+            return
+        left = [resource for resource in await self._resources() if await self._delete_all(key, resource)]
+        if left:
+            log.debug("namespace %s: still has %s", key, ", ".join(map(str, left)))
+            self._queue.add_after(key, LOOK_SECONDS)
+        else:
+            await self._finalize(namespace)
+
+    async def _resources(self) -> Iterable[Resource]:
+        """As served now: what was defined a moment ago may have objects, too."""
+        kinds = await served_kinds(self._api.client)
+        return [resource for resource in kinds.that_can("list", "deletecollection") if resource.namespaced]
+
+    async def _delete_all(self, namespace: str, resource: Resource) -> bool:
+        """Whether any is left after all were asked to go."""
+        path = resource.path(namespace)
+        try:
+            if not await self._any(path):
+                return False
+            await self._api.send("DELETE", path, {"propagationPolicy": "Background"})
+            return await self._any(path)
+        except ApiError as error:
+            if error.is_gone or error.status == 405:
+                return False  # The resource itself has gone meanwhile.
+            raise
+
+    async def _any(self, path: str) -> bool:
+        listed = await self._api.client.get(path, Listed, params={"limit": "1"})
+        return bool(listed.items)
+
+    async def _finalize(self, namespace: Namespace) -> None:
+        left = [finalizer for finalizer in namespace.spec.finalizers if finalizer != FINALIZER]
+        metadata = {
+            "name": namespace.metadata.name,
+            "uid": namespace.metadata.uid,
+            "resourceVersion": namespace.metadata.resource_version,
+        }
+        body: Json = {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": metadata,
+            "spec": {"finalizers": left},
+        }
+        path = NAMESPACES.path(name=namespace.metadata.name, subresource="finalize")
+        await self._api.send("PUT", path, body)

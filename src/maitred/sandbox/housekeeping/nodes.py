@@ -1,0 +1,165 @@
+"""Whether nodes are alive, and the taints that tell of it.
+
+A kubelet that lives renews the lease of its node. One that does not is given up: its node is not ready, as
+far as anyone knows, new pods stay away, and those that are there are evicted after a time of their choice.
+"""
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+
+from maitred.kube.resources import LEASES, NODES, PODS
+from maitred.model.node import Taint
+from maitred.sandbox.housekeeping.api import Api, timestamp
+from maitred.sandbox.housekeeping.objects import READY, Json, Lease, Node, Pod
+from maitred.sandbox.housekeeping.recorder import Recorder
+from maitred.sandbox.housekeeping.stock import Index, Stock
+from maitred.sandbox.housekeeping.work import Queue
+
+log = logging.getLogger(__name__)
+
+NODE_CONTROLLER = "node-controller"
+LEASE_NAMESPACE = "kube-node-lease"
+LOOK_SECONDS = 5.0
+GRACE_SECONDS = 40.0
+"""Without a sign of life."""
+
+PREFIX = "node.kubernetes.io/"
+UNSCHEDULABLE = f"{PREFIX}unschedulable"
+NOT_READY = f"{PREFIX}not-ready"
+UNREACHABLE = f"{PREFIX}unreachable"
+TAINTS = {
+    (READY, "False"): NOT_READY,
+    (READY, "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): f"{PREFIX}memory-pressure",
+    ("DiskPressure", "True"): f"{PREFIX}disk-pressure",
+    ("NetworkUnavailable", "True"): f"{PREFIX}network-unavailable",
+    ("PIDPressure", "True"): f"{PREFIX}pid-pressure",
+}
+"""What a condition says -> the taint that tells schedulers."""
+OURS = frozenset(TAINTS.values()) | {UNSCHEDULABLE}
+KUBELET_CONDITIONS = (READY, "MemoryPressure", "DiskPressure", "PIDPressure")
+
+
+@dataclass(slots=True)
+class Sign:
+    """The last sign of life that came from a node, and when it came, by our clock alone."""
+
+    of: object
+    at: float
+
+
+class Nodes:
+    def __init__(self, stock: Stock, api: Api, recorder: Recorder) -> None:
+        self._api = api
+        self._recorder = recorder
+        self._nodes = stock.shelf(NODES, Node)
+        self._leases = stock.shelf(LEASES, Lease)
+        self._pods_on = Index(stock.shelf(PODS, Pod), bound_to)
+        self._signs: dict[str, Sign] = {}
+        self._taints = Queue("node", self._taint)
+        self._nodes.listen(self._told)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._taints.run())
+            tasks.create_task(self._watch_over())
+
+    def _told(self, old: Node | None, new: Node | None) -> None:
+        if new is None:
+            assert old is not None
+            self._signs.pop(old.metadata.name, None)
+        elif wanted_taints(new) != new.spec.taints:
+            self._taints.add(new.metadata.name)
+
+    async def _taint(self, name: str) -> None:
+        node = self._nodes.items.get(name)
+        if node is None or (wanted := wanted_taints(node)) == node.spec.taints:
+            return
+        body = {"spec": {"taints": [written(taint) for taint in wanted]}}
+        self._nodes.learn(await self._api.merge(NODES, node.metadata, body, Node))
+
+    # -- life ------------------------------------------------------------------------------------------
+
+    async def _watch_over(self) -> None:
+        giving_up = Queue("node", self._give_up)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(giving_up.run())
+            while True:
+                for name in self._silent(time.monotonic()):
+                    giving_up.add(name)
+                await asyncio.sleep(LOOK_SECONDS)
+
+    def _silent(self, now: float) -> list[str]:
+        """Nodes of which nothing was heard for too long."""
+        found = list[str]()
+        for name, node in self._nodes.items.items():
+            lease = self._leases.items.get(f"{LEASE_NAMESPACE}/{name}")
+            beats = tuple(c.last_heartbeat_time for c in node.status.conditions if c.type == READY)
+            last = (beats, None if lease is None else lease.spec.renew_time)
+            sign = self._signs.get(name)
+            if sign is None or sign.of != last:
+                self._signs[name] = Sign(last, now)
+            elif now - sign.at > GRACE_SECONDS and node.ready != "Unknown":
+                found.append(name)
+        return found
+
+    async def _give_up(self, name: str) -> None:
+        node = self._nodes.items.get(name)
+        if node is None or node.ready == "Unknown":
+            return
+        log.info("node %s: nothing heard for %.0f s", name, GRACE_SECONDS)
+        status = {"conditions": [unknown(node, type) for type in KUBELET_CONDITIONS]}
+        if not await self._api.patch(NODES, node.metadata, {"status": status}, "status"):
+            return
+        words = f"Node {name} status is now: NodeNotReady"
+        self._recorder.record(NODE_CONTROLLER, NODES, node.metadata, "NodeNotReady", words)
+        for pod in [pod for pod in self._pods_on[name] if pod.is_ready]:
+            unready = {"type": READY, "status": "False", "lastTransitionTime": timestamp()}
+            await self._api.patch_pod_status(pod, {"conditions": [unready]})
+            words = "Node is not ready"
+            self._recorder.record(NODE_CONTROLLER, PODS, pod.metadata, "NodeNotReady", words, "Warning")
+
+
+def unknown(node: Node, type: str) -> Json:
+    now = timestamp()
+    told: Json = {"type": type, "status": "Unknown", "lastTransitionTime": now}
+    if any(condition.type == type for condition in node.status.conditions):
+        return told | {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
+    never = {"reason": "NodeStatusNeverUpdated", "message": "Kubelet never posted node status."}
+    return told | never | {"lastHeartbeatTime": now}
+
+
+def wanted_taints(node: Node) -> tuple[Taint, ...]:
+    """Those that are there and none of our business, and those that the conditions of the node ask for.
+
+    A node that has said nothing yet keeps the taint that it was created with.
+    """
+    keys = [TAINTS[said] for c in node.status.conditions if (said := (c.type, c.status)) in TAINTS]
+    if node.spec.unschedulable:
+        keys.append(UNSCHEDULABLE)
+    wanted = [Taint(key, "NoSchedule") for key in keys]
+    wanted += [Taint(key, "NoExecute") for key in keys if key in (NOT_READY, UNREACHABLE)]
+    if not node.ready:
+        wanted += [taint for taint in node.spec.taints if taint.key == NOT_READY]
+    kept = [t for t in node.spec.taints if not is_ours(t) or any(same(t, other) for other in wanted)]
+    return (*kept, *(t for t in wanted if not any(same(t, other) for other in kept)))
+
+
+def is_ours(taint: Taint) -> bool:
+    if taint.effect == "NoSchedule":
+        return taint.key in OURS
+    return taint.effect == "NoExecute" and taint.key in (NOT_READY, UNREACHABLE)
+
+
+def same(one: Taint, other: Taint) -> bool:
+    return (one.key, one.effect) == (other.key, other.effect)
+
+
+def written(taint: Taint) -> Json:
+    return {"key": taint.key, "effect": taint.effect, "value": taint.value}
+
+
+def bound_to(pod: Pod) -> str | None:
+    return pod.spec.node_name or None

@@ -1,0 +1,75 @@
+"""Creates the objects of a takeover, and says what became of them."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from maitred.kube.errors import ApiError, KubeError
+from maitred.model.words import counted
+from maitred.sandbox.world.nodes import for_each
+from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.takeover import Takeover
+
+Say = Callable[[str], None]
+
+
+async def load(objects: Objects, takeover: Takeover, say: Say) -> None:
+    """One kind after the other. An object that the server refuses stops no other."""
+    loader = Loader(objects)
+    for kind, bodies in groupby(takeover.objects, key=lambda body: (body["kind"], is_bound(body))):
+        await loader.create_all(list(bodies))
+        say(f"{loader.made[kind]} of {kind[0]}{' on nodes' if kind[1] else ''}")
+    for line in loader.refusals():
+        say(f"left out: {line}")
+    for what, number in sorted(takeover.left_out.items()):
+        say(f"left out: {number} × {what}")
+
+
+def is_bound(body: Json) -> bool:
+    return bool(body.get("spec", {}).get("nodeName"))
+
+
+class Loader:
+    def __init__(self, objects: Objects) -> None:
+        self.made = Counter[tuple[str, bool]]()
+        self._objects = objects
+        self._uids: dict[str, str] = {}
+        """The UID that an object has here, by the one that it had there."""
+        self._refused = Counter[str]()
+        self._example: dict[str, str] = {}
+
+    async def create_all(self, bodies: Sequence[Json]) -> None:
+        await for_each(bodies, self._create)
+
+    async def _create(self, body: Json) -> None:
+        body = {**body, "metadata": dict(body["metadata"])}
+        was = body["metadata"].pop("uid", "")
+        owners = [self._here(owner) for owner in body["metadata"].pop("ownerReferences", ())]
+        if known := [owner for owner in owners if owner["uid"]]:
+            body["metadata"]["ownerReferences"] = known
+        try:
+            made = await self._objects.create(body)
+        except ApiError as error:
+            self._refuse(body, "there already" if error.is_conflict else error.message or str(error))
+        except KubeError as error:
+            self._refuse(body, str(error))
+        else:
+            self._uids[was] = made["metadata"]["uid"]
+            self.made[body["kind"], is_bound(body)] += 1
+
+    def _here(self, owner: Json) -> Json:
+        return {**owner, "uid": self._uids.get(owner.get("uid", ""), "")}
+
+    def _refuse(self, body: Json, why: str) -> None:
+        if body["kind"] == "Namespace" and why == "there already":
+            return  # It is meant to be there, and now it is.
+        self._refused[body["kind"]] += 1
+        metadata = body["metadata"]
+        place = "/".join(part for part in (metadata.get("namespace", ""), metadata["name"]) if part)
+        self._example.setdefault(body["kind"], f"{place}: {why}")
+
+    def refusals(self) -> list[str]:
+        return [
+            f"{counted(number, kind)} that the server refuses, such as {self._example[kind]}"
+            for kind, number in sorted(self._refused.items())
+        ]

@@ -1,0 +1,128 @@
+"""What happens to the nodes of a world: they come, are lost and found, and go."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from maitred.kube.errors import ApiError
+from maitred.kube.resources import NODES
+from maitred.model.manifest import InputError
+from maitred.model.node import HEALTH_TAINTS, HOSTNAME
+from maitred.sandbox.kubelets import bodies
+from maitred.sandbox.kubelets.bodies import Machine
+from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
+from maitred.sandbox.kubelets.objects import Taint
+from maitred.sandbox.world.layout import BLOCK, MOST_NODES, RACK, node_name
+from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.targets import chosen, full_key, labels_of, name_of
+
+AT_ONCE = 32
+DEFAULT_FAULT = "lost"
+
+
+async def simulated(objects: Objects) -> list[Json]:
+    """All nodes that only pretend; others are none of our business, whatever cluster this is."""
+    return await objects.list(NODES, {"labelSelector": f"{KUBELET}={SIMULATED}"})
+
+
+async def meant(objects: Objects, targets: Iterable[str]) -> list[Json]:
+    return chosen(targets, await simulated(objects))
+
+
+async def fail(objects: Objects, nodes: Sequence[Json], reason: str = DEFAULT_FAULT) -> None:
+    await annotate(objects, nodes, reason)
+
+
+async def heal(objects: Objects, nodes: Sequence[Json]) -> None:
+    await annotate(objects, nodes, None)
+
+
+async def annotate(objects: Objects, nodes: Sequence[Json], fault: str | None) -> None:
+    change = {"metadata": {"annotations": {FAULT: fault}}}
+    await for_each(nodes, lambda node: objects.patch(NODES.path(name=name_of(node)), change))
+
+
+async def close(objects: Objects, nodes: Sequence[Json], closed: bool) -> None:
+    """Cordon or uncordon."""
+    change = {"spec": {"unschedulable": closed or None}}
+    await for_each(nodes, lambda node: objects.patch(NODES.path(name=name_of(node)), change))
+
+
+async def remove(objects: Objects, nodes: Sequence[Json]) -> None:
+    await for_each(nodes, lambda node: objects.delete(NODES.path(name=name_of(node))))
+
+
+async def create(objects: Objects, machines: Iterable[Machine]) -> list[str]:
+    """The nodes of these machines, ready as soon as their kubelets say so. Names of those that are new."""
+    made = list[str]()
+
+    async def make(machine: Machine) -> None:
+        try:
+            await objects.create({"apiVersion": "v1", "kind": "Node", **bodies.node(machine)})
+        except ApiError as error:
+            if not error.is_conflict:
+                raise
+        else:
+            made.append(machine.name)
+
+    await for_each(list(machines), make)
+    return sorted(made)
+
+
+def more_like(
+    like: Json, nodes: Sequence[Json], count: int, places: Mapping[str, str], labels: Mapping[str, str]
+) -> list[Machine]:
+    """So many machines like that node; `places` may name another block or rack for them."""
+    if len(nodes) + count > MOST_NODES:
+        raise InputError(
+            "COUNT", "", "", f"there would be more than {MOST_NODES} nodes, the most that are simulated"
+        )
+    own = {key: value for key, value in labels_of(like).items() if key != HOSTNAME}
+    keys = {level.name: full_key(level.name, nodes) for level in (BLOCK, RACK)}
+    own |= {keys[name]: value for name, value in places.items()} | dict(labels)
+    block, rack = (own.get(keys[level.name], level.name) for level in (BLOCK, RACK))
+    taken, names, number = set(map(name_of, nodes)), list[str](), 0
+    while len(names) < count:
+        number += 1
+        name = node_name(block, rack, number)
+        if name not in taken:
+            names.append(name)
+    resources, taints = resources_of(like), taints_of(like)
+    return [Machine(name, resources, own, taints) for name in names]
+
+
+def resources_of(node: Json) -> dict[str, str]:
+    status = node.get("status", {})
+    return dict(status.get("allocatable") or status.get("capacity") or {})
+
+
+def taints_of(node: Json) -> tuple[Taint, ...]:
+    """Those that say what a node is for; how the one at hand fares is its own affair."""
+    found: list[dict[str, Any]] = node.get("spec", {}).get("taints") or []
+    return tuple(
+        Taint(taint["key"], taint["effect"], taint.get("value", ""))
+        for taint in found
+        if taint["key"] not in HEALTH_TAINTS
+    )
+
+
+async def for_each(items: Iterable[Any], work: Callable[[Any], Awaitable[object]]) -> None:
+    """All at once, as far as a server likes it. The first error stops the others and is raised as it is."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(item: Any) -> None:
+        async with gate:
+            await work(item)
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for item in items:
+                tasks.create_task(one(item))
+    except ExceptionGroup as errors:
+        raise first_of(errors) from None
+
+
+def first_of(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,106 @@
+"""The floor of a cluster, kept up to date."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Generic, TypeVar
+
+from maitred.explain.floorplan import Floor, Guest, Party, floor_of, member_of, table_of
+from maitred.kube.client import Client
+from maitred.kube.discovery import discover
+from maitred.kube.reflector import Kept, Reflector
+from maitred.kube.resources import NODES, PODS
+from maitred.model.meta import key_of
+from maitred.model.node import Node
+
+T = TypeVar("T", bound=Kept)
+V = TypeVar("V")
+
+
+class News:
+    """Counts changes, for any number of people who wait for the next one."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._event = asyncio.Event()
+
+    def tell(self) -> None:
+        self.number += 1
+        self._event.set()
+
+    async def after(self, seen: int) -> int:
+        while self.number == seen:
+            self._event.clear()
+            await self._event.wait()
+        return self.number
+
+
+class Watcher:
+    """`floor` is how things stand now, and `news` says when they may stand differently."""
+
+    def __init__(self) -> None:
+        self.news = News()
+        self._members = Shelf(member_of, self.news)
+        self._tables = Shelf(table_of, self.news)
+        self._parties = Shelf[Party, Party](lambda party: party, self.news)
+
+    def floor(self) -> Floor:
+        return floor_of(self._tables.kept.values(), self._members.kept.values(), self._parties.kept)
+
+    async def until(self, holds: Callable[[Floor], bool]) -> None:
+        """Cancel it, or give it a timeout, for it to end before that."""
+        seen = self.news.number
+        while not holds(self.floor()):
+            seen = await self.news.after(seen)
+
+    async def reflectors(self, client: Client) -> "list[Reflector[Any]]":
+        found: list[Reflector[Any]] = [
+            Reflector(client, NODES, Node, self._tables),
+            Reflector(client, PODS, Guest, self._members),
+        ]
+        groups = (await discover(client)).groups
+        if groups is not None:
+            found.append(Reflector(client, groups, Party, self._parties))
+        return found
+
+
+class Shelf(Generic[T, V]):
+    """A sink that keeps what is made of each object, by its key."""
+
+    def __init__(self, make: Callable[[T], V], news: News) -> None:
+        self.kept: dict[str, V] = {}
+        self._make = make
+        self._news = news
+
+    def put(self, item: T) -> None:
+        name = item.metadata.name
+        self.kept[key_of(item.metadata) if item.metadata.namespace else name] = self._make(item)
+
+    def gone(self, key: str) -> None:
+        self.kept.pop(key, None)
+
+    def settled(self) -> None:
+        self._news.tell()
+
+
+@asynccontextmanager
+async def watching(client: Client) -> AsyncIterator[Watcher]:
+    """A watcher that knows everything there was when it began."""
+    watcher = Watcher()
+    failure: BaseException | None = None
+    async with asyncio.TaskGroup() as tasks:
+        reflectors = await watcher.reflectors(client)
+        running = [tasks.create_task(reflector.run()) for reflector in reflectors]
+        try:
+            for reflector in reflectors:
+                await reflector.synced.wait()
+            yield watcher
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            failure = error  # The group would wrap what is none of its business.
+        finally:
+            for task in running:
+                task.cancel()
+    if failure is not None:
+        raise failure

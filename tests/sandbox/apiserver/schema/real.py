@@ -1,0 +1,30 @@
+"""Questions to the real API server, one at a time."""
+
+import asyncio
+import json
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from maitred.sandbox.controlplane.run import ControlPlane
+from maitred.sandbox.controlplane.users import ADMIN
+
+SECONDS = 30
+
+
+class Real:
+    def __init__(self, plane: ControlPlane) -> None:
+        self._connection = plane.connection(ADMIN)
+        self._headers = asyncio.run(self._connection.credentials.headers())
+
+    def ask(self, verb: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """The status and the body of the answer."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {**self._headers, "Content-Type": "application/json"}
+        request = Request(self._connection.server + path, data, headers, method=verb)
+        try:
+            with urlopen(request, timeout=SECONDS, context=self._connection.context) as answer:
+                return answer.status, json.load(answer)
+        except HTTPError as answer:
+            with answer:
+                return answer.code, json.load(answer)

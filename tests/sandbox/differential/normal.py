@@ -1,0 +1,103 @@
+"""What differs between two servers that behave alike, replaced by names: uids, versions, times, tokens.
+
+The same value has the same name throughout a story, so that a version that should have changed and did not
+is still seen.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.sandbox.differential.requests import Json
+
+UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{6})?Z")
+ADDRESS = re.compile(r"\b10\.0\.\d+\.\d+\b|127\.0\.0\.1:\d+")
+AGE = re.compile(r"\b\d+s\b")
+SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
+LONGEST_BEGIN = 58
+RECENT = timedelta(hours=1)
+"""A time that is not recent was in a request."""
+
+DISCOVERY = ("resources", "groups", "items", "subresources")
+
+
+class Names:
+    def __init__(self) -> None:
+        self.generated = set[str]()
+        """How names begin of which a server made the rest."""
+        self._known: dict[tuple[str, str], str] = {}
+        self._counts: dict[str, int] = {}
+
+    def expect(self, begin: str) -> None:
+        self.generated.add(begin[:LONGEST_BEGIN])
+
+    def of(self, sort: str, value: str) -> str:
+        name = self._known.get((sort, value))
+        if name is None:
+            self._counts[sort] = self._counts.get(sort, 0) + 1
+            name = self._known[sort, value] = f"<{sort} {self._counts[sort]}>"
+        return name
+
+
+def normal(body: Any, names: Names, only: tuple[str, ...] = ()) -> Any:
+    return _Normaliser(names, only).value(body)
+
+
+class _Normaliser:
+    def __init__(self, names: Names, only: tuple[str, ...]) -> None:
+        self._names = names
+        self._only = only
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return self._object(value)
+        if isinstance(value, list):
+            return [self.value(each) for each in value]
+        return self._text(value) if isinstance(value, str) else value
+
+    def _object(self, body: Json) -> Json:
+        if "metadata" in body and isinstance(body["metadata"], dict):
+            body = {**body, "metadata": self._metadata(body, body["metadata"])}
+        if "cells" in body:
+            body = {**body, "cells": [self._cell(cell) for cell in body["cells"]]}
+        for name in DISCOVERY if self._only else ():
+            if isinstance(body.get(name), list):
+                body = {**body, name: [each for each in body[name] if self._wanted(each)]}
+        return {self._text(key): self.value(value) for key, value in body.items()}
+
+    def _wanted(self, entry: Any) -> bool:
+        if not isinstance(entry, dict):
+            return True
+        name = entry.get("name") or entry.get("resource") or entry.get("metadata", {}).get("name")
+        return name is None or name in self._only
+
+    def _metadata(self, body: Json, metadata: Json) -> Json:
+        metadata = dict(metadata)
+        version = metadata.get("resourceVersion")
+        if version:
+            passing = "items" in body or "rows" in body or "uid" not in metadata
+            metadata["resourceVersion"] = "<version>" if passing else self._names.of("version", version)
+        if metadata.get("continue"):
+            metadata["continue"] = "<continue>"
+        return metadata
+
+    def _generated(self, found: re.Match[str]) -> str:
+        return found[1] + self._names.of("suffix", found[2])
+
+    def _cell(self, cell: Any) -> Any:
+        return AGE.sub("<age>", cell) if isinstance(cell, str) else cell
+
+    def _text(self, text: str) -> str:
+        text = UID.sub(lambda found: self._names.of("uid", found[0]), text)
+        text = ADDRESS.sub("<address>", text)
+        for begin in self._names.generated:
+            text = re.sub(rf"({re.escape(begin)})({SUFFIX})", self._generated, text)
+        return TIME.sub(_time, text)
+
+
+def _time(found: re.Match[str]) -> str:
+    then = datetime.fromisoformat(f"{found[1]}+00:00")
+    if abs(datetime.now(UTC) - then) > RECENT:
+        return found[0]
+    return "<micro time>" if found[2] else "<time>"
