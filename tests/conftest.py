@@ -37,9 +37,9 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
         yield plane
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bare_control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
-    """A real API server of your own, without controllers: nothing happens on it but what you do."""
+    """A real API server without controllers: nothing happens on it but what tests do. Use a namespace each."""
     with started(pytestconfig) as plane:
         yield plane
 

@@ -12,8 +12,9 @@ from maitred.kube.client import Client, encode
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import NAMESPACES, PODS, Resource
 from maitred.sandbox.controlplane.run import ControlPlane
+from tests.sandbox.apiserver.running import running_server
 from tests.scenarios.api import Api, eventually
-from tests.scenarios.server import RealServer, Server
+from tests.scenarios.server import RealServer, SandboxServer, Server
 
 RBAC = Path(__file__).parents[2] / "deploy" / "base" / "rbac.yaml"
 RIGHTS = "rbac.authorization.k8s.io"
@@ -30,12 +31,34 @@ SYSTEM_NAMESPACE = "maitred-system"
 APPLY = {"fieldManager": "scenarios", "force": "true"}
 
 
+REAL = pytest.param(
+    "real_server",
+    id="kubernetes",
+    marks=[pytest.mark.control_plane, pytest.mark.xdist_group("control-plane")],
+)
+SANDBOX = pytest.param(
+    "sandbox_server", id="sandbox", marks=[pytest.mark.slow, pytest.mark.xdist_group("sandbox")]
+)
+
+
 @pytest.fixture(scope="package")
-def server(control_plane: ControlPlane) -> Iterator[Server]:
-    real = RealServer(control_plane)
-    asyncio.run(grant(real))
-    yield real
-    asyncio.run(revoke(real))
+def real_server(control_plane: ControlPlane) -> Server:
+    return RealServer(control_plane)
+
+
+@pytest.fixture(scope="package")
+def sandbox_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running_server(tmp_path_factory.mktemp("sandbox"), kept=True) as server:
+        yield SandboxServer(server)
+
+
+@pytest.fixture(scope="package", params=[REAL, SANDBOX])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """Every scenario is played on both."""
+    chosen: Server = request.getfixturevalue(request.param)
+    asyncio.run(grant(chosen))
+    yield chosen
+    asyncio.run(revoke(chosen))
 
 
 async def grant(server: Server) -> None:

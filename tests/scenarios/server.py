@@ -1,12 +1,13 @@
 """What a scenario asks of a server beyond its API, so that any server can be put in its place."""
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
 from maitred.kube.connection import Connection
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.controlplane.users import ADMIN, MAITRED
+from tests.sandbox.apiserver.running import RunningServer
 
 
 class Server(Protocol):
@@ -55,3 +56,32 @@ class RealServer:
 
     def another_scheduler(self) -> AbstractContextManager[Any]:
         return self._plane.kube_scheduler()
+
+
+class SandboxServer:
+    """The one that comes with maitred, with its own controllers in place of those of Kubernetes."""
+
+    def __init__(self, server: RunningServer) -> None:
+        self.running = True
+        self._server = server
+
+    def admin(self) -> Connection:
+        return self._server.connection(ADMIN)
+
+    def scheduler(self) -> Connection:
+        return self._server.connection(MAITRED)
+
+    def scheduler_kubeconfig(self) -> Path:
+        return self._server.kubeconfig(MAITRED)
+
+    def stop(self) -> None:
+        self.running = False
+        self._server.stop()
+
+    def start(self) -> None:
+        self._server.start()
+        self.running = True
+
+    def another_scheduler(self) -> AbstractContextManager[Any]:
+        """It has one for the pods that name no other, all the time."""
+        return nullcontext()

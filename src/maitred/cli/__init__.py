@@ -14,6 +14,7 @@ VERBS = {
     "topology": "Show levels and domains, what is free in each, and which labels are wrong.",
     "policy": "Check a policy file.",
     "scheduler": "Run the scheduler: seat the groups whose pods name it, or watch as a shadow.",
+    "sandbox": "Break the sandbox, mend it, and play stories on it.",
     "manifest": "Print the objects that run the scheduler in a cluster.",
 }
 """Verb -> its help in one line. The module of the same name has it as `command`."""

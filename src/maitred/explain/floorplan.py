@@ -277,11 +277,15 @@ def verdict_of(
 ) -> tuple[Outcome, str]:
     """The verdict, and why: in the words of the scheduler where there are any."""
     failed = sum(member.standing == "failed" for member in everyone)
-    if everyone and all(member.standing not in ("waiting", "seated") for member in everyone):
+    if everyone and all(member.standing in ("succeeded", "failed") for member in everyone):
         return "Finished", f"{counted(failed, 'member')} failed" if failed else ""
+    if everyone and not staying and party is None:
+        return "Finished", "leaving"
     words = next((member.words for member in staying if member.words), "")
     if len(placed) >= quorum:
         return "Scheduled", told(words)[1]
+    if not words and len(staying) < quorum:
+        return "Waiting", f"Members: {len(staying)} of the quorum of {quorum} are there"
     if not words and party is not None:
         words = next((said.message for said in party.status.conditions if said.status == "False"), "")
     return told(words or "no scheduler has spoken of it yet")

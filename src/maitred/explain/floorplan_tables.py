@@ -15,7 +15,7 @@ from maitred.model.words import counted
 
 HEADER = ("GROUP", "VERDICT", "PLACED", "QUORUM", "WHERE", "SINCE", "WHY")
 STYLE_OF: dict[str, str] = {**{str(verdict): style for verdict, style in STYLES.items()}, "Finished": "dim"}
-LEGEND = "A digit is a node: its free devices, or tenths of free cpu where it has none; + more than 9, "
+LEGEND = "A digit is a node: its free devices (without any: tenths of free cpu)"
 LOST, CLOSED, MANY = "x", "-", "+"
 MOST_PLACES = 4
 USUAL_WIDTH = 100
@@ -28,6 +28,9 @@ def floor_lines(
 ) -> Iterator[Text]:
     """Within a width nothing is longer; within a height what matters least is left out, and said."""
     above = list(map_lines(floor.racks, width or USUAL_WIDTH))
+    if width is not None:
+        for line in above:
+            line.truncate(width, overflow="ellipsis")
     if height is not None:
         above = cut(above, max(height - SMALLEST_TABLE - 1, 1))
     yield from above
@@ -50,16 +53,17 @@ def cut(lines: list[Text], room: int) -> list[Text]:
 def map_lines(racks: Sequence[Rack], width: int) -> Iterator[Text]:
     if not racks:
         return
-    for block, inside in groupby(racks, key=lambda rack: rack.block):
-        yield from block_lines(block, [rack_cell(rack) for rack in inside], width)
+    cells = [(rack.block, rack_cell(rack)) for rack in racks]
+    widest = max(len(cell) for _, cell in cells)
+    for block, inside in groupby(cells, key=lambda cell: cell[0]):
+        yield from block_lines(block, [cell for _, cell in inside], widest, width)
     yield Text(totals(racks))
-    yield Text(f"{LEGEND}{LOST} lost, {CLOSED} closed.", "dim")
+    yield Text(f"{LEGEND}, {MANY} more than 9, {LOST} lost, {CLOSED} closed.", "dim")
 
 
-def block_lines(block: str, cells: Sequence[Text], width: int) -> Iterator[Text]:
+def block_lines(block: str, cells: Sequence[Text], widest: int, width: int) -> Iterator[Text]:
     """The racks of one block, as many side by side as the width has room for."""
     lead = Text(f"{printable(block)}{GAP}" if block else "", "bold")
-    widest = max(len(cell) for cell in cells)
     across = max((width - len(lead) + len(GAP)) // (widest + len(GAP)), 1)
     for start in range(0, len(cells), across):
         line = lead.copy() if start == 0 else Text(" " * len(lead))
@@ -147,10 +151,10 @@ def group_row(row: Row, now: datetime) -> Sequence[Cell]:
 
 
 def where(row: Row) -> str:
-    """`r1 (8), r2 (4)`; the numbers only where they tell something."""
+    """`r1 (8), r2 (4)`; the numbers only where they differ."""
     places = list(row.where)
-    alone = len(places) == 1
-    named = [place if alone else f"{place} ({row.where[place]})" for place in places[:MOST_PLACES]]
+    alike = len(set(row.where.values())) == 1
+    named = [place if alike else f"{place} ({row.where[place]})" for place in places[:MOST_PLACES]]
     more = len(places) - MOST_PLACES
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 

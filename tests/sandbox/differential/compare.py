@@ -46,8 +46,18 @@ def known_differences() -> list[Known]:
 
 def differences(real: list[Answer], ours: list[Answer]) -> Iterator[Difference]:
     for one, other in zip(real, ours, strict=True):
+        if one.said.get("status") != other.said.get("status"):
+            yield Difference(one.place, one.asked, "status", outcome(one), outcome(other))
+            continue
         for path, left, right in unequal(one.said, other.said, ""):
             yield Difference(one.place, one.asked, path.lstrip("."), shown(left), shown(right))
+
+
+def outcome(answer: Answer) -> str:
+    """Enough, where not even the status is the same."""
+    body = answer.said.get("body")
+    why = body.get("message", "") if isinstance(body, dict) else ""
+    return f"{answer.said.get('status', answer.said)} {why}"
 
 
 ABSENT = object()

@@ -1,7 +1,7 @@
 """What differs between two servers that behave alike, replaced by names: uids, versions, times, tokens.
 
-The same value has the same name throughout a story, so that a version that should have changed and did not
-is still seen.
+The same value has the same name throughout a story, and a version says whether it is new, so that an object
+that should have changed and did not is still seen.
 """
 
 import re
@@ -28,9 +28,17 @@ class Names:
         """How names begin of which a server made the rest."""
         self._known: dict[tuple[str, str], str] = {}
         self._counts: dict[str, int] = {}
+        self._versions: dict[str, str] = {}
 
     def expect(self, begin: str) -> None:
         self.generated.add(begin[:LONGEST_BEGIN])
+
+    def version(self, uid: str, version: str) -> str:
+        """Of an object, which has a uid, or of a list or a bookmark, which have none."""
+        if not uid:
+            return "<version>"
+        before, self._versions[uid] = self._versions.get(uid), version
+        return "<version as before>" if version == before else "<new version>"
 
     def of(self, sort: str, value: str) -> str:
         name = self._known.get((sort, value))
@@ -76,8 +84,7 @@ class _Normaliser:
         metadata = dict(metadata)
         version = metadata.get("resourceVersion")
         if version:
-            passing = "items" in body or "rows" in body or "uid" not in metadata
-            metadata["resourceVersion"] = "<version>" if passing else self._names.of("version", version)
+            metadata["resourceVersion"] = self._names.version(metadata.get("uid", ""), version)
         if metadata.get("continue"):
             metadata["continue"] = "<continue>"
         return metadata

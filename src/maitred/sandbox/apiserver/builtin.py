@@ -3,6 +3,7 @@
 from typing import Any
 
 from maitred.sandbox.apiserver.kinds import events
+from maitred.sandbox.apiserver.kinds.claims import PERSISTENT_VOLUME_CLAIMS
 from maitred.sandbox.apiserver.kinds.definitions import DEFINITIONS
 from maitred.sandbox.apiserver.kinds.disruptions import DISRUPTION_BUDGETS
 from maitred.sandbox.apiserver.kinds.groups import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
@@ -16,12 +17,14 @@ from maitred.sandbox.apiserver.kinds.pods import PODS
 from maitred.sandbox.apiserver.kinds.priorities import PRIORITY_CLASSES
 from maitred.sandbox.apiserver.kinds.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from maitred.sandbox.apiserver.kinds.simple import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, SERVICES
-from maitred.sandbox.apiserver.kinds.volumes import CLAIMS, STORAGE_CLASSES, VOLUMES
+from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUMES, STORAGE_CLASSES
 from maitred.sandbox.apiserver.schema.catalogue import struct
-from maitred.sandbox.apiserver.schema.types import Body, Struct
+from maitred.sandbox.apiserver.schema.types import Body
 
 GROUPS = {
     "apiextensions": "apiextensions.k8s.io",
+    "authentication": "authentication.k8s.io",
+    "authorization": "authorization.k8s.io",
     "batch": "batch",
     "coordination": "coordination.k8s.io",
     "core": "",
@@ -100,7 +103,7 @@ CORE = (
         "core.v1",
         "PersistentVolumeClaim",
         "persistentvolumeclaims",
-        strategy=CLAIMS,
+        strategy=PERSISTENT_VOLUME_CLAIMS,
         subresources=("status",),
         short_names=("pvc",),
         is_returned=True,
@@ -110,7 +113,7 @@ CORE = (
         "PersistentVolume",
         "persistentvolumes",
         namespaced=False,
-        strategy=VOLUMES,
+        strategy=PERSISTENT_VOLUMES,
         subresources=("status",),
         short_names=("pv",),
         is_returned=True,
@@ -284,15 +287,15 @@ RIGHTS = (
 )
 
 
-def review(group: str, name: str) -> Kind:
+def review(api: str, name: str) -> Kind:
     """A question that is created like an object, and answered at once."""
-    return Kind(group, "v1", name, f"{name.lower()}s", Struct(name), namespaced=False, verbs=CREATED_ONLY)
+    return served(api, name, f"{name.lower()}s", namespaced=False, verbs=CREATED_ONLY)
 
 
 REVIEWS = (
-    review("authentication.k8s.io", "SelfSubjectReview"),
-    review("authorization.k8s.io", "SelfSubjectAccessReview"),
-    review("authorization.k8s.io", "SubjectAccessReview"),
+    review("authentication.v1", "SelfSubjectReview"),
+    review("authorization.v1", "SelfSubjectAccessReview"),
+    review("authorization.v1", "SubjectAccessReview"),
 )
 
 DEFINED = served(

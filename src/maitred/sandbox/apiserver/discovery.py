@@ -1,5 +1,7 @@
 """What the server has to offer, in the three forms that clients ask for."""
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Iterator
 
 from maitred.sandbox.apiserver.kinds.kind import Kind
@@ -7,7 +9,7 @@ from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import GroupVersion, Served
 
 STATUS_VERBS = ("get", "patch", "update")
-CREATED_KINDS = {"binding": ("", "v1", "Binding"), "eviction": ("policy", "v1", "Eviction")}
+CREATED_KINDS = {"binding": ("", "", "Binding"), "eviction": ("policy", "v1", "Eviction")}
 """Subresources that are created as objects of a kind of their own."""
 
 
@@ -64,9 +66,19 @@ def resources_of(kind: Kind) -> Iterator[Body]:
         body["shortNames"] = list(kind.short_names)
     if kind.categories:
         body["categories"] = list(kind.categories)
+    if "get" in kind.verbs:
+        body["storageVersionHash"] = storage_hash(kind)
     yield body
     for name in kind.subresources:
         yield subresource_body(kind, name)
+
+
+def storage_hash(kind: Kind) -> str:
+    """Of the version in which objects are kept; it tells a client that two kinds are the same objects."""
+    blank: Body = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": {}}
+    stored = kind.to_stored(blank)["apiVersion"]
+    name = f"{stored}/{kind.name}" if "/" in stored else f"/{stored}/{kind.name}"
+    return b64encode(hashlib.sha256(name.encode()).digest()[:8]).decode()
 
 
 def subresource_body(kind: Kind, name: str) -> Body:
@@ -91,7 +103,7 @@ def aggregated(served: Served, groups: list[str], api_version: str) -> Body:
 
 
 def aggregated_group(served: Served, name: str) -> Body:
-    meta: Body = {"name": name, "creationTimestamp": None} if name else {"creationTimestamp": None}
+    meta: Body = {"name": name} if name else {}
     versions = [aggregated_version(served, version) for version in served.versions(name)]
     return {"metadata": meta, "versions": versions}
 
@@ -108,7 +120,7 @@ def aggregated_version(served: Served, version: GroupVersion) -> Body:
 def aggregated_resource(kind: Kind) -> Body:
     body: Body = {
         "resource": kind.plural,
-        "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.name},
+        "responseKind": response_kind("", "", kind.name),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
@@ -123,9 +135,13 @@ def aggregated_resource(kind: Kind) -> Body:
 
 
 def aggregated_subresource(kind: Kind, name: str) -> Body:
-    group, version, created = CREATED_KINDS.get(name, (kind.group, kind.version, kind.name))
     return {
         "subresource": name,
-        "responseKind": {"group": group, "version": version, "kind": created},
+        "responseKind": response_kind(*CREATED_KINDS.get(name, ("", "", kind.name))),
         "verbs": subresource_verbs(name),
     }
+
+
+def response_kind(group: str, version: str, name: str) -> Body:
+    """Without a group and version it is of those that it is listed in."""
+    return {"group": group, "version": version, "kind": name}

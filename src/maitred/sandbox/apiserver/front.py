@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -12,10 +13,12 @@ from maitred.sandbox.apiserver import forms, refusals
 from maitred.sandbox.apiserver.authorization import Authorizer
 from maitred.sandbox.apiserver.call import Call, call_of, truth
 from maitred.sandbox.apiserver.pages import Pages
-from maitred.sandbox.apiserver.receiving import as_object, parse_json, parse_yaml
+from maitred.sandbox.apiserver.receiving import parse
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.routing import Target, api_of, target_of
+from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.selectors import named
 from maitred.sandbox.apiserver.served import Served
 from maitred.sandbox.apiserver.store import Store, encode
 from maitred.sandbox.apiserver.verbs import Answer, Verbs
@@ -78,7 +81,7 @@ class Front:
         if target is None:
             raise refusals.no_such_path()
         verb = verb_of(request, target)
-        self._allow(user, verb, target)
+        self._allow(user, verb, target, target.name or named(request.query.get("fieldSelector", "")))
         if verb == "watch":
             return await self._watch(request, target)
         if request.method == "GET":
@@ -94,10 +97,10 @@ class Front:
             raise refusals.unauthorized()
         return user
 
-    def _allow(self, user: User, verb: str, target: Target) -> None:
+    def _allow(self, user: User, verb: str, target: Target, name: str) -> None:
         kind = target.kind
         resource = f"{kind.plural}/{target.subresource}" if target.subresource else kind.plural
-        why = self._authorizer.refusal(user, verb, kind.group, resource, target.namespace, target.name)
+        why = self._authorizer.refusal(user, verb, kind.group, resource, target.namespace, name)
         if why is not None:
             raise why
 
@@ -147,12 +150,14 @@ class Front:
         return response
 
     async def _send(self, response: web.StreamResponse, stream: Stream) -> None:
-        try:
-            async for chunk in stream.lines():
-                await response.write(chunk)
-        except Refusal as refusal:
-            await response.write(error_line(refusal))
-        await response.write_eof()
+        # Who watched may have gone; there is nobody to tell.
+        with suppress(ConnectionError):
+            try:
+                async for chunk in stream.lines():
+                    await response.write(chunk)
+            except Refusal as refusal:
+                await response.write(error_line(refusal))
+            await response.write_eof()
 
     # -- writing -------------------------------------------------------------------------------------------
 
@@ -232,7 +237,7 @@ def media_of(request: web.BaseRequest) -> str:
 
 def deletion_options(request: web.BaseRequest, data: bytes, media: str) -> Body:
     """From the body, and where there is none, from the query."""
-    options = as_object(parse_yaml(data) if media == "application/yaml" else parse_json(data)) if data else {}
+    options = parse(data, media, struct("meta.v1.DeleteOptions")) if data else {}
     if not options:
         query = request.query
         if "gracePeriodSeconds" in query:

@@ -1,6 +1,7 @@
 """Lists: what matches, page by page. All pages of a list are of one moment."""
 
 import base64
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ from maitred.sandbox.apiserver.store import Item, Shelf, Store
 REMEMBERED = 64
 """Lists whose further pages can still be asked for."""
 TOKEN_VERSION = "meta.k8s.io/v1"
-MATCHES = ("Exact", "NotOlderThan")
+NOT_OLDER = "NotOlderThan"
+MATCHES = ("Exact", NOT_OLDER, "")
+LAST = "\U0010ffff"
+"""Greater than any name."""
 COMPACTED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new "
     "list without the continue parameter."
@@ -56,14 +60,18 @@ def question(kind: Kind, namespace: str, params: Mapping[str, str]) -> Question:
     asked = Question(
         namespace,
         matcher(kind, params.get("labelSelector", ""), params.get("fieldSelector", "")),
-        number(params.get("limit", ""), "limit"),
+        number(params.get("limit", "")),
         params.get("continue", ""),
         params.get("resourceVersion", ""),
         params.get("resourceVersionMatch", ""),
     )
     errors = contradictions(asked)
+    if "sendInitialEvents" in params:
+        errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if errors:
         raise refusals.invalid("meta.k8s.io", "ListOptions", "", errors)
+    if asked.token and asked.version not in ("", "0"):
+        raise bad_request("specifying resource version is not allowed when using continue")
     return asked
 
 
@@ -71,23 +79,23 @@ def contradictions(asked: Question) -> list[FieldError]:
     field = "resourceVersionMatch"
     if not asked.match:
         return []
-    if asked.match not in MATCHES:
-        return [unsupported(field, asked.match, MATCHES)]
+    errors = list[FieldError]()
     if not asked.version:
-        return [forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided")]
+        errors.append(forbidden(field, f"{field} is forbidden unless resourceVersion is provided"))
     if asked.token:
-        return [forbidden(field, "resourceVersionMatch is forbidden when continue is provided")]
+        errors.append(forbidden(field, f"{field} is forbidden when continue is provided"))
+    if asked.match not in MATCHES:
+        errors.append(unsupported(field, asked.match, MATCHES))
     if asked.match == "Exact" and asked.version == "0":
-        why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-        return [forbidden(field, why)]
-    return []
+        errors.append(forbidden(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
+    return errors
 
 
-def number(text: str, name: str) -> int:
+def number(text: str) -> int:
     try:
         return int(text or 0)
     except ValueError:
-        raise bad_request(f'invalid {name} "{text[:40]}": must be a number') from None
+        raise bad_request(f'strconv.ParseInt: parsing "{text[:40]}": invalid syntax') from None
 
 
 class Lists:
@@ -98,15 +106,16 @@ class Lists:
     def page(self, kind: Kind, asked: Question) -> Page:
         shelf = self._store.shelf(kind.shelf)
         items, version, start = self._moment(kind, shelf, asked)
-        found = [item for item in items if wanted(item, asked)]
-        if start:
-            found = [item for item in found if path_of(item) >= start]
-        if not 0 < asked.limit < len(found):
+        onwards = items[bisect_left(items, start, key=path_of) :] if start else items
+        found = [item for item in onwards if wanted(item, asked)]
+        if not 0 < asked.limit <= len(found):
             return Page(found, version)
+        shown = found[: asked.limit]
+        rest = left_after(shown[-1], items, asked)
+        if not rest:
+            return Page(shown, version)
         self._remember(kind, version, items)
-        shown, rest = found[: asked.limit], len(found) - asked.limit
         token = encode_token(Token(TOKEN_VERSION, version, f"{path_of(shown[-1])}\0"))
-        # A selector is not looked at ahead, so the real server cannot count what is left.
         return Page(shown, version, token, rest if asked.test is None else None)
 
     def _moment(self, kind: Kind, shelf: Shelf, asked: Question) -> tuple[list[Item], int, str]:
@@ -159,15 +168,32 @@ def wanted(item: Item, asked: Question) -> bool:
     return asked.test is None or asked.test(item.body)
 
 
+def left_after(last: Item, items: list[Item], asked: Question) -> int:
+    """Selectors are not looked at ahead: what is left may be nothing that they let pass."""
+    end = len(items)
+    if asked.namespace:
+        end = bisect_left(items, f"{asked.namespace}/{LAST}", key=path_of)
+    return end - bisect_right(items, path_of(last), key=path_of)
+
+
 def path_of(item: Item) -> str:
     return "/".join(item.key)
 
 
 def version_number(text: str) -> int:
-    if text and not text.isdecimal():
-        error = invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
-        raise refusals.invalid("meta.k8s.io", "ListOptions", "", [error])
+    if not is_version(text):
+        raise bad_request(f"invalid resource version: {unreadable_version(text)}")
     return int(text or 0)
+
+
+def is_version(text: str) -> bool:
+    return not text or (text.isascii() and text.isdecimal())
+
+
+def unreadable_version(text: str) -> Refusal:
+    """What the real server takes for its own failure, though the request is to blame."""
+    error = invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
+    return Refusal(500, "", str(error))
 
 
 def too_large_version(asked: int, newest: int) -> Refusal:
@@ -189,7 +215,13 @@ def decode_token(text: str) -> Token:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         token = msgspec.json.decode(data, type=Token)
     except (ValueError, msgspec.DecodeError):
-        raise bad_request("continue key is not valid: illegal base64 data or encoding") from None
+        raise bad_token("it is not one that this server has made") from None
     if token.v != TOKEN_VERSION:
-        raise bad_request("continue key is not valid: server does not recognize this encoded version")
+        raise bad_token(f'server does not recognize this encoded version "{token.v[:40]}"')
+    if token.rv == 0:
+        raise bad_token(f"incorrect encoded start resourceVersion (version {TOKEN_VERSION})")
     return token
+
+
+def bad_token(why: str) -> Refusal:
+    return bad_request(f"invalid continue token: continue key is not valid: {why}")

@@ -123,6 +123,7 @@ class Objects:
     def _prepare(self, kind: Kind, body: Body, old: Item, part: str) -> list[FieldError]:
         if part:
             keep_all_but_status(kind, body, old.body)
+            kind.strategy.before_status(body, old.body)
             return kind.strategy.check_status(body, old.body)
         if kind.has_status:
             restore(body, old.body, "status")

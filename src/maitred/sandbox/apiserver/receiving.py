@@ -10,19 +10,30 @@ from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.refusals import bad_request, unsupported_media
 from maitred.sandbox.apiserver.schema.conform import Misfit, conform
 from maitred.sandbox.apiserver.schema.defaults import fill
-from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.schema.protobuf import ProtobufError, read_protobuf
+from maitred.sandbox.apiserver.schema.types import Body, Struct
 from maitred.sandbox.apiserver.store import decode
 
-JSON, YAML = "application/json", "application/yaml"
-READABLE = (JSON, YAML)
+JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
+READABLE = (JSON, YAML, PROTOBUF)
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def parse(data: bytes, media: str) -> Body:
-    """What was sent, as an object, whatever it says."""
-    if media not in ("", *READABLE):
-        raise unsupported_media(READABLE)
+def parse(data: bytes, media: str, type: Struct) -> Body:
+    """What was sent, as an object, whatever it says. Only protobuf needs to know the type."""
+    readable = (JSON, YAML) if type.custom else READABLE
+    if media not in ("", *readable):
+        raise unsupported_media(readable)
+    if media == PROTOBUF:
+        return parse_protobuf(data, type)
     return as_object(parse_yaml(data) if media == YAML else parse_json(data))
+
+
+def parse_protobuf(data: bytes, type: Struct) -> Body:
+    try:
+        return read_protobuf(data, type)
+    except ProtobufError as error:
+        raise bad_request(str(error)) from None
 
 
 def parse_json(data: bytes) -> Any:

@@ -121,10 +121,13 @@ def unsupported_media(served: Sequence[str]) -> Refusal:
 
 
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> Refusal:
+    unique = dict[str, FieldError]()
+    for error in errors:
+        unique.setdefault(str(error), error)
     causes: list[Any] = [
-        {"reason": error.reason, "message": error.message, "field": error.field} for error in errors
+        {"reason": error.reason, "message": error.message, "field": error.field} for error in unique.values()
     ]
-    texts = list(dict.fromkeys(str(error) for error in errors))
+    texts = list(unique)
     words = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     details = {**about(group, kind, name), "causes": causes}
     return Refusal(422, "Invalid", f'{titled(group, kind)} "{name}" is invalid: {words}', details)

@@ -1,8 +1,10 @@
 """Questions about rights, which are answered and not kept: who am I, and may I?"""
 
+from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.authorization import Authorizer
 from maitred.sandbox.apiserver.call import Call
-from maitred.sandbox.apiserver.refusals import bad_request
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid
+from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.routing import Target
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.controlplane.users import User
@@ -13,26 +15,25 @@ class Reviews:
         self._authorizer = authorizer
 
     def answer(self, target: Target, body: Body, call: Call) -> Body:
-        spec = body.get("spec") or {}
+        spec = body.get("spec", {})
         match target.kind.name:
             case "SelfSubjectReview":
+                body["metadata"]["creationTimestamp"] = call.now
                 status = {"userInfo": described(call.user)}
             case "SelfSubjectAccessReview":
+                check(target.kind, attribute_errors(spec))
                 status = self._verdict(call.user, spec)
             case _:
-                status = self._verdict(User(spec.get("user", ""), tuple(spec.get("groups") or ())), spec)
-        meta = {"creationTimestamp": None, **(body.get("metadata") or {})}
-        kind = {"kind": target.kind.name, "apiVersion": target.kind.api_version}
-        return {**kind, "metadata": meta, "spec": spec, "status": status}
+                check(target.kind, attribute_errors(spec) + subject_errors(spec))
+                status = self._verdict(User(spec.get("user", ""), tuple(spec.get("groups", ()))), spec)
+        return {**body, "status": status}
 
     def _verdict(self, user: User, spec: Body) -> Body:
-        resource: Body = spec.get("resourceAttributes") or {}
-        path: Body = spec.get("nonResourceAttributes") or {}
-        if bool(resource) == bool(path):
-            raise bad_request("exactly one of nonResourceAttributes or resourceAttributes must be specified")
-        if path:
+        if "nonResourceAttributes" in spec:
+            path: Body = spec["nonResourceAttributes"]
             why = self._authorizer.path_refusal(user, path.get("verb", ""), path.get("path", ""))
         else:
+            resource: Body = spec["resourceAttributes"]
             part = resource.get("subresource")
             name = f"{resource.get('resource', '')}/{part}" if part else resource.get("resource", "")
             why = self._authorizer.refusal(
@@ -44,6 +45,27 @@ class Reviews:
                 resource.get("name", ""),
             )
         return {"allowed": why is None}
+
+
+def attribute_errors(spec: Body) -> list[FieldError]:
+    path = spec.get("nonResourceAttributes")
+    if ("resourceAttributes" in spec) != (path is not None):
+        return []
+    shown = None if path is None else {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
+    why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+    return [invalid("spec", shown, why)]
+
+
+def subject_errors(spec: Body) -> list[FieldError]:
+    if spec.get("user") or spec.get("groups"):
+        return []
+    return [invalid("spec.user", "", "at least one of user or group must be specified")]
+
+
+def check(kind: Kind, errors: list[FieldError]) -> None:
+    if errors:
+        # The real server does not name the kind here either.
+        raise refusals.invalid(kind.group, "", "", errors)
 
 
 def described(user: User) -> Body:

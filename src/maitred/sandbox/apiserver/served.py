@@ -16,6 +16,21 @@ class GroupVersion:
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
+GROUPS = (
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "batch",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+)
+"""In the order in which clients prefer them, where a name could mean a kind of more than one group."""
+
+
 class Served:
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds: dict[tuple[str, str, str], Kind] = {}
@@ -43,8 +58,9 @@ class Served:
         ]
 
     def groups(self) -> list[str]:
-        """All but the core group, in the order in which they came."""
-        return list(dict.fromkeys(kind.group for kind in self if kind.group))
+        """All but the core group. Those that were defined since come last."""
+        found = dict.fromkeys(kind.group for kind in self if kind.group)
+        return [name for name in GROUPS if name in found] + [name for name in found if name not in GROUPS]
 
     def versions(self, group: str) -> list[GroupVersion]:
         """The preferred one first."""

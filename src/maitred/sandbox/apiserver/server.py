@@ -34,6 +34,8 @@ from maitred.sandbox.controlplane.users import ADMIN, User
 HOST = "127.0.0.1"
 BACKLOG = 1024
 IDLE_SECONDS = 75.0
+SHORTEST = 0.001
+"""For connections to end by themselves when the server stops; 0 would mean for ever."""
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
@@ -67,8 +69,11 @@ class ApiServer:
         await self.stop()
 
     async def start(self) -> None:
-        server = web.Server(self._front, access_log=None, keepalive_timeout=IDLE_SECONDS)
-        self._runner = web.ServerRunner(server, shutdown_timeout=0.0, handle_signals=False)
+        # Cancelled when its client is gone, a watch does not wait for something to tell it.
+        server = web.Server(
+            self._front, access_log=None, keepalive_timeout=IDLE_SECONDS, handler_cancellation=True
+        )
+        self._runner = web.ServerRunner(server, shutdown_timeout=SHORTEST, handle_signals=False)
         await self._runner.setup()
         if self._socket.fileno() < 0:
             self._socket = listening(int(self.url.rpartition(":")[2]))

@@ -17,11 +17,14 @@ from maitred.sandbox.apiserver.receiving import as_object, conformed, parse, par
 from maitred.sandbox.apiserver.refusals import bad_request
 from maitred.sandbox.apiserver.reviews import Reviews
 from maitred.sandbox.apiserver.routing import Target
+from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, Key, encode
 from maitred.sandbox.apiserver.subresources import Subresources
 
 Params = Mapping[str, str]
+BINDINGS = Kind("", "v1", "Binding", "bindings", struct("core.v1.Binding"))
+EVICTIONS = Kind("policy", "v1", "Eviction", "evictions", struct("policy.v1.Eviction"))
 DONE: Body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
@@ -60,30 +63,32 @@ class Verbs:
 
     def create(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
         kind = target.kind
-        body = parse(data, media)
         if target.subresource:
-            self._create_part(target, body, call)
+            self._create_part(target, data, media, call)
             return Answer(201, encode(DONE))
+        body = parse(data, media, kind.type)
         if kind.verbs == ("create",):
-            return Answer(201, encode(self._reviews.answer(target, body, call)))
+            return Answer(201, encode(self._reviews.answer(target, conformed(kind, body, call), call)))
         if kind.namespaced and not target.namespace:
             raise refusals.bad_request("namespace is required on create")
         body = kind.to_stored(conformed(kind, body, call))
         item = self._objects.create(kind, target.namespace, body, call)
         return Answer(201, forms.one(kind, item, form))
 
-    def _create_part(self, target: Target, body: Body, call: Call) -> None:
+    def _create_part(self, target: Target, data: bytes, media: str, call: Call) -> None:
         match target.subresource:
             case "binding":
-                self._subresources.bind(target.kind, target.namespace, target.name, body, call)
+                binding = conformed(BINDINGS, parse(data, media, BINDINGS.type), call)
+                self._subresources.bind(target.kind, target.namespace, target.name, binding, call)
             case "eviction":
-                self._subresources.evict(target.kind, target.namespace, target.name, body, call)
+                eviction = conformed(EVICTIONS, of_one_version(parse(data, media, EVICTIONS.type)), call)
+                self._subresources.evict(target.kind, target.namespace, target.name, eviction, call)
             case _:
                 raise refusals.method_not_allowed()
 
     def update(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
         kind = target.kind
-        body = kind.to_stored(conformed(kind, parse(data, media), call))
+        body = kind.to_stored(conformed(kind, parse(data, media, kind.type), call))
         check_name(target, body)
         old = self._objects.shelf(kind).get(key_of(target))
         if old is None and kind.is_put_to_create and not target.subresource:
@@ -145,6 +150,13 @@ class Verbs:
 
 def key_of(target: Target) -> Key:
     return Key(target.namespace, target.name)
+
+
+def of_one_version(eviction: Body) -> Body:
+    """Evictions are the same in both of their versions."""
+    if eviction.get("apiVersion") == "policy/v1beta1":
+        eviction["apiVersion"] = EVICTIONS.api_version
+    return eviction
 
 
 def check_name(target: Target, body: Body) -> None:

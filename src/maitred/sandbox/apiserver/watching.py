@@ -11,14 +11,16 @@ from dataclasses import dataclass
 
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.call import truth
-from maitred.sandbox.apiserver.kinds.fielderrors import forbidden
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, unsupported
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.lists import (
+    NOT_OLDER,
     Question,
+    is_version,
     number,
     question,
     too_large_version,
-    version_number,
+    unreadable_version,
     wanted,
 )
 from maitred.sandbox.apiserver.refusals import Refusal
@@ -47,25 +49,35 @@ class Watch:
 
 def watch_of(kind: Kind, namespace: str, params: Mapping[str, str]) -> Watch:
     initial = params.get("sendInitialEvents")
-    match = params.get("resourceVersionMatch", "")
-    if initial is not None and match != "NotOlderThan":
-        why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        error = forbidden("resourceVersionMatch", why)
-        raise refusals.invalid("meta.k8s.io", "ListOptions", "", [error])
-    if initial is None and match:
-        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        raise refusals.invalid("meta.k8s.io", "ListOptions", "", [forbidden("resourceVersionMatch", why)])
+    errors = contradictions(initial is not None, params.get("resourceVersionMatch", ""))
+    if errors:
+        raise refusals.invalid("meta.k8s.io", "ListOptions", "", errors)
     plain = {
         key: value
         for key, value in params.items()
-        if key not in ("resourceVersionMatch", "limit", "continue")
+        if key not in ("resourceVersionMatch", "sendInitialEvents", "limit", "continue")
     }
+    if not is_version(params.get("resourceVersion", "")):
+        raise unreadable_version(params["resourceVersion"])
     return Watch(
         question(kind, namespace, plain),
-        number(params.get("timeoutSeconds", ""), "timeoutSeconds") or random.randint(*WATCH_SECONDS),
+        number(params.get("timeoutSeconds", "")) or random.randint(*WATCH_SECONDS),
         truth(params.get("allowWatchBookmarks", "")),
         truth(initial or ""),
     )
+
+
+def contradictions(is_list: bool, match: str) -> list[FieldError]:
+    field, errors = "resourceVersionMatch", list[FieldError]()
+    if is_list and match != NOT_OLDER:
+        why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        errors.append(forbidden(field, why))
+        if match:
+            errors.append(unsupported(field, match, (NOT_OLDER,)))
+    elif match and not is_list:
+        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        errors.append(forbidden(field, why))
+    return errors
 
 
 class Stream:
@@ -88,7 +100,7 @@ class Stream:
             return
 
     async def _endless(self) -> AsyncIterator[bytes]:
-        version = version_number(self._watch.asked.version)
+        version = int(self._watch.asked.version or 0)
         if version > self._store.version:
             raise too_large_version(version, self._store.version)
         if self._watch.is_list or not version:
@@ -154,7 +166,7 @@ class Stream:
         return b'{"type":"%b","object":%b}\n' % (name, self._show(item))
 
     def _bookmark(self, version: int, annotations: dict[str, str]) -> bytes:
-        meta: Body = {"resourceVersion": str(version), "creationTimestamp": None}
+        meta: Body = {"resourceVersion": str(version)}
         if annotations:
             meta["annotations"] = annotations
         body: Body = {"kind": self._kind.name, "apiVersion": self._kind.api_version, "metadata": meta}

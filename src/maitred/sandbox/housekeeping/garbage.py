@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Collection
 from functools import partial
 
-from maitred.kube.errors import ApiError
+from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.resources import Resource
 from maitred.sandbox.housekeeping.api import Api
 from maitred.sandbox.housekeeping.graph import FOREGROUND, ORPHAN, Graph, Thing
@@ -49,8 +49,8 @@ class Garbage:
             await asyncio.sleep(DISCOVERY_SECONDS)
             try:
                 self._kinds = await served_kinds(self._api.client)
-            except ApiError:
-                continue
+            except KubeError:
+                continue  # The next look is soon.
             for resource in collected(self._kinds):
                 shelf = self._stock.add(resource, Anything)
                 if shelf is not None:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from maitred.kube.client import Client
 from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.disruptions import Disruptions
 from maitred.sandbox.housekeeping.evictions import TaintEvictions
 from maitred.sandbox.housekeeping.garbage import Garbage
 from maitred.sandbox.housekeeping.jobs.controller import JobController
@@ -14,10 +15,12 @@ from maitred.sandbox.housekeeping.jobs.ttl import FinishedJobs
 from maitred.sandbox.housekeeping.kinds import served_kinds
 from maitred.sandbox.housekeeping.namespaces import Namespaces
 from maitred.sandbox.housekeeping.nodes import Nodes
+from maitred.sandbox.housekeeping.onebyone import OneByOne
 from maitred.sandbox.housekeeping.podgc import PodCollector
 from maitred.sandbox.housekeeping.protection import GroupProtection
 from maitred.sandbox.housekeeping.recorder import Recorder
 from maitred.sandbox.housekeeping.stock import Stock
+from maitred.sandbox.housekeeping.volumes import Volumes
 
 
 class Housekeeper(Protocol):
@@ -26,10 +29,11 @@ class Housekeeper(Protocol):
 
 
 @asynccontextmanager
-async def housekeeping(client: Client) -> AsyncIterator[None]:
+async def housekeeping(client: Client, *, schedules: bool = True) -> AsyncIterator[None]:
     """The controllers run within, as soon as they know all that is there.
 
-    `client` needs the rights of an administrator. Kinds that the server does not serve are left out.
+    `client` needs the rights of an administrator. Kinds that the server does not serve are left out. Without
+    `schedules`, pods that name no scheduler wait for another one.
     """
     kinds = await served_kinds(client)
     stock, api = Stock(client, kinds.that_can("list", "watch")), Api(client)
@@ -42,8 +46,12 @@ async def housekeeping(client: Client) -> AsyncIterator[None]:
         Nodes(stock, api, recorder),
         TaintEvictions(stock, api, recorder),
         PodCollector(stock, api),
-        Garbage(stock, api, kinds),
+        Volumes(stock, api),
+        Disruptions(stock, api, kinds),
     ]
+    if schedules:
+        keepers.append(OneByOne(client, stock, recorder))
+    keepers.append(Garbage(stock, api, kinds))  # It watches what nobody else does.
     failure: BaseException | None = None
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(work.run()) for work in (stock, recorder)]

@@ -22,8 +22,9 @@ log = logging.getLogger(__name__)
 NODE_CONTROLLER = "node-controller"
 LEASE_NAMESPACE = "kube-node-lease"
 LOOK_SECONDS = 5.0
-GRACE_SECONDS = 40.0
-"""Without a sign of life."""
+GRACE_SECONDS = 50.0
+"""Without a sign of life; a node that has never said that it is ready has a little more."""
+FIRST_GRACE_SECONDS = 60.0
 
 PREFIX = "node.kubernetes.io/"
 UNSCHEDULABLE = f"{PREFIX}unschedulable"
@@ -101,7 +102,7 @@ class Nodes:
             sign = self._signs.get(name)
             if sign is None or sign.of != last:
                 self._signs[name] = Sign(last, now)
-            elif now - sign.at > GRACE_SECONDS and node.ready != "Unknown":
+            elif node.ready != "Unknown" and now - sign.at > grace(node):
                 found.append(name)
         return found
 
@@ -109,7 +110,7 @@ class Nodes:
         node = self._nodes.items.get(name)
         if node is None or node.ready == "Unknown":
             return
-        log.info("node %s: nothing heard for %.0f s", name, GRACE_SECONDS)
+        log.info("node %s: nothing heard for %.0f s", name, grace(node))
         status = {"conditions": [unknown(node, type) for type in KUBELET_CONDITIONS]}
         if not await self._api.patch(NODES, node.metadata, {"status": status}, "status"):
             return
@@ -120,6 +121,10 @@ class Nodes:
             await self._api.patch_pod_status(pod, {"conditions": [unready]})
             words = "Node is not ready"
             self._recorder.record(NODE_CONTROLLER, PODS, pod.metadata, "NodeNotReady", words, "Warning")
+
+
+def grace(node: Node) -> float:
+    return GRACE_SECONDS if node.ready else FIRST_GRACE_SECONDS
 
 
 def unknown(node: Node, type: str) -> Json:

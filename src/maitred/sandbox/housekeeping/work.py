@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
 
 from maitred.kube.client import pause
 from maitred.kube.errors import ApiError, KubeError
 
 log = logging.getLogger(__name__)
+
+S = TypeVar("S")
 
 WORKERS = 8
 
@@ -81,3 +84,18 @@ class Queue:
         expected = isinstance(error, ApiError) and (error.is_conflict or error.is_gone)
         log.log(logging.DEBUG if expected else logging.WARNING, "%s %s: %s", self._name, key, error)
         self.add_after(key, pause(failures, error.retry_after if isinstance(error, ApiError) else None))
+
+
+async def all_of(work: Callable[[S], Awaitable[None]], items: Iterable[S]) -> KubeError | None:
+    """All at once, and each to its end; the first trouble that there was."""
+
+    async def attempt(item: S) -> KubeError | None:
+        try:
+            await work(item)
+        except KubeError as error:
+            return error
+        return None
+
+    async with asyncio.TaskGroup() as tasks:
+        attempts = [tasks.create_task(attempt(item)) for item in items]
+    return next((trouble for done in attempts if (trouble := done.result()) is not None), None)

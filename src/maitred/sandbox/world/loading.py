@@ -5,10 +5,15 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from maitred.kube.errors import ApiError, KubeError
+from maitred.kube.resources import PODS, Resource
 from maitred.model.words import counted
+from maitred.sandbox.world import nodes
 from maitred.sandbox.world.nodes import for_each
 from maitred.sandbox.world.objects import Json, Objects
 from maitred.sandbox.world.takeover import Takeover
+
+JOBS = Resource("batch", "v1", "jobs", "Job")
+GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
 
 Say = Callable[[str], None]
 
@@ -18,11 +23,23 @@ async def load(objects: Objects, takeover: Takeover, say: Say) -> None:
     loader = Loader(objects)
     for kind, bodies in groupby(takeover.objects, key=lambda body: (body["kind"], is_bound(body))):
         await loader.create_all(list(bodies))
-        say(f"{loader.made[kind]} of {kind[0]}{' on nodes' if kind[1] else ''}")
+        if loader.made[kind]:
+            say(f"{kind[0]}: {loader.made[kind]} created{', on their nodes' if kind[1] else ''}")
     for line in loader.refusals():
         say(f"left out: {line}")
     for what, number in sorted(takeover.left_out.items()):
         say(f"left out: {number} × {what}")
+
+
+async def clear_floor(objects: Objects, say: Say) -> None:
+    """Nodes, and whatever is or makes pods, are no more."""
+    for resource in (JOBS, GROUPS, PODS):
+        there = [body["metadata"] for body in await objects.list(resource)]
+        paths = [resource.path(one["namespace"], one["name"]) for one in there]
+        await for_each(paths, objects.delete)
+    simulated = await nodes.simulated(objects)
+    await nodes.remove(objects, simulated)
+    say(f"{counted(len(simulated), 'node')} removed")
 
 
 def is_bound(body: Json) -> bool:

@@ -16,7 +16,7 @@ from maitred.sandbox.world.story import Gang, Step, Story, Wait, Where
 from maitred.sandbox.world.targets import chosen, name_of
 from maitred.sandbox.world.watcher import Watcher
 
-GONE_SECONDS = 60.0
+GONE_SECONDS = 30.0
 DRAIN_SECONDS = 120.0
 PAUSE_SECONDS = 0.1
 NAMESPACE = "default"
@@ -43,14 +43,15 @@ class Player:
                     await self._play(step, number)
         finally:
             if not keep:
-                async with asyncio.timeout(GONE_SECONDS):
-                    await self._tidy()
+                await self._tidy()
 
     async def _begin(self, story: Story) -> None:
         """What is left of an earlier evening is cleared away; who else is here is said."""
         written = [body for step in story.steps for body in bodies_of(step)]
         left = [
-            path for path in [await self._path(body) for body in written] if await self._objects.delete(path)
+            path
+            for path in [await self._objects.path(body) for body in written]
+            if await self._objects.delete(path)
         ]
         for path in left:
             await self._gone(path)
@@ -78,7 +79,7 @@ class Player:
     # -- objects -------------------------------------------------------------------------------------------
 
     async def _apply(self, body: Json) -> None:
-        self._made[await self._path(body)] = body
+        self._made[await self._objects.path(body)] = body
         await self._objects.apply(body)
 
     async def _delete(self, names: tuple[str, ...]) -> None:
@@ -91,12 +92,15 @@ class Player:
         self._say(f"-> {', '.join(names)} deleted")
 
     async def _gone(self, path: str) -> None:
-        async with asyncio.timeout(GONE_SECONDS):
-            while await self._objects.find(path) is not None:
-                await asyncio.sleep(PAUSE_SECONDS)
-
-    async def _path(self, body: Json) -> str:
-        return await self._objects.path(body)
+        try:
+            async with asyncio.timeout(GONE_SECONDS):
+                while await self._objects.find(path) is not None:
+                    await asyncio.sleep(PAUSE_SECONDS)
+        except TimeoutError:
+            hint = "pods on lost nodes stay until `maitred sandbox heal` brings the nodes back"
+            raise KubeError(
+                f"{path} was deleted and is still there after {GONE_SECONDS:.0f} s; {hint}"
+            ) from None
 
     async def _tidy(self) -> None:
         if self._broken:
@@ -121,6 +125,7 @@ class Player:
         except TimeoutError:
             now = row_words(self._watcher.floor().row(group), wait.group)
             wanted = wait.verdict or f"{wait.placed} placed"
+            wanted += f" ({wait.because})" if wait.because else ""
             raise KubeError(f"step {number}: {now}, and not {wanted} after {wait.within:.0f} s") from None
         self._say(f"   {row_words(self._watcher.floor().row(group), wait.group)}")
 
@@ -169,7 +174,8 @@ def bodies_of(step: Step) -> list[Json]:
 def comes_true(wait: Wait, row: Row | None) -> bool:
     if row is None:
         return False
-    return wait.verdict in (None, row.verdict) and row.placed >= (wait.placed or 0)
+    told = row.why.startswith(wait.because)
+    return wait.verdict in (None, row.verdict) and row.placed >= (wait.placed or 0) and told
 
 
 def seats(floor: Floor, group: str) -> list[str]:
@@ -190,10 +196,11 @@ def gang_words(gang: Gang) -> str:
 def row_words(row: Row | None, name: str) -> str:
     if row is None:
         return f"{name} is not there"
+    if row.verdict == "Finished":
+        return f"{name} is Finished"
     place = f" in {where(row)}" if row.where else ""
-    return f"{name} is {row.verdict}, {row.placed}/{row.members} seated{place}" + (
-        f": {row.why}" if row.why else ""
-    )
+    told = f"{name} is {row.verdict}, {row.placed} of {row.members} seated{place}"
+    return f"{told}: {row.why}" if row.why else told
 
 
 def span(found: list[Json]) -> str:

@@ -13,6 +13,7 @@ from maitred.model.manifest import InputError
 from maitred.model.manifest.checks import name_problem
 from maitred.model.manifest.errors import FieldError
 from maitred.model.manifest.settings import read_settings
+from maitred.model.plan import Category
 from maitred.model.policy import Setting
 
 MOST_STEPS = 1000
@@ -54,6 +55,8 @@ class Wait(Setting, frozen=True):
     seconds: Seconds | None = None
     group: str = ""
     verdict: Outcome | None = field(default=None, name="is")
+    because: Category | Literal[""] = ""
+    """The first blocker."""
     placed: Count | None = None
     within: Seconds = 60.0
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maitred.explain.floorplan import LOST_TAINTS
-from maitred.model.group import API_VERSIONS, MARK_PREFIX
+from maitred.model.group import API_VERSIONS, MARKS
 from maitred.model.node import HEALTH_TAINTS
 from maitred.model.quantity import amount, text
-from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
+from maitred.sandbox.kubelets.marks import EXIT_CODE, FAULT, KUBELET, RUN_SECONDS, SIMULATED, START_SECONDS
 
 Json = dict[str, Any]
 
@@ -21,6 +21,7 @@ MIRROR = "kubernetes.io/config.mirror"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 GROUP_VERSION = "scheduling.k8s.io/v1beta1"
+KEPT_ANNOTATIONS = (MIRROR, *MARKS, RUN_SECONDS, EXIT_CODE, START_SECONDS)
 CONTAINER_FIELDS = ("name", "image", "ports", "restartPolicy")
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
 POD_FIELDS = (
@@ -123,7 +124,7 @@ def node(body: Json, around: Surroundings, left_out: Counter[str]) -> Json:
 def pod(body: Json, around: Surroundings, left_out: Counter[str]) -> Json:
     taken, spec = named(body, around, left_out), body.get("spec", {})
     annotations = body["metadata"].get("annotations") or {}
-    kept = {key: value for key, value in annotations.items() if key == MIRROR or key.startswith(MARK_PREFIX)}
+    kept = chosen(annotations, KEPT_ANNOTATIONS)
     if any(owner.get("kind") == "DaemonSet" for owner in owners(body)):
         # Without its DaemonSet, this is what says that it belongs to its node.
         kept[MIRROR] = "daemonset"

@@ -24,7 +24,13 @@ class Real:
         request = Request(self._connection.server + path, data, headers, method=verb)
         try:
             with urlopen(request, timeout=SECONDS, context=self._connection.context) as answer:
-                return answer.status, json.load(answer)
+                return answer.status, content(answer)
         except HTTPError as answer:
             with answer:
-                return answer.code, json.load(answer)
+                return answer.code, content(answer)
+
+
+def content(answer: Any) -> Any:
+    """A path that nobody serves is answered with a text."""
+    data = answer.read()
+    return json.loads(data) if answer.headers.get_content_type() == "application/json" else data.decode()

@@ -3,7 +3,6 @@
 from typing import Any
 
 from tests.sandbox.differential.corpus.objects import (
-    CONTAINER,
     config_map,
     job,
     namespace,
@@ -57,8 +56,6 @@ def namespaced(group_version: str, resource: str) -> str:
     return f"/apis/{group_version}/namespaces/{{ns}}/{resource}"
 
 
-TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [CONTAINER]}}
-SELECTED = {"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}
 EVENT_TIME = "2026-01-02T03:04:05.000006Z"
 
 STORIES = [
@@ -219,12 +216,6 @@ STORIES = [
         {"spec": {"drivers": [{"name": "d.example", "nodeID": "n", "allocatable": {"count": 4}}]}},
     ),
     life(
-        "csi-driver",
-        "/apis/storage.k8s.io/v1/csidrivers",
-        of_kind("storage.k8s.io/v1", "CSIDriver", "{ns}-a", spec={}),
-        {},
-    ),
-    life(
         "budget",
         namespaced("policy/v1", "poddisruptionbudgets"),
         of_kind(
@@ -262,47 +253,6 @@ STORIES = [
         "cluster-role",
         f"/apis/{RBAC}/v1/clusterroles",
         of_kind(f"{RBAC}/v1", "ClusterRole", "{ns}-a", rules=[{"nonResourceURLs": ["/x"], "verbs": ["get"]}]),
-        {},
-    ),
-    life(
-        "deployment",
-        namespaced("apps/v1", "deployments"),
-        of_kind("apps/v1", "Deployment", "a", spec=SELECTED),
-        {},
-    ),
-    life(
-        "replicas",
-        namespaced("apps/v1", "replicasets"),
-        of_kind("apps/v1", "ReplicaSet", "a", spec=SELECTED),
-        {},
-    ),
-    life(
-        "stateful",
-        namespaced("apps/v1", "statefulsets"),
-        of_kind("apps/v1", "StatefulSet", "a", spec={"serviceName": "s", **SELECTED}),
-        {},
-    ),
-    life(
-        "daemons",
-        namespaced("apps/v1", "daemonsets"),
-        of_kind("apps/v1", "DaemonSet", "a", spec=SELECTED),
-        {},
-    ),
-    life(
-        "device-class",
-        "/apis/resource.k8s.io/v1/deviceclasses",
-        of_kind("resource.k8s.io/v1", "DeviceClass", "{ns}-a", spec={}),
-        {},
-    ),
-    life(
-        "device-claim",
-        namespaced("resource.k8s.io/v1", "resourceclaims"),
-        of_kind(
-            "resource.k8s.io/v1",
-            "ResourceClaim",
-            "a",
-            spec={"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}},
-        ),
         {},
     ),
     story(

@@ -33,18 +33,9 @@ SERVED = {
     "coordination.k8s.io/v1": "leases",
     "events.k8s.io/v1": "events",
     "policy/v1": "poddisruptionbudgets poddisruptionbudgets/status",
-    "storage.k8s.io/v1": (
-        "storageclasses csinodes csidrivers csistoragecapacities volumeattachments volumeattachments/status"
-    ),
+    "storage.k8s.io/v1": "storageclasses csinodes",
     "rbac.authorization.k8s.io/v1": "roles rolebindings clusterroles clusterrolebindings",
     "apiextensions.k8s.io/v1": "customresourcedefinitions customresourcedefinitions/status",
-    "resource.k8s.io/v1": (
-        "deviceclasses resourceclaims resourceclaims/status resourceclaimtemplates resourceslices"
-    ),
-    "apps/v1": (
-        "daemonsets daemonsets/status deployments deployments/status replicasets replicasets/status "
-        "statefulsets statefulsets/status"
-    ),
 }
 """The resources of each version that are compared; the real server has more."""
 GROUPS = tuple({version.rpartition("/")[0]: None for version in SERVED} | {"": None})

@@ -14,48 +14,34 @@ from maitred.sandbox.apiserver.schema.types import Body
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
-IN_USE = "kubernetes.io/pvc-protection"
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 class Claims(Strategy):
-    def set_defaults(self, body: Body) -> None:
-        complete_source(body.get("spec", {}))
-
     def before_create(self, body: Body) -> None:
+        _complete_source(body["spec"])
         body["status"] = {"phase": "Pending"}
-        add_finalizer(body, IN_USE)
 
     def check(self, body: Body) -> list[FieldError]:
-        return list(check_claim(body.get("spec", {}), "spec"))
+        return list(check_claim(body["spec"], "spec"))
+
+    def before_update(self, new: Body, old: Body) -> None:
+        _complete_source(new["spec"])
 
     def check_update(self, new: Body, old: Body) -> list[FieldError]:
         return [*self.check(new), *_check_change(new, old)]
 
     def check_status(self, new: Body, old: Body) -> list[FieldError]:
         return [
-            invalid(f"status.capacity[{name}]", parse_nano(quantity) // 10**9, "must be a valid resource quantity")
+            invalid(
+                f"status.capacity[{name}]", parse_nano(quantity) // 10**9, "must be a valid resource quantity"
+            )
             for name, quantity in new.get("status", {}).get("capacity", {}).items()
             if parse_nano(quantity) < 0
         ]
 
 
 PERSISTENT_VOLUME_CLAIMS = Claims()
-
-
-def add_finalizer(body: Body, name: str) -> None:
-    """What is in use stays until it is not: an admission plugin sees to that."""
-    finalizers = body["metadata"].setdefault("finalizers", [])
-    if name not in finalizers:
-        finalizers.append(name)
-
-
-def complete_source(spec: Body) -> None:
-    """Two fields say the same, one of them in an older way: each is filled from the other."""
-    if "dataSource" in spec and "dataSourceRef" not in spec:
-        spec["dataSourceRef"] = dict(spec["dataSource"])
-    elif "dataSourceRef" in spec and "dataSource" not in spec and "namespace" not in spec["dataSourceRef"]:
-        spec["dataSource"] = dict(spec["dataSourceRef"])
 
 
 def check_claim_template(template: Body, path: str) -> Iterator[FieldError]:
@@ -94,6 +80,14 @@ def check_access_modes(modes: list[str], path: str) -> Iterator[FieldError]:
         yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
+def _complete_source(spec: Body) -> None:
+    """Two fields say the same, one of them in an older way: each is filled from the other."""
+    if "dataSource" in spec and "dataSourceRef" not in spec:
+        spec["dataSourceRef"] = dict(spec["dataSource"])
+    elif "dataSourceRef" in spec and "dataSource" not in spec and "namespace" not in spec["dataSourceRef"]:
+        spec["dataSource"] = dict(spec["dataSourceRef"])
+
+
 def _check_size(spec: Body, path: str) -> Iterator[FieldError]:
     size = spec.get("resources", {}).get("requests", {}).get("storage")
     if size is None:
@@ -118,7 +112,9 @@ def _check_source(source: Body, path: str) -> Iterator[FieldError]:
 
 def _check_change(new: Body, old: Body) -> Iterator[FieldError]:
     spec, before = new.get("spec", {}), old.get("spec", {})
-    annotated, was = (body["metadata"].get("annotations", {}).get(CLASS_ANNOTATION, "") for body in (new, old))
+    annotated, was = (
+        body["metadata"].get("annotations", {}).get(CLASS_ANNOTATION, "") for body in (new, old)
+    )
     if annotated != was:
         yield invalid(f"metadata.annotations.{CLASS_ANNOTATION}", annotated, IMMUTABLE)
     fixed = _without_mutable(spec, before, old.get("status", {}))

@@ -58,9 +58,7 @@ class Containers:
             yield from _check_restarts(container, here)
         yield from _check_host_ports(containers, path)
 
-    def check_init(
-        self, containers: Sequence[Body], main: Sequence[Body], path: str
-    ) -> Iterator[FieldError]:
+    def check_init(self, containers: Sequence[Body], main: Sequence[Body], path: str) -> Iterator[FieldError]:
         names = {container.get("name", "") for container in main}
         for index, container in enumerate(containers):
             here, name = f"{path}[{index}]", container.get("name", "")

@@ -50,7 +50,7 @@ def check_share(share: int | str, path: str) -> Iterator[FieldError]:
             path,
             share,
             "a valid percent string must be a numeric string followed by an ending '%' "
-            "(e.g. '1%', or '93%', regex used for validation is '[0-9]+%')",
+            "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
         )
     elif int(share[:-1]) > 100:
         yield invalid(path, share, "must not be greater than 100%")

@@ -36,7 +36,9 @@ OF_PODS_IN_FILES = (
     "metadata.namespace",
     "metadata.uid",
 )
-KNOWN_OF_PODS = frozenset({*OF_PODS, *OF_PODS_IN_FILES, "spec.restartPolicy", "spec.schedulerName", "status.phase"})
+KNOWN_OF_PODS = frozenset(
+    {*OF_PODS, *OF_PODS_IN_FILES, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
+)
 OF_CONTAINERS = (
     "limits.cpu",
     "limits.ephemeral-storage",
@@ -72,7 +74,7 @@ def check_env_from(sources: Sequence[Body], path: str) -> Iterator[FieldError]:
             yield invalid(path, "", "may not have more than one field specified at a time")
 
 
-def check_pod_field(selector: Body, known: Sequence[str], path: str) -> Iterator[FieldError]:
+def check_pod_field(selector: Body, known: tuple[str, ...], path: str) -> Iterator[FieldError]:
     version, field = selector.get("apiVersion", ""), selector.get("fieldPath", "")
     if not version:
         yield required(f"{path}.apiVersion")
@@ -171,4 +173,6 @@ def _check_divisor(resource: str, divisor: str, path: str) -> Iterator[FieldErro
     if resource.startswith(PAGES):
         kind = "hugepages"
     if kind and divisor not in BYTES:
-        yield invalid(path, resource, f"only divisor's values {', '.join(BYTES)} are supported with the {kind} resource")
+        yield invalid(
+            path, resource, f"only divisor's values {', '.join(BYTES)} are supported with the {kind} resource"
+        )

@@ -250,7 +250,7 @@ def with_resources(old: Body, new: Body) -> Body:
     """The pods as they were, but with the new resources of their containers."""
     changed = dict(old)
     for key in ("containers", "initContainers"):
-        ours, theirs = old.get(key, []), new.get(key, [])
+        ours, theirs = old.get(key) or [], new.get(key) or []
         if ours and len(ours) == len(theirs):
             changed[key] = [exchanged(mine, yours) for mine, yours in zip(ours, theirs, strict=True)]
     return changed

@@ -162,7 +162,7 @@ def check_failure_rule(rule: Body, path: str, spec: Body) -> Iterator[FieldError
 
 def container_names(spec: Body) -> set[str]:
     pod = spec.get("template", {}).get("spec", {})
-    containers = [*pod.get("containers", []), *pod.get("initContainers", [])]
+    containers = [*(pod.get("containers") or ()), *(pod.get("initContainers") or ())]
     return {container.get("name", "") for container in containers}
 
 
@@ -295,8 +295,8 @@ def inner_failure_rule(rule: Body) -> Body:
 def check_scheduling(spec: Body) -> Iterator[FieldError]:
     scheduling, path = spec.get("scheduling", {}), "spec.scheduling"
     policy = scheduling.get("schedulingPolicy", {})
-    count, parallelism = policy.get("gang", {}).get("minCount", 0), spec.get("parallelism", 1)
-    if count > parallelism:
+    count, parallelism = policy.get("gang", {}).get("minCount"), spec.get("parallelism", 1)
+    if count is not None and count > parallelism:
         why = f"must not be greater than parallelism ({parallelism})"
         yield invalid(f"{path}.schedulingPolicy.gang.minCount", count, why)
     is_basic = "basic" in policy or "gang" not in policy

@@ -38,7 +38,7 @@ def check_label_selector(selector: Body | None, path: str) -> Iterator[FieldErro
 
 
 def check_node_selector(selector: Body, path: str) -> Iterator[FieldError]:
-    terms = selector.get("nodeSelectorTerms", ())
+    terms = selector.get("nodeSelectorTerms") or ()
     if not terms:
         yield required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")
     for index, term in enumerate(terms):

@@ -121,7 +121,9 @@ def variable(value: str) -> list[str]:
     """The name of an environment variable."""
     if all(" " <= character <= "~" and character != "=" for character in value):
         return []
-    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
+    return [
+        "a valid environment variable name must consist only of printable ASCII characters other than '='"
+    ]
 
 
 def header(value: str) -> list[str]:

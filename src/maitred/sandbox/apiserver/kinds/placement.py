@@ -11,6 +11,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     required,
     unsupported,
 )
+from maitred.sandbox.apiserver.kinds.inner import inner
 from maitred.sandbox.apiserver.kinds.labels import (
     check_label_selector,
     check_node_selector,
@@ -24,6 +25,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 WHEN_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 INCLUSIONS = ("Honor", "Ignore")
+TAINT = {"key": "", "value": "", "effect": "", "timeAdded": None}
 
 
 def check_affinity(affinity: Body, path: str) -> Iterator[FieldError]:
@@ -53,13 +55,7 @@ def check_taints(taints: Sequence[Body], path: str) -> Iterator[FieldError]:
             yield invalid(f"{here}.value", taint["value"], ";".join(problems))
         yield from _check_effect(effect, f"{here}.effect")
         if (key, effect) in seen:
-            # Printed as the server has it in memory.
-            value = {
-                "Key": key,
-                "Value": taint.get("value", ""),
-                "Effect": effect,
-                "TimeAdded": taint.get("timeAdded"),
-            }
+            value = inner(taint, TAINT)
             yield FieldError(Fault.DUPLICATE, here, value, "taints must be unique by key and effect pair")
         seen.add((key, effect))
 
@@ -70,9 +66,7 @@ def _check_node_affinity(affinity: Body, path: str) -> Iterator[FieldError]:
     for index, term in enumerate(affinity.get(PREFERRED, ())):
         here = f"{path}.{PREFERRED}[{index}]"
         yield from _check_weight(term, here)
-        yield from check_node_selector_term(
-            term.get("preference", {}), f"{here}.preference", any_values=True
-        )
+        yield from check_node_selector_term(term.get("preference", {}), f"{here}.preference", any_values=True)
 
 
 def _check_pod_affinity(affinity: Body, path: str) -> Iterator[FieldError]:

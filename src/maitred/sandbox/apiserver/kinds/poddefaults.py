@@ -1,9 +1,8 @@
-"""What pods, and templates of pods, get where they say nothing, as far as it depends on what else they say."""
+"""What pods and templates of pods get where they say nothing, as far as it depends on the rest of them."""
 
 import re
 from collections.abc import Iterator
 
-from maitred.sandbox.apiserver.kinds.claims import complete_source
 from maitred.sandbox.apiserver.kinds.podvolumes import SOURCES
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -61,6 +60,8 @@ def _toleration(key: str) -> Body:
 
 
 def _set_spec_defaults(spec: Body) -> None:
+    # Where there are none, the schema has null; the rules will say so.
+    spec["containers"] = spec.get("containers") or []
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
@@ -78,9 +79,6 @@ def _set_volume_defaults(volume: Body) -> None:
     if "image" in volume:
         image = volume["image"]
         image.setdefault("pullPolicy", _pull_policy(image.get("reference", "")))
-    template = volume.get("ephemeral", {}).get("volumeClaimTemplate")
-    if template is not None:
-        complete_source(template.get("spec", {}))
 
 
 def _containers(spec: Body) -> Iterator[Body]:

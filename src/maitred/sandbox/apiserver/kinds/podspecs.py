@@ -14,6 +14,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     too_long,
     unsupported,
 )
+from maitred.sandbox.apiserver.kinds.inner import inner
 from maitred.sandbox.apiserver.kinds.labels import check_annotations, check_labels
 from maitred.sandbox.apiserver.kinds.names import (
     address,
@@ -41,6 +42,7 @@ MOST_NAMESERVERS = 3
 MOST_SEARCHES = 32
 LONGEST_SEARCHES = 2048
 LONGEST_HOSTNAME = 64
+CLAIM = {"name": "", "resourceClaimName": None, "resourceClaimTemplateName": None}
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
@@ -85,7 +87,9 @@ def _check_spec(spec: Body, path: str, pod: Body | None) -> Iterator[FieldError]
     yield from errors
     claims = spec.get("resourceClaims", [])
     yield from _check_claims(claims, pod or {}, f"{path}.resourceClaims")
-    yield from _check_containers(spec, volumes, [claim["name"] for claim in claims if claim.get("name")], path)
+    yield from _check_containers(
+        spec, volumes, [claim["name"] for claim in claims if claim.get("name")], path
+    )
     yield from check_pod_resources(spec, f"{path}.resources")
     yield from _check_host_network(spec, f"{path}.containers", is_pod=pod is not None)
     yield from _check_choice(spec, "restartPolicy", RESTART_POLICIES, path)
@@ -140,12 +144,7 @@ def _check_claims(claims: Sequence[Body], pod: Body, path: str) -> Iterator[Fiel
 
 def _check_claim_source(claim: Body, path: str) -> Iterator[FieldError]:
     given = [key for key in ("resourceClaimName", "resourceClaimTemplateName") if key in claim]
-    # Printed as the server has it in memory.
-    value = {
-        "Name": claim.get("name", ""),
-        "ResourceClaimName": claim.get("resourceClaimName"),
-        "ResourceClaimTemplateName": claim.get("resourceClaimTemplateName"),
-    }
+    value = inner(claim, CLAIM)
     if len(given) > 1:
         why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
         yield invalid(path, value, why)

@@ -142,10 +142,9 @@ def _check_addresses(status: Body, before: Body, name: str) -> Iterator[FieldErr
         if value not in known:
             yield from check_name(f"status.{name}[{index}]", value, address)
     if len({family(value) for value in addresses}) != len(addresses):
-        # Printed as the server has it in memory.
-        values = [{"IP": value} for value in addresses]
+        inner_values = [{"IP": value} for value in addresses]
         why = "may specify no more than one IP for each IP family"
-        yield invalid(f"status.{name}", values, why)
+        yield invalid(f"status.{name}", inner_values, why)
 
 
 def _addresses(status: Body, name: str) -> list[str]:

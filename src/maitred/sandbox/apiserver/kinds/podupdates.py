@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from maitred.sandbox.apiserver.kinds.differences import difference
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid
+from maitred.sandbox.apiserver.kinds.inner import inner
 from maitred.sandbox.apiserver.kinds.names import check_range
 from maitred.sandbox.apiserver.kinds.placement import REQUIRED
 from maitred.sandbox.apiserver.kinds.podspecs import LONGEST_DEADLINE, MIRROR
@@ -16,6 +17,7 @@ MUTABLE = (
     "`spec.tolerations` (only additions to existing tolerations)",
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 )
+REQUIREMENT = {"key": "", "operator": "", "values": None}
 TERMS = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms"
 
 
@@ -91,12 +93,12 @@ def _check_narrowing(spec: Body, before: Body) -> Iterator[FieldError]:
     terms, were = _node_terms(spec), _node_terms(before)
     if were and len(terms) != len(were):
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        yield invalid(TERMS, [_in_memory(term) for term in terms] or None, why)
+        yield invalid(TERMS, [_inner_term(term) for term in terms] or None, why)
         return
     for index, (term, was) in enumerate(zip(terms, were, strict=False)):
         if not _only_adds(term, was):
             why = "only additions are allowed (no mutations or deletions)"
-            yield invalid(f"{TERMS}[{index}]", _in_memory(term), why)
+            yield invalid(f"{TERMS}[{index}]", _inner_term(term), why)
 
 
 def _node_terms(spec: Body) -> list[Body]:
@@ -112,20 +114,13 @@ def _only_adds(term: Body, was: Body) -> bool:
     return all(term.get(part, [])[: len(was.get(part, []))] == was.get(part, []) for part in parts)
 
 
-def _in_memory(term: Body) -> Body:
-    """As the server prints it, which has not the names of the wire for it."""
-    return {
-        part[0].upper() + part[1:]: [_requirement(item) for item in term[part]] if part in term else None
+def _inner_term(term: Body) -> Body | None:
+    parts: Body = {
+        part: [inner(requirement, REQUIREMENT) for requirement in term[part]]
         for part in ("matchExpressions", "matchFields")
+        if part in term
     }
-
-
-def _requirement(requirement: Body) -> Body:
-    return {
-        "Key": requirement.get("key", ""),
-        "Operator": requirement.get("operator", ""),
-        "Values": requirement.get("values"),
-    }
+    return inner(parts, {"matchExpressions": None, "matchFields": None})
 
 
 def _without_mutable(spec: Body, before: Body) -> Body:

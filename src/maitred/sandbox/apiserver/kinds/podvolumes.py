@@ -69,7 +69,9 @@ def check_volumes(
 
 
 def check_mounts(container: Body, volumes: Mapping[str, Body], path: str) -> Iterator[FieldError]:
-    devices = {item.get("name", ""): item.get("devicePath", "") for item in container.get("volumeDevices", ())}
+    devices = {
+        item.get("name", ""): item.get("devicePath", "") for item in container.get("volumeDevices", ())
+    }
     seen = set[str]()
     for index, mount in enumerate(container.get("volumeMounts", ())):
         here, name, where = f"{path}[{index}]", mount.get("name", ""), mount.get("mountPath", "")
@@ -265,7 +267,7 @@ def _check_image(source: Body, path: str) -> Iterator[FieldError]:
 def _check_projected(source: Body, path: str) -> Iterator[FieldError]:
     yield from _check_mode(source, "defaultMode", path)
     seen = set[str]()
-    for index, part in enumerate(source.get("sources", ())):
+    for index, part in enumerate(source.get("sources") or ()):
         yield from _check_projection(part, seen, path, f"{path}.sources[{index}]")
 
 

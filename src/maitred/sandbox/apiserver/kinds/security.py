@@ -12,6 +12,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     too_long,
     unsupported,
 )
+from maitred.sandbox.apiserver.kinds.inner import inner
 from maitred.sandbox.apiserver.kinds.names import LONGEST_SUBDOMAIN, check_id
 from maitred.sandbox.apiserver.kinds.paths import check_relative
 from maitred.sandbox.apiserver.schema.types import Body
@@ -81,8 +82,7 @@ def _check_seccomp(context: Body, path: str) -> Iterator[FieldError]:
         else:
             yield from check_relative(local, f"{path}.localhostProfile")
     elif local is not None:
-        # Printed as the server has it in memory.
-        value = {"Type": kind, "LocalhostProfile": local}
+        value = inner(profile, {"type": "", "localhostProfile": None})
         yield invalid(f"{path}.localhostProfile", value, "can only be set when seccomp type is Localhost")
 
 

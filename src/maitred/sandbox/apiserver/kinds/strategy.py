@@ -32,6 +32,9 @@ class Strategy:
         """All rules for an update: those for the new object too, as far as the API server repeats them."""
         return self.check(new)
 
+    def before_status(self, new: Body, old: Body) -> None:
+        """As `before_update`, for a write to `status`."""
+
     def check_status(self, new: Body, old: Body) -> list[FieldError]:
         """The rules for a write to `status`."""
         return []

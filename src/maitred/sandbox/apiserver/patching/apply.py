@@ -21,6 +21,7 @@ from maitred.sandbox.apiserver.patching.fieldsets import (
     difference,
     fields_of,
     intersection,
+    ordered,
     paths,
     union,
     without,
@@ -35,8 +36,8 @@ from maitred.sandbox.apiserver.patching.ownership import (
     Manager,
     after_update,
     blank,
-    decoded,
     identity,
+    kept_in,
     left_to,
     manager_of,
     reset_fields,
@@ -99,7 +100,7 @@ def apply(live: Body | None, applied: Body, kind: Kind, call: Call, part: str = 
     """
     check_type(applied, kind)
     old = blank(kind.type) if live is None else live
-    holdings = decoded(old.get("metadata", {}).get("managedFields")) or {}
+    holdings = kept_in(old)
     if not holdings and live is not None:
         holdings = first_holdings(live, kind, call, part)
     try:
@@ -157,7 +158,7 @@ def attempt(live: Body, applied: Body, holdings: Holdings, kind: Kind, call: Cal
     if held:
         # Who agrees with what is there already has done nothing, so there is no time when it did.
         time = call.now if body != live else last.time if last is not None else None
-        after[manager] = Holding(held, kind.api_version, time)
+        after[manager] = Holding(ordered(held), kind.api_version, time)
     result: Body = _decode(msgspec.json.encode(body))
     result["metadata"] = result.get("metadata") or {}
     write(result, after)

@@ -137,7 +137,7 @@ def paths(fields: FieldSet, begin: Path = ()) -> Iterator[Path]:
 
 def ordered(fields: FieldSet) -> FieldSet:
     """The same set with its steps in the order of the wire."""
-    return {step: ordered(fields[step]) for step in sorted(fields, key=rank)}
+    return {step: ordered(fields[step]) for step in sorted(fields, key=rank)} if fields else LEAF
 
 
 def parsed(fields: Any, depth: int = 0) -> FieldSet:

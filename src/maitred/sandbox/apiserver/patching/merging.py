@@ -1,5 +1,6 @@
 """Bodies and what is applied to them: merged, and with fields taken out, as their type says."""
 
+from collections import Counter
 from typing import Any
 
 from maitred.sandbox.apiserver.patching.fieldsets import (
@@ -42,7 +43,9 @@ def _merged_items(live: list[Any], applied: list[Any], type: ListOf) -> list[Any
     """In the order in which they are applied. The others stay behind the items that they were behind."""
     before = [item_step(item, type) for item in live]
     after = {item_step(item, type): item for item in applied}
-    known = dict(zip(before, live, strict=True))
+    counts = Counter(before)
+    # Of several items at one step there is no telling which is meant: what is applied replaces them all.
+    known = {step: item if counts[step] == 1 else ABSENT for step, item in zip(before, live, strict=True)}
     shared = iter([step for step in after if step in known])
     wanted, place = next(shared, None), 0
     result = []

@@ -20,7 +20,8 @@ from maitred.sandbox.apiserver.patching.fieldsets import (
     parsed,
     union,
 )
-from maitred.sandbox.apiserver.schema.types import Body, ListOf, MapOf, Scalar, Struct, Type
+from maitred.sandbox.apiserver.patching.steps import ZEROS
+from maitred.sandbox.apiserver.schema.types import Body, ListOf, MapOf, Struct, Type
 
 APPLY, UPDATE = "Apply", "Update"
 MOST_UPDATERS = 10
@@ -50,14 +51,6 @@ RESET_WITH_STATUS: Final[dict[str, FieldSet]] = {
     "Deployment": {"f:metadata": {"f:labels": LEAF}},
 }
 """What writes to the status of a kind leave as it is, beside its spec."""
-_ZEROS: Final[dict[Scalar, Any]] = {
-    Scalar.INT32: 0,
-    Scalar.INT64: 0,
-    Scalar.NUMBER: 0,
-    Scalar.BOOL: False,
-    Scalar.STRING: "",
-    Scalar.BYTES: "",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +68,7 @@ class Manager:
 @dataclass(frozen=True, slots=True)
 class Holding:
     fields: FieldSet
+    """In the order of the wire."""
     version: str
     time: str | None = None
 
@@ -108,8 +102,8 @@ def record(live: Body | None, body: Body, kind: Kind, call: Call, part: str = ""
 def holdings_before(live: Body | None, said: Any) -> Holdings:
     if said == [] or said == [{}]:
         return {}
-    said_holdings = None if said is None else decoded(said)
-    return said_holdings or (decoded(live["metadata"].get("managedFields")) if live else None) or {}
+    told = None if said is None else decoded(said)
+    return told or (kept_in(live) if live is not None else {})
 
 
 def after_update(before: Holdings, changes: Changes, kind: Kind, call: Call, part: str) -> Holdings:
@@ -119,7 +113,7 @@ def after_update(before: Holdings, changes: Changes, kind: Kind, call: Call, par
     if taken:
         manager = manager_of(kind, call, UPDATE, part)
         old = after[manager].fields if manager in after else LEAF
-        after[manager] = Holding(union(taken, old), kind.api_version, call.now)
+        after[manager] = Holding(ordered(union(taken, old)), kind.api_version, call.now)
     return capped(after)
 
 
@@ -170,7 +164,7 @@ def capped(holdings: Holdings) -> Holdings:
             continue
         if bucket not in result:
             result[bucket] = result.pop(firsts[newer.version])
-        result[bucket] = replace(newer, fields=union(newer.fields, result[bucket].fields))
+        result[bucket] = replace(newer, fields=ordered(union(newer.fields, result[bucket].fields)))
         # In the real server this is gone too when it is the bucket itself that is not the oldest.
         del result[manager]
         excess -= 1
@@ -186,37 +180,41 @@ def blank(type: Struct) -> Body:
 def _blank(type: Type) -> Any:
     if isinstance(type, Struct):
         return blank(type)
-    return None if isinstance(type, MapOf | ListOf) else _ZEROS.get(type)
+    return None if isinstance(type, MapOf | ListOf) else ZEROS.get(type)
 
 
 # -- on the wire -------------------------------------------------------------------------------------------
 
 
+def kept_in(live: Body) -> Holdings:
+    """Those that this server has written itself."""
+    entries = live.get("metadata", {}).get("managedFields") or []
+    return {manager_in(entry): holding_in(entry, entry.get("fieldsV1", LEAF)) for entry in entries}
+
+
 def decoded(entries: Any) -> Holdings | None:
-    """None if one of them cannot be understood: then none of them counts."""
+    """Those that a client has written. None if one makes no sense: then none of them counts."""
     holdings = Holdings()
-    if not isinstance(entries, list):
-        return holdings
     try:
         for entry in entries:
-            manager, holding = decoded_entry(entry)
-            holdings[manager] = holding
-    except (ValueError, AttributeError):
+            if entry.get("operation") not in (APPLY, UPDATE) or entry.get("fieldsType") != "FieldsV1":
+                return None
+            if not entry.get("apiVersion"):
+                return None
+            holdings[manager_in(entry)] = holding_in(entry, ordered(parsed(entry.get("fieldsV1"))))
+    except ValueError:
         return None
     return holdings
 
 
-def decoded_entry(entry: Body) -> tuple[Manager, Holding]:
-    operation, version = entry.get("operation"), entry.get("apiVersion")
-    if operation not in (APPLY, UPDATE) or not version or entry.get("fieldsType") != "FieldsV1":
-        raise ValueError("not an entry of managedFields")
-    manager = Manager(
-        entry.get("manager", ""),
-        operation,
-        "" if operation == APPLY else version,
-        entry.get("subresource", ""),
-    )
-    return manager, Holding(parsed(entry.get("fieldsV1")), version, entry.get("time"))
+def manager_in(entry: Body) -> Manager:
+    operation = entry["operation"]
+    version = "" if operation == APPLY else entry["apiVersion"]
+    return Manager(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
+
+
+def holding_in(entry: Body, fields: FieldSet) -> Holding:
+    return Holding(fields, entry["apiVersion"], entry.get("time"))
 
 
 def write(body: Body, holdings: Holdings) -> None:
@@ -241,7 +239,7 @@ def encoded_entry(manager: Manager, holding: Holding) -> Body:
         "apiVersion": holding.version,
         "time": holding.time,
         "fieldsType": "FieldsV1",
-        "fieldsV1": ordered(holding.fields),
+        "fieldsV1": holding.fields,
         "subresource": manager.part,
     }
     return {name: value for name, value in entry.items() if value}

@@ -4,15 +4,24 @@
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from maitred.sandbox.apiserver.schema.types import UNSET, Body, ListOf, Relation, Struct
+from maitred.sandbox.apiserver.schema.types import UNSET, Body, ListOf, Relation, Scalar, Struct, Type
 
 FIELD, KEYS, VALUE, INDEX = "f:", "k:", "v:", "i:"
 ITSELF = "."
 """Not a step: it says that the path so far is meant too, and not only what is below it."""
+ZEROS: Final[dict[Scalar, Any]] = {
+    Scalar.INT32: 0,
+    Scalar.INT64: 0,
+    Scalar.NUMBER: 0,
+    Scalar.BOOL: False,
+    Scalar.STRING: "",
+    Scalar.BYTES: "",
+}
+"""What scalars are when nobody has said anything."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.decode
 _ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -58,8 +67,16 @@ def keys_step(keys: Body) -> str:
 @lru_cache(maxsize=1024)
 def key_defaults(type: ListOf) -> tuple[tuple[str, Any], ...]:
     """The keys by name, each with what it is where an item does not say."""
-    fields = type.item.fields if isinstance(type.item, Struct) else {}
-    return tuple((name, fields[name].default if name in fields else UNSET) for name in sorted(type.keys))
+    return tuple((name, key_default(type.item, name)) for name in sorted(type.keys))
+
+
+def key_default(type: Type, name: str) -> Any:
+    field = type.fields.get(name) if isinstance(type, Struct) else None
+    if field is None or not isinstance(field.type, Scalar):
+        return UNSET
+    # What Go always writes is never missing for Go: it is empty.
+    is_always_there = field.kept and not field.explicit
+    return ZEROS.get(field.type, UNSET) if field.default is UNSET and is_always_there else field.default
 
 
 def json_text(value: Any) -> str:
@@ -70,13 +87,13 @@ def canonical(step: str) -> str | None:
     """The step as this server writes it; None if its kind is not known, and ValueError if it is no step."""
     kind, rest = step[:2], step[2:]
     if kind[1:] != ":":
-        raise ValueError(step)
+        raise ValueError(f"{step!r} is not a step of a path")
     if kind == FIELD:
         return step
     if kind == KEYS:
         keys = _decode(rest)
         if not isinstance(keys, dict):
-            raise ValueError(step)
+            raise ValueError(f"{step!r} is not a step of a path")
         return keys_step(dict(sorted(keys.items())))
     if kind == VALUE:
         return VALUE + json_text(_decode(rest))

@@ -5,6 +5,7 @@ The patch may say more than values: `$patch` deletes or replaces, `$retainKeys` 
 other. A patch can go wrong in ways that the real server answers with 500, and so does this one.
 """
 
+from collections import deque
 from typing import Any
 
 from maitred.sandbox.apiserver.patching import elementorder
@@ -231,13 +232,16 @@ def merge_ordered(original: Body, patch: Body, directive: str, type: Type) -> No
 
 def check_order(patch: Items, order: Items, key: str) -> None:
     """All items of the patch must be in the order, and follow each other in the same way."""
-    waiting = [item for item in patch if not is_directed(item)]
-    if not waiting or not order:
+    if not order:
         return
-    wanted = iter(key_of(item, key) for item in order)
-    for item in waiting:
-        if key_of(item, key) not in wanted:
-            raise failed(
-                f"The order in patch list:\n{go_text(patch)}\n doesn't match {SET_ORDER} list:\n"
-                f"{go_text(order)}\n"
-            )
+    waiting = deque(item for item in patch if not (is_directed(item) and item[DIRECTIVE] == "delete"))
+    for wanted in order:
+        while waiting and is_directed(waiting[0]):
+            waiting.popleft()
+        if waiting and key_of(waiting[0], key) == key_of(wanted, key):
+            waiting.popleft()
+    if waiting:
+        raise failed(
+            f"The order in patch list:\n{go_text(patch)}\n"
+            f" doesn't match {SET_ORDER} list:\n{go_text(order)}\n"
+        )

@@ -194,21 +194,6 @@ CSI_DRIVER = Printer(
 )
 
 
-def capacity_cells(capacity: Body, now: datetime) -> Cells:
-    name = name_of(capacity)
-    return [name, capacity.get("storageClassName", ""), capacity.get("capacity", UNSET)]
-
-
-CSI_STORAGE_CAPACITY = Printer(
-    (
-        NAME,
-        Column("StorageClassName", "The storage class that it is about."),
-        Column("Capacity", "How much room there is."),
-    ),
-    capacity_cells,
-)
-
-
 def attachment_cells(attachment: Body, now: datetime) -> Cells:
     spec = spec_of(attachment)
     return [

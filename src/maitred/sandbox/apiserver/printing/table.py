@@ -41,7 +41,6 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     ("scheduling.k8s.io", "Workload"): core.NAME_AND_AGE,
     ("storage.k8s.io", "CSIDriver"): storage.CSI_DRIVER,
     ("storage.k8s.io", "CSINode"): storage.CSI_NODE,
-    ("storage.k8s.io", "CSIStorageCapacity"): storage.CSI_STORAGE_CAPACITY,
     ("storage.k8s.io", "StorageClass"): storage.STORAGE_CLASS,
     ("storage.k8s.io", "VolumeAttachment"): storage.VOLUME_ATTACHMENT,
 }

@@ -17,7 +17,7 @@ from maitred.sandbox.apiserver.schema.types import Struct
 META: Final = "meta.v1"
 _DATA: Final = Path(__file__).parent / "data"
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_OF_EVERY_KIND: Final = {"apiVersion": "string", "kind": "string", "metadata": "ObjectMeta"}
+_OF_EVERY_KIND: Final = {"apiVersion": "string", "kind": "string", "metadata": "1 ObjectMeta"}
 
 
 def struct(name: str) -> Struct:

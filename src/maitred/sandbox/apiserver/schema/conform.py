@@ -1,8 +1,8 @@
 """What the server makes of a body before it looks at what the body says.
 
-Bodies are read as Go's decoder reads them: what it does not know is dropped, what is null or empty is as if it
-were not there, and a value of a wrong type is refused. Amounts and times are then written in the one way in
-which the server writes them, and fields that are on the wire also when they are empty are there.
+Bodies are read as Go's decoder reads them: what it does not know is dropped, what is null or empty is as if
+it were not there, and a value of a wrong type is refused. Amounts and times are then written in the one way
+in which the server writes them, and fields that are on the wire also when they are empty are there.
 
 Every write goes through this, so each type is compiled once: to a table of its fields, and functions for what
 is in them.

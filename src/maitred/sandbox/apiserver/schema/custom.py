@@ -251,22 +251,33 @@ def _child(path: str, name: str) -> str:
 
 def _repeated(value: Any, schema: Body, path: str) -> list[FieldError]:
     """Items of sets and of lists with keys that are there twice."""
+    within: list[list[FieldError]] = []
     if isinstance(value, dict):
-        members = _members(value, schema)
-        return [
-            fault for name, each, rules in members for fault in _repeated(each, rules, _child(path, name))
-        ]
-    if not isinstance(value, list):
-        return []
-    keys = schema.get("x-kubernetes-list-map-keys")
-    if keys:
-        seen = [
-            {key: item[key] for key in keys if key in item} if isinstance(item, dict) else item
-            for item in value
-        ]
-    else:
-        seen = value if schema.get("x-kubernetes-list-type") == "set" else []
-    rules = schema.get("items") or {}
-    faults = [duplicate(f"{path}[{place}]", item) for place, item in enumerate(seen) if item in seen[:place]]
-    within = (_repeated(item, rules, f"{path}[{place}]") for place, item in enumerate(value))
-    return faults + [fault for each in within for fault in each]
+        within = [_repeated(each, rules, _child(path, name)) for name, each, rules in _members(value, schema)]
+    elif isinstance(value, list):
+        rules = schema.get("items") or {}
+        items = [_repeated(item, rules, f"{path}[{place}]") for place, item in enumerate(value)]
+        within = [_twice(value, schema, path), *items]
+    return [fault for faults in within for fault in faults]
+
+
+def _twice(items: list[Any], schema: Body, path: str) -> list[FieldError]:
+    match schema.get("x-kubernetes-list-type"):
+        case "set":
+            marks = items
+        case "map":
+            marks = [_keys_of(item, schema.get("x-kubernetes-list-map-keys", [])) for item in items]
+        case _:
+            return []
+    seen: set[bytes] = set()
+    faults = []
+    for place, mark in enumerate(marks):
+        text = msgspec.json.encode(mark, order="deterministic")
+        if text in seen:
+            faults.append(duplicate(f"{path}[{place}]", mark))
+        seen.add(text)
+    return faults
+
+
+def _keys_of(item: Any, keys: list[str]) -> Any:
+    return {key: item[key] for key in keys if key in item} if isinstance(item, dict) else item

@@ -6,6 +6,10 @@
     list of ResourceClaim by name               a list whose items have a key, or more: `port+protocol`
     set of string                               a list whose items are their own keys
     map of quantity                             an object with any keys
+    map of list of string                       an object whose values are lists
+
+In front of it is the number of the field in protobuf. A second one behind a dot, such as in `2.4`, is of a
+field within a message there, which in JSON is on the same level as others.
 
 Behind it come, in this order, the marks that it needs:
 
@@ -17,8 +21,8 @@ Behind it come, in this order, the marks that it needs:
     kept              it is on the wire also when it is empty
     = Always          what it is where it is not given
 
-In front of it, `atomic` makes one owner of a whole map, or of a list though it is merged, and `granular` many
-owners of a struct that has one elsewhere.
+Behind the number, `atomic` makes one owner of a whole map, or of a list though it is merged, and `granular`
+many owners of a struct that has one elsewhere.
 """
 
 import re
@@ -41,8 +45,10 @@ from maitred.sandbox.apiserver.schema.types import (
 
 _SCALARS: dict[str, Type] = {scalar.value: scalar for scalar in Scalar}
 _EXPRESSION = re.compile(
+    r"((?P<number>\d+(\.\d+)*) )?"
     r"((?P<manner>atomic|granular) )?"
     r"((?P<shape>list|set|map) of )?"
+    r"(?P<lists>list of )?"
     r"(?P<name>[\w.]+)"
     r"(?P<explicit>\?)?"
     r"(?P<merged> merged)?"
@@ -61,9 +67,10 @@ def parse(expression: str, struct: Callable[[str], Struct]) -> Field:
         raise ValueError(f"{expression!r} is not the type of a field; see the notation of the catalogue")
     name = match["name"]
     item = _SCALARS.get(name) or struct(name)
-    type = _shaped(match, item)
+    type = _shaped(match, ListOf(item) if match["lists"] else item)
     return Field(
         type,
+        number=tuple(map(int, match["number"].split("."))) if match["number"] else (),
         default=_default(match, type),
         required=match["stays"] == "required",
         kept=bool(match["stays"]) or (isinstance(type, Struct) and not match["explicit"]),
@@ -76,7 +83,9 @@ def parse(expression: str, struct: Callable[[str], Struct]) -> Field:
 def _shaped(match: re.Match[str], item: Type) -> Type:
     shape, atomic = match["shape"], match["manner"] == "atomic"
     if shape is None:
-        return replace(item, atomic=False) if match["manner"] and isinstance(item, Struct) else item
+        if isinstance(item, Struct) and match["manner"] == "granular":
+            return replace(item, atomic=False, granular=True)
+        return item
     if shape == "map":
         return MapOf(item, atomic)
     keys = tuple(match["keys"].split("+")) if match["keys"] else ()

@@ -1,8 +1,8 @@
 """The description of the API as OpenAPI version 3, as far as kubectl reads it.
 
 `kubectl explain` reads the schemas and finds them by the operations on a resource, `kubectl apply` looks up
-how lists merge, and all commands that write look at whether the server can validate a patch, or try it without
-effect. Texts are left out.
+how lists merge, and all commands that write look at whether the server can validate a patch, or try it
+without effect. Texts are left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,16 @@ from hashlib import sha256
 from typing import Any, Final, Protocol
 
 from maitred.sandbox.apiserver.schema.catalogue import struct
-from maitred.sandbox.apiserver.schema.types import Body, Field, ListOf, MapOf, Scalar, Struct, Type
+from maitred.sandbox.apiserver.schema.types import (
+    Body,
+    Field,
+    ListOf,
+    MapOf,
+    Relation,
+    Scalar,
+    Struct,
+    Type,
+)
 
 MEDIA_TYPES: Final = ("application/json", "application/yaml")
 PATCHES: Final = (
@@ -28,8 +37,7 @@ _REF: Final = "#/components/schemas/"
 _GVK: Final = "x-kubernetes-group-version-kind"
 _WRITING: Final = ("dryRun", "fieldManager", "fieldValidation")
 _DELETING: Final = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
-_LISTING: Final = (
-    "allowWatchBookmarks",
+_SELECTING: Final = (
     "continue",
     "fieldSelector",
     "labelSelector",
@@ -38,8 +46,8 @@ _LISTING: Final = (
     "resourceVersionMatch",
     "sendInitialEvents",
     "timeoutSeconds",
-    "watch",
 )
+_LISTING: Final = (*_SELECTING, "allowWatchBookmarks", "watch")
 _TYPES: Final = {
     "allowWatchBookmarks": "boolean",
     "force": "boolean",
@@ -126,7 +134,7 @@ def document(kinds: Sequence[Served], version: str = "1.37") -> Body:
     for kind in kinds:
         name = _kind_name(kind)
         schemas.update(_reachable(kind.type))
-        schemas[name] = {**_object(kind.type), _GVK: [_gvk(kind)]}
+        schemas[name] = {**schema_of(kind.type), _GVK: [_gvk(kind)]}
         schemas[f"{name}List"] = _list_of(kind, name)
         paths.update(_paths(kind, name))
     return {
@@ -170,7 +178,7 @@ def _reachable(root: Type) -> Body:
             name, schema = _NAMED_SCALARS[type]
             found[name] = schema
         elif isinstance(type, Struct) and not type.custom:
-            found[schema_name(type)] = _object(type)
+            found[schema_name(type)] = schema_of(type)
         waiting.extend(_within(type))
     return found
 
@@ -187,14 +195,14 @@ def _within(type: Type) -> Iterable[Type]:
             return []
 
 
-def _object(type: Struct) -> Body:
+def schema_of(type: Struct) -> Body:
     schema: Body = {"type": "object"}
     needed = sorted(name for name, field in type.fields.items() if field.required)
     if needed:
         schema["required"] = needed
     if type.fields:
         schema["properties"] = {name: _property(field) for name, field in type.fields.items()}
-    if type.atomic:
+    if type.atomic or type.granular:
         schema["x-kubernetes-map-type"] = "atomic"
     if type.preserves_unknown:
         schema["x-kubernetes-preserve-unknown-fields"] = True
@@ -206,19 +214,22 @@ def _property(field: Field) -> Body:
     if "$ref" in schema:
         # A reference may have nothing beside it.
         schema = {"allOf": [schema]}
+    if isinstance(field.type, Struct) and field.type.granular:
+        schema["x-kubernetes-map-type"] = "granular"
+    if isinstance(field.type, ListOf):
+        # Fields say so of themselves even where it is the rule, as it is for lists within others.
+        schema["x-kubernetes-list-type"] = field.type.relation.value
     return schema | _merging(field)
 
 
 def _schema(type: Type) -> Body:
     match type:
         case Struct():
-            return _object(type) if type.custom else {"$ref": _REF + schema_name(type)}
+            return schema_of(type) if type.custom else {"$ref": _REF + schema_name(type)}
         case ListOf():
-            schema = {
-                "type": "array",
-                "items": _schema(type.item),
-                "x-kubernetes-list-type": type.relation.value,
-            }
+            schema = {"type": "array", "items": _schema(type.item)}
+            if type.relation is not Relation.ATOMIC:
+                schema["x-kubernetes-list-type"] = type.relation.value
             return schema | ({"x-kubernetes-list-map-keys": list(type.keys)} if type.keys else {})
         case MapOf():
             schema = {"type": "object", "additionalProperties": _schema(type.value)}
@@ -265,7 +276,9 @@ def _paths(kind: Served, name: str) -> Body:
         collection: {
             "get": _operation(kind, "list", f"{name}List", _LISTING),
             "post": _operation(kind, "post", name, _WRITING, takes=name),
-            "delete": _operation(kind, "deletecollection", _STATUS, (*_DELETING, *_LISTING), takes=_OPTIONS),
+            "delete": _operation(
+                kind, "deletecollection", _STATUS, (*_DELETING, *_SELECTING), takes=_OPTIONS
+            ),
         },
         item: {
             "get": _operation(kind, "get", name, ()),

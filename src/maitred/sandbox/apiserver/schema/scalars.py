@@ -79,13 +79,13 @@ def misfit_of(value: Any, type: Type) -> Misfit:
 
 def _string(value: Any, _: list[str]) -> str:
     if value.__class__ is str:
-        return value  # type: ignore[no-any-return]
+        return value
     raise misfit_of(value, Scalar.STRING)
 
 
 def _bool(value: Any, _: list[str]) -> bool:
     if value.__class__ is bool:
-        return value  # type: ignore[no-any-return]
+        return value
     raise misfit_of(value, Scalar.BOOL)
 
 
@@ -94,7 +94,7 @@ def _integer(scalar: Scalar, bits: int) -> Reader:
 
     def read(value: Any, _: list[str]) -> int:
         if value.__class__ is int and -end <= value < end:
-            return value  # type: ignore[no-any-return]
+            return value
         if value.__class__ in (int, float):
             raise Misfit(f"number {value!r}", _GO[scalar])
         raise misfit_of(value, scalar)
@@ -107,7 +107,7 @@ _int32: Final = _integer(Scalar.INT32, 32)
 
 def _number(value: Any, _: list[str]) -> float:
     if value.__class__ in (int, float):
-        return value  # type: ignore[no-any-return]
+        return value
     raise misfit_of(value, Scalar.NUMBER)
 
 

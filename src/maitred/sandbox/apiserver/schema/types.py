@@ -42,6 +42,8 @@ UNSET: Final = Unset.UNSET
 @dataclass(frozen=True, slots=True)
 class Field:
     type: "Type"
+    number: tuple[int, ...] = ()
+    """Of it in protobuf, behind that of a message around it which JSON does not have."""
     default: Any = UNSET
     required: bool = False
     """Said in the description of the API; the rules of a kind say what happens without it."""
@@ -63,6 +65,8 @@ class Struct:
     fields: dict[str, Field] = field(default_factory=dict)
     atomic: bool = False
     """Owned as a whole."""
+    granular: bool = False
+    """Not owned as a whole in this one place, though it is elsewhere."""
     preserves_unknown: bool = False
     """Fields that are not listed are kept; only custom resources do this."""
     custom: bool = False

@@ -2,10 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeVar
 
 import msgspec
 
@@ -30,9 +29,7 @@ from maitred.sandbox.housekeeping.jobs.pods import owned_by, pod_body
 from maitred.sandbox.housekeeping.objects import JOBS, WORKLOADS, Group, Owner, Pod
 from maitred.sandbox.housekeeping.recorder import Recorder
 from maitred.sandbox.housekeeping.stock import Index, Stock, key_of
-from maitred.sandbox.housekeeping.work import Queue
-
-S = TypeVar("S")
+from maitred.sandbox.housekeeping.work import Queue, all_of
 
 BATCH_SECONDS = 0.05
 """Changes of pods come in numbers, and one look serves them all."""
@@ -65,8 +62,8 @@ class JobController:
         self._groups = Groups(stock, api, recorder) if stock.has(WORKLOADS) else None
         self._records: dict[str, Record] = {}
         self._sent: dict[str, Sent] = {}
-        self._queue = Queue("job", self._sync)
-        self._left = Queue("pod of a job", self._let_go)
+        self._queue = Queue("job", self.sync)
+        self._left = Queue("pod of a job", self.let_go)
         self._jobs.listen(self._job_told)
         self._pods.listen(self._pod_told)
 
@@ -131,7 +128,7 @@ class JobController:
 
     # -- one Job ---------------------------------------------------------------------------------------
 
-    async def _sync(self, key: str) -> None:
+    async def sync(self, key: str) -> None:
         job = self._jobs.items.get(key)
         if job is None or not job.is_ours:
             return
@@ -163,7 +160,7 @@ class JobController:
             self._records[key] = account.record
             self._tell_suspension(before, job)
         gone, trouble = await self._release(closing.release, sent)
-        status = counted(job.status, closing.tracked - gone)
+        status = counted(job.status, set())
         if trouble is None:
             status = concluded(status, closing.final)
         if status != job.status:
@@ -272,7 +269,7 @@ class JobController:
             await self._api.patch(PODS, pod.metadata, body)
         return [pod for pod in pods if selects(job, pod)]
 
-    async def _let_go(self, key: str) -> None:
+    async def let_go(self, key: str) -> None:
         """A pod that no Job keeps account of any more."""
         pod = self._pods.items.get(key)
         if pod is None or not is_tracked(pod) or self._job_of(pod) is not None:
@@ -311,21 +308,6 @@ class Deed:
     created: int = 0
     deleted: set[str] = field(default_factory=set)
     trouble: KubeError | None = None
-
-
-async def all_of(work: Callable[[S], Awaitable[None]], items: Iterable[S]) -> KubeError | None:
-    """All at once, and each to its end; the first trouble that there was."""
-
-    async def attempt(item: S) -> KubeError | None:
-        try:
-            await work(item)
-        except KubeError as error:
-            return error
-        return None
-
-    async with asyncio.TaskGroup() as tasks:
-        attempts = [tasks.create_task(attempt(item)) for item in items]
-    return next((trouble for done in attempts if (trouble := done.result()) is not None), None)
 
 
 def controller_of(pod: Pod | None) -> Owner | None:

@@ -1,0 +1,273 @@
+"""`maitred sandbox`: break the sandbox, mend it, and play stories on it."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+from maitred.cli import output
+from maitred.cli.files import content
+from maitred.cli.sandbox.finding import Duration, on_sandbox
+from maitred.model.manifest import InputError
+from maitred.model.words import counted
+
+if TYPE_CHECKING:
+    from maitred.kube.client import Client
+
+DRAIN_SECONDS = "5m"
+
+targets = click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+
+
+@click.group()
+def command() -> None:
+    """Change the sandbox that `maitred up` has started: its nodes, and what happens on them.
+
+    A TARGET is the name of a node or labels: b1-r3-n05, rack=r3, block=b2,example.com/rack!=r7.
+    """
+
+
+@command.command()
+@targets
+@click.option(
+    "--for", "seconds", metavar="DURATION", type=Duration(), help="Heal them after so long, as 90s or 5m."
+)
+@click.option(
+    "--reason", metavar="TEXT", default="lost", show_default=True, help="What to write on the node."
+)
+@on_sandbox
+async def fail(client: "Client", targets: tuple[str, ...], seconds: float | None, reason: str) -> None:
+    """Lose machines: their nodes become NotReady at once, and nothing happens on them any more.
+
+    \b
+    Examples:
+      maitred sandbox fail b1-r3-n05
+      maitred sandbox fail rack=r3 --for 5m
+    """
+    from maitred.sandbox.world import nodes
+    from maitred.sandbox.world.objects import Objects
+
+    objects = Objects(client)
+    lost = await nodes.meant(objects, targets)
+    await nodes.fail(objects, lost, reason)
+    click.echo(f"{counted(len(lost), 'node')} lost: {names(lost)}")
+    if seconds is None:
+        return
+    click.echo(f"they heal in {seconds:g} s; Ctrl-C heals them now")
+    try:
+        await asyncio.sleep(seconds)
+    finally:
+        await nodes.heal(objects, lost)
+        click.echo(f"{counted(len(lost), 'node')} healed")
+
+
+@command.command()
+@targets
+@on_sandbox
+async def heal(client: "Client", targets: tuple[str, ...]) -> None:
+    """Bring machines back that were lost.
+
+    \b
+    Example:
+      maitred sandbox heal rack=r3
+    """
+    from maitred.sandbox.world import nodes
+    from maitred.sandbox.world.objects import Objects
+
+    objects = Objects(client)
+    found = await nodes.meant(objects, targets)
+    await nodes.heal(objects, found)
+    click.echo(f"{counted(len(found), 'node')} healed: {names(found)}")
+
+
+@command.command()
+@targets
+@click.option("--force", is_flag=True, help="Also evict pods that nobody would create again.")
+@click.option(
+    "--timeout",
+    "seconds",
+    metavar="DURATION",
+    type=Duration(),
+    default=DRAIN_SECONDS,
+    show_default=True,
+    help="Give up after so long.",
+)
+@on_sandbox
+async def drain(client: "Client", targets: tuple[str, ...], force: bool, seconds: float) -> None:
+    """Close nodes and evict their pods, as `kubectl drain` does: disruption budgets are respected.
+
+    \b
+    Example:
+      maitred sandbox drain block=b2
+    """
+    from maitred.sandbox.world import drain, nodes
+    from maitred.sandbox.world.objects import Objects
+
+    objects = Objects(client)
+    found = await nodes.meant(objects, targets)
+    await drain.drain(objects, found, click.echo, force=force, seconds=seconds)
+
+
+@command.command()
+@targets
+@on_sandbox
+async def undrain(client: "Client", targets: tuple[str, ...]) -> None:
+    """Open nodes again that were drained.
+
+    \b
+    Example:
+      maitred sandbox undrain block=b2
+    """
+    from maitred.sandbox.world import nodes
+    from maitred.sandbox.world.objects import Objects
+
+    objects = Objects(client)
+    found = await nodes.meant(objects, targets)
+    await nodes.close(objects, found, False)
+    click.echo(f"{counted(len(found), 'node')} open: {names(found)}")
+
+
+@command.command()
+@click.argument("count", type=click.IntRange(1, 20_000))
+@click.option("--like", metavar="NODE", help="A node to copy.  [default: the first]")
+@click.option("--block", metavar="NAME", help="The block that they are in.  [default: that of the node]")
+@click.option("--rack", metavar="NAME", help="The rack that they are in.  [default: that of the node]")
+@click.option("--label", "labels", metavar="KEY=VALUE", multiple=True, help="Another label. May be repeated.")
+@on_sandbox
+async def add(
+    client: "Client",
+    count: int,
+    like: str | None,
+    block: str | None,
+    rack: str | None,
+    labels: tuple[str, ...],
+) -> None:
+    """Add COUNT nodes like one that is there.
+
+    \b
+    Example:
+      maitred sandbox add 8 --block b2 --rack r9 --like b1-r1-n01
+    """
+    from maitred.sandbox.world import nodes
+    from maitred.sandbox.world.objects import Objects
+    from maitred.sandbox.world.targets import chosen, name_of
+
+    objects = Objects(client)
+    there = await nodes.simulated(objects)
+    if not there:
+        raise InputError("add", "", "", "there is no node to copy; `kubectl apply` one, see docs/sandbox.md")
+    model = chosen([like], there)[0] if like else min(there, key=name_of)
+    places = {name: value for name, value in (("block", block), ("rack", rack)) if value}
+    made = await nodes.create(objects, nodes.more_like(model, there, count, places, labels_of(labels)))
+    click.echo(f"{counted(len(made), 'node')} added: {span(made)}")
+
+
+@command.command()
+@click.argument("story", metavar="STORY|FILE")
+@click.option("--keep", is_flag=True, help="Leave what the story has made when it ends.")
+@click.option("--clear", is_flag=True, help="Of a dump: first remove the nodes that are there, and all pods.")
+@on_sandbox
+async def load(client: "Client", story: str, keep: bool, clear: bool) -> None:
+    """Play a story, or take over the nodes and pods of a real cluster.
+
+    A story is one of those that `maitred sandbox stories` lists, or a file of kind Story. Any other file is
+    a dump of a cluster: its nodes are simulated, its running pods run where they ran, the others wait.
+
+    \b
+    Examples:
+      maitred sandbox load two-gangs
+      kubectl get -A -o json > cluster.json \\
+        nodes,pods,priorityclasses,namespaces,pvc,pv,storageclasses,csinodes,pdb
+      maitred sandbox load cluster.json --clear
+    """
+    from maitred.cli.sandbox import loading
+    from maitred.sandbox.world.story import stories
+
+    known = stories()
+    data, source = content(str(known[story]) if story in known else named_file(story, list(known)))
+    if loading.is_story(data, source):
+        await loading.play(client, data, story if story in known else source, keep)
+    else:
+        await loading.take_over(client, data, source, clear)
+
+
+@command.command()
+@output.output("table", "json", "yaml")
+@output.refuses_bad_input
+def stories(form: str) -> None:
+    """List the stories that `maitred sandbox load` plays."""
+    from rich.text import Text
+
+    from maitred.explain.tables import aligned
+    from maitred.sandbox.world.story import read_story, stories
+
+    found = {name: read_story(file.read_bytes(), str(file)) for name, file in stories().items()}
+    if form != "table":
+        output.write_data([{"name": n, "title": s.title, "about": s.about} for n, s in found.items()], form)
+        return
+    header = [Text("STORY", "bold"), Text("WHAT HAPPENS", "bold")]
+    output.write_lines(lambda width: aligned([header, *((n, s.about) for n, s in found.items())], width))
+
+
+@command.command()
+@click.option("-w", "--watch", is_flag=True, help="Go on showing it, until Ctrl-C.")
+@output.output("table", "json", "yaml")
+@on_sandbox
+async def floor(client: "Client", watch: bool, form: str) -> None:
+    """Show who is seated where, who waits and why, and what is free.
+
+    \b
+    Example:
+      maitred sandbox floor --watch
+    """
+    from datetime import UTC, datetime
+
+    from maitred.cli.floor import show
+    from maitred.explain.floorplan_tables import floor_lines
+    from maitred.sandbox.world.watcher import watching
+
+    if watch and form != "table":
+        raise InputError("--watch", "", "", f"goes with -o table only, not with -o {form}")
+    async with watching(client) as watcher:
+        if watch:
+            await show(watcher)
+        plan = watcher.floor()
+    if form == "table":
+        output.write_lines(lambda width: floor_lines(plan, datetime.now(UTC), width))
+    else:
+        output.write_data(plan, form)
+
+
+def names(nodes: "list[dict[str, object]]") -> str:
+    from maitred.sandbox.world.targets import name_of
+
+    return span([name_of(node) for node in nodes])
+
+
+def span(names: list[str]) -> str:
+    """`b1-r3-n01 to b1-r3-n08`."""
+    return " to ".join(dict.fromkeys((*names[:1], *names[-1:])))
+
+
+def labels_of(written: tuple[str, ...]) -> dict[str, str]:
+    from maitred.model.manifest.checks import label_key_problem
+
+    found = dict[str, str]()
+    for label in written:
+        key, equal, value = label.partition("=")
+        if not equal or label_key_problem(key):
+            raise InputError("--label", "", "", f"{label!r} is not of the form KEY=VALUE")
+        found[key] = value
+    return found
+
+
+def named_file(story: str, known: list[str]) -> str:
+    """A word that is neither a story nor a path is a misspelt story."""
+    from difflib import get_close_matches
+    from pathlib import Path
+
+    if story == "-" or Path(story).exists() or "/" in story or "." in story:
+        return story
+    near = get_close_matches(story, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    raise InputError(story, "", "", f"neither a story nor a file; {hint}")

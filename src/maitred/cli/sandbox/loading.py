@@ -1,0 +1,61 @@
+"""What `maitred sandbox load` does with a file."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maitred.explain.text import printable
+from maitred.model.manifest import InputError, Reader, documents
+from maitred.model.policy import API_VERSION
+
+if TYPE_CHECKING:
+    from maitred.kube.client import Client
+
+
+def is_story(data: bytes, source: str) -> bool:
+    first = next(documents(data, source), None)
+    return first is not None and first.kind == "Story" and first.api_version == API_VERSION
+
+
+async def play(client: "Client", data: bytes, name: str, keep: bool) -> None:
+    from maitred.sandbox.world.player import Player
+    from maitred.sandbox.world.story import read_story
+    from maitred.sandbox.world.watcher import watching
+
+    story = read_story(data, name)
+    began = time.monotonic()
+
+    def say(line: str) -> None:
+        click.echo(printable(f"{time.monotonic() - began:4.0f}s  {line}"))
+
+    click.echo(story.title)
+    async with watching(client) as watcher:
+        await Player(client, watcher, say).play(story, keep=keep)
+
+
+async def take_over(client: "Client", data: bytes, source: str, clear: bool) -> None:
+    from maitred.sandbox.world import takeover
+    from maitred.sandbox.world.loading import clear_floor, load
+    from maitred.sandbox.world.objects import Objects
+
+    taken = takeover.take_over(bodies(data, source))
+    if not any(body["kind"] == "Node" for body in taken.objects):
+        raise InputError(source, "", "", "is neither a story nor a dump of a cluster: there is no Node in it")
+    objects = Objects(client)
+    if clear:
+        await clear_floor(objects, click.echo)
+    await load(objects, taken, lambda line: click.echo(printable(line)))
+
+
+def bodies(data: bytes, source: str) -> list[dict[str, Any]]:
+    """Every object of a dump. Those that decisions read are checked, as `maitred decide` checks them."""
+    reader, found = Reader(), []
+    for document in documents(data, source):
+        reader.take(document)
+        body = {**document.plain(), "apiVersion": document.api_version, "kind": document.kind}
+        metadata = body.get("metadata")
+        if not (isinstance(metadata, dict) and isinstance(metadata.get("name"), str)):
+            raise InputError(source, document.title, "metadata.name", "is required")
+        found.append(body)
+    return found

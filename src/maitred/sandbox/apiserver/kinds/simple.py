@@ -1,0 +1,227 @@
+"""How ConfigMaps, Secrets, ServiceAccounts and Services come to be and change."""
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv4Network
+
+from maitred.sandbox.apiserver.kinds.fielderrors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+    unsupported,
+)
+from maitred.sandbox.apiserver.kinds.inner import inner
+from maitred.sandbox.apiserver.kinds.labels import check_labels
+from maitred.sandbox.apiserver.kinds.metadata import immutable
+from maitred.sandbox.apiserver.kinds.names import (
+    check_name,
+    check_port,
+    check_range,
+    config_key,
+    label,
+    subdomain,
+)
+from maitred.sandbox.apiserver.kinds.strategy import PLAIN, Strategy
+from maitred.sandbox.apiserver.schema.types import Body
+
+LARGEST_DATA = 2**20
+SEALED = "field is immutable when `immutable` is set"
+ADDRESSES = IPv4Network("10.0.0.0/16")
+"""Of services."""
+PROTOCOLS = ("SCTP", "TCP", "UDP")
+SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+PORT = {"name": "", "protocol": "", "appProtocol": None, "port": 0, "targetPort": 0, "nodePort": 0}
+AFFINITIES = ("ClientIP", "None")
+AFFINITY_SECONDS = 10800
+ACCOUNT = "kubernetes.io/service-account.name"
+NEEDED_KEYS = {
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+}
+"""By type of secret."""
+
+
+class ConfigMaps(Strategy):
+    def check(self, body: Body) -> list[FieldError]:
+        return list(_check_config(body))
+
+    def check_update(self, new: Body, old: Body) -> list[FieldError]:
+        return [*_check_sealed(new, old, ("data", "binaryData")), *self.check(new)]
+
+
+class Secrets(Strategy):
+    def set_defaults(self, body: Body) -> None:
+        """Plain text is for writers only: it is stored, and read, as data."""
+        for key, text in body.pop("stringData", {}).items():
+            body.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
+
+    def check(self, body: Body) -> list[FieldError]:
+        return list(_check_secret(body))
+
+    def check_update(self, new: Body, old: Body) -> list[FieldError]:
+        kinds = immutable("type", new.get("type"), old.get("type"))
+        return [*kinds, *_check_sealed(new, old, ("data",)), *self.check(new)]
+
+
+class Services(Strategy):
+    def set_defaults(self, body: Body) -> None:
+        spec = body.setdefault("spec", {})
+        for port in spec.get("ports", ()):
+            if port.get("targetPort") in (None, 0, ""):
+                port["targetPort"] = port.get("port", 0)
+        if spec.get("sessionAffinity") == "ClientIP":
+            config = spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {})
+            config.setdefault("timeoutSeconds", AFFINITY_SECONDS)
+        if spec.get("type") != "ExternalName":
+            spec.setdefault("internalTrafficPolicy", "Cluster")
+        if spec.get("type") in ("NodePort", "LoadBalancer"):
+            spec.setdefault("externalTrafficPolicy", "Cluster")
+        if spec.get("type") == "LoadBalancer":
+            spec.setdefault("allocateLoadBalancerNodePorts", True)
+
+    def before_create(self, body: Body) -> None:
+        """The address follows from the identity: nothing in a sandbox listens to it."""
+        body["status"] = {"loadBalancer": {}}
+        spec = body["spec"]
+        if spec.get("type") == "ExternalName":
+            return
+        if not spec.get("clusterIP"):
+            number = hash_of(body["metadata"].get("uid", "")) % (ADDRESSES.num_addresses - 2) + 1
+            spec["clusterIP"] = str(ADDRESSES[number])
+        spec.setdefault("clusterIPs", [spec["clusterIP"]])
+        # Without address and selector, it is for others to say where it is, in both families.
+        anywhere = spec["clusterIP"] == "None" and "selector" not in spec
+        spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if anywhere else ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "RequireDualStack" if anywhere else "SingleStack")
+
+    def before_update(self, new: Body, old: Body) -> None:
+        if new["spec"].get("type") == old["spec"].get("type"):
+            for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+                if name in old["spec"]:
+                    new["spec"].setdefault(name, old["spec"][name])
+
+    def check(self, body: Body) -> list[FieldError]:
+        return list(_check_service(body["spec"]))
+
+    def check_update(self, new: Body, old: Body) -> list[FieldError]:
+        addresses, before = new["spec"].get("clusterIPs", []), old["spec"].get("clusterIPs", [])
+        errors = list[FieldError]()
+        if (
+            before
+            and addresses
+            and addresses[0] != before[0]
+            and "ExternalName" not in (_type(new), _type(old))
+        ):
+            errors.append(invalid("spec.clusterIPs[0]", addresses, "may not change once set"))
+        return [*errors, *self.check(new)]
+
+
+CONFIG_MAPS = ConfigMaps()
+SECRETS = Secrets()
+SERVICE_ACCOUNTS = PLAIN
+SERVICES = Services()
+
+
+def hash_of(identity: str) -> int:
+    return int.from_bytes(identity.encode()[-8:], "big")
+
+
+def _type(body: Body) -> str:
+    return str(body["spec"].get("type", ""))
+
+
+def _check_sealed(new: Body, old: Body, names: Sequence[str]) -> Iterator[FieldError]:
+    if not old.get("immutable"):
+        return
+    if not new.get("immutable"):
+        yield forbidden("immutable", SEALED)
+    for name in names:
+        if new.get(name) != old.get(name):
+            yield forbidden(name, SEALED)
+
+
+def _check_config(body: Body) -> Iterator[FieldError]:
+    data, binary = body.get("data", {}), body.get("binaryData", {})
+    for key in data:
+        yield from check_name(f"data[{key}]", key, config_key)
+        if key in binary:
+            yield invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+    for key in binary:
+        yield from check_name(f"binaryData[{key}]", key, config_key)
+    size = sum(len(text.encode()) for text in data.values()) + _size(binary)
+    if size > LARGEST_DATA:
+        # So the server writes a path without parts.
+        yield too_long("[]", LARGEST_DATA)
+
+
+def _size(data: Mapping[str, str]) -> int:
+    """Of what is encoded, without decoding it."""
+    return sum(len(text) * 3 // 4 - text.count("=", -2) for text in data.values())
+
+
+def _check_secret(body: Body) -> Iterator[FieldError]:
+    data, kind = body.get("data", {}), body.get("type", "")
+    for key in data:
+        yield from check_name(f"data[{key}]", key, config_key)
+    if _size(data) > LARGEST_DATA:
+        yield too_long("data", LARGEST_DATA)
+    if kind == "kubernetes.io/service-account-token":
+        if not body["metadata"].get("annotations", {}).get(ACCOUNT):
+            yield required(f"metadata.annotations[{ACCOUNT}]")
+    elif kind == "kubernetes.io/basic-auth":
+        if data.keys().isdisjoint(("username", "password")):
+            yield required("data[username]")
+            yield required("data[password]")
+    else:
+        for key in NEEDED_KEYS.get(kind, ()):
+            if key not in data or (kind == "kubernetes.io/ssh-auth" and not data[key]):
+                yield required(f"data[{key}]")
+
+
+def _check_service(spec: Body) -> Iterator[FieldError]:
+    ports, kind = spec.get("ports", ()), spec.get("type", "")
+    headless = spec.get("clusterIPs", [""])[0] == "None"
+    if not ports and not headless and kind != "ExternalName":
+        yield required("spec.ports")
+    if headless and kind in ("LoadBalancer", "NodePort"):
+        why = f"may not be set to 'None' for {kind} services"
+        yield invalid("spec.clusterIPs[0]", "None", why)
+    if kind == "ExternalName":
+        name = spec.get("externalName", "").removesuffix(".")
+        if not name:
+            yield required("spec.externalName")
+        else:
+            yield from check_name("spec.externalName", name, subdomain)
+    yield from _check_ports(ports)
+    yield from check_labels(spec.get("selector", {}), "spec.selector")
+    if spec.get("sessionAffinity") not in AFFINITIES:
+        yield unsupported("spec.sessionAffinity", spec.get("sessionAffinity", ""), AFFINITIES)
+    if kind not in SERVICE_TYPES:
+        yield unsupported("spec.type", kind, SERVICE_TYPES)
+
+
+def _check_ports(ports: Sequence[Body]) -> Iterator[FieldError]:
+    names, seen = set[str](), list[Body]()
+    for index, port in enumerate(ports):
+        path, name = f"spec.ports[{index}]", port.get("name", "")
+        if name:
+            yield from check_name(f"{path}.name", name, label)
+            if name in names:
+                yield duplicate(f"{path}.name", name)
+            names.add(name)
+        elif len(ports) > 1:
+            yield required(f"{path}.name")
+        yield from check_range(f"{path}.port", port.get("port", 0), 1, 65535)
+        if port.get("protocol") not in PROTOCOLS:
+            yield unsupported(f"{path}.protocol", port.get("protocol", ""), PROTOCOLS)
+        yield from check_port(f"{path}.targetPort", port.get("targetPort", 0))
+    for index, port in enumerate(ports):
+        key = {"protocol": port.get("protocol", ""), "port": port.get("port", 0)}
+        if key in seen:
+            yield duplicate(f"spec.ports[{index}]", inner(key, PORT))
+        seen.append(key)
