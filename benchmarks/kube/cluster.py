@@ -12,7 +12,7 @@ from maitred.kube.client import MERGE_PATCH, Client, encode
 from maitred.kube.resources import NAMESPACES, NODES, PODS, Resource
 from maitred.model.meta import Lean
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN, MAITRED
+from maitred.sandbox.users import ADMIN, MAITRED
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from http.client import HTTPResponse
 from maitred.sandbox.controlplane.commands import HOST
 from maitred.sandbox.controlplane.process import POLL_SECONDS, READY_SECONDS, Process, ProcessError
 from maitred.sandbox.controlplane.run import ControlPlane, free_ports
-from maitred.sandbox.controlplane.users import MAITRED as ACCOUNT
+from maitred.sandbox.users import MAITRED as ACCOUNT
 
 MAITRED, KUBE_SCHEDULER, BARE_BINDS = "maitred", "kube-scheduler", "bare binds"
 SCHEDULER_NAMES = {MAITRED: "maitred", KUBE_SCHEDULER: "default-scheduler", BARE_BINDS: "nobody"}

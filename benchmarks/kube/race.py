@@ -18,8 +18,8 @@ from maitred.kube.bodies import binding
 from maitred.kube.client import Client
 from maitred.kube.resources import PODS
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
-from maitred.sandbox.controlplane.users import MAITRED as ACCOUNT
+from maitred.sandbox.users import ADMIN
+from maitred.sandbox.users import MAITRED as ACCOUNT
 
 LIMIT_SECONDS = 100.0
 """For one scheduler: what is not bound by then is not waited for."""

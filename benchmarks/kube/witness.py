@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.objects import NAMESPACE
 from maitred.sandbox.controlplane.process import Process
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
+from maitred.sandbox.users import ADMIN
 
 POLL_SECONDS = 0.05
 START_SECONDS = 60.0

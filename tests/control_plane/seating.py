@@ -12,7 +12,7 @@ from maitred.controllers.scheduling.scheduler import Scheduler
 from maitred.controllers.scheduling.term import Settings
 from maitred.kube.client import Client
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
+from maitred.sandbox.users import ADMIN
 from tests.oracle.builders import gang
 
 Json = dict[str, Any]

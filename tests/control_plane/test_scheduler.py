@@ -10,8 +10,8 @@ from maitred.controllers.scheduling.term import Settings
 from maitred.kube.client import Client
 from maitred.kube.resources import CONFIG_MAPS
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
 from maitred.sandbox.kubelets.bodies import Machine
+from maitred.sandbox.users import ADMIN
 from tests.control_plane.cluster import Cluster, cluster
 from tests.control_plane.seating import member, scheduler
 

@@ -15,9 +15,9 @@ import yaml
 
 from maitred.kube.client import Client
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN, MAITRED
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import kubelets
+from maitred.sandbox.users import ADMIN, MAITRED
 from tests.control_plane.waiting import eventually
 from tests.deploy.walkthrough import Shell, blocks_of
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from maitred.sandbox.controlplane.build import programs
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
+from maitred.sandbox.users import ADMIN
 from tests.docs.console import ROOT, Block, Step, agrees, blocks
 
 DEADLINE_SECONDS = 60.0

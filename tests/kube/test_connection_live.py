@@ -11,7 +11,7 @@ from maitred.kube.client import Client, encode
 from maitred.kube.connect import connect
 from maitred.kube.connection import Connection
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN, MAITRED
+from maitred.sandbox.users import ADMIN, MAITRED
 from tests.kube.local import leave_no_settings, trouble
 
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}

@@ -16,7 +16,7 @@ from maitred.kube.reflector import Reflector
 from maitred.kube.resources import CONFIG_MAPS, PODS, Resource
 from maitred.kube.wire import ConfigMap, WatchedPod
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN, MAITRED
+from maitred.sandbox.users import ADMIN, MAITRED
 
 DEADLINE = 60.0
 LABEL = "maitred.dev/test-of-reading"

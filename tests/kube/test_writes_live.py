@@ -21,7 +21,7 @@ from maitred.kube.resources import EVENTS, LEASES, PODS
 from maitred.kube.wire import Condition
 from maitred.kube.writes import Writer
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
+from maitred.sandbox.users import ADMIN
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.xdist_group("control-plane")]
 

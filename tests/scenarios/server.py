@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from maitred.kube.connection import Connection
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN, MAITRED
+from maitred.sandbox.users import ADMIN, MAITRED
 from tests.sandbox.apiserver.running import RunningServer
 
 

@@ -9,6 +9,7 @@ import click
 from maitred import __version__
 
 VERBS = {
+    "up": "Start a sandbox with the scheduler on it: a cluster in one command.",
     "decide": "Decide over manifests: who is seated where, and what the others wait for.",
     "verify": "Check a Plan, or the bindings of a cluster, against the laws.",
     "topology": "Show levels and domains, what is free in each, and which labels are wrong.",

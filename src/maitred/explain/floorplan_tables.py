@@ -32,19 +32,25 @@ def floor_lines(
         for line in above:
             line.truncate(width, overflow="ellipsis")
     if height is not None:
-        above = cut(above, max(height - SMALLEST_TABLE - 1, 1))
+        above = cut(above, height - SMALLEST_TABLE - 1)
     yield from above
     if above:
         yield Text()
-    yield from group_lines(floor.groups, now, width, None if height is None else height - len(above) - 1)
+        height = None if height is None else height - len(above) - 1
+    yield from group_lines(floor.groups, now, width, height)
 
 
 def cut(lines: list[Text], room: int) -> list[Text]:
-    """The last line says how things stand in all, so it stays."""
+    """The map in so many lines: the legend goes first, then racks; how things stand in all stays longest."""
     if len(lines) <= room:
         return lines
-    left_out = len(lines) - room + 1
-    return [*lines[: room - 2], Text(f"{counted(left_out, 'more line')} of racks", "dim"), lines[-1]][-room:]
+    racks, totals = lines[:-2], lines[-2:-1]
+    if len(racks) < room:
+        return racks + totals
+    if room < 3:
+        return totals if room > 0 else []
+    left_out = counted(len(racks) - room + 2, "more line")
+    return [*racks[: room - 2], Text(f"and {left_out} of racks", "dim"), *totals]
 
 
 # -- the map -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from maitred.sandbox.apiserver.authorization import AUTHENTICATED, GROUP, MOST_K
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Key, Store
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN, KUBE_SCHEDULER, User, service_account
+from maitred.sandbox.users import ADMIN, KUBE_SCHEDULER, User, service_account
 
 ANN = User("ann", ("team",))
 BOT = service_account("ml", "bot")

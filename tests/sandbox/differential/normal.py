@@ -13,6 +13,8 @@ from tests.sandbox.differential.requests import Json
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{6})?Z")
 ADDRESS = re.compile(r"\b10\.0\.\d+\.\d+\b|127\.0\.0\.1:\d+")
+VERSION = re.compile(r'(in record \(|in object meta: |resourceVersion\\?":\\?")\d+')
+"""Within messages."""
 AGE = re.compile(r"\b\d+s\b")
 SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 LONGEST_BEGIN = 58
@@ -71,12 +73,16 @@ class _Normaliser:
             body = {**body, "cells": [self._cell(cell) for cell in body["cells"]]}
         for name in DISCOVERY if self._only else ():
             if isinstance(body.get(name), list):
-                body = {**body, name: [each for each in body[name] if self._wanted(each)]}
+                body = {**body, name: [each for each in body[name] if self._wanted(each, body)]}
+        if self._only and not body.get("subresources", True):
+            body = {key: value for key, value in body.items() if key != "subresources"}
         return {self._text(key): self.value(value) for key, value in body.items()}
 
-    def _wanted(self, entry: Any) -> bool:
+    def _wanted(self, entry: Any, whole: Json) -> bool:
         if not isinstance(entry, dict):
             return True
+        if "subresource" in entry:
+            return f"{whole['resource']}/{entry['subresource']}" in self._only
         name = entry.get("name") or entry.get("resource") or entry.get("metadata", {}).get("name")
         return name is None or name in self._only
 
@@ -97,6 +103,7 @@ class _Normaliser:
 
     def _text(self, text: str) -> str:
         text = UID.sub(lambda found: self._names.of("uid", found[0]), text)
+        text = VERSION.sub(r"\1<version>", text)
         text = ADDRESS.sub("<address>", text)
         for begin in self._names.generated:
             text = re.sub(rf"({re.escape(begin)})({SUFFIX})", self._generated, text)

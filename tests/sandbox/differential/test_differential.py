@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN, MAITRED
+from maitred.sandbox.users import ADMIN, MAITRED
 from tests.sandbox.apiserver.running import running_server
 from tests.sandbox.differential.compare import Difference, differences, known_differences
 from tests.sandbox.differential.corpus.every import STORIES

@@ -47,7 +47,7 @@ def make_pod(number: int, phase: str = "Pending", **fields: Any) -> Pod:
 
 
 class World(Api):
-    """`trouble` is what becomes of the next writes: lost `before` they are done, or `after`, or not at all."""
+    """`trouble` is what becomes of the next writes: lost `before` they are done, `after`, or not at all."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -75,7 +75,7 @@ class World(Api):
         """The watches tell the next few changes."""
         for _ in range(min(count, len(self._untold))):
             resource, item = self._untold.popleft()
-            shelf: Any = self._stock.shelf(resource, Job if resource is JOBS else Pod)  # type: ignore[type-var]
+            shelf: Any = self._stock.shelf(resource, Job if resource is JOBS else Pod)
             if isinstance(item, str):
                 shelf.gone(item)
             else:
@@ -166,6 +166,8 @@ class World(Api):
         self._lost("before")
         pod = self.pods.get(key_of(metadata))
         if pod is not None:
+            if pod.metadata.finalizers and pod.is_active:
+                self.failed.add(pod.metadata.uid)  # The Job fails, and takes it along.
             self._delete(pod)
         self._lost("after")
         return pod is not None

@@ -5,7 +5,7 @@ import pytest
 
 from maitred.sandbox.controlplane.build import programs
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
+from maitred.sandbox.users import ADMIN
 from tests.sandbox.apiserver.running import RunningServer, running_server
 from tests.sandbox.kubectl.both import Both, Kubectl
 

@@ -9,7 +9,7 @@ from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Change, Key, Shelf, Store
-from maitred.sandbox.controlplane.users import User
+from maitred.sandbox.users import User
 
 GROUP = "rbac.authorization.k8s.io"
 MASTERS = "system:masters"
@@ -116,7 +116,7 @@ class Authorizer:
         if any(rule.allows_path(verb, path) for rule in rights.rules):
             return None
         why = explained(f'User "{user.name}" cannot {verb} path "{path}"', rights)
-        return Refusal(403, "Forbidden", f"forbidden: {why}")
+        return Refusal(403, "Forbidden", f"forbidden: {why}", {})
 
     def _rights(self, user: User, namespace: str) -> Rights:
         rights = self._known.get((user, namespace))

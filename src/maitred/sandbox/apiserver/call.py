@@ -4,10 +4,24 @@ from dataclasses import dataclass, field
 
 from multidict import MultiMapping
 
-from maitred.sandbox.apiserver.refusals import Refusal, bad_request
-from maitred.sandbox.controlplane.users import User
+from maitred.sandbox.apiserver import refusals
+from maitred.sandbox.apiserver.kinds.fielderrors import (
+    FieldError,
+    forbidden,
+    invalid,
+    too_long,
+    unsupported,
+)
+from maitred.sandbox.users import User
 
-VALIDATIONS = ("Ignore", "Warn", "Strict")
+VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+OPTIONS = {
+    "create": "CreateOptions",
+    "update": "UpdateOptions",
+    "patch": "PatchOptions",
+    "delete": "DeleteOptions",
+    "deletecollection": "DeleteOptions",
+}
 LONGEST_MANAGER = 128
 Params = MultiMapping[str]
 
@@ -28,42 +42,42 @@ class Call:
     warnings: list[str] = field(default_factory=list)
 
 
-def call_of(user: User, params: Params, agent: str, now: str) -> Call:
+def call_of(user: User, params: Params, agent: str, now: str, verb: str, *, is_apply: bool) -> Call:
+    errors = option_errors(params, is_forcible=is_apply or verb != "patch")
+    if errors:
+        raise refusals.invalid("meta.k8s.io", OPTIONS[verb], "", errors)
     return Call(
         user,
         now,
         manager_of(params, agent),
         bool(params.get("fieldManager")),
-        is_dry(params.getall("dryRun", [])),
-        validation_of(params.get("fieldValidation", "")),
+        bool(params.getall("dryRun", [])),
+        params.get("fieldValidation") or "Warn",
         truth(params.get("force", "")),
     )
 
 
 def manager_of(params: Params, agent: str) -> str:
     """The one that is named, or the program that the user agent names first."""
-    given = params.get("fieldManager", "")
-    if len(given) > LONGEST_MANAGER or not given.isprintable():
-        raise invalid_option("fieldManager", given, "must be printable and at most 128 bytes")
-    return given or agent.split("/")[0].strip() or "unknown"
+    return params.get("fieldManager", "") or agent.split("/")[0].strip() or "unknown"
 
 
-def is_dry(values: list[str]) -> bool:
-    for value in values:
-        if value != "All":
-            raise invalid_option("dryRun", value, 'supported values: "All"')
-    return bool(values)
-
-
-def validation_of(value: str) -> str:
-    if value and value not in VALIDATIONS:
-        known = ", ".join(f'"{name}"' for name in sorted(VALIDATIONS))
-        raise invalid_option("fieldValidation", value, f"supported values: {known}")
-    return value or "Warn"
-
-
-def invalid_option(name: str, value: str, why: str) -> Refusal:
-    return bad_request(f'invalid {name} "{value}": {why}')
+def option_errors(params: Params, *, is_forcible: bool) -> list[FieldError]:
+    errors = list[FieldError]()
+    if truth(params.get("force", "")) and not is_forcible:
+        errors.append(forbidden("force", "may not be specified for non-apply patch"))
+    manager = params.get("fieldManager", "")
+    if len(manager.encode()) > LONGEST_MANAGER:
+        errors.append(too_long("fieldManager", LONGEST_MANAGER))
+    if not manager.isprintable():
+        errors.append(invalid("fieldManager", manager, "should only contain printable characters"))
+    dry = params.getall("dryRun", [])
+    if dry and set(dry) != {"All"}:
+        errors.append(unsupported("dryRun", dry, ("All",)))
+    validation = params.get("fieldValidation", "")
+    if validation not in VALIDATIONS:
+        errors.append(unsupported("fieldValidation", validation, VALIDATIONS))
+    return errors
 
 
 def truth(text: str) -> bool:

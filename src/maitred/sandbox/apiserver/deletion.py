@@ -15,7 +15,7 @@ from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
-POLICIES = ("Background", "Foreground", "Orphan")
+POLICIES = ("Foreground", "Background", "Orphan")
 FINISHED = ("Succeeded", "Failed")
 STATED = "%Y-%m-%dT%H:%M:%SZ"
 PRESERVED = (
@@ -44,7 +44,7 @@ def wish_of(options: Body) -> Wish:
     policy, conditions = options.get("propagationPolicy") or "", options.get("preconditions") or {}
     if not isinstance(grace, int | None) or not isinstance(conditions, dict):
         raise bad_request("the options of the deletion are not DeleteOptions")
-    errors = option_errors(policy, orphan)
+    errors = option_errors(policy, orphan, options.get("dryRun"))
     if errors:
         raise refusals.invalid("meta.k8s.io", "DeleteOptions", "", errors)
     if orphan is not None:
@@ -57,12 +57,14 @@ def wish_of(options: Body) -> Wish:
     )
 
 
-def option_errors(policy: Any, orphan: Any) -> list[FieldError]:
+def option_errors(policy: Any, orphan: Any, dry: Any) -> list[FieldError]:
+    if dry and dry != ["All"]:
+        return [unsupported("dryRun", dry, ("All",))]
     if policy and orphan is not None:
         detail = "orphanDependents and deletionPropagation cannot be both set"
         return [invalid("propagationPolicy", policy, detail)]
     if policy and policy not in POLICIES:
-        return [unsupported("propagationPolicy", policy, POLICIES)]
+        return [unsupported("propagationPolicy", policy, (*POLICIES, "nil"))]
     return []
 
 
@@ -125,11 +127,7 @@ class Deletion:
             body.setdefault("status", {})["phase"] = "Terminating"
             return self._objects.put(kind, item.key, body, call), False
         if body.get("spec", {}).get("finalizers"):
-            why = (
-                "The system is ensuring all content is removed from this namespace.  "
-                "Upon completion, this namespace will automatically be purged by the system."
-            )
-            raise refusals.conflict(kind.group, kind.plural, item.key.name, why)
+            return item, False
         return self._end(kind, item, body, call)
 
     def _remove(self, kind: Kind, item: Item, body: Body, call: Call) -> tuple[Item, bool]:

@@ -4,18 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.lists import Page
 from maitred.sandbox.apiserver.printing.custom import custom_printer
 from maitred.sandbox.apiserver.printing.printer import Printer
 from maitred.sandbox.apiserver.printing.table import Include, partial, printer, table_of_list, table_of_one
-from maitred.sandbox.apiserver.refusals import bad_request, not_acceptable
+from maitred.sandbox.apiserver.refusals import bad_request, not_acceptable, not_convertible
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, encode
 
 JSON = "application/json"
-ANYTHING = (JSON, "application/*", "*/*", "")
+ANYTHING = (JSON, "*/*", "")
 PARTIAL, PARTIAL_LIST, TABLE = "PartialObjectMetadata", "PartialObjectMetadataList", "Table"
+FORMS = (PARTIAL, PARTIAL_LIST, TABLE)
 VERSIONS = ("v1", "v1beta1")
 SERVED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 """As the real server lists them; this one writes JSON only."""
@@ -48,16 +50,24 @@ def accepted(header: str) -> list[Media]:
 
 def form_of(accept: str, params: Mapping[str, str], *, many: bool) -> Form:
     """The first of the accepted forms that there is."""
-    names = (PARTIAL_LIST, TABLE) if many else (PARTIAL, TABLE)
-    for media in accepted(accept):
+    forms = [media for media in accepted(accept) if media.type in ANYTHING]
+    for media in forms:
         wanted = media.params.get("as", "")
-        if media.type not in ANYTHING:
-            continue
         if not wanted:
             return Form()
-        if wanted in names and media.params.get("g") == "meta.k8s.io" and media.params.get("v") in VERSIONS:
-            return Form(wanted, media.params["v"], include_of(params))
+        if wanted in FORMS and media.params.get("g") == "meta.k8s.io" and media.params.get("v") in VERSIONS:
+            return fitting(Form(wanted, media.params["v"], include_of(params)), many=many)
+    if forms:
+        raise not_convertible(f"only the following media types are accepted: {', '.join(SERVED)}")
     raise not_acceptable(SERVED)
+
+
+def fitting(form: Form, *, many: bool) -> Form:
+    if form.name == PARTIAL and many:
+        raise not_convertible(f"you requested {PARTIAL}, but the requested object is a list")
+    if form.name == PARTIAL_LIST and not many:
+        raise not_convertible(f"you requested {PARTIAL_LIST}, but the requested object is not a list")
+    return form
 
 
 def watch_form(accept: str, params: Mapping[str, str]) -> Form:
@@ -69,7 +79,10 @@ def include_of(params: Mapping[str, str]) -> Include:
     try:
         return Include(params.get("includeObject", "") or "Metadata")
     except ValueError:
-        raise bad_request(f"unrecognized includeObject value: {params['includeObject'][:40]!r}") from None
+        error = invalid(
+            "includeObject", params["includeObject"], "must be 'Metadata', 'Object', 'None', or empty"
+        )
+        raise bad_request(f"Unable to convert to Table as requested: {error}") from None
 
 
 def now() -> datetime:
@@ -77,7 +90,7 @@ def now() -> datetime:
 
 
 def printer_of(kind: Kind) -> Printer:
-    return custom_printer(kind.columns) if kind.columns else printer(kind.group, kind.name)
+    return custom_printer(kind.columns) if kind.is_custom else printer(kind.group, kind.name)
 
 
 def one(kind: Kind, item: Item, form: Form) -> bytes:
@@ -96,7 +109,7 @@ def whole(kind: Kind, item: Item) -> bytes:
 
 def many(kind: Kind, page: Page, form: Form) -> bytes:
     meta: Body = {"resourceVersion": str(page.version)}
-    if page.token:
+    if page.token or kind.is_custom:
         meta["continue"] = page.token
     if page.remaining is not None:
         meta["remainingItemCount"] = page.remaining

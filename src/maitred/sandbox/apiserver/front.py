@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from aiohttp import web
@@ -12,7 +12,10 @@ from multidict import CIMultiDict
 from maitred.sandbox.apiserver import forms, refusals
 from maitred.sandbox.apiserver.authorization import Authorizer
 from maitred.sandbox.apiserver.call import Call, call_of, truth
+from maitred.sandbox.apiserver.discovery import subresource_verbs
+from maitred.sandbox.apiserver.lists import is_version, number, unreadable_version
 from maitred.sandbox.apiserver.pages import Pages
+from maitred.sandbox.apiserver.patches import APPLY
 from maitred.sandbox.apiserver.receiving import parse
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.routing import Target, api_of, target_of
@@ -23,7 +26,7 @@ from maitred.sandbox.apiserver.served import Served
 from maitred.sandbox.apiserver.store import Store, encode
 from maitred.sandbox.apiserver.verbs import Answer, Verbs
 from maitred.sandbox.apiserver.watching import Stream, error_line, watch_of
-from maitred.sandbox.controlplane.users import User
+from maitred.sandbox.users import User
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +37,7 @@ MOST_AT_ONCE = 400
 """Requests whose bodies are being read; those beyond are asked to come again."""
 MOST_WATCHES = 2000
 JSON = "application/json"
-WRITES = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 Authenticate = Callable[[str], User | None]
 
 
@@ -79,7 +82,7 @@ class Front:
             return self._page(request)
         target = target_of(self._served, *api)
         if target is None:
-            raise refusals.no_such_path()
+            return self._nothing(request)
         verb = verb_of(request, target)
         self._allow(user, verb, target, target.name or named(request.query.get("fieldSelector", "")))
         if verb == "watch":
@@ -116,26 +119,32 @@ class Front:
             raise refusals.method_not_allowed()
         page = self._pages.page(request.path, request.headers.get("Accept", ""))
         if page is None:
-            raise refusals.no_such_path()
+            return self._nothing(request)
         tag = page.tag and f'"{page.tag}"'
         if tag and request.headers.get("If-None-Match", "") == tag:
             return web.Response(status=304, headers={"ETag": tag})
         headers = {"Content-Type": page.media, "Vary": "Accept", **({"ETag": tag} if tag else {})}
         return web.Response(body=page.body, headers=headers)
 
+    def _nothing(self, request: web.BaseRequest) -> web.Response:
+        """In the words of the API where there is one to ask, and of a plain web server elsewhere."""
+        api, *rest = [part for part in request.path.split("/") if part]
+        if api == "api" or (api == "apis" and rest[0] in self._served.groups()):
+            raise refusals.no_such_path()
+        return web.Response(status=404, text="404 page not found\n")
+
     def _read(self, request: web.BaseRequest, target: Target, verb: str) -> web.Response:
         accept = request.headers.get("Accept", "")
         form = forms.form_of(accept, request.query, many=not target.name)
         if target.name:
+            if not is_version(version := request.query.get("resourceVersion", "")):
+                raise unreadable_version(version)
             return respond(self._verbs.get(target, form), [])
         return respond(self._verbs.list(target, request.query, form), [])
 
     async def _watch(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
         form = forms.watch_form(request.headers.get("Accept", ""), request.query)
-        query = dict(request.query)
-        if target.name:
-            query["fieldSelector"] = f"metadata.name={target.name}"
-        watch = watch_of(target.kind, target.namespace, query)
+        watch = watch_of(target.kind, target.namespace, request.query)
         if self._watches >= MOST_WATCHES:
             raise refusals.too_many_requests()
         stream = Stream(self._store, target.kind, watch, forms.Showing(target.kind, form))
@@ -162,9 +171,10 @@ class Front:
     # -- writing -------------------------------------------------------------------------------------------
 
     async def _write(self, request: web.BaseRequest, target: Target, verb: str, user: User) -> web.Response:
-        if verb not in (*target.kind.verbs, "create"):
-            raise refusals.method_not_allowed()
-        call = call_of(user, request.query, request.headers.get("User-Agent", ""), timestamp())
+        is_apply = media_of(request) == APPLY
+        call = call_of(
+            user, request.query, request.headers.get("User-Agent", ""), timestamp(), verb, is_apply=is_apply
+        )
         data = await self._body(request)
         form = forms.form_of(
             request.headers.get("Accept", ""), request.query, many=verb == "deletecollection"
@@ -217,18 +227,25 @@ async def read(request: web.BaseRequest) -> bytes:
 
 def verb_of(request: web.BaseRequest, target: Target) -> str:
     method = request.method
-    if method in ("GET", "HEAD"):
-        if truth(request.query.get("watch", "")):
-            return "watch"
-        return "get" if target.name else "list"
-    verb = WRITES.get(method)
-    if verb is None or (verb in ("update", "patch") and not target.name):
+    if method == "GET" and not target.name:
+        return "watch" if truth(request.query.get("watch", "")) else "list"
+    verb = VERBS.get(method, "")
+    if verb == "delete" and not target.name:
+        verb = "deletecollection"
+    if verb not in verbs_on(target):
         raise refusals.method_not_allowed()
-    if verb == "create" and target.name and not target.subresource:
-        raise refusals.method_not_allowed()
-    if target.subresource and verb == "delete":
-        raise refusals.method_not_allowed()
-    return verb if target.name or verb != "delete" else "deletecollection"
+    return verb
+
+
+def verbs_on(target: Target) -> Collection[str]:
+    """What can be done at this place."""
+    if target.subresource:
+        return subresource_verbs(target.subresource)
+    if target.name:
+        return set(target.kind.verbs) & {"get", "update", "patch", "delete"}
+    if target.kind.namespaced and not target.namespace:
+        return ()
+    return set(target.kind.verbs) & {"create", "deletecollection"}
 
 
 def media_of(request: web.BaseRequest) -> str:
@@ -241,7 +258,7 @@ def deletion_options(request: web.BaseRequest, data: bytes, media: str) -> Body:
     if not options:
         query = request.query
         if "gracePeriodSeconds" in query:
-            options["gracePeriodSeconds"] = int(query["gracePeriodSeconds"])
+            options["gracePeriodSeconds"] = number(query["gracePeriodSeconds"])
         if "propagationPolicy" in query:
             options["propagationPolicy"] = query["propagationPolicy"]
     return options

@@ -10,7 +10,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import FieldError
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.metadata import check_metadata, check_metadata_update
 from maitred.sandbox.apiserver.patching import ownership
-from maitred.sandbox.apiserver.refusals import MODIFIED, bad_request
+from maitred.sandbox.apiserver.refusals import MODIFIED, Refusal, bad_request
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, Key, Shelf, Store, encode
 
@@ -44,8 +44,8 @@ class Objects:
         """`owned`: who owns which field is already in it, as server-side apply leaves it."""
         meta = body["metadata"]
         self._place(kind, namespace, meta)
-        if meta.get("resourceVersion"):
-            raise bad_request("resourceVersion should not be set on objects to be created")
+        if meta.pop("resourceVersion", None) and not owned:
+            raise Refusal(500, "", "resourceVersion should not be set on objects to be created")
         if not owned:
             self._own(kind, None, body, call)
         self._admission.admit(kind, namespace, body)
@@ -58,11 +58,15 @@ class Objects:
         self._refuse_invalid(kind, meta.get("name", ""), errors + kind.strategy.check(body))
         call.warnings += kind.strategy.warnings(body, None)
         key = Key(namespace if kind.namespaced else "", meta["name"])
-        if self.shelf(kind).get(key) is not None:
-            raise refusals.already_exists(kind.group, kind.plural, key.name)
+        there = self.shelf(kind).get(key)
+        if there is not None:
+            is_leaving = "deletionTimestamp" in there.body["metadata"]
+            raise refusals.already_exists(kind.group, kind.plural, key.name, is_leaving=is_leaving)
         return self._keep(kind, key, body, call)
 
     def _place(self, kind: Kind, namespace: str, meta: Body) -> None:
+        for name in FINISHED:
+            meta.pop(name, None)
         if not kind.namespaced:
             meta.pop("namespace", None)
         elif meta.setdefault("namespace", namespace) != namespace:
@@ -71,8 +75,6 @@ class Objects:
             )
 
     def _give_birth(self, kind: Kind, meta: Body, call: Call) -> None:
-        for name in FINISHED:
-            meta.pop(name, None)
         meta.update(uid=str(uuid.uuid4()), creationTimestamp=call.now)
         if kind.is_counted:
             meta["generation"] = 1
@@ -115,6 +117,8 @@ class Objects:
 
     def _check_version(self, kind: Kind, old: Item, meta: Body) -> None:
         version = meta.get("resourceVersion", "")
+        if version and not version.isdecimal():
+            raise Refusal(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
         if version and version != str(old.version):
             raise refusals.conflict(kind.group, kind.plural, old.key.name, MODIFIED)
         if not kind.needs_version:
@@ -135,7 +139,9 @@ class Objects:
     def _settle(self, kind: Kind, old: Item, body: Body, call: Call) -> Item:
         """Store what has changed; an object that waited for its last finalizer is gone with it."""
         if is_released(body):
-            return old if call.is_dry else self.store.remove(self.shelf(kind), old.key, body)
+            if not call.is_dry:
+                self.store.remove(self.shelf(kind), old.key, copied(body))
+            return Item(old.key, old.version, body, encode(body))
         ownership.keep_times(body, old.body)
         if body == old.body:
             return old
@@ -143,7 +149,6 @@ class Objects:
 
     def _keep(self, kind: Kind, key: Key, body: Body, call: Call) -> Item:
         if call.is_dry:
-            body["metadata"].pop("resourceVersion", None)
             return Item(key, 0, body, encode(body))
         return self.store.put(self.shelf(kind), key, body)
 
@@ -165,6 +170,11 @@ class Objects:
     def _refuse_invalid(self, kind: Kind, name: str, errors: list[FieldError]) -> None:
         if errors:
             raise refusals.invalid(kind.group, kind.name, name, errors)
+
+
+def copied(body: Body) -> Body:
+    """Far enough to be given a version of its own."""
+    return {**body, "metadata": dict(body["metadata"])}
 
 
 def reset_status(kind: Kind, body: Body) -> None:

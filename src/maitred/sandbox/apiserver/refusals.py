@@ -23,6 +23,8 @@ class Refusal(Exception):
         self.reason = reason
         self.message = message
         self.details = dict(details or {})
+        self._is_detailed = details is not None
+        """Also if there is nothing to tell: the real server then has empty details."""
         self.retry_after = retry_after
         if retry_after is not None:
             self.details["retryAfterSeconds"] = retry_after
@@ -37,7 +39,7 @@ class Refusal(Exception):
         }
         if self.reason:
             body["reason"] = self.reason
-        if self.details:
+        if self.details or self._is_detailed:
             body["details"] = self.details
         body["code"] = self.code
         return body
@@ -75,24 +77,30 @@ def not_found(group: str, plural: str, name: str) -> Refusal:
 
 
 def no_such_path() -> Refusal:
-    return Refusal(404, "NotFound", "the server could not find the requested resource")
+    return Refusal(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def method_not_allowed(
     message: str = "the server does not allow this method on the requested resource",
 ) -> Refusal:
-    return Refusal(405, "MethodNotAllowed", message)
+    return Refusal(405, "MethodNotAllowed", message, {})
 
 
 def not_acceptable(served: Sequence[str]) -> Refusal:
     known = ", ".join(served)
-    return Refusal(406, "NotAcceptable", f"only the following media types are accepted: {known}")
+    message = f"406: Not Acceptable\n\nAvailable representations: {known}"
+    return Refusal(406, "NotAcceptable", message, {})
 
 
-def already_exists(group: str, plural: str, name: str) -> Refusal:
-    return Refusal(
-        409, "AlreadyExists", f'{titled(group, plural)} "{name}" already exists', about(group, plural, name)
-    )
+def not_convertible(why: str) -> Refusal:
+    return Refusal(406, "NotAcceptable", why)
+
+
+def already_exists(group: str, plural: str, name: str, *, is_leaving: bool = False) -> Refusal:
+    message = f'{titled(group, plural)} "{name}" already exists'
+    if is_leaving:
+        message = f"object is being deleted: {message}"
+    return Refusal(409, "AlreadyExists", message, about(group, plural, name))
 
 
 def conflict(group: str, plural: str, name: str, why: str) -> Refusal:

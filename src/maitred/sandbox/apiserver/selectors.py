@@ -4,8 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
-from maitred.sandbox.apiserver.refusals import bad_request
+from maitred.sandbox.apiserver.kinds.names import label_key, label_value
+from maitred.sandbox.apiserver.refusals import Refusal, bad_request
 from maitred.sandbox.apiserver.schema.types import Body
 
 Test = Callable[[Body], bool]
@@ -13,9 +15,8 @@ Labels = Mapping[str, str]
 LabelTest = Callable[[Labels], bool]
 
 TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|<|>|[^\s=!,()<>]+)\s*")
-NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+MARKS = ("==", "!=", "=", ",", "(", ")", "<", ">")
+"""What can be neither a key nor a value, nor begin one."""
 FIELD = re.compile(r"(.*?)(==|!=|=)(.*)", re.DOTALL)
 EMPTY: Labels = {}
 
@@ -39,7 +40,7 @@ def label_tests(text: str) -> Iterator[Test]:
     try:
         requirements = list(Requirements(text)) if text.strip() else []
     except Unreadable as error:
-        raise bad_request(f"unable to parse requirement: {error}") from None
+        raise bad_request(str(error)) from None
     for requirement in requirements:
         yield on_labels(requirement)
 
@@ -58,12 +59,18 @@ class Requirements:
         self._at = 0
 
     def __iter__(self) -> Iterator[LabelTest]:
+        self._expect_word("!, identifier, or 'end of string'")
         yield self._requirement()
         while self._peek() == ",":
             self._next()
+            self._expect_word("identifier after ','")
             yield self._requirement()
         if self._peek():
             raise Unreadable(f"found '{self._peek()}', expected: ',' or 'end of string'")
+
+    def _expect_word(self, words: str) -> None:
+        if not self._peek() or self._peek() in MARKS:
+            raise Unreadable(f"found '{self._peek()}', expected: {words}")
 
     def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
@@ -74,6 +81,12 @@ class Requirements:
         return token
 
     def _requirement(self) -> LabelTest:
+        try:
+            return self._one()
+        except Unreadable as error:
+            raise Unreadable(f"unable to parse requirement: {error}") from None
+
+    def _one(self) -> LabelTest:
         absent = self._peek() == "!"
         if absent:
             self._next()
@@ -104,13 +117,15 @@ class Requirements:
         return "" if self._peek() in ("", ",") else checked_value(self._next())
 
     def _values(self) -> frozenset[str]:
-        if self._next() != "(":
-            raise Unreadable("found no '(' after the operator")
+        if (token := self._next()) != "(":
+            raise Unreadable(f"found '{token}' expected: '('")
+        if not self._peek() or (self._peek() in MARKS and self._peek() not in (",", ")")):
+            raise Unreadable(f"found '{self._peek()}', expected: ',', ')' or identifier")
         found = [self._value_in_set()]
         while (token := self._next()) == ",":
             found.append(self._value_in_set())
         if token != ")":
-            raise Unreadable(f"found '{token}', expected: ',', or ')'")
+            raise Unreadable(f"found '{token}', expected: ',' or ')'")
         return frozenset(found)
 
     def _value_in_set(self) -> str:
@@ -132,15 +147,16 @@ def above_or_below(key: str, operator: str, bound: str) -> LabelTest:
 
 
 def checked_key(key: str) -> str:
-    prefix, slash, name = key.rpartition("/")
-    if not NAME.fullmatch(name) or (slash and not (PREFIX.fullmatch(prefix) and len(prefix) <= 253)):
-        raise Unreadable(f"{key!r} is no label key")
+    problems = label_key(key)
+    if problems:
+        raise Unreadable(invalid("<nil>", key, "; ".join(problems)))
     return key
 
 
 def checked_value(value: str) -> str:
-    if not VALUE.fullmatch(value):
-        raise Unreadable(f"{value!r} is no label value")
+    problems = label_value(value)
+    if problems:
+        raise Unreadable(invalid("values", value, "; ".join(problems)))
     return value
 
 
@@ -155,8 +171,14 @@ def field_tests(kind: Kind, text: str) -> Iterator[Test]:
         path, operator, value = parts.groups()
         known = {"metadata.name": "", "metadata.namespace": "", **kind.fields}
         if path not in known:
-            raise bad_request(f"field label not supported: {path}")
+            raise unknown_field(kind, path)
         yield on_field(path, operator != "!=", value, known[path])
+
+
+def unknown_field(kind: Kind, path: str) -> Refusal:
+    if kind.fields or kind.is_custom:
+        return bad_request(f"field label not supported: {path}")
+    return bad_request(f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"')
 
 
 def on_field(path: str, equal: bool, value: str, absent: str) -> Test:

@@ -29,7 +29,7 @@ from maitred.sandbox.apiserver.served import Served
 from maitred.sandbox.apiserver.store import Store
 from maitred.sandbox.apiserver.subresources import Subresources
 from maitred.sandbox.apiserver.verbs import Verbs
-from maitred.sandbox.controlplane.users import ADMIN, User
+from maitred.sandbox.users import ADMIN, User
 
 HOST = "127.0.0.1"
 BACKLOG = 1024

@@ -95,7 +95,7 @@ class Subresources:
 
 def binding_errors(target: Body) -> list[FieldError]:
     kind, name = target.get("kind", ""), target.get("name", "")
-    errors = [] if kind in ("", "Node") else [unsupported("target.kind", kind, ("<empty>", "Node"))]
+    errors = [] if kind in ("", "Node") else [unsupported("target.kind", kind, ("Node", "<empty>"))]
     if not name:
         errors.append(required("target.name"))
     elif not errors:

@@ -14,7 +14,7 @@ from maitred.sandbox.apiserver.objects import Objects
 from maitred.sandbox.apiserver.patches import APPLY, patched
 from maitred.sandbox.apiserver.patching.apply import apply
 from maitred.sandbox.apiserver.receiving import as_object, conformed, parse, parse_yaml
-from maitred.sandbox.apiserver.refusals import bad_request
+from maitred.sandbox.apiserver.refusals import Refusal, bad_request
 from maitred.sandbox.apiserver.reviews import Reviews
 from maitred.sandbox.apiserver.routing import Target
 from maitred.sandbox.apiserver.schema.catalogue import struct
@@ -89,6 +89,8 @@ class Verbs:
     def update(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
         kind = target.kind
         body = kind.to_stored(conformed(kind, parse(data, media, kind.type), call))
+        if not body["metadata"].get("name"):
+            raise unnamed(target)
         check_name(target, body)
         old = self._objects.shelf(kind).get(key_of(target))
         if old is None and kind.is_put_to_create and not target.subresource:
@@ -143,8 +145,11 @@ class Verbs:
     def delete_many(self, target: Target, params: Params, options: Body, call: Call) -> Answer:
         page = self._lists.page(target.kind, question(target.kind, target.namespace, params))
         wish = wish_of(options)
-        gone = [self._deletion.delete(target.kind, item, wish, call)[0] for item in page.items]
-        found = type(page)(gone, self._objects.store.version)
+        left = list[Item]()
+        for item in page.items:
+            after, is_gone = self._deletion.delete(target.kind, item, wish, call)
+            left.append(item if is_gone else after)
+        found = type(page)(left, self._objects.store.version)
         return Answer(200, forms.many(target.kind, found, Form()))
 
 
@@ -157,6 +162,12 @@ def of_one_version(eviction: Body) -> Body:
     if eviction.get("apiVersion") == "policy/v1beta1":
         eviction["apiVersion"] = EVICTIONS.api_version
     return eviction
+
+
+def unnamed(target: Target) -> Refusal:
+    return bad_request(
+        f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+    )
 
 
 def check_name(target: Target, body: Body) -> None:

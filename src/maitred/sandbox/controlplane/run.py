@@ -18,7 +18,9 @@ from maitred.sandbox.controlplane import commands
 from maitred.sandbox.controlplane.build import CERTIFICATES, Progress, programs
 from maitred.sandbox.controlplane.commands import CLIENT_QPS, HOST, Command, Server
 from maitred.sandbox.controlplane.process import Process
-from maitred.sandbox.controlplane.users import (
+from maitred.sandbox.controlplane.versions import Release
+from maitred.sandbox.controlplane.workspace import workspace
+from maitred.sandbox.users import (
     ADMIN,
     CONTROLLER_MANAGER,
     KUBE_SCHEDULER,
@@ -28,8 +30,6 @@ from maitred.sandbox.controlplane.users import (
     write_kubeconfig,
     write_token_file,
 )
-from maitred.sandbox.controlplane.versions import Release
-from maitred.sandbox.controlplane.workspace import workspace
 
 PORTS = range(20_000, 32_000)
 """Below those that the kernel gives to outgoing connections: one of them could take the port of a server
@@ -52,7 +52,7 @@ class ControlPlane:
         self.release = release
         self.workload_gates = workload_gates
         self._workloads = release if workload_gates else None
-        self._tokens = make_tokens({ADMIN, MAITRED, CONTROLLER_MANAGER, KUBE_SCHEDULER, *users})
+        self.tokens = make_tokens({ADMIN, MAITRED, CONTROLLER_MANAGER, KUBE_SCHEDULER, *users})
         self._say = say
 
     def __enter__(self) -> Self:
@@ -76,7 +76,7 @@ class ControlPlane:
     def _start(self, stack: ExitStack) -> None:
         client, peer = (f"http://{HOST}:{port}" for port in free_ports(2))
         tokens = self.directory / "tokens.csv"
-        write_token_file(tokens, self._tokens)
+        write_token_file(tokens, self.tokens)
         etcd = commands.etcd(self._programs, self.directory / "etcd", client, peer)
         stack.enter_context(self._running(etcd))
         # It waits for etcd by itself.
@@ -89,6 +89,11 @@ class ControlPlane:
     def url(self) -> str:
         return self._server.url
 
+    @property
+    def authority(self) -> bytes:
+        """The certificate to check its servers by."""
+        return self._certificate.read_bytes()
+
     def connection(self, user: User) -> Connection:
         return connect(str(self.kubeconfig(user)))
 
@@ -96,7 +101,7 @@ class ControlPlane:
         """A file for kubectl and other programs; it lives as long as the control plane."""
         path = self.directory / f"{user.name.replace(':', '-')}.kubeconfig"
         if not path.exists():
-            write_kubeconfig(path, self.url, self._certificate.read_bytes(), self._tokens[user])
+            write_kubeconfig(path, self.url, self.authority, self.tokens[user])
         return path
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:

@@ -64,10 +64,12 @@ class Adoption:
     async def _bring_about(self, name: str) -> None:
         try:
             while (step := self._next(name)) is not None:
+                asked = self._marked.get(name)
                 try:
                     await step()
                 except NodeGone:
-                    self._marked.pop(name, None)
+                    if self._marked.get(name) is asked:
+                        self._marked.pop(name, None)
         finally:
             self._busy.discard(name)
 

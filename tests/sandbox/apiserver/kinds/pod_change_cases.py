@@ -27,7 +27,8 @@ def reported(
     what: str, *errors: str, spec: Body | None = None, was: Body | None = None, **status: Any
 ) -> Case:
     """The status `was` so, and is to be so."""
-    return Case(what, pod(**(spec or {})), errors, {"status": status}, was, "status")
+    before = None if was is None else {"qosClass": "BestEffort", **was}
+    return Case(what, pod(**(spec or {})), errors, {"status": status}, before, "status")
 
 
 def terms(*expressions: Body) -> Body:

@@ -1,5 +1,7 @@
 """Pods, nodes, namespaces, volumes and small kinds: what may be created, and how it may change."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from maitred.sandbox.apiserver.kinds.qos import quality_of_service
 from maitred.sandbox.apiserver.kinds.quantities import total
 from maitred.sandbox.apiserver.kinds.simple import SERVICES
 from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUMES
+from maitred.sandbox.apiserver.schema.conform import Misfit
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.controlplane.run import ControlPlane
 from tests.sandbox.apiserver.kinds.asking import (
@@ -29,9 +32,10 @@ from tests.sandbox.apiserver.kinds.core_cases import OF_CORE, of_kind
 from tests.sandbox.apiserver.kinds.making import MAIN, PREFERRED, REQUIRED, container, pod
 from tests.sandbox.apiserver.kinds.pod_cases import OF_PODS
 from tests.sandbox.apiserver.kinds.pod_change_cases import OF_CHANGES
+from tests.sandbox.apiserver.kinds.pod_volume_cases import OF_POD_VOLUMES
 from tests.sandbox.apiserver.schema.real import Real
 
-CASES = (*OF_PODS, *OF_CONTAINERS, *OF_CHANGES, *OF_CORE)
+CASES = (*OF_PODS, *OF_POD_VOLUMES, *OF_CONTAINERS, *OF_CHANGES, *OF_CORE)
 RANK = ("priority", "preemptionPolicy")
 """Resolved by admission, which is not a matter of one object's rules."""
 TIMES = ("lastTransitionTime", "lastPhaseTransitionTime")
@@ -327,3 +331,40 @@ def test_services_have_an_address_that_stays() -> None:
     assert not SERVICES.check_update(update, service)
     update["spec"].update(clusterIP="10.0.0.9", clusterIPs=["10.0.0.9"])
     assert [error.field for error in SERVICES.check_update(update, service)] == ["spec.clusterIPs[0]"]
+
+
+# -- anything ----------------------------------------------------------------------------------------------
+
+
+def test_the_rules_have_an_answer_to_everything() -> None:
+    """Each good and bad body and change, with each of its parts missing, empty or of another kind."""
+    answered = 0
+    for case in CASES:
+        for other in spoiled(case):
+            try:
+                errors_here(other)
+            except Misfit:
+                continue
+            answered += 1
+    assert answered > 5_000
+
+
+def spoiled(case: Case) -> Iterator[Case]:
+    if case.change is None:
+        return (replace(case, body=other) for other in of_other_parts(case.body))
+    return (replace(case, change=other) for other in of_other_parts(case.change))
+
+
+def of_other_parts(body: Body) -> Iterator[Body]:
+    for part in body.keys() - {"apiVersion", "kind", "metadata"}:
+        yield from ({**body, part: other} for other in variants(body[part]))
+
+
+def variants(value: Any) -> Iterator[Any]:
+    yield from (None, "", "x", "1e1000", 0, -1, [], {}, True)
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from ({**value, key: other} for other in variants(each))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from ([*value[:index], other, *value[index + 1 :]] for other in variants(each))

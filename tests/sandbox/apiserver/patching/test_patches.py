@@ -158,6 +158,13 @@ def test_conditions_are_merged_though_they_are_owned_as_one() -> None:
     ]
 
 
+def test_owner_references_are_merged_by_uid() -> None:
+    body = thing(NODE, {"ownerReferences": [{"uid": "u", "name": "a"}, {"uid": "v", "name": "b"}]})
+    patch = {"metadata": {"ownerReferences": [{"uid": "v", "$patch": "delete"}, {"uid": "u", "kind": "K"}]}}
+    merged = strategic_merge_patch(body, patch, NODE.type)
+    assert merged["metadata"]["ownerReferences"] == [{"uid": "u", "name": "a", "kind": "K"}]
+
+
 def test_the_order_of_items() -> None:
     order = [{"name": name} for name in "dcb"]
     patch: Body = {

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,10 @@ from maitred.sandbox.apiserver.patching.ownership import decoded, encoded, recor
 from maitred.sandbox.apiserver.patching.strategic import strategic_merge_patch
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
+from maitred.sandbox.users import ADMIN
 from tests.sandbox.apiserver.patching.playground import call, received
-from tests.sandbox.apiserver.patching.sequences import SEQUENCES, How, Sequence, Step
+from tests.sandbox.apiserver.patching.sequences import SEQUENCES
+from tests.sandbox.apiserver.patching.writes import How, Sequence, Step
 
 MEDIA = {
     How.PUT: "application/json",
@@ -206,9 +207,11 @@ async def playing(client: Client) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for sequence in SEQUENCES:
-            if not sequence.kind.namespaced:
-                await client.request("DELETE", object_path(sequence.kind, sequence.name))
+        everywhere = [each for each in SEQUENCES if not each.kind.namespaced]
+        for path in [object_path(each.kind, each.name) for each in everywhere]:
+            # It is not there if an earlier sequence went wrong.
+            with suppress(ApiError):
+                await client.request("DELETE", path)
         await client.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
 
 

@@ -9,7 +9,7 @@ import aiohttp
 
 from maitred.sandbox.apiserver.printing.table import Include, printer, table_of_list
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
+from maitred.sandbox.users import ADMIN
 from tests.sandbox.apiserver.printing.bodies import EARLIER, POD_STATES, pod
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"

@@ -7,7 +7,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.controlplane.users import ADMIN
+from maitred.sandbox.users import ADMIN
 
 SECONDS = 30
 
@@ -28,6 +28,14 @@ class Real:
         except HTTPError as answer:
             with answer:
                 return answer.code, content(answer)
+
+    def protobuf(self, path: str) -> bytes:
+        """An object, as typed clients ask for it."""
+        headers = {**self._headers, "Accept": "application/vnd.kubernetes.protobuf"}
+        request = Request(self._connection.server + path, headers=headers)
+        with urlopen(request, timeout=SECONDS, context=self._connection.context) as answer:
+            data: bytes = answer.read()
+            return data
 
 
 def content(answer: Any) -> Any:

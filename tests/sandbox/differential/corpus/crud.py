@@ -261,7 +261,7 @@ STORIES = [
         post(PODS, {**pod("a"), "metadata": {"generateName": "Worker_"}}),
         post(PODS, {**pod("a"), "metadata": {}}),
         post(PODS, {**pod("a"), "metadata": {"name": "b", "generateName": "c-"}}),
-        post(CONFIG_MAPS, {"metadata": {"generateName": "x" * 250}}),
+        post(CONFIG_MAPS, {"metadata": {"generateName": "a" * 250}}),
         get(PODS),
     ),
     story(

@@ -100,7 +100,6 @@ STORIES = [
         patch("merge", CONFIG_MAPS, {"data": {"a": "b"}}),
         Request("OPTIONS", f"{CONFIG_MAPS}/a"),
         Request("HEAD", f"{CONFIG_MAPS}/a"),
-        Request("BREW", f"{CONFIG_MAPS}/a"),
         get(f"{PODS}/a/binding"),
         get(f"{PODS}/a/eviction"),
         delete(f"{PODS}/a/status"),

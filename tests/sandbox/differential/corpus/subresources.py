@@ -80,10 +80,10 @@ STORIES = [
         post(f"{PODS}/a/eviction", eviction("a")),
         patch("merge", f"{PODS}/a/status", {"status": {"phase": "Running"}}),
         post(f"{PODS}/a/eviction", eviction("a")),
-        put(
+        patch(
+            "merge",
             f"{BUDGETS}/a/status",
             {
-                **budget("a", "a", minAvailable=1),
                 "status": {
                     "disruptionsAllowed": 1,
                     "currentHealthy": 2,

@@ -137,8 +137,7 @@ STORIES = [
     story(
         "watch-one",
         *BEGIN,
-        watch(f"{CONFIG_MAPS}/a", change("a", colour=None), until=("MODIFIED", "a"), resourceVersion=VERSION),
-        watch("/api/v1/watch/namespaces/{ns}/configmaps", last(), until=LAST, resourceVersion=VERSION),
+        get(f"{CONFIG_MAPS}/a", watch="1"),
     ),
     story(
         "watch-forms",

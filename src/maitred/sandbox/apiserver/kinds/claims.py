@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from maitred.model.quantity import parse_nano
 from maitred.sandbox.apiserver.kinds.differences import difference
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, required, unsupported
 from maitred.sandbox.apiserver.kinds.labels import check_annotations, check_label_selector, check_labels
 from maitred.sandbox.apiserver.kinds.metadata import IMMUTABLE, immutable
 from maitred.sandbox.apiserver.kinds.names import check_name, label, subdomain
+from maitred.sandbox.apiserver.kinds.quantities import UNIT, nano
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -33,11 +33,9 @@ class Claims(Strategy):
 
     def check_status(self, new: Body, old: Body) -> list[FieldError]:
         return [
-            invalid(
-                f"status.capacity[{name}]", parse_nano(quantity) // 10**9, "must be a valid resource quantity"
-            )
+            invalid(f"status.capacity[{name}]", nano(quantity) // UNIT, "must be a valid resource quantity")
             for name, quantity in new.get("status", {}).get("capacity", {}).items()
-            if parse_nano(quantity) < 0
+            if nano(quantity) < 0
         ]
 
 
@@ -92,7 +90,7 @@ def _check_size(spec: Body, path: str) -> Iterator[FieldError]:
     size = spec.get("resources", {}).get("requests", {}).get("storage")
     if size is None:
         yield required(path)
-    elif parse_nano(size) <= 0:
+    elif nano(size) <= 0:
         yield invalid(path, size, "must be greater than zero")
 
 
@@ -148,4 +146,4 @@ def _capacity(body: Body) -> dict[str, str]:
 
 
 def _size(spec: Body) -> int:
-    return parse_nano(spec.get("resources", {}).get("requests", {}).get("storage", "0"))
+    return nano(spec.get("resources", {}).get("requests", {}).get("storage", "0"))

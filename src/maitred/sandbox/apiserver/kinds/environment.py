@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from maitred.model.quantity import parse_nano
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, required, unsupported
 from maitred.sandbox.apiserver.kinds.names import (
     NameRule,
@@ -15,6 +14,7 @@ from maitred.sandbox.apiserver.kinds.names import (
     variable,
 )
 from maitred.sandbox.apiserver.kinds.paths import check_no_way_up
+from maitred.sandbox.apiserver.kinds.quantities import nano
 from maitred.sandbox.apiserver.schema.types import Body
 
 OF_PODS = (
@@ -160,7 +160,7 @@ def _unknown_field(version: str, field: str, item: re.Match[str] | None) -> str:
 
 
 def _check_divisor(resource: str, divisor: str, path: str) -> Iterator[FieldError]:
-    if not parse_nano(divisor):
+    if not nano(divisor):
         return
     if resource.endswith(".cpu"):
         if divisor not in ("1m", "1"):

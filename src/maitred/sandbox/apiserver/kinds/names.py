@@ -144,14 +144,6 @@ def port_name(value: str) -> list[str]:
     return problems
 
 
-def decimal_integer(value: str) -> list[str]:
-    if not value:
-        return ["must be non-empty"]
-    if re.fullmatch("0|-?[1-9][0-9]*", value):
-        return []
-    return ["must be a valid decimal integer in canonical form"]
-
-
 def condition_reason(value: str) -> list[str]:
     words = (
         "a condition reason must start with alphabetic character, optionally followed by a string of "

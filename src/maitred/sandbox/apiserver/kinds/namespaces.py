@@ -14,8 +14,11 @@ FINALIZER = "kubernetes"
 
 
 class Namespaces(Strategy):
-    def before_create(self, body: Body) -> None:
+    def set_defaults(self, body: Body) -> None:
         _label(body)
+
+    def before_create(self, body: Body) -> None:
+        _label(body)  # a name that was generated
         finalizers = body.setdefault("spec", {}).setdefault("finalizers", [])
         if FINALIZER not in finalizers:
             finalizers.append(FINALIZER)
@@ -25,7 +28,6 @@ class Namespaces(Strategy):
         return list(_check_finalizers(body.get("spec", {})))
 
     def before_update(self, new: Body, old: Body) -> None:
-        _label(new)
         new["spec"] = dict(old.get("spec", {}))
 
     def check_status(self, new: Body, old: Body) -> list[FieldError]:
@@ -41,7 +43,9 @@ NAMESPACES = Namespaces()
 
 
 def _label(body: Body) -> None:
-    body["metadata"].setdefault("labels", {})[OWN_NAME] = body["metadata"].get("name", "")
+    name = body["metadata"].get("name")
+    if name:
+        body["metadata"].setdefault("labels", {})[OWN_NAME] = name
 
 
 def _is_ending(body: Body) -> bool:

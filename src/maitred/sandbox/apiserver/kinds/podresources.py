@@ -41,6 +41,7 @@ def _limit(spec: Body, requests: dict[str, str], limits: dict[str, str]) -> None
     containers = [*spec.get("initContainers", ()), *spec.get("containers", ())]
     limited = [container.get("resources", {}).get("limits", {}) for container in containers]
     sums = sum_of_containers(spec, "limits")
-    for name, amount in requests.items():
-        if is_of_pods(name) and name not in limits and all(name in each for each in limited):
-            limits[name] = largest(sums[name], amount)
+    for name, amount in sums.items():
+        open_ended = name in requests and name not in limits and is_of_pods(name)
+        if open_ended and all(name in each for each in limited):
+            limits[name] = largest(amount, requests[name])

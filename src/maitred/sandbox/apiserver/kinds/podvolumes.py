@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from maitred.model.quantity import parse_nano
 from maitred.sandbox.apiserver.kinds.claims import check_claim_template
 from maitred.sandbox.apiserver.kinds.environment import (
     OF_PODS_IN_FILES,
@@ -22,6 +21,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
 )
 from maitred.sandbox.apiserver.kinds.names import LONGEST_LABEL, check_name, label, subdomain
 from maitred.sandbox.apiserver.kinds.paths import check_no_way_up, check_relative, check_unreserved
+from maitred.sandbox.apiserver.kinds.quantities import nano
 from maitred.sandbox.apiserver.schema.types import Body
 
 SourceCheck: TypeAlias = Callable[[Body, str], Iterator[FieldError]]
@@ -213,7 +213,7 @@ def _check_source(volume: Body, path: str) -> Iterator[FieldError]:
 
 
 def _check_empty_dir(source: Body, path: str) -> Iterator[FieldError]:
-    if parse_nano(source.get("sizeLimit", "0")) < 0:
+    if nano(source.get("sizeLimit", "0")) < 0:
         yield forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")
 
 

@@ -1,6 +1,6 @@
 """How a pod is treated when its node runs short: its class of service."""
 
-from maitred.model.quantity import parse_nano
+from maitred.sandbox.apiserver.kinds.quantities import nano
 from maitred.sandbox.apiserver.kinds.resources import QOS_RESOURCES, is_of_pods
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -26,7 +26,7 @@ def _of_requirements(resources: Body) -> str:
 
 
 def _of_resource(request: str, limit: str) -> str:
-    asked, most = parse_nano(request), parse_nano(limit)
+    asked, most = nano(request), nano(limit)
     if not asked and not most:
         return BEST_EFFORT
     return GUARANTEED if asked == most else BURSTABLE

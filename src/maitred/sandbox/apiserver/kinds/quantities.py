@@ -2,28 +2,37 @@
 
 from collections.abc import Mapping
 
-from maitred.model.quantity import parse_nano
+from maitred.model.quantity import QuantityError, parse_nano
 from maitred.sandbox.apiserver.schema.quantities import canonical
 
 UNIT = 10**9
 """Quantities are counted in billionths."""
 KIBI = 1024 * UNIT
+ENDLESS = 10**100
+
+
+def nano(quantity: str) -> int:
+    """In billionths. What is too long to be counted is more than anything else, or less."""
+    try:
+        return parse_nano(quantity)
+    except QuantityError:
+        return -ENDLESS if quantity.startswith("-") else ENDLESS
 
 
 def is_whole(quantity: str) -> bool:
-    return parse_nano(quantity) % UNIT == 0
+    return nano(quantity) % UNIT == 0
 
 
 def total(first: str, second: str) -> str:
     """Written in the way of the first."""
-    nano = parse_nano(first) + parse_nano(second)
-    if first.endswith("i") and nano % KIBI == 0:
-        return canonical(f"{nano // KIBI}Ki")
-    return canonical(f"{nano}n")
+    both = nano(first) + nano(second)
+    if first.endswith("i") and both % KIBI == 0:
+        return canonical(f"{both // KIBI}Ki")
+    return canonical(f"{both}n")
 
 
 def largest(first: str, second: str) -> str:
-    return second if parse_nano(second) > parse_nano(first) else first
+    return second if nano(second) > nano(first) else first
 
 
 def add(amounts: dict[str, str], more: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     unsupported,
 )
 from maitred.sandbox.apiserver.kinds.names import check_name, label, label_key
-from maitred.sandbox.apiserver.kinds.quantities import UNIT, add, is_whole, raise_to
+from maitred.sandbox.apiserver.kinds.quantities import UNIT, add, is_whole, nano, raise_to
 from maitred.sandbox.apiserver.schema.types import Body
 
 ResourceCheck: TypeAlias = Callable[[str, str], Iterator[FieldError]]
@@ -66,7 +66,7 @@ def is_of_pods(name: str) -> bool:
 
 
 def check_quantity(name: str, quantity: str, path: str) -> Iterator[FieldError]:
-    if parse_nano(quantity) < 0:
+    if nano(quantity) < 0:
         yield invalid(path, quantity, NOT_NEGATIVE)
     if (name in COUNTED or is_extended(name)) and not is_whole(quantity):
         yield invalid(path, quantity, "must be an integer")
@@ -164,7 +164,7 @@ def _check_within_limit(name: str, quantity: str, limit: str | None, path: str) 
         if not is_overcommitted(name):
             yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
         return
-    request, most = parse_nano(quantity), parse_nano(limit)
+    request, most = nano(quantity), nano(limit)
     if request != most and not is_overcommitted(name):
         yield invalid(f"{path}.requests", quantity, f"must be equal to {name} limit of {limit}")
     elif request > most:
@@ -179,7 +179,7 @@ def _check_pages(name: str, quantity: str, path: str) -> Iterator[FieldError]:
     except QuantityError:
         page = 0
     # The server rounds the amount up before it divides.
-    if page <= 0 or page % UNIT or -(-parse_nano(quantity) // UNIT) * UNIT % page:
+    if page <= 0 or page % UNIT or -(-nano(quantity) // UNIT) * UNIT % page:
         yield invalid(path, quantity, f"{quantity} is not positive integer multiple of {name}")
 
 
@@ -214,12 +214,12 @@ def _check_claim(name: str, request: str, seen: set[tuple[str, str]], path: str)
 def _check_sums(spec: Body, resources: Body, path: str) -> Iterator[FieldError]:
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
     for name, needed in sum_of_containers(spec, "requests").items():
-        if name in requests and parse_nano(needed) > parse_nano(requests[name]):
+        if name in requests and nano(needed) > nano(requests[name]):
             why = f"must be greater than or equal to aggregate container requests of {needed}"
             yield invalid(f"{path}.requests[{name}]", requests[name], why)
     for name, needed in sum_of_containers(spec, "limits").items():
         bounded = name.startswith(HUGE_PAGES) and name in limits
-        if bounded and parse_nano(needed) > parse_nano(limits[name]):
+        if bounded and nano(needed) > nano(limits[name]):
             why = f"must be greater than or equal to aggregate container limits of {needed}"
             yield invalid(f"{path}.limits[{name}]", limits[name], why)
 
@@ -227,6 +227,6 @@ def _check_sums(spec: Body, resources: Body, path: str) -> Iterator[FieldError]:
 def _check_container_limits(spec: Body, limits: Mapping[str, str], path: str) -> Iterator[FieldError]:
     for index, container in enumerate(spec.get("containers", ())):
         for name, limit in container.get("resources", {}).get("limits", {}).items():
-            if name in limits and parse_nano(limit) > parse_nano(limits[name]):
+            if name in limits and nano(limit) > nano(limits[name]):
                 why = f"must be less than or equal to pod limits of {limits[name]}"
                 yield invalid(f"{path}.containers[{index}][{name}].limits", limit, why)

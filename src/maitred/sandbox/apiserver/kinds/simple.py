@@ -159,9 +159,9 @@ def _check_config(body: Body) -> Iterator[FieldError]:
         yield too_long("[]", LARGEST_DATA)
 
 
-def _size(data: Mapping[str, str]) -> int:
+def _size(data: Mapping[str, str | None]) -> int:
     """Of what is encoded, without decoding it."""
-    return sum(len(text) * 3 // 4 - text.count("=", -2) for text in data.values())
+    return sum(len(text) * 3 // 4 - text.count("=", -2) for text in data.values() if text)
 
 
 def _check_secret(body: Body) -> Iterator[FieldError]:

@@ -4,7 +4,6 @@ import posixpath
 import time
 from collections.abc import Iterator, Sequence
 
-from maitred.model.quantity import parse_nano
 from maitred.sandbox.apiserver.kinds.claims import VOLUME_MODES, check_access_modes
 from maitred.sandbox.apiserver.kinds.differences import difference
 from maitred.sandbox.apiserver.kinds.fielderrors import (
@@ -21,6 +20,7 @@ from maitred.sandbox.apiserver.kinds.metadata import IMMUTABLE, immutable
 from maitred.sandbox.apiserver.kinds.names import check_name, label, label_key, subdomain
 from maitred.sandbox.apiserver.kinds.paths import check_no_way_up
 from maitred.sandbox.apiserver.kinds.podvolumes import check_driver, check_host_path, check_nfs
+from maitred.sandbox.apiserver.kinds.quantities import UNIT, nano
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -119,10 +119,10 @@ def _check_capacity(capacity: dict[str, str], path: str) -> Iterator[FieldError]
     if list(capacity) != ["storage"]:
         yield unsupported(path, dict(sorted(capacity.items())) or None, ("storage",))
     for name, quantity in capacity.items():
-        if parse_nano(quantity) < 0:
-            units = -(-parse_nano(quantity) // 10**9)
+        if nano(quantity) < 0:
+            units = -(-nano(quantity) // UNIT)
             yield invalid(f"{path}[{name}]", units, "must be a valid resource quantity")
-        if parse_nano(quantity) <= 0:
+        if nano(quantity) <= 0:
             yield invalid(f"{path}[{name}]", quantity, "must be greater than zero")
 
 

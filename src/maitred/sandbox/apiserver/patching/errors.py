@@ -15,7 +15,7 @@ def malformed(message: str) -> PatchError:
 
 def rejected() -> PatchError:
     """The patch is well formed but does not fit the object. The real server does not say why."""
-    return PatchError(422, "Invalid", "the server rejected our request due to an error in our request")
+    return PatchError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 
 def failed(message: str) -> PatchError:

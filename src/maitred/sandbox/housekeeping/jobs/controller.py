@@ -46,6 +46,11 @@ class Sent:
     released: set[str] = field(default_factory=set)
     at: float = 0.0
 
+    def forget_all_but(self, uids: set[str]) -> None:
+        """Pods that are gone were seen to go, perhaps before the answer came."""
+        self.deleted &= uids
+        self.released &= uids
+
     @property
     def is_seen(self) -> bool:
         return not (self.created or self.deleted) or time.monotonic() - self.at > PATIENCE_SECONDS
@@ -139,6 +144,7 @@ class JobController:
                     self._left.add(key_of(pod.metadata))
             return
         sent = self._sent.setdefault(key, Sent())
+        sent.forget_all_but({pod.metadata.uid for pod in self._pods_of[job.metadata.uid]})
         pods = await self._claim(job)
         group = await self._groups.ensure(job, pods) if self._groups is not None else None
         record = self._records.get(key, Record())
@@ -160,7 +166,7 @@ class JobController:
             self._records[key] = account.record
             self._tell_suspension(before, job)
         gone, trouble = await self._release(closing.release, sent)
-        status = counted(job.status, set())
+        status = counted(job.status, closing.tracked - gone)
         if trouble is None:
             status = concluded(status, closing.final)
         if status != job.status:
@@ -224,8 +230,7 @@ class JobController:
             sent.deleted.add(uid)
             sent.at = time.monotonic()
             try:
-                if not await self._api.delete(PODS, pod.metadata):
-                    sent.deleted.discard(uid)
+                await self._api.delete(PODS, pod.metadata)
             except KubeError:
                 sent.deleted.discard(uid)
                 raise
@@ -248,8 +253,7 @@ class JobController:
     async def _untrack(self, pod: Pod, sent: Sent) -> None:
         sent.released.add(pod.metadata.uid)
         try:
-            if not await self._api.patch(PODS, pod.metadata, WITHOUT_TRACKING):
-                sent.released.discard(pod.metadata.uid)
+            await self._api.patch(PODS, pod.metadata, WITHOUT_TRACKING)
         except KubeError:
             sent.released.discard(pod.metadata.uid)
             raise

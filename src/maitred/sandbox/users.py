@@ -1,4 +1,4 @@
-"""Who may speak to a control plane of ours: users with a token each, and kubeconfig files that hold them."""
+"""Who may speak to a cluster of ours: users with a token each, and kubeconfig files that hold them."""
 
 import base64
 import csv

@@ -1,0 +1,119 @@
+"""`maitred up`: a cluster in one command, with the scheduler on it."""
+
+import asyncio
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from maitred.cli import output
+from maitred.cli.files import content, read_policy_file
+from maitred.cli.loops import quickest_loop
+from maitred.explain.text import printable
+from maitred.model.manifest import InputError
+
+if TYPE_CHECKING:
+    from maitred.sandbox.controlplane.run import ControlPlane
+    from maitred.sandbox.world.layout import World
+    from maitred.sandbox.world.story import Story
+
+VERSIONS = ("1.37", "1.36")
+FAILED = 1
+
+
+@click.command()
+@click.option(
+    "--world",
+    metavar="FILE",
+    help="The nodes, as a file of kind World. Without it: 64 nodes of 8 GPUs, in 8 racks of 2 blocks.",
+)
+@click.option(
+    "--story", metavar="NAME|FILE", help="Play this; `maitred sandbox stories` lists what there is."
+)
+@click.option("--policy", metavar="FILE", help="The scheduler's policy. Without it: the levels of the world.")
+@click.option(
+    "--kubernetes",
+    type=click.Choice(VERSIONS),
+    help="A real control plane in place of the sandbox's own. The first time builds it: about ten minutes.",
+)
+@click.option(
+    "--kubeconfig", metavar="FILE", help="Where to write it.  [default: ~/.maitred/sandbox.kubeconfig]"
+)
+@output.refuses_bad_input
+def command(
+    world: str | None, story: str | None, policy: str | None, kubernetes: str | None, kubeconfig: str | None
+) -> None:
+    """Start a sandbox with the scheduler, and show the floor, until Ctrl-C.
+
+    It is an API server on loopback that kubectl can talk to, with simulated nodes. Nothing of it is left
+    when it ends.
+
+    \b
+    Examples:
+      maitred up
+      maitred up --story two-gangs
+      maitred up --world examples/worlds/mixed.yaml --kubernetes 1.37
+    """
+    from maitred.cli.up.running import Evening, run
+    from maitred.sandbox.place import sandbox_kubeconfig_path
+
+    if policy is not None:
+        read_policy_file(policy)
+    path = Path(kubeconfig) if kubeconfig else sandbox_kubeconfig_path()
+    evening = Evening(world_of(world), story_of(story), policy, path)
+    try:
+        with ExitStack() as stack:
+            plane = control_plane(stack, kubernetes) if kubernetes else None
+            runner = stack.enter_context(asyncio.Runner(loop_factory=quickest_loop()))
+            runner.run(run(evening, plane))
+    except Exception as error:
+        tell(error)
+        raise
+    click.echo("\nThe sandbox is gone, and its kubeconfig with it.")
+
+
+def world_of(path: str | None) -> "World":
+    from maitred.sandbox.world.layout import World, read_world
+
+    return World() if path is None else read_world(*content(path))
+
+
+def story_of(name: str | None) -> "Story | None":
+    from maitred.sandbox.world.story import read_story, stories
+
+    if name is None:
+        return None
+    known = stories()
+    if name not in known and not Path(name).exists():
+        listed = ", ".join(sorted(known))
+        raise InputError("--story", "", "", f"{name!r} is neither a file nor one of these: {listed}")
+    return read_story(*content(str(known.get(name, name))))
+
+
+def control_plane(stack: ExitStack, version: str) -> "ControlPlane":
+    """Its processes end with the thread that started them, so they are started here, before all else."""
+    from maitred.sandbox.controlplane.run import ControlPlane
+    from maitred.sandbox.controlplane.versions import RELEASES
+
+    release = next(release for name, release in RELEASES.items() if name.startswith(version))
+    plane = stack.enter_context(ControlPlane(release, say=click.echo))
+    stack.enter_context(plane.controller_manager())
+    stack.enter_context(plane.kube_scheduler())
+    return plane
+
+
+def tell(error: BaseException) -> None:
+    """One line for what a person can help; anything else is a defect, and its trace is shown."""
+    from maitred.kube.errors import KubeError
+    from maitred.sandbox.controlplane.toolchain import UnavailableError
+    from maitred.sandbox.world.nodes import first_of
+
+    error = first_of(error)
+    if isinstance(error, InputError):
+        click.echo(printable(str(error)), err=True)
+        sys.exit(output.BAD_INPUT)
+    if isinstance(error, KubeError | UnavailableError | OSError):
+        click.echo(printable(str(error)), err=True)
+        sys.exit(FAILED)

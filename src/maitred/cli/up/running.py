@@ -1,0 +1,161 @@
+"""One evening of the sandbox: everything is put together, and taken apart again when it ends."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from maitred.cli.manifest import objects as installed
+from maitred.cli.up.showing import Stage, showing
+from maitred.controllers.health import Health
+from maitred.controllers.policy import Keeper, PolicyFile, Source
+from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.scheduler import Scheduler
+from maitred.controllers.scheduling.term import Settings
+from maitred.kube.client import Client
+from maitred.kube.connect import connect
+from maitred.kube.errors import KubeError
+from maitred.kube.lease import LeaderLease
+from maitred.model.policy import Level, Policy, Topology
+from maitred.sandbox.access import Access, embedded, real
+from maitred.sandbox.controlplane.run import ControlPlane
+from maitred.sandbox.housekeeping.house import housekeeping
+from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
+from maitred.sandbox.place import MARKER, MARKER_NAMESPACE
+from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.world import nodes
+from maitred.sandbox.world.layout import BLOCK, RACK, World, machines
+from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.player import Player
+from maitred.sandbox.world.story import Story
+from maitred.sandbox.world.watcher import Watcher, watching
+
+SYSTEM_NAMESPACE = "maitred-system"
+SCHEDULER = "maitred"
+RIGHTS = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+"""What of an installation there must be for a scheduler that runs here, and not in a pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evening:
+    world: World
+    story: Story | None
+    policy: str | None
+    """The file; without one, the levels of the world are all that the scheduler is told."""
+    kubeconfig: Path
+    """Where to write it."""
+
+
+class LevelsOf:
+    """A policy that names the levels of a world, so that messages say `rack r1`."""
+
+    def __init__(self, world: World) -> None:
+        levels = (Level(BLOCK.name, world.levels.block), Level(RACK.name, world.levels.rack))
+        self._policy = Policy(topology=Topology(levels=levels))
+
+    async def run(self, keeper: Keeper) -> None:
+        keeper.offer(msgspec.json.encode(self._policy), "the levels of the world")
+
+
+async def run(evening: Evening, plane: ControlPlane | None) -> None:
+    """Until it is interrupted. Raises KubeError if another sandbox is up in the same place."""
+    await refuse_two(evening.kubeconfig)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as stack:
+        access = real(plane) if plane else await stack.enter_async_context(embedded())
+        admin = await stack.enter_async_context(Client(access.connection(ADMIN)))
+        await furnish(Objects(admin), evening.world)
+        if not access.brings_controllers:
+            await stack.enter_async_context(housekeeping(admin))
+        await stack.enter_async_context(kubelets_of_marked_nodes(admin))
+        await stack.enter_async_context(written(access, evening.kubeconfig))
+        watcher = await stack.enter_async_context(watching(admin))
+        stage = stack.enter_context(showing(watcher, evening.kubeconfig, access.url))
+        await attend(evening, access, admin, watcher, stage, stop)
+
+
+async def attend(
+    evening: Evening, access: Access, admin: Client, watcher: Watcher, stage: Stage, stop: asyncio.Event
+) -> None:
+    """The scheduler, the story and the view, each until the end."""
+    async with asyncio.TaskGroup() as tasks, Client(access.connection(MAITRED)) as client:
+        scheduling = tasks.create_task(scheduler(client, evening).run(stop))
+        others = [tasks.create_task(stage.run())]
+        if evening.story is not None:
+            others.append(tasks.create_task(play(evening.story, admin, watcher, stage)))
+        await stop.wait()
+        for task in others:
+            task.cancel()
+        await scheduling
+
+
+async def play(story: Story, client: Client, watcher: Watcher, stage: Stage) -> None:
+    """A story that goes wrong is no reason to close: people may have broken a node that it needed."""
+    try:
+        await Player(client, watcher, stage.say).play(story)
+    except KubeError as error:
+        stage.say(f"the story ends here: {error}")
+
+
+def scheduler(client: Client, evening: Evening) -> Scheduler:
+    source: Source = (
+        PolicyFile(os.path.abspath(evening.policy)) if evening.policy else LevelsOf(evening.world)
+    )
+    lease = LeaderLease(client, SYSTEM_NAMESPACE, SCHEDULER)
+    return Scheduler(
+        client,
+        source,
+        Settings(scheduler=SCHEDULER),
+        lease=lease,
+        instance=lease.identity,
+        metrics=Metrics(),
+        health=Health(),
+    )
+
+
+async def furnish(objects: Objects, world: World) -> None:
+    """The rights of the scheduler, the sign that this is a sandbox, and the nodes."""
+    for body in installed("base"):
+        if body["kind"] in RIGHTS:
+            await objects.apply(body)
+    await objects.apply(sign())
+    await nodes.create(objects, machines(world))
+
+
+def sign() -> Json:
+    meta = {"name": MARKER, "namespace": MARKER_NAMESPACE}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"startedBy": "maitred up"}}
+
+
+@asynccontextmanager
+async def written(access: Access, path: Path) -> AsyncIterator[None]:
+    """The kubeconfig is there for as long as what it leads to."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    access.write_kubeconfig(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+async def refuse_two(path: Path) -> None:
+    """A file that a sandbox left behind when it was killed does not count."""
+    if not path.exists():
+        return
+    try:
+        async with Client(connect(str(path))) as client:
+            await client.request("GET", "/version", seconds=2.0)
+    except KubeError:
+        path.unlink(missing_ok=True)
+        return
+    raise KubeError(
+        f"a sandbox is up already, its kubeconfig is {path}; stop it with Ctrl-C where it runs, or write the "
+        "kubeconfig of this one elsewhere with --kubeconfig FILE"
+    )

@@ -1,0 +1,135 @@
+"""What people see of the sandbox: the floor on a terminal, or a line for everything that happens."""
+
+import asyncio
+import logging
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import click
+from rich.console import Console
+from rich.live import Live
+
+from maitred.cli.floor import REFRESH_SECONDS, FloorView
+from maitred.explain.floorplan import Row
+from maitred.explain.text import printable
+from maitred.sandbox.world.player import row_words
+from maitred.sandbox.world.watcher import Watcher
+
+OWN = "maitred"
+LINES_OF_STORY = 3
+
+
+class Stage(Protocol):
+    def say(self, line: str) -> None:
+        """Something that happens beside what the floor shows."""
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+
+
+@contextmanager
+def showing(watcher: Watcher, kubeconfig: Path, url: str) -> Iterator[Stage]:
+    lines = welcome(kubeconfig, url)
+    if not sys.stdout.isatty():
+        click.echo("\n".join(lines), err=False)
+        yield Lines(watcher)
+        return
+    screen = Screen(watcher, lines)
+    root = logging.getLogger()
+    root.addHandler(screen.log)
+    try:
+        yield screen
+    finally:
+        root.removeHandler(screen.log)
+
+
+def welcome(kubeconfig: Path, url: str) -> list[str]:
+    """Where everything is, and what to try next. Only commands that will work here."""
+    path, program = shown(kubeconfig), own_name()
+    if shutil.which("kubectl"):
+        look = f"kubectl --kubeconfig {path} get podgroups,pods"
+    else:
+        look = f"{program} sandbox floor"
+    return [
+        f"The sandbox is up at {url}, its kubeconfig is {path}. Ctrl-C ends it. In another terminal:",
+        f"  {look}",
+        f"  {program} sandbox load two-gangs",
+        f"  {program} sandbox fail rack=r1 --for 30s",
+        "",
+    ]
+
+
+def own_name() -> str:
+    """As it was called, unless the short name would do."""
+    found = shutil.which(OWN)
+    called = sys.argv[0]
+    same = found is not None and Path(called).exists() and Path(found).samefile(called)
+    return OWN if same or Path(called).name != OWN else called
+
+
+def shown(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+
+
+class Lines:
+    """For pipes and logs: a line whenever a group stands differently than before."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._began = time.monotonic()
+        self._told: dict[str, str] = {}
+
+    def say(self, line: str) -> None:
+        click.echo(printable(f"{time.monotonic() - self._began:6.1f}s  {line}"))
+
+    async def run(self) -> None:
+        seen = -1
+        while True:
+            for row in self._watcher.floor().groups:
+                self._tell(row)
+            seen = await self._watcher.news.after(seen)
+            await asyncio.sleep(REFRESH_SECONDS)
+
+    def _tell(self, row: Row) -> None:
+        words = row_words(row, row.group)
+        if row.members and self._told.get(row.group) != words:
+            self._told[row.group] = words
+            self.say(words)
+
+
+class Screen:
+    """The floor, drawn a few times a second, with the last words of the story and of the log below it."""
+
+    def __init__(self, watcher: Watcher, lines: list[str]) -> None:
+        self.log = Log(self)
+        self._lines = lines
+        self._story: list[str] = []
+        self._below = list(lines)
+        self._view = FloorView(watcher, self._below)
+
+    def say(self, line: str) -> None:
+        self._story = [*self._story, printable(line)][-LINES_OF_STORY:]
+        self._below[:] = [*self._lines, *self._story]
+
+    async def run(self) -> None:
+        with Live(self._view, console=Console(), auto_refresh=False, screen=True) as live:
+            while True:
+                live.update(self._view, refresh=True)
+                await asyncio.sleep(REFRESH_SECONDS)
+
+
+class Log(logging.Handler):
+    """Warnings go where the story goes: on a terminal that is drawn over, nobody could read them."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__(logging.WARNING)
+        self._screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._screen.say(f"{record.levelname.lower()}: {record.getMessage()}")

@@ -1,0 +1,234 @@
+"""`maitred sandbox` on a real server: nodes are lost and found, drained and added, stories played."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from maitred.cli import cli
+from maitred.kube.client import Client
+from maitred.sandbox.controlplane.run import ControlPlane
+from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
+from maitred.sandbox.users import ADMIN
+from maitred.sandbox.world import nodes
+from maitred.sandbox.world.layout import Kind, World, machines
+from maitred.sandbox.world.objects import Objects
+from tests.control_plane.seating import scheduler
+from tests.control_plane.waiting import eventually
+
+SMALL = World(kinds=(Kind("small", {"cpu": "8", "memory": "64Gi"}, racks=2, nodes=2),))
+STORY = """
+title: Two gangs of which one fits
+steps:
+- gangs: [{name: first, workers: 3, gpus: 0, cpu: "8", memory: 1Gi, seconds: 2}]
+- wait: {group: first, is: Scheduled, placed: 3}
+- gangs: [{name: second, workers: 2, gpus: 0, cpu: "8", memory: 1Gi, seconds: 0}]
+- say: One place is left for two.
+  wait: {group: second, is: Waiting, because: Capacity}
+- wait: {group: second, is: Finished}
+"""
+WEB = """
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeName: b1-r1-n01
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: none}]
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+"""
+
+
+class Sandbox:
+    def __init__(self, plane: ControlPlane) -> None:
+        self.plane = plane
+
+    def invoke(self, *arguments: str) -> Result:
+        return CliRunner().invoke(
+            cli, ["sandbox", *arguments, "--kubeconfig", str(self.plane.kubeconfig(ADMIN))]
+        )
+
+    def ready(self, node: str) -> str:
+        path = '{.status.conditions[?(@.type=="Ready")].status}'
+        return self.plane.kubectl("get", "node", node, "-o", f"jsonpath={path}")
+
+    def mark(self) -> None:
+        self.plane.kubectl("create", "configmap", "-n", "kube-system", "maitred-sandbox")
+
+    def unmark(self) -> None:
+        self.plane.kubectl("delete", "configmap", "-n", "kube-system", "maitred-sandbox")
+
+
+@contextmanager
+def in_the_background(plane: ControlPlane) -> Iterator[None]:
+    """Kubelets and a scheduler in a thread, as `maitred up` has them in another process."""
+    started, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
+
+    async def run() -> None:
+        async with (
+            Client(plane.connection(ADMIN)) as client,
+            kubelets_of_marked_nodes(client),
+            scheduler(plane),
+        ):
+            objects = Objects(client)
+            await nodes.create(objects, machines(SMALL))
+            started.set()
+            await stop.wait()
+            await nodes.remove(objects, await nodes.simulated(objects))
+
+    def serve() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(run())
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        assert started.wait(60)
+        yield
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def sandbox(control_plane: ControlPlane) -> Iterator[Sandbox]:
+    place = Sandbox(control_plane)
+    with in_the_background(control_plane):
+        place.mark()
+        yield place
+        place.unmark()
+
+
+def test_a_cluster_without_the_marker_is_left_alone(sandbox: Sandbox) -> None:
+    sandbox.unmark()
+    try:
+        for verb in ("fail", "heal", "drain", "undrain"):
+            result = sandbox.invoke(verb, "rack=r1")
+            assert result.exit_code == 2
+            assert "is no sandbox: it has no ConfigMap kube-system/maitred-sandbox" in result.stderr
+    finally:
+        sandbox.mark()
+
+
+def test_real_nodes_are_none_of_its_business(sandbox: Sandbox) -> None:
+    sandbox.plane.kubectl("apply", "-f", "-", stdin="{apiVersion: v1, kind: Node, metadata: {name: real}}")
+    try:
+        result = sandbox.invoke("fail", "real")
+        assert (result.exit_code, "no simulated node" in result.stderr) == (2, True)
+    finally:
+        sandbox.plane.kubectl("delete", "node", "real")
+
+
+def test_nodes_are_lost_and_found(sandbox: Sandbox) -> None:
+    eventually(lambda: sandbox.ready("b1-r2-n02") == "True")
+    assert sandbox.invoke("fail", "rack=r2").stdout == "2 nodes lost: b1-r2-n01 to b1-r2-n02\n"
+    eventually(lambda: sandbox.ready("b1-r2-n02") == "Unknown")
+    floor = json.loads(sandbox.invoke("floor", "-o", "json").stdout)
+    assert [spot["openness"] for rack in floor["racks"] for spot in rack["nodes"]] == [
+        *["open"] * 2,
+        *["lost"] * 2,
+    ]
+    assert sandbox.invoke("heal", "block=b1").exit_code == 0
+    eventually(lambda: sandbox.ready("b1-r2-n02") == "True")
+
+
+def test_nodes_come_and_go(sandbox: Sandbox) -> None:
+    result = sandbox.invoke("add", "2", "--rack", "r9", "--like", "b1-r2-n01")
+    assert result.stdout == "2 nodes added: b1-r9-n01 to b1-r9-n02\n"
+    eventually(lambda: sandbox.ready("b1-r9-n01") == "True")
+    sandbox.plane.kubectl("delete", "node", "b1-r9-n01", "b1-r9-n02")
+    leases = ("get", "leases", "-n", "kube-node-lease", "-o", "name")
+    eventually(lambda: "b1-r9-n01" not in sandbox.plane.kubectl(*leases))
+
+
+def test_a_drain_says_who_blocks_it_and_ends_when_nobody_does(sandbox: Sandbox) -> None:
+    sandbox.plane.kubectl("apply", "-f", "-", stdin=WEB)
+    try:
+        budget = ("get", "pdb", "web", "-o", "jsonpath={.status.currentHealthy}")
+        eventually(lambda: sandbox.plane.kubectl(*budget) == "1")
+        result = sandbox.invoke("drain", "b1-r1-n01", "--timeout", "2s")
+        assert result.exit_code == 1
+        assert "is kept by budget web (1 healthy, 1 needed)" in result.stdout
+        assert result.stderr == "not drained within 2 s; the nodes stay closed\n"
+        sandbox.plane.kubectl("delete", "pdb", "web")
+        # Its template names the node, so that it would come back to it for ever.
+        sandbox.plane.kubectl("delete", "replicaset", "web", "--cascade=orphan")
+        eventually(lambda: "ReplicaSet" not in sandbox.plane.kubectl("get", "pods", "-o", "yaml"))
+        refused = sandbox.invoke("drain", "b1-r1-n01")
+        assert (refused.exit_code, "nobody would create default/web-" in refused.stderr) == (2, True)
+        assert sandbox.invoke("drain", "b1-r1-n01", "--force").stdout.endswith("1 node drained\n")
+        assert sandbox.plane.kubectl("get", "pods", "-o", "name") == ""
+    finally:
+        sandbox.plane.kubectl("delete", "rs,pdb,pods", "--all")
+        assert sandbox.invoke("undrain", "b1-r1-n01").exit_code == 0
+
+
+def test_a_story_is_played_and_the_floor_is_empty_again(sandbox: Sandbox, tmp_path: Path) -> None:
+    file = tmp_path / "story.yaml"
+    file.write_text(f"apiVersion: maitred.dev/v1alpha1\nkind: Story\n{STORY}")
+    result = sandbox.invoke("load", str(file))
+    assert result.exit_code == 0, result.output
+    assert "second is Waiting, 0 of 2 seated: Capacity:" in result.stdout
+    assert result.stdout.rstrip().endswith("second is Finished")
+    listed = ("get", "jobs,podgroups", "-o", "name")
+    eventually(lambda: sandbox.plane.kubectl(*listed) == "")
+
+
+def test_a_story_that_goes_wrong_says_where(sandbox: Sandbox, tmp_path: Path) -> None:
+    file = tmp_path / "story.yaml"
+    wrong = STORY.replace("is: Scheduled, placed: 3", "is: Impossible, within: 1")
+    file.write_text(f"apiVersion: maitred.dev/v1alpha1\nkind: Story\n{wrong}")
+    result = sandbox.invoke("load", str(file))
+    assert result.exit_code == 1
+    assert result.stderr.startswith("step 2: first is Scheduled, 3 of 3 seated")
+    assert "and not Impossible after 1 s" in result.stderr
+
+
+def test_a_dump_is_taken_over(sandbox: Sandbox, tmp_path: Path) -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "runs",
+            "namespace": "team",
+            "ownerReferences": [{"kind": "ReplicaSet", "uid": "u"}],
+        },
+        "spec": {
+            "nodeName": "theirs",
+            "containers": [{"name": "main", "image": "i"}],
+            "priority": 5,
+            "priorityClassName": "gold",
+        },
+    }
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "theirs"},
+        "status": {"allocatable": {"cpu": "4"}, "capacity": {"cpu": "4"}},
+    }
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+    file = tmp_path / "dump.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod, node, secret]}))
+    try:
+        result = sandbox.invoke("load", str(file))
+        assert result.exit_code == 0, result.output
+        assert "Pod: 1 created, on their nodes\n" in result.stdout
+        assert "left out: 1 × Secret of v1\n" in result.stdout
+        running = ("get", "pod", "-n", "team", "runs", "-o", "jsonpath={.status.phase} {.spec.priority}")
+        eventually(lambda: sandbox.plane.kubectl(*running) == "Running 5")
+    finally:
+        sandbox.plane.kubectl("delete", "node/theirs", "namespace/team", "priorityclass/gold")

@@ -1,0 +1,231 @@
+"""The floor: what it says of groups and nodes, and how it looks."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from maitred.explain.floorplan import Floor, Guest, Party, Row, floor_of, member_of, natural, table_of
+from maitred.explain.floorplan_tables import floor_lines
+from maitred.model.meta import Timestamp
+from maitred.model.node import Node
+
+Json = dict[str, Any]
+
+NOW = msgspec.convert("2026-01-31T12:00:00Z", Timestamp)
+EARLIER = "2026-01-31T11:59:15Z"
+GPU = "nvidia.com/gpu"
+
+
+def node(name: str, rack: str = "", block: str = "", gpus: int = 8, **more: Any) -> Json:
+    labels = {"example.com/rack": rack, "example.com/block": block} if rack else {}
+    allocatable = {"cpu": "10", **({GPU: str(gpus)} if gpus else {})}
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": allocatable},
+        "spec": more,
+    }
+
+
+def pod(
+    name: str, group: str = "", node: str = "", phase: str = "Pending", said: str = "", **metadata: Any
+) -> Json:
+    scheduled = {"type": "PodScheduled", "lastTransitionTime": EARLIER}
+    scheduled |= {"status": "True"} if node else {"status": "False", "message": said}
+    container = {"resources": {"requests": {"cpu": "1"}, "limits": {GPU: "4"}}}
+    return {
+        "metadata": {"name": name, "namespace": "ml", "creationTimestamp": EARLIER, **metadata},
+        "spec": {
+            "nodeName": node,
+            "containers": [container],
+            **({"schedulingGroup": {"podGroupName": group}} if group else {}),
+        },
+        "status": {"phase": phase, "conditions": [scheduled] if node or said else []},
+    }
+
+
+def party(name: str, quorum: int, said: str = "") -> Json:
+    conditions = [{"type": "PodGroupInitiallyScheduled", "status": "False", "message": said}] if said else []
+    return {
+        "metadata": {"name": name, "namespace": "ml", "creationTimestamp": EARLIER},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": quorum}}},
+        "status": {"conditions": conditions},
+    }
+
+
+def floor(nodes: list[Json] = [], pods: list[Json] = [], parties: list[Json] = []) -> Floor:  # noqa: B006
+    return floor_of(
+        [table_of(msgspec.convert(one, Node)) for one in nodes],
+        [member_of(msgspec.convert(one, Guest)) for one in pods],
+        {f"ml/{one['metadata']['name']}": msgspec.convert(one, Party) for one in parties},
+    )
+
+
+def row(pods: list[Json], parties: list[Json], group: str = "ml/a") -> Row:
+    found = floor([node("n1", "r1", "b1"), node("n2", "r2", "b1")], pods, parties).row(group)
+    assert found is not None
+    return found
+
+
+CAPACITY = "Waiting: Capacity: needs 8"
+
+
+@pytest.mark.parametrize(
+    ("pods", "verdict", "placed", "why"),
+    [
+        ([], "Waiting", "0/0", "Members: 0 of the quorum of 2 are there"),
+        ([pod("p0", "a")], "Waiting", "0/1", "Members: 1 of the quorum of 2 are there"),
+        ([pod("p0", "a"), pod("p1", "a")], "Waiting", "0/2", "no scheduler has spoken of it yet"),
+        ([pod("p0", "a", said=CAPACITY), pod("p1", "a")], "Waiting", "0/2", "Capacity: needs 8"),
+        ([pod("p0", "a", said="Impossible: Request: x"), pod("p1", "a")], "Impossible", "0/2", "Request: x"),
+        (
+            [pod("p0", "a", said="0/2 nodes: too small"), pod("p1", "a")],
+            "Waiting",
+            "0/2",
+            "0/2 nodes: too small",
+        ),
+        ([pod("p0", "a", "n1"), pod("p1", "a", "n2")], "Scheduled", "2/2", ""),
+        ([pod("p0", "a", "n1"), pod("p1", "a", said=CAPACITY)], "Waiting", "1/2", "Capacity: needs 8"),
+        (
+            [pod("p0", "a", "n1"), pod("p1", "a", "n1"), pod("p2", "a", said=CAPACITY)],
+            "Scheduled",
+            "2/3",
+            "Capacity: needs 8",
+        ),
+        ([pod("p0", "a", "n1", "Succeeded"), pod("p1", "a", "n1")], "Scheduled", "2/2", ""),
+        ([pod("p0", "a", "n1", "Succeeded"), pod("p1", "a", "n1", "Succeeded")], "Finished", "2/2", ""),
+        (
+            [pod("p0", "a", "n1", "Failed"), pod("p1", "a", "n1", "Failed")],
+            "Finished",
+            "0/0",
+            "2 members failed",
+        ),
+        (
+            [pod("p0", "a", "n1", "Failed"), pod("p1", "a", "n1"), pod("p2", "a", "n1")],
+            "Scheduled",
+            "2/2",
+            "",
+        ),
+        (
+            [pod("p0", "a", "n1", deletionTimestamp=EARLIER), pod("p1", "a", "n1")],
+            "Waiting",
+            "1/1",
+            "Members: 1 of the quorum of 2 are there",
+        ),
+    ],
+)
+def test_how_a_group_stands(pods: list[Json], verdict: str, placed: str, why: str) -> None:
+    found = row(pods, [party("a", 2)])
+    assert (found.verdict, f"{found.placed}/{found.members}", found.why) == (verdict, placed, why)
+
+
+def test_the_group_is_asked_where_its_pods_are_silent() -> None:
+    found = row([pod("p0", "a"), pod("p1", "a")], [party("a", 2, "Waiting: Topology: no rack")])
+    assert found.why == "Topology: no rack"
+
+
+def test_groups_by_marks_and_lone_pods_are_groups_too() -> None:
+    marks = {"maitred.dev/group": "a", "maitred.dev/min-count": "2"}
+    found = floor(pods=[pod("p0", labels=marks), pod("lone")])
+    assert [(one.group, one.quorum) for one in found.groups] == [("ml/a", 2), ("ml/lone", 1)]
+
+
+def test_a_lone_pod_that_leaves_waits_for_nothing() -> None:
+    [found] = floor(pods=[pod("p", node="n1", deletionTimestamp=EARLIER)]).groups
+    assert found.verdict == "Finished"
+
+
+def test_where_a_group_is_seated() -> None:
+    found = row([pod("p0", "a", "n1"), pod("p1", "a", "n2"), pod("p2", "a", "n2")], [party("a", 2)])
+    assert found.where == {"r1": 1, "r2": 2}
+    assert str(found.since) == "2026-01-31 11:59:15+00:00"
+
+
+def test_who_leaves_still_holds_his_place_and_who_is_finished_does_not() -> None:
+    pods = [pod("a", node="n1", deletionTimestamp=EARLIER), pod("b", node="n1", phase="Succeeded")]
+    [rack] = floor([node("n1", "r1", "b1")], pods).racks
+    assert (rack.free, rack.total) == (4, 8)
+
+
+def test_what_cannot_be_had_is_not_free() -> None:
+    lost = node("n1", "r1", "b1", taints=[{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}])
+    closed = node("n2", "r1", "b1", unschedulable=True)
+    [rack] = floor([lost, closed, node("n3", "r1", "b1")]).racks
+    assert [spot.openness for spot in rack.nodes] == ["lost", "closed", "open"]
+    assert (rack.free, rack.total) == (8, 24)
+
+
+def test_names_are_in_the_order_in_which_people_count() -> None:
+    assert sorted(["r10", "r2", "b1-r3-n05", "r1", ""], key=natural) == ["", "b1-r3-n05", "r1", "r2", "r10"]
+
+
+# -- how it looks ------------------------------------------------------------------------------------------
+
+NODES = [
+    *(node(f"b1-r1-n{n}", "r1", "b1") for n in range(3)),
+    node("b1-r2-n0", "r2", "b1", gpus=16),
+    node("b2-r10-n0", "r10", "b2", unschedulable=True),
+    node("b2-r10-n1", "r10", "b2", gpus=0),
+    node("b2-r9-n0", "r9", "b2", taints=[{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]),
+]
+PODS = [
+    pod("x0", "x", "b1-r1-n0"),
+    pod("x1", "x", "b1-r1-n0"),
+    pod("x2", "x", "b1-r1-n1"),
+    pod("y0", "y", said="Waiting: Capacity: needs 16 nvidia.com/gpu, 4 free"),
+    pod("z0", "z", "b1-r1-n0", "Succeeded"),
+    pod("web", node="b2-r10-n1"),
+]
+BUSY = floor(NODES, PODS, [party("x", 3), party("y", 1), party("z", 1)])
+
+
+def text(width: int | None = None, height: int | None = None, shown: Floor = BUSY) -> str:
+    return "\n".join(line.plain for line in floor_lines(shown, NOW, width, height)) + "\n"
+
+
+WHOLE = """\
+b1  r1 048 12/24  r2 + 16/16
+b2  r9 x 0/8      r10 -9 0/8
+7 nodes (1 lost, 1 closed); 28 of 56 nvidia.com/gpu free.
+A digit is a node: its free devices (without any: tenths of free cpu), + more than 9, x lost, - closed.
+
+GROUP   VERDICT    PLACED  QUORUM  WHERE  SINCE  WHY
+ml/web  Scheduled  1/1     1       r10    45s
+ml/x    Scheduled  3/3     3       r1     45s
+ml/y    Waiting    0/1     1              45s    Capacity: needs 16 nvidia.com/gpu, 4 free
+ml/z    Finished   1/1     1
+"""
+SMALL = """\
+b1  r1 048 12/24  r2 + 16/16
+b2  r9 x 0/8      r10 -9 0/8
+7 nodes (1 lost, 1 closed); 28 of 56 nvidia.com/gpu free.
+
+GROUP   VERDICT    PLACED  QUORUM  WHERE  SINCE  WHY
+ml/web  Scheduled  1/1     1       r10    45s
+ml/y    Waiting    0/1     1              45s    Capacity: needs 16 nvidia.co...
+and 2 more groups: 1 scheduled, 1 finished
+"""
+
+
+def test_the_whole_floor() -> None:
+    assert text() == WHOLE
+
+
+def test_a_small_terminal_shows_who_waits() -> None:
+    assert text(width=80, height=8) == SMALL
+
+
+def test_an_empty_cluster() -> None:
+    assert text(shown=floor()) == "No groups.\n"
+
+
+@pytest.mark.parametrize("height", range(3, 14))
+def test_it_is_never_higher_than_there_is_room(height: int) -> None:
+    assert len(text(width=80, height=height).splitlines()) <= height
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_the_map_is_never_wider_than_there_is_room(width: int) -> None:
+    racks = [node(f"r{rack}-n{n}", f"r{rack}", "b1") for rack in range(20) for n in range(8)]
+    lines = text(width=width, shown=floor(racks)).splitlines()
+    assert max(map(len, lines)) <= width
