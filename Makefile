@@ -1,10 +1,11 @@
 # Everything a contributor runs, by name. It needs make, git and a Python of 3.11 or later, nothing else.
 
 BIN     := .venv/bin
+# What runs maitred is installed first, without what only its development needs: `make up` should not wait.
+RUNS    := .venv/.runs
 STAMP   := .venv/.installed
 # Test workers. Hypothesis and the oracles are CPU-bound; raise it where there are cores to spare.
 JOBS    ?= 2
-EXAMPLE := examples/first-gang
 
 # The Python for .venv; PYTHON=... on the command line overrides the choice. Candidates are run, not looked
 # up: a version manager's shim can be on the PATH and still not start.
@@ -24,19 +25,22 @@ help: ## Show this list
 
 venv: $(STAMP) ## Install maitred and its development tools into .venv
 
-$(STAMP): pyproject.toml constraints.txt
+PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+
+$(RUNS): pyproject.toml constraints.txt
 	@$(find_python); \
 	if ! $(BIN)/python -c '' 2>/dev/null; then $$py -m venv --clear .venv; fi
-	@echo "Installing maitred into .venv ($$($(BIN)/python --version)); a minute or so, only when its dependencies change"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo "Installing maitred into .venv ($$($(BIN)/python --version)); half a minute, only when its dependencies change"
+	@$(PIP) -e '.[fast]'
 	@touch $@
 
-up: venv ## See it decide: seat the example gang, no cluster needed
-	@$(BIN)/maitred decide -f $(EXAMPLE)
-	@echo
-	@echo "Next: change a file in $(EXAMPLE) and run it again, or try"
-	@printf '  %-56s %s\n' "$(BIN)/maitred decide -f $(EXAMPLE) -o json" "the whole Plan" \
-		"$(BIN)/maitred --help" "the other commands"
+$(STAMP): $(RUNS)
+	@echo "Installing the development tools into .venv; half a minute more"
+	@$(PIP) -e '.[dev]'
+	@touch $@
+
+up: $(RUNS) ## A cluster to try it on: the sandbox, the scheduler and a queue of gangs, until Ctrl-C
+	@$(BIN)/maitred up --story queue
 
 # Tests on a real control plane share one, so all of them go to one worker; the others have the rest.
 PYTEST  := $(BIN)/pytest -n $(JOBS) --dist loadgroup

@@ -231,4 +231,6 @@ def test_a_dump_is_taken_over(sandbox: Sandbox, tmp_path: Path) -> None:
         running = ("get", "pod", "-n", "team", "runs", "-o", "jsonpath={.status.phase} {.spec.priority}")
         eventually(lambda: sandbox.plane.kubectl(*running) == "Running 5")
     finally:
-        sandbox.plane.kubectl("delete", "node/theirs", "namespace/team", "priorityclass/gold")
+        # The node comes last: without it, nobody says that the pod has ended.
+        sandbox.plane.kubectl("delete", "namespace/team", "priorityclass/gold")
+        sandbox.plane.kubectl("delete", "node/theirs")

@@ -32,6 +32,7 @@ NARROW_LEVELS = ("rack",)
 CLOSING = ("NoSchedule", "NoExecute")
 LOST_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 CLOSED_TAINT = "node.kubernetes.io/unschedulable"
+UNDECIDED = "no scheduler has spoken of it yet"
 _PARTS = re.compile(r"(\D*)(\d*)")
 _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
 _POLICY = Policy()
@@ -288,7 +289,7 @@ def verdict_of(
         return "Waiting", f"Members: {len(staying)} of the quorum of {quorum} are there"
     if not words and party is not None:
         words = next((said.message for said in party.status.conditions if said.status == "False"), "")
-    return told(words or "no scheduler has spoken of it yet")
+    return told(words or UNDECIDED)
 
 
 def told(words: str) -> tuple[Verdict, str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
+from threading import Timer
 
 PATIENCE_S = 30
 NOISE = (
@@ -104,12 +105,16 @@ def follow(
     side: Kubectl, count: int, arguments: tuple[str, ...], during: Callable[[Kubectl], object]
 ) -> list[str]:
     with side.begin(*arguments) as process:
+        # A line that never comes must not hold up the others.
+        alarm = Timer(PATIENCE_S, process.kill)
+        alarm.start()
         try:
             assert process.stdout is not None
             first = process.stdout.readline()
             during(side)
             return [plain(line) for line in (first, *(process.stdout.readline() for _ in range(count - 1)))]
         finally:
+            alarm.cancel()
             process.kill()
 
 

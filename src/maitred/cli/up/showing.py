@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.live import Live
 
 from maitred.cli.floor import REFRESH_SECONDS, FloorView
-from maitred.explain.floorplan import Row
+from maitred.explain.floorplan import UNDECIDED, Row
 from maitred.explain.text import printable
 from maitred.sandbox.world.player import row_words
 from maitred.sandbox.world.watcher import Watcher
@@ -98,7 +98,8 @@ class Lines:
 
     def _tell(self, row: Row) -> None:
         words = row_words(row, row.group)
-        if row.members and self._told.get(row.group) != words:
+        is_settled = row.members and row.why != UNDECIDED
+        if is_settled and self._told.get(row.group) != words:
             self._told[row.group] = words
             self.say(words)
 

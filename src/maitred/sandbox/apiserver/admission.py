@@ -36,6 +36,7 @@ class Admission:
             self._rank(kind, body)
         match kind.name:
             case "Pod":
+                check_overhead(kind, body)
                 self._locate(body)
             case "Node":
                 taint_as_not_ready(body)
@@ -51,6 +52,9 @@ class Admission:
         if kind.name == "PriorityClass":
             self._check_default_priority(kind, body)
         elif kind.name == "Pod":
+            for name in ("priority", "preemptionPolicy"):
+                if name in old["spec"]:
+                    body["spec"].setdefault(name, old["spec"][name])
             self._locate(body)
 
     def review_deletion(self, kind: Kind, name: str) -> None:
@@ -137,6 +141,13 @@ class Admission:
         if classes:
             newest = max(classes, key=lambda item: item.body["metadata"]["creationTimestamp"])
             body["spec"]["storageClassName"] = newest.key.name
+
+
+def check_overhead(kind: Kind, pod: Body) -> None:
+    """It comes from a RuntimeClass, of which there are none here."""
+    if "overhead" in pod["spec"]:
+        why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise forbidden(kind.group, kind.plural, pod["metadata"].get("name", ""), why)
 
 
 def said_by(priority_class: Item) -> tuple[str, int, str]:

@@ -8,7 +8,7 @@ from maitred.sandbox.apiserver.kinds.definitions import DEFINITIONS
 from maitred.sandbox.apiserver.kinds.disruptions import DISRUPTION_BUDGETS
 from maitred.sandbox.apiserver.kinds.groups import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
 from maitred.sandbox.apiserver.kinds.jobs import JOBS
-from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.kinds.kind import ALL_VERBS, Kind
 from maitred.sandbox.apiserver.kinds.leases import LEASES
 from maitred.sandbox.apiserver.kinds.names import label, path_segment
 from maitred.sandbox.apiserver.kinds.namespaces import NAMESPACES
@@ -48,6 +48,7 @@ POD_FIELDS = {
 }
 INVOLVED = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 ABOUT_EVENTS = ("reason", "reportingComponent", "source", "type")
+REGARDING = {f"regarding.{name}": f"involvedObject.{name}" for name in INVOLVED}
 EVENT_FIELDS = dict.fromkeys((*(f"involvedObject.{name}" for name in INVOLVED), *ABOUT_EVENTS), "")
 
 
@@ -72,6 +73,7 @@ CORE = (
         "Event",
         "events",
         strategy=events.EVENTS,
+        name_rule=path_segment,
         short_names=("ev",),
         fields=EVENT_FIELDS,
         is_put_to_create=True,
@@ -87,6 +89,7 @@ CORE = (
         name_rule=label,
         fields={"status.phase": ""},
         is_returned=True,
+        verbs=tuple(verb for verb in ALL_VERBS if verb != "deletecollection"),
     ),
     served(
         "core.v1",
@@ -186,13 +189,21 @@ WORK = (
         "events",
         strategy=events.STRICT_EVENTS,
         short_names=("ev",),
-        fields=EVENT_FIELDS,
+        fields=dict.fromkeys((*REGARDING, "reason", "reportingController", "type"), ""),
+        field_paths={**REGARDING, "reportingController": "reportingComponent"},
         is_put_to_create=True,
         stored_as="events.",
         to_stored=events.to_stored,
         from_stored=events.from_stored,
     ),
 )
+
+
+def leaving(version: str, name: str) -> str:
+    """Versions that are no longer alpha are announced to go one day."""
+    if version != "v1beta1":
+        return ""
+    return f"scheduling.k8s.io/{version} {name} is deprecated in v1.40+, unavailable in v1.43+"
 
 
 def group_kinds(version: str) -> tuple[Kind, ...]:
@@ -204,7 +215,7 @@ def group_kinds(version: str) -> tuple[Kind, ...]:
             "Workload",
             "workloads",
             strategy=WORKLOADS,
-            is_counted=True,
+            deprecation=leaving(version, "Workload"),
             needs_version=True,
             **changes,
         ),
@@ -213,8 +224,8 @@ def group_kinds(version: str) -> tuple[Kind, ...]:
             "PodGroup",
             "podgroups",
             strategy=POD_GROUPS,
+            deprecation=leaving(version, "PodGroup"),
             subresources=("status",),
-            is_counted=True,
             needs_version=True,
             status_has_metadata=False,
             **changes,
@@ -230,7 +241,6 @@ SCHEDULING = (
         namespaced=False,
         strategy=PRIORITY_CLASSES,
         short_names=("pc",),
-        is_counted=True,
     ),
     *group_kinds("v1beta1"),
     *group_kinds("v1alpha3"),
@@ -240,7 +250,6 @@ SCHEDULING = (
         "compositepodgroups",
         strategy=COMPOSITE_POD_GROUPS,
         subresources=("status",),
-        is_counted=True,
         needs_version=True,
         status_has_metadata=False,
     ),

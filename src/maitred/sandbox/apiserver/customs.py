@@ -10,6 +10,9 @@ from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import Served
 from maitred.sandbox.apiserver.store import Change
 
+VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""All of them, in the order in which the real server has them for custom kinds."""
+
 
 class CustomStrategy(Strategy):
     """The rules that the schema of its definition has."""
@@ -58,6 +61,7 @@ def kind_of(spec: Body, names: Body, version: Body, stored: str) -> Kind:
         names["plural"],
         from_openapi(schema),
         namespaced=spec["scope"] == "Namespaced",
+        verbs=VERBS,
         strategy=CustomStrategy(schema),
         subresources=("status",) if "status" in subresources else (),
         short_names=tuple(names.get("shortNames", ())),

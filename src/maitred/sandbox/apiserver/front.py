@@ -139,8 +139,8 @@ class Front:
         if target.name:
             if not is_version(version := request.query.get("resourceVersion", "")):
                 raise unreadable_version(version)
-            return respond(self._verbs.get(target, form), [])
-        return respond(self._verbs.list(target, request.query, form), [])
+            return respond(self._verbs.get(target, form), deprecations(target))
+        return respond(self._verbs.list(target, request.query, form), deprecations(target))
 
     async def _watch(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
         form = forms.watch_form(request.headers.get("Accept", ""), request.query)
@@ -180,7 +180,7 @@ class Front:
             request.headers.get("Accept", ""), request.query, many=verb == "deletecollection"
         )
         answer = self._carry_out(request, target, verb, data, call, form)
-        return respond(answer, call.warnings)
+        return respond(answer, [*deprecations(target), *call.warnings])
 
     def _carry_out(
         self, request: web.BaseRequest, target: Target, verb: str, data: bytes, call: Call, form: forms.Form
@@ -246,6 +246,10 @@ def verbs_on(target: Target) -> Collection[str]:
     if target.kind.namespaced and not target.namespace:
         return ()
     return set(target.kind.verbs) & {"create", "deletecollection"}
+
+
+def deprecations(target: Target) -> list[str]:
+    return [target.kind.deprecation] if target.kind.deprecation else []
 
 
 def media_of(request: web.BaseRequest) -> str:

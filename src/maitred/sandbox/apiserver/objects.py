@@ -106,11 +106,11 @@ class Objects:
             restore(meta, was, name)
         if not owned:
             self._own(kind, old.body, body, call, part)
+        self._admission.review(kind, body, old.body, part)
         errors = self._prepare(kind, body, old, part)
         self._refuse_invalid(
             kind, old.key.name, check_metadata_update(body, old.body, custom=kind.is_custom) + errors
         )
-        self._admission.review(kind, body, old.body, part)
         if not part:
             call.warnings += kind.strategy.warnings(body, old.body)
         return self._settle(kind, old, body, call)
@@ -125,6 +125,9 @@ class Objects:
             meta["resourceVersion"] = str(old.version)
 
     def _prepare(self, kind: Kind, body: Body, old: Item, part: str) -> list[FieldError]:
+        if part == "finalize":
+            keep_all_but_finalizers(body, old.fresh())
+            return []
         if part:
             keep_all_but_status(kind, body, old.body)
             kind.strategy.before_status(body, old.body)
@@ -169,7 +172,7 @@ class Objects:
 
     def _refuse_invalid(self, kind: Kind, name: str, errors: list[FieldError]) -> None:
         if errors:
-            raise refusals.invalid(kind.group, kind.name, name, errors)
+            raise refusals.invalid(kind.refused_as, kind.name, name, errors)
 
 
 def copied(body: Body) -> Body:
@@ -186,12 +189,25 @@ def reset_status(kind: Kind, body: Body) -> None:
         body.pop("status", None)
 
 
+def keep_all_but_finalizers(body: Body, old: Body) -> None:
+    """Of a namespace, which has finalizers for its content."""
+    finalizers = body.get("spec", {}).get("finalizers", [])
+    owned = body["metadata"].get("managedFields")
+    body.clear()
+    body.update(old)
+    body["spec"] = {"finalizers": finalizers} if finalizers else {}
+    if owned:
+        body["metadata"]["managedFields"] = owned
+
+
 def keep_all_but_status(kind: Kind, body: Body, old: Body) -> None:
     for name in [*body, *old]:
         if name not in ("metadata", "status"):
             restore(body, old, name)
     if not kind.status_has_metadata:
-        body["metadata"] = {**old["metadata"], "managedFields": body["metadata"].get("managedFields", [])}
+        metadata = dict(old["metadata"])
+        restore(metadata, body["metadata"], "managedFields")
+        body["metadata"] = metadata
 
 
 def restore(body: Body, old: Body, name: str) -> None:

@@ -6,6 +6,7 @@ from maitred.sandbox.apiserver.patching.jsonpatch import json_patch
 from maitred.sandbox.apiserver.patching.mergepatch import merge_patch
 from maitred.sandbox.apiserver.patching.strategic import strategic_merge_patch
 from maitred.sandbox.apiserver.receiving import parse_json
+from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.schema.types import Body
 
 JSON_PATCH = "application/json-patch+json"
@@ -19,8 +20,11 @@ def patched(kind: Kind, body: Body, data: bytes, media: str) -> Body:
     """`body` is a copy that may be changed."""
     known = [name for name in KNOWN if name != STRATEGIC or not kind.is_custom]
     if media not in known:
-        raise refusals.unsupported_media(known)
-    patch = parse_json(data)
+        raise refusals.unsupported_media(known) if kind.is_custom else refusals.unknown_patch()
+    try:
+        patch = parse_json(data)
+    except Refusal:
+        raise refusals.bad_request("invalid JSON patch") from None
     if media == JSON_PATCH:
         return json_patch(body, patch)
     if media == MERGE_PATCH:

@@ -75,6 +75,8 @@ def plain(loader: Any) -> Any:
 
 
 def as_object(value: Any) -> Body:
+    if value is None:
+        return {}
     if not isinstance(value, dict):
         raise bad_request("the object provided is unrecognized (must be a JSON object)")
     return value
@@ -84,6 +86,7 @@ def conformed(kind: Kind, body: Body, call: Call) -> Body:
     """The body as the kind has it. What does not belong to it is dropped, with a warning or a refusal."""
     check_type(kind, body)
     call.warnings += kind.strategy.understand(body)
+    disowned = has_no_owners(body)
     try:
         unknown = conform(body, kind.type)
     except Misfit as misfit:
@@ -94,9 +97,17 @@ def conformed(kind: Kind, body: Body, call: Call) -> Body:
         report_unknown(kind, unknown, call)
     body["apiVersion"], body["kind"] = kind.api_version, kind.name
     body.setdefault("metadata", {})
+    if disowned:
+        body["metadata"]["managedFields"] = []
     fill(body, kind.type)
     kind.strategy.set_defaults(body)
     return body
+
+
+def has_no_owners(body: Body) -> bool:
+    """To say so is to start anew with them, which is not the same as to say nothing."""
+    metadata = body.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("managedFields") == []
 
 
 def check_type(kind: Kind, body: Body) -> None:

@@ -128,6 +128,10 @@ def unsupported_media(served: Sequence[str]) -> Refusal:
     )
 
 
+def unknown_patch() -> Refusal:
+    return Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+
+
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> Refusal:
     unique = dict[str, FieldError]()
     for error in errors:

@@ -172,7 +172,7 @@ def field_tests(kind: Kind, text: str) -> Iterator[Test]:
         known = {"metadata.name": "", "metadata.namespace": "", **kind.fields}
         if path not in known:
             raise unknown_field(kind, path)
-        yield on_field(path, operator != "!=", value, known[path])
+        yield on_field(kind.field_paths.get(path, path), operator != "!=", value, known[path])
 
 
 def unknown_field(kind: Kind, path: str) -> Refusal:

@@ -4,6 +4,7 @@ import hmac
 import socket
 import ssl
 from collections.abc import Mapping
+from copy import deepcopy
 from types import TracebackType
 from typing import Self
 
@@ -137,7 +138,7 @@ def furnish(objects: Objects, served: Served) -> None:
     for name in NAMESPACES:
         create(objects, find(served, "Namespace"), {"metadata": {"name": name}})
     for body in SYSTEM_CLASSES:
-        create(objects, find(served, "PriorityClass"), body)
+        create(objects, find(served, "PriorityClass"), deepcopy(body))
 
 
 def create(objects: Objects, kind: Kind, body: Body) -> None:

@@ -7,7 +7,7 @@ from maitred.sandbox.apiserver import forms, refusals
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.deletion import Deletion, wish_of
 from maitred.sandbox.apiserver.forms import Form
-from maitred.sandbox.apiserver.kinds.fielderrors import required
+from maitred.sandbox.apiserver.kinds.fielderrors import invalid, required
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.lists import Lists, question
 from maitred.sandbox.apiserver.objects import Objects
@@ -109,7 +109,7 @@ class Verbs:
         kind = target.kind
         old = self._objects.find(kind, key_of(target))
         body = patched(kind, kind.from_stored(old.fresh()), data, media)
-        body = kind.to_stored(conformed(kind, body, call))
+        body = kind.to_stored(conformed_patch(kind, body, call))
         check_name(target, body)
         item = self._objects.replace(kind, old, body, call, target.subresource)
         return Answer(200, forms.one(kind, item, form))
@@ -162,6 +162,18 @@ def of_one_version(eviction: Body) -> Body:
     if eviction.get("apiVersion") == "policy/v1beta1":
         eviction["apiVersion"] = EVICTIONS.api_version
     return eviction
+
+
+def conformed_patch(kind: Kind, body: Body, call: Call) -> Body:
+    """A patch that makes something else of the object is refused as such, and not as a bad request."""
+    shown = encode(body).decode()
+    try:
+        return conformed(kind, body, call)
+    except Refusal as refusal:
+        if refusal.code != 400:
+            raise
+        why = refusal.message.rpartition(f"cannot be handled as a {kind.name}: ")[2]
+        raise refusals.invalid("", "", "", [invalid("patch", shown, why)]) from None
 
 
 def unnamed(target: Target) -> Refusal:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 
 from maitred.kube.errors import ApiError, KubeError
@@ -32,11 +33,11 @@ async def load(objects: Objects, takeover: Takeover, say: Say) -> None:
 
 
 async def clear_floor(objects: Objects, say: Say) -> None:
-    """Nodes, and whatever is or makes pods, are no more."""
+    """Nodes, and whatever is or makes pods, are no more. Pods are not asked: their nodes go with them."""
     for resource in (JOBS, GROUPS, PODS):
         there = [body["metadata"] for body in await objects.list(resource)]
         paths = [resource.path(one["namespace"], one["name"]) for one in there]
-        await for_each(paths, objects.delete)
+        await for_each(paths, partial(objects.delete, at_once=resource is PODS))
     simulated = await nodes.simulated(objects)
     await nodes.remove(objects, simulated)
     say(f"{counted(len(simulated), 'node')} removed")

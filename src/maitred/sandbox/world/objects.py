@@ -76,10 +76,11 @@ class Objects:
                 raise
         return await self.send("PATCH", await self.path(body), body, MERGE_PATCH), False
 
-    async def delete(self, path: str) -> bool:
-        """Whether it was there. What it owns goes with it."""
+    async def delete(self, path: str, *, at_once: bool = False) -> bool:
+        """Whether it was there. What it owns goes with it. `at_once` asks no kubelet to end a pod first."""
+        options = {"propagationPolicy": "Background", **({"gracePeriodSeconds": 0} if at_once else {})}
         try:
-            await self.send("DELETE", path, {"propagationPolicy": "Background"})
+            await self.send("DELETE", path, options)
         except ApiError as error:
             if error.is_gone:
                 return False

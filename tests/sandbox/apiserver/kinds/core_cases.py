@@ -80,12 +80,18 @@ def encoded(text: str) -> str:
 NODES = (
     node("plain"),
     node("capacity", status={"capacity": {"cpu": "8", "memory": "64Gi", GPU: "8", "pods": "110"}}),
+    # One each: the server names the parts of a map in any order.
     node(
         "bad capacity",
         "status.capacity.cpu: Invalid",
-        f"status.capacity.{GPU}: Invalid",
         "status.allocatable.pods: Invalid",
-        status={"capacity": {"cpu": "-1", GPU: "500m"}, "allocatable": {"pods": "100m"}},
+        status={"capacity": {"cpu": "-1"}, "allocatable": {"pods": "100m"}},
+    ),
+    node(
+        "half a device",
+        f"status.capacity.{GPU}: Invalid",
+        f"status.allocatable.{GPU}: Invalid",
+        status={"capacity": {GPU: "500m"}},
     ),
     node(
         "taints",

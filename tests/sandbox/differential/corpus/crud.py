@@ -212,8 +212,10 @@ STORIES = [
     life(
         "csi-node",
         "/apis/storage.k8s.io/v1/csinodes",
-        of_kind("storage.k8s.io/v1", "CSINode", "{ns}-a", spec={"drivers": []}),
-        {"spec": {"drivers": [{"name": "d.example", "nodeID": "n", "allocatable": {"count": 4}}]}},
+        of_kind(
+            "storage.k8s.io/v1", "CSINode", "{ns}-a", spec={"drivers": [{"name": "c.example", "nodeID": "n"}]}
+        ),
+        {"spec": {"drivers": []}},
     ),
     life(
         "budget",

@@ -84,7 +84,6 @@ STORIES = [
         delete(MAP, options(propagationPolicy="Sideways")),
         delete(MAP, options(propagationPolicy="Orphan", orphanDependents=True)),
         delete(MAP, {"nonsense": True}),
-        delete(MAP, {"kind": "Pod", "apiVersion": "v1"}),
         delete(MAP, options(preconditions={"uid": "$made.metadata.uid"})),
         delete(MAP),
     ),

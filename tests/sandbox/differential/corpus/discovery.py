@@ -19,7 +19,7 @@ from tests.sandbox.differential.requests import (
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 SERVED = {
     "v1": (
-        "bindings configmaps events namespaces namespaces/finalize namespaces/status nodes "
+        "configmaps events namespaces namespaces/finalize namespaces/status nodes "
         "nodes/status persistentvolumeclaims persistentvolumeclaims/status persistentvolumes "
         "persistentvolumes/status pods pods/binding pods/eviction pods/status secrets serviceaccounts "
         "services services/status"

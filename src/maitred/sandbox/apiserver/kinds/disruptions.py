@@ -18,6 +18,9 @@ NEGATIVE = "must be greater than or equal to 0"
 
 
 class DisruptionBudgetStrategy(Strategy):
+    def before_create(self, body: Body) -> None:
+        body["status"] = dict.fromkeys(COUNTS, 0)
+
     def check(self, body: Body) -> list[FieldError]:
         return list(check_spec(body.get("spec", {})))
 

@@ -30,6 +30,10 @@ class Kind:
     name_rule: NameRule = subdomain
     fields: Mapping[str, str] = field(default_factory=dict)
     """What a field selector may ask for, beside the name and the namespace, and what is meant by none."""
+    field_paths: Mapping[str, str] = field(default_factory=dict)
+    """Where such a field is in the stored form, if it has another name there."""
+    deprecation: str = ""
+    """Said to everyone who uses it."""
     is_counted: bool = False
     """Whether `metadata.generation` counts the changes of what is asked for."""
     is_graceful: bool = False
@@ -70,6 +74,11 @@ class Kind:
     @property
     def shelf(self) -> str:
         return self.stored_as or f"{self.plural}.{self.group}"
+
+    @property
+    def refused_as(self) -> str:
+        """The group in which it is kept. Events are the same objects in two groups."""
+        return self.shelf.partition(".")[2]
 
     @property
     def has_status(self) -> bool:

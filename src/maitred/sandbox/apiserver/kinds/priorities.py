@@ -41,6 +41,9 @@ SYSTEM_VALUES = {body["metadata"]["name"]: body["value"] for body in SYSTEM_CLAS
 
 
 class PriorityClassStrategy(Strategy):
+    def before_create(self, body: Body) -> None:
+        body["metadata"]["generation"] = 1  # for good: nothing counts further
+
     def check(self, body: Body) -> list[FieldError]:
         errors = list(check_rank(body))
         policy = body.get("preemptionPolicy", POLICIES[0])

@@ -1,6 +1,7 @@
 """Amounts of resources as objects have them, added up and compared."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from maitred.model.quantity import QuantityError, parse_nano
 from maitred.sandbox.apiserver.schema.quantities import canonical
@@ -11,6 +12,7 @@ KIBI = 1024 * UNIT
 ENDLESS = 10**100
 
 
+@lru_cache(maxsize=65536)
 def nano(quantity: str) -> int:
     """In billionths. What is too long to be counted is more than anything else, or less."""
     try:

@@ -1,6 +1,7 @@
 """The rules for what containers and pods request, and for how it is added up."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from maitred.model.quantity import QuantityError, parse_nano
@@ -52,6 +53,7 @@ def is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
+@lru_cache(maxsize=4096)
 def is_extended(name: str) -> bool:
     """Whether it is counted in whole units, never given to more than one, and named by its vendor."""
     return not is_native(name) and not name.startswith("requests.") and not label_key(f"requests.{name}")

@@ -49,16 +49,14 @@ def whole_numbers(row: bytes) -> Iterator[int]:
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 64, 7):
-        if at >= len(message):
-            raise Malformed("unexpected EOF")
-        byte = message[at]
+    value = shift = 0
+    for byte in message[at : at + 10]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value & _64_BITS, at
-    raise Malformed("proto: integer overflow")
+        shift += 7
+    raise Malformed("proto: integer overflow" if shift == 70 else "unexpected EOF")
 
 
 def _extent(message: bytes, at: int, wire: int) -> tuple[int, int]:

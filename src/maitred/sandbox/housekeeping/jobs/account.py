@@ -113,13 +113,13 @@ class Account:
         if not self.job.is_indexed:
             return set()
         before = indexes.parse(self.job.status.completed_indexes, self.job.spec.completions or 0)
-        return before | self._indexes(p for p in self.pods if p.status.phase == "Succeeded" and is_tracked(p))
+        return before | self._indexes(pod for pod in self.tracked if pod.status.phase == "Succeeded")
 
     def _failed_indexes(self) -> set[int] | None:
         if self.job.spec.backoff_limit_per_index is None:
             return None
         before = indexes.parse(self.job.status.failed_indexes or "", self.job.spec.completions or 0)
-        return before | self._indexes(p for p in self.pods if is_tracked(p) and fails_its_index(self.job, p))
+        return before | self._indexes(pod for pod in self.tracked if fails_its_index(self.job, pod))
 
     def _indexes(self, pods: Iterable[Pod]) -> set[int]:
         return {
