@@ -231,6 +231,6 @@ def test_a_dump_is_taken_over(sandbox: Sandbox, tmp_path: Path) -> None:
         running = ("get", "pod", "-n", "team", "runs", "-o", "jsonpath={.status.phase} {.spec.priority}")
         eventually(lambda: sandbox.plane.kubectl(*running) == "Running 5")
     finally:
-        # The node comes last: without it, nobody says that the pod has ended.
-        sandbox.plane.kubectl("delete", "namespace/team", "priorityclass/gold")
-        sandbox.plane.kubectl("delete", "node/theirs")
+        # The pod comes first: without its node, nobody says that it has ended.
+        sandbox.plane.kubectl("delete", "pods", "--all", "-n", "team")
+        sandbox.plane.kubectl("delete", "namespace/team", "priorityclass/gold", "node/theirs", "--wait=false")

@@ -49,8 +49,16 @@ def differences(real: list[Answer], ours: list[Answer]) -> Iterator[Difference]:
         if one.said.get("status") != other.said.get("status"):
             yield Difference(one.place, one.asked, "status", outcome(one), outcome(other))
             continue
+        if kind_of(one) != kind_of(other):
+            yield Difference(one.place, one.asked, "body", kind_of(one), kind_of(other))
+            continue
         for path, left, right in unequal(one.said, other.said, ""):
             yield Difference(one.place, one.asked, path.lstrip("."), shown(left), shown(right))
+
+
+def kind_of(answer: Answer) -> str:
+    body = answer.said.get("body")
+    return str(body.get("kind")) if isinstance(body, dict) else type(body).__name__
 
 
 def outcome(answer: Answer) -> str:

@@ -96,7 +96,7 @@ class Player:
     async def _request(self, request: Request) -> Json:
         answer = await self._ask(request)
         deadline = time.monotonic() + PATIENCE_S
-        while request.awaited and answer["status"] != 200 and time.monotonic() < deadline:
+        while request.awaited not in (0, answer["status"]) and time.monotonic() < deadline:
             await asyncio.sleep(POLL_S)
             answer = await self._ask(request)
         return answer

@@ -42,8 +42,8 @@ class Request:
     """Or `other`, who may do next to nothing, `nobody`, without a token, or `stranger`, with a wrong one."""
     saved: str = ""
     """The name by which later requests speak of the answer."""
-    awaited: bool = False
-    """Asked again until it succeeds: what was done before takes a server a moment to notice."""
+    awaited: int = 0
+    """Asked again until this is the status: what was done before takes a server a moment to notice."""
     only: tuple[str, ...] = ()
     """Of lists in the answer, the entries with these names alone: the sandbox serves fewer kinds."""
 
@@ -53,8 +53,8 @@ class Request:
     def by(self, user: str) -> "Request":
         return replace(self, user=user)
 
-    def once_possible(self) -> "Request":
-        return replace(self, awaited=True)
+    def until(self, status: int) -> "Request":
+        return replace(self, awaited=status)
 
     def as_(self, accept: str) -> "Request":
         return replace(self, accept=accept)

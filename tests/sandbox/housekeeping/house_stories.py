@@ -161,17 +161,18 @@ async def ready(here: Place, name: str) -> None:
 
 
 async def budgets(here: Place) -> Json:
-    for number in range(3):
-        await here.create(PODS, pod(f"web-{number}"))
-    for name, limits in (("least", {"minAvailable": 1}), ("part", {"maxUnavailable": "50%"})):
-        spec = {"selector": {"matchLabels": {"app": "web"}}, **limits}
-        await here.create(BUDGETS, {"metadata": {"name": name}, "spec": spec})
-    await here.until(BUDGETS, "least", lambda found: found["status"].get("expectedPods") == 3)
-    await ready(here, "web-0")
-    await ready(here, "web-1")
-    found = await here.until(BUDGETS, "least", lambda found: found["status"]["disruptionsAllowed"] == 1)
-    part = await here.until(BUDGETS, "part", lambda found: found["status"]["currentHealthy"] == 2)
-    return {"least": without_times(found["status"]), "part": without_times(part["status"])}
+    told = {}
+    for app, limits in (("least", {"minAvailable": 1}), ("part", {"maxUnavailable": "50%"})):
+        for number in range(3):
+            await here.create(PODS, pod(f"{app}-{number}"))
+        spec = {"selector": {"matchLabels": {"app": app}}, **limits}
+        await here.create(BUDGETS, {"metadata": {"name": app}, "spec": spec})
+        await here.until(BUDGETS, app, lambda found: bool(found["status"].get("conditions")))
+        await ready(here, f"{app}-0")
+        await ready(here, f"{app}-1")
+        found = await here.until(BUDGETS, app, lambda found: found["status"]["currentHealthy"] == 2)
+        told[app] = without_times(found["status"])
+    return told
 
 
 async def protection(here: Place) -> Json:
@@ -187,9 +188,10 @@ async def protection(here: Place) -> Json:
 
 
 async def nodes(here: Place) -> Json:
-    name = f"node-{here.namespace}"
-    await here.create(NODES, {"metadata": {"name": name}})
-    await say(here, name, "True")
+    name, other = f"node-{here.namespace}", f"other-{here.namespace}"
+    for node in (name, other):
+        await here.create(NODES, {"metadata": {"name": node}})
+        await say(here, node, "True")
     await here.until(NODES, name, lambda found: not taints(found))
     await here.merge(NODES, name, {"spec": {"unschedulable": True}})
     cordoned = await here.until(NODES, name, lambda found: bool(taints(found)))
@@ -202,14 +204,18 @@ async def nodes(here: Place) -> Json:
     await say(here, name, "False")
     unready = await here.until(NODES, name, lambda found: len(taints(found)) == 2)
     left = await here.until(PODS, "leaves", lambda found: "deletionTimestamp" in found["metadata"])
+    stayed = await here.get(PODS, "stays")
+    assert stayed is not None
+    await say(here, other, "False")
+    lost = await here.until(NODES, name, lambda found: len(taints(found)) == 1)
     await say(here, name, "True")
     await here.until(NODES, name, lambda found: not taints(found))
-    stayed = await here.get(PODS, "stays")
-    await here.delete(NODES, name)
-    assert stayed is not None
+    for node in (name, other):
+        await here.delete(NODES, node)
     return {
         "cordoned": taints(cordoned),
         "unready": taints(unready),
+        "all lost": taints(lost),
         "left": [without_times(c) for c in left["status"]["conditions"] if c["type"] == "DisruptionTarget"],
         "stayed": "deletionTimestamp" not in stayed["metadata"],
     }

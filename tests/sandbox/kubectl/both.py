@@ -18,11 +18,14 @@ NOISE = (
     (re.compile(r"(Resource Version:\s+)\d+"), r"\1<version>"),
     (re.compile(r"https?://127\.0\.0\.1:\d+"), "<server>"),
     (re.compile(r"/tmp/\S+"), "<file>"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}"), "<time>"),
+    (re.compile(r"Warning: .* is deprecated in v1\.4.*\n"), ""),
     (re.compile(r"\b\d+s\b"), "<age>"),
     (re.compile(r"[ \t]+"), " "),
     (re.compile(r"-+\n"), "-\n"),
 )
-"""What differs between any two servers, and the width of columns, which follows from it."""
+"""What differs between any two servers, and the width of columns, which follows from it. The real server is
+built here without its minor version, and warns of what is yet to be deprecated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ def test_drain_against_a_budget(both: Both) -> None:
     both("create", "-f", "-", stdin=several(NODE, BOUND, BUDGET))
     running = '{"status": {"phase": "Running"}}'
     both("patch", "pod", "worker", "--subresource=status", "--type=merge", "-p", running)
+    counted = '{"status": {"observedGeneration": 1, "desiredHealthy": 1, "currentHealthy": 1}}'
+    both("patch", "pdb", "keep", "--subresource=status", "--type=merge", "-p", counted)
     refused = both("drain", "{ns}-node", "--force", "--timeout=1s", view=first_of_each)
     assert "disruption budget" in refused
 

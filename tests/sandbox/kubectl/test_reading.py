@@ -152,7 +152,8 @@ def test_explain(both: Both) -> None:
 def test_get_raw(both: Both) -> None:
     both("create", "-f", "-", stdin=CONFIG)
     both("get", "--raw", "/readyz")
-    both("get", "--raw", "/api/v1/namespaces/{ns}/configmaps/settings", view=sorted_characters)
+    whole = both("get", "--raw", "/api/v1/namespaces/{ns}/configmaps/settings", view=sorted_characters)
+    assert whole.endswith("}\n")
     assert "NotFound" in both("get", "--raw", "/api/v1/namespaces/{ns}/configmaps/none")
 
 

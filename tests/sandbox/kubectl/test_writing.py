@@ -1,5 +1,6 @@
 """What kubectl changes."""
 
+import re
 from pathlib import Path
 
 from tests.sandbox.kubectl.both import Both
@@ -51,9 +52,15 @@ def test_apply_strategic(both: Both) -> None:
     """Of kinds whose lists merge by name, kubectl sends the difference."""
     both("apply", "-f", "-", stdin=several(POD, JOB))
     both("apply", "-f", "-", stdin=POD.replace("work:1", "work:2"))
-    assert "field is immutable" in both("apply", "-f", "-", stdin=JOB.replace("work:1", "work:2"))
-    assert "Forbidden" in both("apply", "-f", "-", stdin=POD.replace("500m", "600m"))
+    changed = both("apply", "-f", "-", stdin=JOB.replace("work:1", "work:2"), view=without_values)
+    assert "field is immutable" in changed
+    assert "Forbidden" in both("apply", "-f", "-", stdin=POD.replace("500m", "600m"), view=without_values)
     both("get", "pod", "worker", "-o", "yaml", "--show-managed-fields")
+
+
+def without_values(text: str) -> str:
+    """The real server shows objects as it has them in memory, under names that are not those of the API."""
+    return re.sub(r"\{.*\}", "{}", text.partition("@@")[0])
 
 
 def test_apply_server_side(both: Both) -> None:

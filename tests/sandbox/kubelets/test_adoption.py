@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
-from maitred.sandbox.kubelets.objects import Node, NodeMeta
+from maitred.sandbox.kubelets.objects import Node, NodeCondition, NodeMeta, NodeStatus
 
 
 class Machine:
@@ -37,7 +37,7 @@ class Keeper:
         await self._work(name)
         if self.server.get(name) != node.metadata.uid:
             raise NodeGone(name)
-        self.machines[name] = Machine(node, FAULT not in node.metadata.annotations)
+        self.machines[name] = Machine(made_ready(node), FAULT not in node.metadata.annotations)
 
     async def dismiss(self, name: str) -> None:
         del self.machines[name]
@@ -48,8 +48,12 @@ class Keeper:
         await self._work(name)
 
     async def heal(self, name: str) -> None:
-        await self._work(name)
+        await self.refresh(name)
         self.machines[name].alive = True
+
+    async def refresh(self, name: str) -> None:
+        await self._work(name)
+        self.machines[name].node = made_ready(self.machines[name].node)
 
     async def _work(self, name: str) -> None:
         assert name not in self.doing, "one thing at a time"
@@ -62,6 +66,10 @@ class Keeper:
 def node(name: str = "n1", uid: str = "1", fault: bool = False, marked: bool = True) -> Node:
     labels = {KUBELET: SIMULATED} if marked else {}
     return Node(NodeMeta(name=name, uid=uid, labels=labels, annotations={FAULT: "power"} if fault else {}))
+
+
+def made_ready(node: Node) -> Node:
+    return Node(node.metadata, status=NodeStatus(conditions=(NodeCondition("Ready", "True"),)))
 
 
 def play(*steps: Callable[[Adoption, Keeper], None], turns: int = 0) -> Keeper:
@@ -116,6 +124,11 @@ def test_a_node_that_is_deleted_or_loses_its_mark_has_no_kubelet() -> None:
     assert not play(put(node()), put(node(marked=False))).machines
 
 
+def test_a_node_that_others_gave_up_is_ready_again() -> None:
+    keeper = play(put(made_ready(node())), put(node()), turns=9)
+    assert keeper.machines["n1"].node.status.is_ready
+
+
 EVENTS = st.sampled_from(
     [
         put(node()),
@@ -139,3 +152,4 @@ def test_in_the_end_it_is_as_the_last_word_says(
     else:
         assert machines["n1"].node.metadata.uid == "9"
         assert machines["n1"].alive == (last == "alive")
+        assert machines["n1"].node.status.is_ready or last == "dead"

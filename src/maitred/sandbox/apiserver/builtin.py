@@ -199,13 +199,6 @@ WORK = (
 )
 
 
-def leaving(version: str, name: str) -> str:
-    """Versions that are no longer alpha are announced to go one day."""
-    if version != "v1beta1":
-        return ""
-    return f"scheduling.k8s.io/{version} {name} is deprecated in v1.40+, unavailable in v1.43+"
-
-
 def group_kinds(version: str) -> tuple[Kind, ...]:
     """PodGroups and Workloads, in one of the versions that they are served in."""
     changes = {} if version == "v1beta1" else {"to_stored": stored_beta, "from_stored": shown_alpha}
@@ -215,7 +208,6 @@ def group_kinds(version: str) -> tuple[Kind, ...]:
             "Workload",
             "workloads",
             strategy=WORKLOADS,
-            deprecation=leaving(version, "Workload"),
             needs_version=True,
             **changes,
         ),
@@ -224,7 +216,6 @@ def group_kinds(version: str) -> tuple[Kind, ...]:
             "PodGroup",
             "podgroups",
             strategy=POD_GROUPS,
-            deprecation=leaving(version, "PodGroup"),
             subresources=("status",),
             needs_version=True,
             status_has_metadata=False,

@@ -8,7 +8,7 @@ from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.custom import from_openapi, violations
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import Served
-from maitred.sandbox.apiserver.store import Change
+from maitred.sandbox.apiserver.store import Change, Store
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 """All of them, in the order in which the real server has them for custom kinds."""
@@ -30,8 +30,9 @@ class CustomStrategy(Strategy):
 class Customs:
     """Keeps what is served in step with the definitions that there are."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, store: Store) -> None:
         self._served = served
+        self._store = store
 
     def follow(self, change: Change) -> None:
         if change.before is not None:
@@ -40,6 +41,14 @@ class Customs:
         if change.after is not None:
             for kind in kinds_of(change.after.body["spec"]):
                 self._served.add(kind)
+        elif change.before is not None:
+            self._clear(f"{spec['names']['plural']}.{spec['group']}")
+
+    def _clear(self, name: str) -> None:
+        """Objects go with their definition, whatever holds them."""
+        shelf = self._store.shelf(name)
+        for item in list(shelf):
+            self._store.remove(shelf, item.key, item.fresh())
 
 
 def kinds_of(spec: Body) -> Iterator[Kind]:
@@ -67,6 +76,7 @@ def kind_of(spec: Body, names: Body, version: Body, stored: str) -> Kind:
         short_names=tuple(names.get("shortNames", ())),
         categories=tuple(names.get("categories", ())),
         fields={field["jsonPath"].removeprefix("."): "" for field in version.get("selectableFields", ())},
+        deprecation=deprecation(f"{served} {names['kind']}", version),
         is_counted=True,
         needs_version=True,
         status_has_metadata=False,
@@ -75,6 +85,12 @@ def kind_of(spec: Body, names: Body, version: Body, stored: str) -> Kind:
         to_stored=unchanged if served == stored else renamed(stored),
         from_stored=unchanged if served == stored else renamed(served),
     )
+
+
+def deprecation(name: str, version: Body) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return version.get("deprecationWarning") or f"{name} is deprecated"
 
 
 def renamed(api_version: str) -> Callable[[Body], Body]:

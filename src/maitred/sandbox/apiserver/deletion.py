@@ -93,9 +93,10 @@ class Deletion:
         if grace is None:
             return self._end(kind, item, body, call)
         mark(body["metadata"], call.now, grace)
+        marked = self._objects.put(kind, item.key, body, call)
         if grace or body["metadata"].get("finalizers"):
-            return self._objects.put(kind, item.key, body, call), False
-        return self._remove(kind, item, body, call)
+            return marked, False
+        return self._remove(kind, marked, marked.fresh(), call)
 
     def _grace(self, kind: Kind, body: Body, wish: Wish) -> int | None:
         """How long it has to go; None if its kind goes at once, or if it should be gone already."""

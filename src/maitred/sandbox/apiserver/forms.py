@@ -109,7 +109,7 @@ def whole(kind: Kind, item: Item) -> bytes:
 
 def many(kind: Kind, page: Page, form: Form) -> bytes:
     meta: Body = {"resourceVersion": str(page.version)}
-    if page.token or kind.is_custom:
+    if page.token or (kind.is_custom and not form.name):
         meta["continue"] = page.token
     if page.remaining is not None:
         meta["remainingItemCount"] = page.remaining

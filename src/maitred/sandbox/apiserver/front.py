@@ -13,6 +13,7 @@ from maitred.sandbox.apiserver import forms, refusals
 from maitred.sandbox.apiserver.authorization import Authorizer
 from maitred.sandbox.apiserver.call import Call, call_of, truth
 from maitred.sandbox.apiserver.discovery import subresource_verbs
+from maitred.sandbox.apiserver.impersonation import impersonated
 from maitred.sandbox.apiserver.lists import is_version, number, unreadable_version
 from maitred.sandbox.apiserver.pages import Pages
 from maitred.sandbox.apiserver.patches import APPLY
@@ -57,8 +58,8 @@ class Front:
         self._store = store
         self._verbs = verbs
         self._pages = pages
-        self._bodies = 0
-        self._watches = 0
+        self.bodies = 0
+        self.watches = 0
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -98,7 +99,7 @@ class Front:
         user = self._authenticate(token.strip()) if scheme.lower() == "bearer" else None
         if user is None:
             raise refusals.unauthorized()
-        return user
+        return impersonated(user, request.headers, self._authorizer)
 
     def _allow(self, user: User, verb: str, target: Target, name: str) -> None:
         kind = target.kind
@@ -145,17 +146,17 @@ class Front:
     async def _watch(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
         form = forms.watch_form(request.headers.get("Accept", ""), request.query)
         watch = watch_of(target.kind, target.namespace, request.query)
-        if self._watches >= MOST_WATCHES:
+        if self.watches >= MOST_WATCHES:
             raise refusals.too_many_requests()
         stream = Stream(self._store, target.kind, watch, forms.Showing(target.kind, form))
         response = web.StreamResponse(headers={"Content-Type": JSON})
         response.enable_chunked_encoding()
-        self._watches += 1
+        self.watches += 1
         try:
             await response.prepare(request)
             await self._send(response, stream)
         finally:
-            self._watches -= 1
+            self.watches -= 1
         return response
 
     async def _send(self, response: web.StreamResponse, stream: Stream) -> None:
@@ -202,16 +203,16 @@ class Front:
     async def _body(self, request: web.BaseRequest) -> bytes:
         if (request.content_length or 0) > LARGEST_BODY:
             raise refusals.too_large(LARGEST_BODY)
-        if self._bodies >= MOST_AT_ONCE:
+        if self.bodies >= MOST_AT_ONCE:
             raise refusals.too_many_requests()
-        self._bodies += 1
+        self.bodies += 1
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 return await read(request)
         except TimeoutError:
             raise Refusal(408, "Timeout", f"no body within {BODY_SECONDS:.0f} s") from None
         finally:
-            self._bodies -= 1
+            self.bodies -= 1
 
 
 async def read(request: web.BaseRequest) -> bytes:
@@ -277,11 +278,11 @@ def respond(answer: Answer, warnings: list[str]) -> web.Response:
     for warning in dict.fromkeys(warnings):
         quoted = warning.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
         headers.add("Warning", f'299 - "{quoted}"')
-    return web.Response(status=answer.code, body=answer.body, headers=headers)
+    return web.Response(status=answer.code, body=answer.body + b"\n", headers=headers)
 
 
 def refused(refusal: Refusal) -> web.Response:
     headers = {"Content-Type": JSON, "Cache-Control": "no-cache, private"}
     if refusal.retry_after is not None:
         headers["Retry-After"] = str(refusal.retry_after)
-    return web.Response(status=refusal.code, body=encode(refusal.body()), headers=headers)
+    return web.Response(status=refusal.code, body=encode(refusal.body()) + b"\n", headers=headers)

@@ -99,10 +99,14 @@ class Objects:
         """The object becomes this, as far as it may; with `part` only that subresource of it."""
         meta, was = body["metadata"], old.body["metadata"]
         self._check_version(kind, old, meta)
-        for name in ("uid", "creationTimestamp"):
-            if not meta.get(name) and name in was:
-                meta[name] = was[name]
-        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"):
+        meta["uid"] = meta.get("uid") or was["uid"]
+        for name in (
+            "creationTimestamp",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "generation",
+            "selfLink",
+        ):
             restore(meta, was, name)
         if not owned:
             self._own(kind, old.body, body, call, part)

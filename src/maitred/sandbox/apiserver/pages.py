@@ -13,6 +13,9 @@ from maitred.sandbox.apiserver.store import encode
 
 EMULATED = ("1", "37", "v1.37.1")
 """What clients see, and choose their dialect by."""
+UNDESCRIBED = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The older description of the API, without a single kind in it. It is where kubectl looks for kinds that the
+newer one does not have, to say that there are none."""
 AGGREGATED = "apidiscovery.k8s.io"
 AGGREGATED_VERSIONS = ("v2", "v2beta1")
 
@@ -48,6 +51,8 @@ class Pages:
                 return self._plain(discovery.resource_list(self._served, GroupVersion("", name)))
             case ["apis", group, name]:
                 return self._plain(discovery.resource_list(self._served, GroupVersion(group, name)))
+            case ["openapi", "v2"]:
+                return Page(b"", UNDESCRIBED)
             case ["openapi", "v3", *rest]:
                 return self._description(rest)
         return None

@@ -5,7 +5,9 @@ from typing import Any
 import msgspec
 import yaml
 
+from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.call import Call
+from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.refusals import bad_request, unsupported_media
 from maitred.sandbox.apiserver.schema.conform import Misfit, conform
@@ -117,6 +119,9 @@ def check_type(kind: Kind, body: Body) -> None:
             f"the API version in the data ({version}) does not match the expected API version "
             f"({kind.api_version})"
         )
+    if name != kind.name and kind.is_custom:
+        error = invalid("kind", name, f"must be {kind.name}")
+        raise refusals.invalid(kind.group, name, body.get("metadata", {}).get("name", ""), [error])
     if name != kind.name:
         raise bad_request(f"the kind in the data ({name}) does not match the expected kind ({kind.name})")
 

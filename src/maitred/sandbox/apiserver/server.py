@@ -47,8 +47,8 @@ class ApiServer:
             print(server.url)
 
     It speaks TLS, because kubectl sends its token to no other server; `authority` is the certificate to check
-    it by. What it holds is in memory. `stop` and `start` are as a crash and a restart: the objects are there again,
-    at the same address, and every watch has to begin anew.
+    it by. What it holds is in memory. `stop` and `start` are as a crash and a restart: the objects are there
+    again, at the same address, and every watch has to begin anew.
     """
 
     def __init__(self, tokens: Mapping[str, User], port: int = 0) -> None:
@@ -88,6 +88,16 @@ class ApiServer:
             self._store.forget_history()
             self._runner = None
 
+    @property
+    def watches(self) -> int:
+        """Those that are open."""
+        return self._front.watches
+
+    @property
+    def reading(self) -> int:
+        """Requests whose bodies are yet to come."""
+        return self._front.bodies
+
     def authenticate(self, token: str) -> User | None:
         """In the same time, whatever is wrong with the token."""
         found = None
@@ -123,7 +133,7 @@ def assemble(store: Store, authenticate: Authenticate, url: str) -> Front:
     budgets = find(served, "PodDisruptionBudget")
     subresources = Subresources(objects, deletion, admission, budgets)
     verbs = Verbs(objects, Lists(store), deletion, subresources, Reviews(authorizer))
-    store.shelf(DEFINED.shelf).listen(Customs(served).follow)
+    store.shelf(DEFINED.shelf).listen(Customs(served, store).follow)
     furnish(objects, served)
     address = url.partition("://")[2]
     return Front(authenticate, authorizer, served, store, verbs, Pages(served, address))

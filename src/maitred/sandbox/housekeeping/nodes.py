@@ -59,6 +59,7 @@ class Nodes:
         self._leases = stock.shelf(LEASES, Lease)
         self._pods_on = Index(stock.shelf(PODS, Pod), bound_to)
         self._signs: dict[str, Sign] = {}
+        self._ready = set[str]()
         self._taints = Queue("node", self._taint)
         self._nodes.listen(self._told)
 
@@ -68,15 +69,28 @@ class Nodes:
             tasks.create_task(self._watch_over())
 
     def _told(self, old: Node | None, new: Node | None) -> None:
+        node = new or old
+        assert node is not None
+        name, any_ready = node.metadata.name, bool(self._ready)
         if new is None:
-            assert old is not None
-            self._signs.pop(old.metadata.name, None)
-        elif wanted_taints(new) != new.spec.taints:
-            self._taints.add(new.metadata.name)
+            self._signs.pop(name, None)
+        if new is not None and new.ready == "True":
+            self._ready.add(name)
+        else:
+            self._ready.discard(name)
+        if bool(self._ready) != any_ready:
+            for other in self._nodes.items:
+                self._taints.add(other)
+        elif new is not None and self._wanted(new) != new.spec.taints:
+            self._taints.add(name)
+
+    def _wanted(self, node: Node) -> tuple[Taint, ...]:
+        """Where no node is ready at all, the fault is likely to be elsewhere, and no pod is driven out."""
+        return wanted_taints(node, evicts=bool(self._ready))
 
     async def _taint(self, name: str) -> None:
         node = self._nodes.items.get(name)
-        if node is None or (wanted := wanted_taints(node)) == node.spec.taints:
+        if node is None or (wanted := self._wanted(node)) == node.spec.taints:
             return
         body = {"spec": {"taints": [written(taint) for taint in wanted]}}
         self._nodes.learn(await self._api.merge(NODES, node.metadata, body, Node))
@@ -136,7 +150,7 @@ def unknown(node: Node, type: str) -> Json:
     return told | never | {"lastHeartbeatTime": now}
 
 
-def wanted_taints(node: Node) -> tuple[Taint, ...]:
+def wanted_taints(node: Node, evicts: bool) -> tuple[Taint, ...]:
     """Those that are there and none of our business, and those that the conditions of the node ask for.
 
     A node that has said nothing yet keeps the taint that it was created with.
@@ -145,7 +159,7 @@ def wanted_taints(node: Node) -> tuple[Taint, ...]:
     if node.spec.unschedulable:
         keys.append(UNSCHEDULABLE)
     wanted = [Taint(key, "NoSchedule") for key in keys]
-    wanted += [Taint(key, "NoExecute") for key in keys if key in (NOT_READY, UNREACHABLE)]
+    wanted += [Taint(key, "NoExecute") for key in keys if evicts and key in (NOT_READY, UNREACHABLE)]
     if not node.ready:
         wanted += [taint for taint in node.spec.taints if taint.key == NOT_READY]
     kept = [t for t in node.spec.taints if not is_ours(t) or any(same(t, other) for other in wanted)]

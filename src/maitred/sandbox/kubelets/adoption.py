@@ -23,6 +23,7 @@ class Keeper(Protocol):
     async def dismiss(self, name: str) -> None: ...
     async def fail(self, name: str) -> None: ...
     async def heal(self, name: str) -> None: ...
+    async def refresh(self, name: str) -> None: ...
 
 
 class Adoption:
@@ -81,4 +82,7 @@ class Adoption:
             return partial(self._keeper.dismiss, name)
         if kubelet.alive == is_faulty(node.metadata):
             return partial(self._keeper.fail if kubelet.alive else self._keeper.heal, name)
+        if kubelet.alive and not kubelet.node.status.is_ready:
+            # Given up while all of us slept, as laptops do.
+            return partial(self._keeper.refresh, name)
         return None

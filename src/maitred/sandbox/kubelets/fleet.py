@@ -147,10 +147,16 @@ class Fleet:
         await self._set_lost(name)
 
     async def heal(self, name: str) -> None:
+        kubelet = self._kubelets[name]
         await self._renew(name)
-        await self._patch_status(name, bodies.readiness(True))
-        self._kubelets[name].node = await self._set_reachable(name, True)
-        self._kubelets[name].revive()
+        await self._patch_status(name, bodies.adopted_status(kubelet.node.status.allocatable))
+        kubelet.node = await self._set_reachable(name, True)
+        kubelet.revive()
+
+    async def refresh(self, name: str) -> None:
+        """A node that others gave up is alive all the same."""
+        await self._renew(name)
+        self._kubelets[name].node = await self._set_ready(self._kubelets[name].node)
 
     def _employ(self, node: Node) -> Kubelet:
         kubelet = Kubelet(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from maitred.sandbox.apiserver.schema.catalogue import names, struct
 from maitred.sandbox.apiserver.schema.conform import Misfit, conform
+from maitred.sandbox.apiserver.schema.notation import parse
 from maitred.sandbox.apiserver.schema.protobuf import ProtobufError, read_protobuf
 from maitred.sandbox.apiserver.schema.types import Body, Field, ListOf, MapOf, Scalar, Struct
 from tests.sandbox.apiserver.schema.messages import double, enveloped, number, sized, varint
@@ -29,6 +30,15 @@ def read(message: bytes, type: Struct) -> Body:
 
 def one(message: bytes, type: Any) -> Any:
     return read(message, thing(it=type))["it"]
+
+
+def test_numbers_in_the_notation() -> None:
+    assert parse("3 string required", struct) == Field(Scalar.STRING, (3,), required=True, kept=True)
+    assert parse("2.14 core.v1.Pod?", struct).number == (2, 14)
+    assert parse("string", struct).number == ()
+    extra = parse("5 map of list of string", struct).type
+    assert isinstance(extra, MapOf)
+    assert isinstance(extra.value, ListOf)
 
 
 # What messages say

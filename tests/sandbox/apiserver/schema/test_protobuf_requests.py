@@ -8,7 +8,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from maitred.sandbox.apiserver.schema.types import Body
+from maitred.sandbox.apiserver.receiving import parse
+from maitred.sandbox.apiserver.refusals import Refusal
+from maitred.sandbox.apiserver.schema.types import Body, Struct
 from maitred.sandbox.users import ADMIN
 from tests.sandbox.apiserver.running import RunningServer, running_server
 from tests.sandbox.apiserver.schema.messages import enveloped, number, sized
@@ -98,3 +100,10 @@ def test_what_cannot_be_read_is_a_bad_request(server: RunningServer) -> None:
         assert (code, answer["reason"]) == (400, "BadRequest")
     assert ask(server, "POST", PODS, POD)[0] == 201
     assert ask(server, "DELETE", f"{PODS}/one", b"k8s\0\xff")[0] == 400
+
+
+def test_custom_resources_have_no_protobuf() -> None:
+    with pytest.raises(Refusal, match=r"accepted media types include: application/json, application/yaml$"):
+        parse(enveloped(b""), PROTOBUF, Struct("example.v1.Thing", custom=True))
+    with pytest.raises(Refusal, match=r"application/yaml, application/vnd.kubernetes.protobuf$"):
+        parse(b"", "application/xml", Struct("core.v1.Thing"))

@@ -1,5 +1,6 @@
 """Definitions of custom resources, and their objects."""
 
+from dataclasses import replace
 from typing import Any
 
 from tests.sandbox.differential.corpus.objects import of_kind
@@ -71,7 +72,7 @@ STORIES = [
     story(
         "queues",
         post(DEFINITIONS, definition("queues")),
-        get(QUEUES).once_possible(),
+        get(QUEUES).until(200),
         get(f"{DEFINITIONS}/queues.example.dev"),
         get("/apis/example.dev/v1"),
         get("/apis/example.dev"),
@@ -100,6 +101,10 @@ STORIES = [
         delete(f"{QUEUES}/a"),
         get(f"{QUEUES}/none"),
         delete(f"{DEFINITIONS}/queues.example.dev"),
+        get(f"{DEFINITIONS}/queues.example.dev").until(404),
+        get(QUEUES).until(404),
+        replace(post(DEFINITIONS, definition("queues")), awaited=201),
+        get(QUEUES).until(200),
     ),
     story(
         "definitions",

@@ -115,7 +115,7 @@ STORIES = [
                 subjects=[{"kind": "ServiceAccount", "namespace": "maitred-system", "name": "maitred"}],
             ),
         ),
-        get(CONFIG_MAPS).by("other").once_possible(),
+        get(CONFIG_MAPS).by("other").until(200),
         get(f"{CONFIG_MAPS}/none").by("other"),
         get(CONFIG_MAPS, watch="1").by("other"),
         delete(f"{CONFIG_MAPS}/a").by("other"),

@@ -206,10 +206,6 @@ STORIES = [
         post(CONFIG_MAPS, {**config_map("d"), "nothing": 1}, fieldValidation="Strict"),
         post(CONFIG_MAPS, {**config_map("e"), "nothing": 1}, fieldValidation="Perhaps"),
         post(
-            CONFIG_MAPS, '{"metadata": {"name": "f"}, "data": {"a": "1", "a": "2"}}', fieldValidation="Strict"
-        ),
-        post(CONFIG_MAPS, '{"metadata": {"name": "g"}, "data": {"a": "1", "a": "2"}}'),
-        post(
             PODS,
             pod(
                 "a",
@@ -224,6 +220,10 @@ STORIES = [
             "json", f"{PODS}/a", [{"op": "add", "path": "/spec/more", "value": 1}], fieldValidation="Strict"
         ),
         post(CONFIG_MAPS, {**config_map("h"), "Data": {"case": "matters"}}),
+        post(CONFIG_MAPS, '{"metadata": {"name": "i"}, "data": {"a": "1", "a": "2"}}'),
+        post(
+            CONFIG_MAPS, '{"metadata": {"name": "j"}, "data": {"a": "1", "a": "2"}}', fieldValidation="Strict"
+        ),
     ),
     story(
         "immutable",

@@ -180,7 +180,7 @@ def check_pods(change: Change) -> Iterator[FieldError]:
     terminating, ready = status.get("terminating", 0), status.get("ready", 0)
     if terminating > 0 and change.is_finished and (change.finishes or change.of("terminating")):
         yield invalid("status.terminating", terminating, "terminating>0 is invalid for finished job")
-    if ready > status.get("active", 0) and change.of("ready", "active"):
+    if "ready" in status and ready > status.get("active", 0) and change.of("ready", "active"):
         yield invalid("status.ready", ready, "cannot set more ready pods than active")
 
 

@@ -5,7 +5,7 @@ from maitred.sandbox.apiserver.schema.types import Body
 
 
 class Strategy:
-    """Bodies that come in are fresh and conform to the schema: unknown fields, nulls and empty values are gone.
+    """Bodies that come in are fresh and conform to the schema: what is unknown, null or empty is gone.
 
     What is common to all kinds, the server does itself: metadata and its rules, the defaults that the schema
     has, keeping `status` out of writes to the object and all else out of writes to `status`.

@@ -197,6 +197,8 @@ def _check_change(spec: Body, before: Body) -> Iterator[FieldError]:
 
 
 def _check_class(body: Body) -> Iterator[FieldError]:
+    if body.get("volumeBindingMode") not in BINDING_MODES:
+        yield unsupported("volumeBindingMode", body.get("volumeBindingMode", ""), BINDING_MODES)
     provisioner = body.get("provisioner", "")
     if not provisioner:
         yield required("provisioner")
@@ -205,8 +207,6 @@ def _check_class(body: Body) -> Iterator[FieldError]:
     yield from _check_parameters(body.get("parameters", {}))
     if body.get("reclaimPolicy", "") not in ("", *CLASS_RECLAIM_POLICIES):
         yield unsupported("reclaimPolicy", body["reclaimPolicy"], CLASS_RECLAIM_POLICIES)
-    if body.get("volumeBindingMode") not in BINDING_MODES:
-        yield unsupported("volumeBindingMode", body.get("volumeBindingMode", ""), BINDING_MODES)
     yield from _check_topologies(body.get("allowedTopologies", ()))
 
 

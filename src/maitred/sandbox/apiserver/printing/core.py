@@ -215,12 +215,45 @@ def created_at_cells(body: Body, now: datetime) -> Cells:
     return [name_of(body), body["metadata"].get("creationTimestamp")]
 
 
+CREATED = Column("Created At", "When the object was created.", type="date")
 CREATED_AT = Printer(
-    (NAME, Column("Created At", "When the object was created.", type="date")),
+    (NAME, CREATED),
     created_at_cells,
     null_if_empty=True,
 )
 """For kinds that have no table of their own."""
+
+
+def definition_cells(definition: Body, now: datetime) -> Cells:
+    spec = spec_of(definition)
+    names = spec.get("names", {})
+    versions = (version for version in spec.get("versions", ()) if version.get("served"))
+    return [
+        name_of(definition),
+        spec.get("scope", ""),
+        ",".join(sorted(f"{v['name']}(storage)" if v.get("storage") else v["name"] for v in versions)),
+        definition["metadata"].get("creationTimestamp"),
+        spec.get("group", ""),
+        names.get("kind", ""),
+        ",".join(names.get("shortNames", ())),
+        conditions(definition).get("Established") == "True",
+    ]
+
+
+DEFINITION = Printer(
+    (
+        NAME,
+        Column("Scope", "Whether its objects are in namespaces."),
+        Column("Versions", "The versions that are served, and which of them is stored."),
+        CREATED,
+        wide("Group", "The API group of its objects."),
+        wide("Kind", "The kind of its objects."),
+        wide("ShortNames", "Short names of its objects."),
+        Column("Established", "Whether its objects are served.", type="boolean", priority=1),
+    ),
+    definition_cells,
+    null_if_empty=True,
+)
 
 
 def binding_cells(binding: Body, now: datetime) -> Cells:

@@ -22,6 +22,7 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     ("", "Service"): core.SERVICE,
     ("", "PersistentVolume"): storage.VOLUME,
     ("", "PersistentVolumeClaim"): storage.VOLUME_CLAIM,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): core.DEFINITION,
     ("apps", "DaemonSet"): workloads.DAEMON_SET,
     ("apps", "Deployment"): workloads.DEPLOYMENT,
     ("apps", "ReplicaSet"): workloads.REPLICA_SET,

@@ -1,0 +1,20 @@
+"""`python alone.py KUBECONFIG`: the API server of the sandbox in a process of its own, until that is ended."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from maitred.cli.loops import quickest_loop
+from maitred.sandbox.access import embedded
+
+
+async def serve(kubeconfig: Path) -> None:
+    async with embedded() as access:
+        access.write_kubeconfig(kubeconfig)
+        print(access.url, flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=quickest_loop()) as runner:
+        runner.run(serve(Path(sys.argv[1])))

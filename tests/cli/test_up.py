@@ -1,0 +1,210 @@
+"""`maitred up` as people use it: it starts, it can be used, and it leaves nothing behind."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from maitred.sandbox.controlplane.run import ControlPlane
+from maitred.sandbox.controlplane.toolchain import cache_directory
+
+COMMAND = [sys.executable, "-m", "maitred.cli", "up"]
+DEADLINE_SECONDS = 60.0
+SMALL = """\
+apiVersion: maitred.dev/v1alpha1
+kind: World
+kinds:
+- {name: small, resources: {cpu: "8", nvidia.com/gpu: "8"}, nodes: 2}
+"""
+
+
+class Up:
+    """A sandbox that runs, and what it has said so far."""
+
+    def __init__(self, home: Path, *options: str) -> None:
+        self.kubeconfig = home / ".maitred" / "sandbox.kubeconfig"
+        self.said: list[str] = []
+        environment = {**os.environ, "HOME": str(home), "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(
+            [*COMMAND, *options],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def until(self, words: str) -> str:
+        """The line with these words."""
+        assert self.process.stdout is not None
+        end = time.monotonic() + DEADLINE_SECONDS
+        while time.monotonic() < end:
+            line = self.process.stdout.readline()
+            self.said.append(line)
+            if words in line:
+                return line
+            if not line:
+                break
+        raise AssertionError(f"{words!r} was not said:\n{''.join(self.said)}")
+
+    def end(self, number: int = signal.SIGINT) -> int:
+        self.process.send_signal(number)
+        try:
+            rest, _ = self.process.communicate(timeout=DEADLINE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self.said.append(rest)
+        return self.process.returncode
+
+
+@contextmanager
+def up(home: Path, *options: str) -> Iterator[Up]:
+    running = Up(home, *options)
+    try:
+        yield running
+    finally:
+        running.process.kill()
+        running.process.wait()
+        assert running.process.stdout is not None
+        running.process.stdout.close()
+
+
+def maitred(home: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "maitred.cli", *arguments],
+        env={**os.environ, "HOME": str(home), "KUBECONFIG": ""},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_it_seats_a_gang_and_is_gone_without_a_trace(tmp_path: Path) -> None:
+    with up(tmp_path, "--story", "two-gangs") as running:
+        running.until("The sandbox is up at https://127.0.0.1:")
+        running.until("is Scheduled")
+        assert running.kubeconfig.stat().st_mode & 0o077 == 0, "others could read the token"
+        assert "64 nodes" in maitred(tmp_path, "sandbox", "floor")
+        assert running.end() == 0
+    assert not running.kubeconfig.exists()
+    assert not [name for name in running.said if "Traceback" in name]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
+    world = tmp_path / "world.yaml"
+    world.write_text(SMALL)
+    with up(tmp_path, "--world", str(world)) as running:
+        running.until("sandbox load")
+        assert running.end(number) == 0
+    assert "gone" in running.said[-1]
+
+
+def test_two_in_one_place_are_refused(tmp_path: Path) -> None:
+    world = tmp_path / "world.yaml"
+    world.write_text(SMALL)
+    with up(tmp_path, "--world", str(world)) as first:
+        first.until("sandbox load")
+        with up(tmp_path, "--world", str(world)) as second:
+            assert "a sandbox is up already" in second.until("already")
+            assert second.process.wait(DEADLINE_SECONDS) == 1
+        elsewhere = tmp_path / "other.kubeconfig"
+        with up(tmp_path, "--world", str(world), "--kubeconfig", str(elsewhere)) as third:
+            third.until("sandbox load")
+            assert third.end() == 0
+        assert first.kubeconfig.exists(), "the end of one is not the end of the other"
+        assert first.end() == 0
+
+
+def test_what_a_killed_one_has_left_is_in_nobodys_way(tmp_path: Path) -> None:
+    world = tmp_path / "world.yaml"
+    world.write_text(SMALL)
+    with up(tmp_path, "--world", str(world)) as killed:
+        killed.until("sandbox load")
+        killed.end(signal.SIGKILL)
+    assert killed.kubeconfig.exists()
+    with up(tmp_path, "--world", str(world)) as running:
+        running.until("sandbox load")
+        assert running.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--story", "nowhere"], "--story: 'nowhere' is neither a file nor one of these"),
+        (["--world", "nowhere.yaml"], "nowhere.yaml"),
+        (["--policy", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_what_is_not_there_is_named(tmp_path: Path, options: list[str], words: str) -> None:
+    with up(tmp_path, *options) as running:
+        running.until(words)
+        assert running.process.wait(DEADLINE_SECONDS) == 2
+    assert not (tmp_path / ".maitred").exists()
+
+
+def test_on_a_terminal_it_draws_the_floor(tmp_path: Path) -> None:
+    world = tmp_path / "world.yaml"
+    world.write_text(SMALL)
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, "HOME": str(tmp_path), "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
+    with subprocess.Popen(
+        [*COMMAND, "--world", str(world)],
+        env=environment,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    ) as process:
+        os.close(terminal)
+        try:
+            seen = read_until(controller, b"2 nodes; 16 of 16 nvidia.com/gpu free")
+            assert b"sandbox load two-gangs" in seen + read_until(controller, b"--for 30s")
+        finally:
+            process.send_signal(signal.SIGINT)
+            drain(controller)
+            assert process.wait(DEADLINE_SECONDS) == 0
+    os.close(controller)
+
+
+@pytest.mark.slow
+def test_the_real_control_plane_takes_its_place(
+    tmp_path: Path, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fixture is asked for so that the programs are there; this starts another."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_directory().parent))
+    with up(tmp_path, "--kubernetes", "1.37", "--story", "eight-workers") as running:
+        running.until("The sandbox is up at https://127.0.0.1:")
+        running.until("is Scheduled")
+        assert running.end() == 0
+    assert not running.kubeconfig.exists()
+
+
+def read_until(source: int, words: bytes) -> bytes:
+    seen, end = b"", time.monotonic() + DEADLINE_SECONDS
+    while words not in seen:
+        ready, _, _ = select.select([source], [], [], 1.0)
+        if ready:
+            seen += os.read(source, 65536)
+        assert time.monotonic() < end, seen[-3000:]
+    return seen
+
+
+def drain(source: int) -> None:
+    """A terminal that nobody reads blocks who writes to it."""
+    try:
+        while select.select([source], [], [], 2.0)[0]:
+            if not os.read(source, 65536):
+                return
+    except OSError:
+        return
