@@ -39,7 +39,7 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def bare_control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
-    """A real API server without controllers: nothing happens on it but what tests do. Use a namespace each."""
+    """A real API server without controllers: only what tests do happens on it. Use a namespace each."""
     with started(pytestconfig) as plane:
         yield plane
 

@@ -1,6 +1,5 @@
 """What is asked of a server, and how long it takes: the same for the sandbox and for a real one."""
 
-import asyncio
 import statistics
 import subprocess
 import time
@@ -14,7 +13,7 @@ from benchmarks.kube.checks import WrongError
 from benchmarks.kube.cluster import in_parallel
 from benchmarks.sandbox.servers import KUBECTL, Server, started
 from maitred.kube.bodies import binding
-from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, decoder, encode
+from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, encode
 from maitred.kube.resources import PODS
 from maitred.model.meta import Lean
 from maitred.sandbox.kubelets.bodies import running
@@ -131,6 +130,7 @@ def kubectl_seconds(server: Server, pods: int) -> float:
         began = time.monotonic()
         shown = subprocess.run(command, check=True, capture_output=True, cwd=server.directory).stdout
         seconds.append(time.monotonic() - began)
-        if shown.count(b"\n") != pods + 1:
-            raise WrongError(f"kubectl shows {shown.count(b'\n') - 1} pods, and there are {pods}")
+        found = len(shown.splitlines()) - 1
+        if found != pods:
+            raise WrongError(f"kubectl shows {found} pods, and there are {pods}")
     return statistics.median(seconds)

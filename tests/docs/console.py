@@ -2,16 +2,17 @@
 
 A block is fenced as ```console. A line that starts with `$ ` is a command; what follows, up to the next
 command, is its output on a terminal of 100 columns, standard error included. Commands of maitred are run, in
-a folder where `examples` is, and so is `make up`; others are not. A line of `...` stands for any lines.
-`> file` works, and `$ echo $?` shows the status of the command before; without it, the status must be 0.
+a folder where `examples` is; others are not. A line of `...` stands for any lines, and `…` within a line for
+any words. `> file` works, and `$ echo $?` shows the status of the command before; without it, the status must
+be 0.
+
+Pages on which a sandbox is started are played as a whole, with all their commands: see `evening`.
 """
 
 import io
 import os
 import re
 import shlex
-import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -25,9 +26,11 @@ COLUMNS = 100
 ANY_LINES = "..."
 PROMPT = "$ "
 STATUS = "echo $?"
-MAKE_UP = "make up"
+CTRL_C = "^C"
+ANY_WORDS = "…"
 
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_UP = re.compile(r"(make up|(\S*/)?maitred up( (?!.*--help).*)?)")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -41,6 +44,10 @@ class Step:
     @property
     def command(self) -> str:
         return self.written.removeprefix(PROMPT).replace("\\\n", " ")
+
+    @property
+    def starts_a_sandbox(self) -> bool:
+        return _UP.fullmatch(self.command) is not None
 
     @property
     def arguments(self) -> list[str] | None:
@@ -62,7 +69,7 @@ class Block:
     def steps(self) -> list[Step]:
         found: list[tuple[str, list[str]]] = []
         for line in self.text.splitlines():
-            if line.startswith(PROMPT):
+            if line.startswith(PROMPT) or line == CTRL_C:
                 found.append((line, []))
             elif found and found[-1][0].endswith("\\"):
                 found[-1] = (f"{found[-1][0]}\n{line}", [])
@@ -88,6 +95,11 @@ def pages() -> list[Path]:
     """Every page that is ours: the benchmarks have numbers that differ from run to run."""
     found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     return sorted(page for page in found if page.name != "benchmarks.md")
+
+
+def has_evening(page: Path) -> bool:
+    """Whether a sandbox is started on it."""
+    return any(step.starts_a_sandbox for block in blocks(page) for step in block.steps)
 
 
 def blocks(page: Path) -> Iterator[Block]:
@@ -130,29 +142,17 @@ def replay(block: Block, folder: Path) -> list[tuple[Step, str]]:
             asked = steps[number + 1].command == STATUS if number + 1 < len(steps) else False
             assert asked or status == 0, f"{block}: {step.command}: status {status}\n{text}"
             done.append((step, text))
-        elif step.command == MAKE_UP and can_make():
-            done.append((step, make_up(folder)))
         elif step.command == STATUS:
             done.append((step, f"{status}\n"))
     return done
 
 
-def can_make() -> bool:
-    return shutil.which("make") is not None and (ROOT / ".venv/bin/maitred").exists()
-
-
-def make_up(folder: Path) -> str:
-    """What `make up` prints: the decision as a terminal shows it, then what make adds."""
-    _, decided = run(["decide", "-f", "examples/first-gang"], folder)
-    command = ["make", "--no-print-directory", "-o", "venv", "up"]
-    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return decided + made[made.index("\nNext:") :]
-
-
 def agrees(shown: Sequence[str], actual: str) -> bool:
-    """Whether the output is what the page shows, `...` standing for any lines."""
-    parts = [
-        r"(?:.*\n)*?" if line.strip() == ANY_LINES else re.escape(line.rstrip()) + r"\n" for line in shown
-    ]
+    """Whether the output is what the page shows, `...` standing for any lines and `…` for any words."""
+    parts = [r"(?:.*\n)*?" if line.strip() == ANY_LINES else f"{pattern(line.rstrip())}\n" for line in shown]
     lines = "".join(f"{line.rstrip()}\n" for line in actual.splitlines())
     return re.fullmatch("".join(parts), lines) is not None
+
+
+def pattern(line: str) -> str:
+    return ".*".join(map(re.escape, line.split(ANY_WORDS)))

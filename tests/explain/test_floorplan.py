@@ -187,7 +187,7 @@ WHOLE = """\
 b1  r1 048 12/24  r2 + 16/16
 b2  r9 x 0/8      r10 -9 0/8
 7 nodes (1 lost, 1 closed); 28 of 56 nvidia.com/gpu free.
-A digit is a node: its free devices (without any: tenths of free cpu), + more than 9, x lost, - closed.
+A digit is a node: its free devices (else tenths of free cpu), + more than 9, x lost, - closed.
 
 GROUP   VERDICT    PLACED  QUORUM  WHERE  SINCE  WHY
 ml/web  Scheduled  1/1     1       r10    45s
@@ -209,6 +209,12 @@ and 2 more groups: 1 scheduled, 1 finished
 
 def test_the_whole_floor() -> None:
     assert text() == WHOLE
+
+
+def test_the_reason_is_told_in_full_where_there_is_room() -> None:
+    *_, first, second, finished = text(width=80).splitlines()
+    assert first.endswith("  Capacity: needs 16")
+    assert (second.strip(), finished) == ("nvidia.com/gpu, 4 free", "ml/z    Finished   1/1     1")
 
 
 def test_a_small_terminal_shows_who_waits() -> None:

@@ -15,9 +15,9 @@ from maitred.model.words import counted
 
 HEADER = ("GROUP", "VERDICT", "PLACED", "QUORUM", "WHERE", "SINCE", "WHY")
 STYLE_OF: dict[str, str] = {**{str(verdict): style for verdict, style in STYLES.items()}, "Finished": "dim"}
-LEGEND = "A digit is a node: its free devices (without any: tenths of free cpu)"
+LEGEND = "A digit is a node: its free devices (else tenths of free cpu)"
 LOST, CLOSED, MANY = "x", "-", "+"
-MOST_PLACES = 4
+MOST_PLACES = 3
 USUAL_WIDTH = 100
 SMALLEST_TABLE = 4
 """Lines: the header, two groups, and how many more there are."""
@@ -126,11 +126,22 @@ def group_lines(
     if height is not None and len(groups) + 1 > height:
         shown = sorted(sorted(groups, key=weightiest_first)[: max(height - 2, 1)], key=in_order)
     header: list[Cell] = [Text(title, "bold") for title in HEADER]
-    yield from aligned([header, *(group_row(row, now) for row in shown)], width, cut=True)
+    table = [header, *(group_row(row, now) for row in shown)]
+    lines = list(aligned(table, width))
+    if not has_room(lines, width, None if height is None else height - (len(shown) < len(groups))):
+        lines = list(aligned(table, width, cut=True))
+    for line in lines:
+        line.truncate(width or len(line), overflow="ellipsis")
+        yield line
     if len(shown) < len(groups):
         verdicts = Counter[str](row.verdict for row in groups) - Counter(row.verdict for row in shown)
         rest = ", ".join(f"{verdicts[word]} {word.lower()}" for word in STYLE_OF if verdicts[word])
         yield Text(f"and {counted(len(groups) - len(shown), 'more group')}: {rest}", "dim")
+
+
+def has_room(lines: Sequence[Text], width: int | None, height: int | None) -> bool:
+    is_wide_enough = width is None or all(len(line) <= width for line in lines)
+    return is_wide_enough and (height is None or len(lines) <= height)
 
 
 def in_order(row: Row) -> tuple[object, ...]:
@@ -157,12 +168,12 @@ def group_row(row: Row, now: datetime) -> Sequence[Cell]:
 
 
 def where(row: Row) -> str:
-    """`r1 (8), r2 (4)`; the numbers only where they differ."""
-    places = list(row.where)
-    alike = len(set(row.where.values())) == 1
-    named = [place if alike else f"{place} ({row.where[place]})" for place in places[:MOST_PLACES]]
-    more = len(places) - MOST_PLACES
-    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+    """`r1 (8), r2 (4)`; the numbers only where they differ and all places are named."""
+    places, more = list(row.where)[:MOST_PLACES], len(row.where) - MOST_PLACES
+    if more > 0:
+        return f"{', '.join(places)} and {more} more"
+    is_alike = len(set(row.where.values())) == 1
+    return ", ".join(place if is_alike else f"{place} ({row.where[place]})" for place in places)
 
 
 def age(passed: timedelta) -> str:

@@ -13,9 +13,9 @@ from tests.sandbox.differential.requests import Json
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{6})?Z")
 ADDRESS = re.compile(r"\b10\.0\.\d+\.\d+\b|127\.0\.0\.1:\d+")
-VERSION = re.compile(r'(in record \(|in object meta: |resourceVersion\\?":\\?")\d+')
+VERSION = re.compile(r'(in record \(|in object meta: |current: |resourceVersion\\?":\\?")\d+')
 """Within messages."""
-AGE = re.compile(r"\b\d+s\b")
+AGE = re.compile(r"\b\d+[smh](\d+[sm])?\b")
 SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 LONGEST_BEGIN = 58
 RECENT = timedelta(hours=1)

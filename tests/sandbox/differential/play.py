@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from ssl import SSLContext
 from typing import Any
 
@@ -132,7 +133,7 @@ class Player:
         return self._session.request(
             request.verb,
             url,
-            data=None if request.body is None else data.encode(),
+            data=None if request.body is None else BytesIO(data.encode()),
             headers=headers,
             ssl=self._side.ssl or True,
             allow_redirects=False,

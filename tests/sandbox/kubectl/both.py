@@ -20,7 +20,7 @@ NOISE = (
     (re.compile(r"/tmp/\S+"), "<file>"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}"), "<time>"),
     (re.compile(r"Warning: .* is deprecated in v1\.4.*\n"), ""),
-    (re.compile(r"\b\d+s\b"), "<age>"),
+    (re.compile(r"\b\d+[smh](\d+[sm])?\b"), "<age>"),
     (re.compile(r"[ \t]+"), " "),
     (re.compile(r"-+\n"), "-\n"),
 )

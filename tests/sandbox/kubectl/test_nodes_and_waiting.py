@@ -44,7 +44,7 @@ spec:
 
 def test_drain_against_a_budget(both: Both) -> None:
     both("create", "-f", "-", stdin=several(NODE, BOUND, BUDGET))
-    running = '{"status": {"phase": "Running"}}'
+    running = '{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}'
     both("patch", "pod", "worker", "--subresource=status", "--type=merge", "-p", running)
     counted = '{"status": {"observedGeneration": 1, "desiredHealthy": 1, "currentHealthy": 1}}'
     both("patch", "pdb", "keep", "--subresource=status", "--type=merge", "-p", counted)

@@ -56,7 +56,8 @@ def welcome(kubeconfig: Path, url: str) -> list[str]:
     else:
         look = f"{program} sandbox floor"
     return [
-        f"The sandbox is up at {url}, its kubeconfig is {path}. Ctrl-C ends it. In another terminal:",
+        f"The sandbox is up at {url}, its kubeconfig is {path}.",
+        "Ctrl-C ends it. In another terminal:",
         f"  {look}",
         f"  {program} sandbox load two-gangs",
         f"  {program} sandbox fail rack=r1 --for 30s",
@@ -109,9 +110,9 @@ class Screen:
 
     def __init__(self, watcher: Watcher, lines: list[str]) -> None:
         self.log = Log(self)
-        self._lines = lines
+        self._lines = ["", *lines]
         self._story: list[str] = []
-        self._below = list(lines)
+        self._below = list(self._lines)
         self._view = FloorView(watcher, self._below)
 
     def say(self, line: str) -> None:

@@ -150,7 +150,6 @@ class Store:
         found = self._shelves.get(name)
         if found is None:
             found = self._shelves[name] = Shelf()
-            found.history.since = self.version
         return found
 
     def put(self, shelf: Shelf, key: Key, body: Body) -> Item:

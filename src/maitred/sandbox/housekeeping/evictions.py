@@ -65,7 +65,7 @@ class TaintEvictions:
     async def _evict(self, pod: Pod) -> None:
         words = f"Marking for deletion Pod {key_of(pod.metadata)}"
         self._recorder.record(TAINT_EVICTION, PODS, pod.metadata, "TaintManagerEviction", words)
-        told = disrupted("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
+        told = disrupted(pod, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
         await self._api.patch_pod_status(pod, {"conditions": [told]})
         await self._api.delete(PODS, pod.metadata)
 
@@ -93,8 +93,9 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     return toleration.operator in ("", "Equal") and toleration.value == taint.value
 
 
-def disrupted(reason: str, message: str) -> Json:
+def disrupted(pod: Pod, reason: str, message: str) -> Json:
     return {
+        "observedGeneration": pod.metadata.generation,
         "type": DISRUPTION_TARGET,
         "status": "True",
         "reason": reason,

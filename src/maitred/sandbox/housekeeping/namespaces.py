@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import NAMESPACES, Resource
@@ -15,8 +16,8 @@ from maitred.sandbox.housekeeping.work import Queue
 log = logging.getLogger(__name__)
 
 FINALIZER = "kubernetes"
-LOOK_SECONDS = 0.5
-"""Until the next look at what is left: pods end, finalizers go."""
+LOOK_SECONDS = (0.2, 10.0)
+"""Until the next look at what is left, shorter first: pods end, finalizers go."""
 
 
 class Item(Lean, frozen=True):
@@ -27,10 +28,19 @@ class Listed(Lean, frozen=True):
     items: tuple[Item, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a namespace still had at the last look. While it has it, nothing else need be looked for."""
+
+    resources: list[Resource]
+    looks: int = 0
+
+
 class Namespaces:
     def __init__(self, stock: Stock, api: Api) -> None:
         self._api = api
         self._namespaces = stock.shelf(NAMESPACES, Namespace)
+        self._left: dict[str, Left] = {}
         self._queue = Queue("namespace", self._empty)
         self._namespaces.listen(self._told)
 
@@ -43,16 +53,23 @@ class Namespaces:
 
     async def _empty(self, key: str) -> None:
         namespace = self._namespaces.items.get(key)
-        if namespace is None or namespace.metadata.deletion_timestamp is None:
+        if namespace is None or FINALIZER not in namespace.spec.finalizers:
+            self._left.pop(key, None)
             return
-        if FINALIZER not in namespace.spec.finalizers:
-            return
-        left = [resource for resource in await self._resources() if await self._delete_all(key, resource)]
-        if left:
-            log.debug("namespace %s: still has %s", key, ", ".join(map(str, left)))
-            self._queue.add_after(key, LOOK_SECONDS)
-        else:
+        left = self._left.get(key)
+        if left is None or not await self._delete_each(key, left.resources):
+            left = Left(await self._delete_each(key, await self._resources()))
+        if not left.resources:
             await self._finalize(namespace)
+            return
+        log.debug("namespace %s: still has %s", key, ", ".join(map(str, left.resources)))
+        shortest, longest = LOOK_SECONDS
+        self._queue.add_after(key, min(shortest * 2.0**left.looks, longest))
+        self._left[key] = Left(left.resources, left.looks + 1)
+
+    async def _delete_each(self, key: str, resources: Iterable[Resource]) -> list[Resource]:
+        """Those of which some are left."""
+        return [resource for resource in resources if await self._delete_all(key, resource)]
 
     async def _resources(self) -> Iterable[Resource]:
         """As served now: what was defined a moment ago may have objects, too."""

@@ -102,11 +102,11 @@ class Nodes:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(giving_up.run())
             while True:
-                for name in self._silent(time.monotonic()):
+                for name in self.silent(time.monotonic()):
                     giving_up.add(name)
                 await asyncio.sleep(LOOK_SECONDS)
 
-    def _silent(self, now: float) -> list[str]:
+    def silent(self, now: float) -> list[str]:
         """Nodes of which nothing was heard for too long."""
         found = list[str]()
         for name, node in self._nodes.items.items():

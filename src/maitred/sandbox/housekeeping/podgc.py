@@ -66,7 +66,7 @@ class PodCollector:
         elif (left := self._quarantine(pod.spec.node_name)) > 0:
             self._queue.add_after(key, left)
         elif await self._is_gone(pod.spec.node_name):
-            told = disrupted("DeletionByPodGC", "PodGC: node no longer exists")
+            told = disrupted(pod, "DeletionByPodGC", "PodGC: node no longer exists")
             await self._remove(pod, {"conditions": [told]})
 
     def _quarantine(self, node: str) -> float:

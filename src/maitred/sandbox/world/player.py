@@ -42,8 +42,11 @@ class Player:
                 for number, step in enumerate(story.steps, 1):
                     await self._play(step, number)
         finally:
+            made = {f"{NAMESPACE}/{name_of(body)}" for body in self._made.values()}
             if not keep:
                 await self._tidy()
+        if not keep:
+            await self._left(made)
 
     async def _begin(self, story: Story) -> None:
         """What is left of an earlier evening is cleared away; who else is here is said."""
@@ -111,6 +114,14 @@ class Player:
         for path in list(self._made):
             await self._objects.delete(path)
             del self._made[path]
+
+    async def _left(self, groups: set[str]) -> None:
+        """Until nobody of these groups is on the floor, so that the next story finds it empty."""
+        try:
+            async with asyncio.timeout(GONE_SECONDS):
+                await self._watcher.until(lambda floor: groups.isdisjoint(row.group for row in floor.groups))
+        except TimeoutError:
+            self._say("note: not all pods of the story have left yet")
 
     # -- waiting -------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 
 from maitred.sandbox.apiserver.printing.table import Include, printer, table_of_list
+from maitred.sandbox.apiserver.printing.text import conditions
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.users import ADMIN
 from tests.sandbox.apiserver.printing.bodies import EARLIER, POD_STATES, pod
@@ -24,7 +25,18 @@ JOB_TEMPLATE = {"spec": {**CONTAINERS, "restartPolicy": "Never"}}
 SELECTED = {"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}
 BOUND = {"volumeName": "printing-v", "accessModes": ["ReadWriteOnce", "ReadOnlyMany"]}
 STORAGE = {"storage": "1Gi"}
+SCHEMA = {"type": "object"}
 RBAC = "rbac.authorization.k8s.io/v1"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+DEFINED = {
+    "group": "printing.example",
+    "scope": "Cluster",
+    "names": {"plural": "tables", "kind": "Table", "shortNames": ["tb", "tbl"]},
+    "versions": [
+        {"name": name, "served": name != "v1", "storage": name == "v2", "schema": {"openAPIV3Schema": SCHEMA}}
+        for name in ("v3", "v2", "v1")
+    ],
+}
 CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("v1", "nodes", {}, {}),
     (
@@ -245,6 +257,12 @@ class Real:
         if status:
             await self.ask("PATCH", f"{path}/{name}/status", {"status": status}, **MERGE)
 
+    async def settle(self, path: str) -> None:
+        """Until the server has written into the object whatever it will."""
+        async with asyncio.timeout(20):
+            while "Established" not in conditions(await self.ask("GET", path)):
+                await asyncio.sleep(0.05)
+
     async def compare(self, group: str, kind: str, path: str) -> None:
         whole = await self.ask("GET", path)
         theirs = await self.ask("GET", f"{path}?includeObject=None", Accept=TABLE)
@@ -288,6 +306,9 @@ async def compare_others(plane: ControlPlane) -> None:
                 group = version.rpartition("/")[0]
                 await real.compare(group, served[plural]["kind"], collection(version, served[plural]))
         await real.compare("", "Namespace", "/api/v1/namespaces")
+        await real.make(DEFINITIONS, "tables.printing.example", {"spec": DEFINED}, {})
+        await real.settle(f"{DEFINITIONS}/tables.printing.example")
+        await real.compare("apiextensions.k8s.io", "CustomResourceDefinition", DEFINITIONS)
 
 
 def collection(version: str, resource: Any) -> str:

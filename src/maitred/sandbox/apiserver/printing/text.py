@@ -102,5 +102,5 @@ def container_names(template: Body) -> tuple[str, str]:
 
 def conditions(body: Body) -> dict[str, str]:
     """By type: True, False or Unknown."""
-    found = status_of(body).get("conditions", ())
+    found = status_of(body).get("conditions") or ()
     return {condition["type"]: condition["status"] for condition in found}

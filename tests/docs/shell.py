@@ -1,0 +1,127 @@
+"""Terminals on which pages are tried out: real ones, 100 columns wide, as a reader has them.
+
+A `Shell` takes one command after the other. A `Screen` is for a program that draws the whole terminal anew, a
+few times a second, until Ctrl-C.
+"""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+COLUMNS, LINES = 100, 24
+PATIENCE_S = 60.0
+HOME = "\x1b[H"
+"""A program that draws the whole terminal begins with this."""
+LEAVE = "\x1b[?1049l"
+"""It ends with this: what was there before comes back."""
+
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_DONE = re.compile("\x1e(\\d+)\x1e")
+
+
+class Terminal:
+    """A program, and the terminal that it writes to."""
+
+    def __init__(self, command: str, folder: Path, environment: Mapping[str, str]) -> None:
+        self.written = ""
+        self._own, its = pty.openpty()
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        self._process = subprocess.Popen(
+            ["bash", "--noprofile", "--norc", *(["-c", command] if command else [])],
+            cwd=folder,
+            env={**environment, "TERM": "xterm-256color"},
+            stdin=subprocess.PIPE,
+            stdout=its,
+            stderr=its,
+            start_new_session=True,
+        )
+        os.close(its)
+
+    def wait_for(self, comes: Callable[[], bool]) -> bool:
+        """Whether it comes, before the program ends and before patience does."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not comes():
+            left = deadline - time.monotonic()
+            if left <= 0 or not self._read(left):
+                return False
+        return True
+
+    def _read(self, seconds: float) -> bool:
+        """Whether there may be more."""
+        if not select.select([self._own], [], [], seconds)[0]:
+            return True
+        try:
+            got = os.read(self._own, 1 << 16)
+        except OSError:  # So says Linux when the last program has closed the terminal.
+            got = b""
+        self.written += got.decode(errors="replace").replace("\r\n", "\n")
+        return bool(got)
+
+    def send(self, text: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(text.encode())
+        self._process.stdin.flush()
+
+    def interrupt(self) -> None:
+        """As Ctrl-C does: everybody on this terminal is told."""
+        os.killpg(self._process.pid, signal.SIGINT)
+
+    def close(self) -> None:
+        """Nobody stays behind."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        os.close(self._own)
+
+
+class Shell(Terminal):
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        super().__init__("", folder, environment)
+
+    def run(self, command: str) -> tuple[int, str]:
+        """The status of a command and what the terminal shows of it."""
+        start = len(self.written)
+        self.send(f"{{ {command}\n}} </dev/null\nprintf '\\036%d\\036' $?\n")
+        self.wait_for(lambda: _DONE.search(self.written, start) is not None)
+        done = _DONE.search(self.written, start)
+        assert done is not None, f"{command}: not done after {PATIENCE_S:.0f} s\n{self.written[start:]}"
+        return int(done[1]), plain(self.written[start : done.start()])
+
+
+class Screen(Terminal):
+    @property
+    def frame(self) -> str:
+        """The last that was drawn to its end, with its colours; empty if there is none yet."""
+        frames = self.written.partition(LEAVE)[0].split(HOME)
+        return frames[-2] if len(frames) > 2 else ""
+
+    def show(self, holds: Callable[[str], bool]) -> str:
+        """What it shows as soon as this holds; if it never does, what it shows in the end."""
+        self.wait_for(lambda: bool(self.frame) and holds(lines_of(self.frame)))
+        return lines_of(self.frame) if self.frame else plain(self.written)
+
+    def leave(self) -> str:
+        """Ctrl-C, and what is then on the terminal."""
+        self.interrupt()
+        self.wait_for(lambda: False)
+        assert self._process.wait(PATIENCE_S) is not None
+        return plain(self.written.partition(LEAVE)[2])
+
+
+def plain(text: str) -> str:
+    return _CONTROL.sub("", text)
+
+
+def lines_of(frame: str) -> str:
+    return "\n".join(line.rstrip() for line in plain(frame).splitlines()).strip("\n") + "\n"

@@ -1,0 +1,25 @@
+"""docs/sandbox.md has every field of worlds and stories."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from maitred.sandbox.kubelets import marks
+from maitred.sandbox.world.layout import Kind, Levels, World
+from maitred.sandbox.world.story import Gang, Step, Story, Wait, Where
+
+PAGE = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text()
+WORDS = {word for code in re.findall(r"`([^`]+)`", PAGE) for word in re.split(r"[^\w/-]+", code)}
+ENVELOPE = {"apiVersion", "kind"}
+
+
+@pytest.mark.parametrize("settings", [World, Levels, Kind, Story, Step, Gang, Wait, Where])
+def test_every_field_is_on_the_page(settings: type[msgspec.Struct]) -> None:
+    assert {field.encode_name for field in msgspec.structs.fields(settings)} - ENVELOPE <= WORDS
+
+
+def test_every_mark_is_on_the_page() -> None:
+    written = (marks.KUBELET, marks.FAULT, marks.RUN_SECONDS, marks.EXIT_CODE, marks.START_SECONDS)
+    assert all(mark in PAGE for mark in written)
