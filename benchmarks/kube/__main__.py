@@ -12,7 +12,7 @@ from benchmarks.kube.cluster import prepare
 from benchmarks.kube.cold import ColdStart, cold_start
 from benchmarks.kube.race import Race, Size, race
 from benchmarks.kube.report import plain, refresh
-from maitred.cli.scheduler import quickest_loop
+from maitred.cli.loops import quickest_loop
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.controlplane.versions import RELEASES
 

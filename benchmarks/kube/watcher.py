@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from maitred.cli.scheduler import quickest_loop
+from maitred.cli.loops import quickest_loop
 from maitred.kube.client import Client
 from maitred.kube.connect import connect
 from maitred.kube.resources import PODS

@@ -1,8 +1,8 @@
 """`python -m tests.docs.refresh [PAGE ...]`: write into the pages what their commands print now.
 
-Outputs with a line of `...`, or with `…`, are left as they are: what to leave out is for the author to say. So is
-what differs between any two runs. Those that no longer agree are named. Pages on which a sandbox is started take
-about a minute each.
+Outputs that agree stay as they are, ages and all. Those with a line of `...`, or with `…`, do too: what to leave
+out is for the author to say, so if they no longer agree they are named. A page on which a sandbox is started
+takes about a minute.
 """
 
 import sys
@@ -36,7 +36,7 @@ def changed(page: Path) -> dict[Block, dict[Step, str]]:
     """The commands of a page that do not print what it shows, with what they print."""
     found: dict[Block, dict[Step, str]] = {block: {} for block in blocks(page)}
     if has_evening(page):
-        kubectl = programs(RELEASES["1.37.1"], sys.stdout.write) / "kubectl"
+        kubectl = programs(RELEASES["1.37.1"], print) / "kubectl"
         with TemporaryDirectory() as folder:
             for block, step, text in evening.play(page, Path(folder), kubectl):
                 if not evening.shows(step.shown, text):

@@ -1,5 +1,6 @@
 """A server in the event loop of the test, and somebody who asks it things."""
 
+import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -59,7 +60,7 @@ class Watch:
         line = await self.answer.content.readline()
         if not line:
             return "", None
-        event = aiohttp.client.json.loads(line)
+        event = json.loads(line)
         return event["type"], event["object"]
 
 

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 import msgspec
 
@@ -107,10 +108,10 @@ class Lists:
         shelf = self._store.shelf(kind.shelf)
         items, version, start = self._moment(kind, shelf, asked)
         onwards = items[bisect_left(items, start, key=path_of) :] if start else items
-        found = [item for item in onwards if wanted(item, asked)]
-        if not 0 < asked.limit <= len(found):
-            return Page(found, version)
-        shown = found[: asked.limit]
+        matching = (item for item in onwards if wanted(item, asked))
+        shown = list(islice(matching, asked.limit if asked.limit > 0 else None))
+        if not 0 < asked.limit <= len(shown):
+            return Page(shown, version)
         rest = left_after(shown[-1], items, asked)
         if not rest:
             return Page(shown, version)

@@ -4,6 +4,7 @@ One event loop writes and reads it, and no write waits in between, so each is a 
 """
 
 import asyncio
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from maitred.sandbox.apiserver.schema.types import Body
 
 REMEMBERED = 20_000
 """Changes of one kind that a watch can still be told; one that is further behind has to list again."""
+VIVID = 1_000
+"""The last changes, which most watches are about to be told: what they replaced is kept ready to be tested."""
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
@@ -25,14 +28,24 @@ class Key(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Item:
     """One object at one version. Neither its body nor its bytes ever change."""
 
-    key: Key
-    version: int
-    body: Body
-    raw: bytes
+    __slots__ = ("_body", "key", "raw", "version")
+
+    def __init__(self, key: Key, version: int, body: Body, raw: bytes) -> None:
+        self.key = key
+        self.version = version
+        self.raw = raw
+        self._body: Body | None = body
+
+    @property
+    def body(self) -> Body:
+        return self.fresh() if self._body is None else self._body
+
+    def fade(self) -> None:
+        """Keep the bytes only. A body takes five times their memory, and the collector's time besides."""
+        self._body = None
 
     def fresh(self) -> Body:
         """A copy that may be changed. Decoding is several times as fast as copying dicts."""
@@ -48,6 +61,12 @@ class Change:
     """Of a deletion: None."""
     last: Item
     """The object after the change, or as it was deleted, with the version of the deletion."""
+
+    def fade(self) -> None:
+        if self.before is not None:
+            self.before.fade()
+        if self.after is None:
+            self.last.fade()
 
 
 @dataclass(slots=True)
@@ -65,6 +84,8 @@ class History:
 
     def add(self, change: Change) -> None:
         self.changes.append(change)
+        if len(self.changes) > VIVID:
+            self.changes[-VIVID].fade()
         if len(self.changes) >= 2 * REMEMBERED:
             self.forget(REMEMBERED)
 
@@ -99,6 +120,7 @@ class Shelf:
     def __init__(self) -> None:
         self.history = History()
         self._items: dict[Key, Item] = {}
+        self._order: list[tuple[str, Key]] = []
         self._ordered: list[Item] | None = None
         self._bell = asyncio.Event()
         self._listeners: list[Callable[[Change], None]] = []
@@ -115,8 +137,7 @@ class Shelf:
     def ordered(self) -> list[Item]:
         """By namespace and name. The list is never changed, so a reader of pages may keep it."""
         if self._ordered is None:
-            # As text: etcd, where the real server keeps them, puts "a-b/x" before "a/x".
-            self._ordered = sorted(self._items.values(), key=lambda item: "/".join(item.key))
+            self._ordered = [self._items[key] for _, key in self._order]
         return self._ordered
 
     def listen(self, listener: Callable[[Change], None]) -> None:
@@ -124,10 +145,14 @@ class Shelf:
         self._listeners.append(listener)
 
     def record(self, change: Change) -> None:
+        key, place = change.last.key, place_of(change.last.key)
         if change.after is None:
-            del self._items[change.last.key]
+            del self._items[key]
+            del self._order[bisect_left(self._order, place)]
         else:
-            self._items[change.last.key] = change.after
+            self._items[key] = change.after
+            if change.before is None:
+                insort(self._order, place)
         self._ordered = None
         self.history.add(change)
         for listener in self._listeners:
@@ -171,6 +196,11 @@ class Store:
         for shelf in self._shelves.values():
             shelf.history.forget(len(shelf.history.changes))
             shelf.history.since = self.version
+
+
+def place_of(key: Key) -> tuple[str, Key]:
+    """In order. By the text: etcd, where the real server keeps objects, puts "a-b/x" before "a/x"."""
+    return "/".join(key), key
 
 
 def sealed(key: Key, version: int, body: Body) -> Item:
