@@ -1,9 +1,9 @@
 """Pages on which a sandbox is started are played as a reader would: from top to bottom, every command.
 
 `maitred up` and `make up` have a terminal of their own, until `^C`. What the page shows of them is what the
-screen shows at some moment. All other commands go to a second terminal, one after the other;
-settings (`export`, and `.` of a file) are made on both. A command that only looks is given again until it shows what the page shows,
-for half a minute at most: a reader is not as quick.
+screen shows at some moment. All other commands go to a second terminal, one after the other; settings
+(`export`, and `.` of a file) are made on both. A command that only looks is given again until it shows what
+the page shows, for half a minute at most: a reader is not as quick.
 
 What differs between any two evenings is not compared: see `ALWAYS_DIFFERENT`.
 """
@@ -34,7 +34,7 @@ ALWAYS_DIFFERENT = (
     (re.compile(r"\b(\d+h)?(\d+m)?\d+s\b|\b\d+m\b"), "<age>"),
     (re.compile(r"[ \t]+"), " "),
 )
-"""Times, ages and what is made up; columns are as wide as these. And a warning that kubectl keeps repeating."""
+"""Times, ages and what is made up; columns are as wide as these. And what kubectl warns of all the time."""
 
 _SETTING = re.compile(r"(export|\.) .*")
 _LOOK = re.compile(r"(maitred sandbox floor|kubectl (get|describe))\b[^>]*")

@@ -1,8 +1,8 @@
 """`python -m tests.docs.refresh [PAGE ...]`: write into the pages what their commands print now.
 
-Outputs that agree stay as they are, ages and all. Those with a line of `...`, or with `…`, do too: what to leave
-out is for the author to say, so if they no longer agree they are named. A page on which a sandbox is started
-takes about a minute.
+Outputs that agree stay as they are, ages and all. Those with a line of `...`, or with `…`, do too: what to
+leave out is for the author to say, so if they no longer agree they are named. A page on which a sandbox is
+started takes about a minute.
 """
 
 import sys

@@ -8,12 +8,11 @@ import fcntl
 import os
 import pty
 import re
-import select
 import signal
 import struct
 import subprocess
 import termios
-import time
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -45,26 +44,26 @@ class Terminal:
             start_new_session=True,
         )
         os.close(its)
+        self._news = threading.Condition()
+        self._has_ended = False
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
 
     def wait_for(self, comes: Callable[[], bool]) -> bool:
         """Whether it comes, before the program ends and before patience does."""
-        deadline = time.monotonic() + PATIENCE_S
-        while not comes():
-            left = deadline - time.monotonic()
-            if left <= 0 or not self._read(left):
-                return False
-        return True
+        with self._news:
+            self._news.wait_for(lambda: comes() or self._has_ended, PATIENCE_S)
+            return comes()
 
-    def _read(self, seconds: float) -> bool:
-        """Whether there may be more."""
-        if not select.select([self._own], [], [], seconds)[0]:
-            return True
-        try:
-            got = os.read(self._own, 1 << 16)
-        except OSError:  # So says Linux when the last program has closed the terminal.
-            got = b""
-        self.written += got.decode(errors="replace").replace("\r\n", "\n")
-        return bool(got)
+    def _read(self) -> None:
+        """All the time: a program on a terminal that nobody reads stops sooner or later."""
+        while got := read(self._own):
+            with self._news:
+                self.written += got.decode(errors="replace").replace("\r\n", "\n")
+                self._news.notify()
+        with self._news:
+            self._has_ended = True
+            self._news.notify()
 
     def send(self, text: str) -> None:
         assert self._process.stdin is not None
@@ -82,6 +81,7 @@ class Terminal:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
+        self._reader.join()
         os.close(self._own)
 
 
@@ -115,8 +115,15 @@ class Screen(Terminal):
         """Ctrl-C, and what is then on the terminal."""
         self.interrupt()
         self.wait_for(lambda: False)
-        assert self._process.wait(PATIENCE_S) is not None
         return plain(self.written.partition(LEAVE)[2])
+
+
+def read(terminal: int) -> bytes:
+    """Nothing when the last program has closed it."""
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # So Linux says it.
+        return b""
 
 
 def plain(text: str) -> str:

@@ -212,9 +212,10 @@ def test_the_whole_floor() -> None:
 
 
 def test_the_reason_is_told_in_full_where_there_is_room() -> None:
-    *_, first, second, finished = text(width=80).splitlines()
-    assert first.endswith("  Capacity: needs 16")
-    assert (second.strip(), finished) == ("nvidia.com/gpu, 4 free", "ml/z    Finished   1/1     1")
+    *_, waiting, why, finished = text(width=80).splitlines()
+    assert waiting == "ml/y    Waiting    0/1     1              45s"
+    assert why == "  Capacity: needs 16 nvidia.com/gpu, 4 free"
+    assert finished == "ml/z    Finished   1/1     1"
 
 
 def test_a_small_terminal_shows_who_waits() -> None:

@@ -1,5 +1,6 @@
 """The floor as lines for people: a map of the racks with one character for each node, and the groups."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -127,9 +128,15 @@ def group_lines(
         shown = sorted(sorted(groups, key=weightiest_first)[: max(height - 2, 1)], key=in_order)
     header: list[Cell] = [Text(title, "bold") for title in HEADER]
     table = [header, *(group_row(row, now) for row in shown)]
-    lines = list(aligned(table, width))
-    if not has_room(lines, width, None if height is None else height - (len(shown) < len(groups))):
-        lines = list(aligned(table, width, cut=True))
+    room = None if height is None else height - (len(shown) < len(groups))
+    lines = next(
+        (
+            lines
+            for lines in (list(aligned(table, None)), told_below(table, width))
+            if fits(lines, width, room)
+        ),
+        list(aligned(table, width, cut=True)),
+    )
     for line in lines:
         line.truncate(width or len(line), overflow="ellipsis")
         yield line
@@ -139,9 +146,22 @@ def group_lines(
         yield Text(f"and {counted(len(groups) - len(shown), 'more group')}: {rest}", "dim")
 
 
-def has_room(lines: Sequence[Text], width: int | None, height: int | None) -> bool:
+def fits(lines: Sequence[Text], width: int | None, height: int | None) -> bool:
     is_wide_enough = width is None or all(len(line) <= width for line in lines)
     return is_wide_enough and (height is None or len(lines) <= height)
+
+
+def told_below(table: Sequence[Sequence[Cell]], width: int | None) -> list[Text]:
+    """The reason of a group under its row, where the last column has no room for it."""
+    found = list[Text]()
+    for row, line in zip(table, aligned([row[:-1] for row in table], None), strict=True):
+        found.append(line)
+        if row is not table[0]:
+            why = printable(str(row[-1]))
+            found += map(
+                Text, textwrap.wrap(why, width or USUAL_WIDTH, initial_indent=GAP, subsequent_indent=GAP)
+            )
+    return found
 
 
 def in_order(row: Row) -> tuple[object, ...]:

@@ -20,6 +20,7 @@ Json = dict[str, Any]
 JOBS = Resource("batch", "v1", "jobs", "Job")
 EVENTS = Resource("", "v1", "events", "Event")
 INDEX = "batch.kubernetes.io/job-completion-index"
+POD = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "pause"}]}
 DEADLINE_SECONDS = 120.0
 TIMES = ("startTime", "completionTime", "lastProbeTime", "lastTransitionTime")
 
@@ -85,6 +86,11 @@ class Teller:
             self.ended.add(pod["metadata"]["uid"])
             await self._send("DELETE", PODS.path(self.namespace, pod["metadata"]["name"]), {})
 
+    async def add(self, name: str, labels: Json) -> None:
+        """A pod that nobody has asked for."""
+        body = {"metadata": {"name": name, "labels": labels}, "spec": POD}
+        await self._send("POST", PODS.path(self.namespace), body)
+
     async def change(self, **spec: Any) -> None:
         await self._send("PATCH", JOBS.path(self.namespace, self.name), {"spec": spec}, MERGE_PATCH)
 
@@ -126,7 +132,8 @@ class Story:
     name: str
     spec: Json
     told: Callable[[Teller], Awaitable[None]]
-    template: Json = field(default_factory=dict)
+    labels: Json = field(default_factory=dict)
+    """Of its pods."""
 
 
 async def outcome(teller: Teller) -> Json:
@@ -163,8 +170,8 @@ async def tell(client: Client, namespace: str, stories: Iterable[Story]) -> dict
     """All stories at once, each to its end."""
 
     async def one(story: Story) -> tuple[str, Json]:
-        pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "pause"}], **story.template}
-        body = {"metadata": {"name": story.name}, "spec": {"template": {"spec": pod}, **story.spec}}
+        template = {"metadata": {"labels": story.labels}, "spec": POD}
+        body = {"metadata": {"name": story.name}, "spec": {"template": template, **story.spec}}
         await client.request("POST", JOBS.path(namespace), body=encode(body))
         teller = Teller(client, namespace, story.name)
         await story.told(teller)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
 
 from aiohttp import web
@@ -37,6 +37,8 @@ BODY_SECONDS = 30.0
 MOST_AT_ONCE = 400
 """Requests whose bodies are being read; those beyond are asked to come again."""
 MOST_WATCHES = 2000
+PIECE = 2**18
+"""Bytes of an answer that are sent at a time."""
 JSON = "application/json"
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 Authenticate = Callable[[str], User | None]
@@ -284,7 +286,19 @@ def respond(answer: Answer, warnings: list[str]) -> web.Response:
     for warning in dict.fromkeys(warnings):
         quoted = warning.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
         headers.add("Warning", f'299 - "{quoted}"')
-    return web.Response(status=answer.code, body=answer.body + b"\n", headers=headers)
+    body, newline = answer.body, b"\n"
+    if len(body) <= PIECE:
+        return web.Response(status=answer.code, body=body + newline, headers=headers)
+    headers["Content-Length"] = str(len(body) + len(newline))
+    return web.Response(status=answer.code, body=in_pieces(body, newline), headers=headers)
+
+
+async def in_pieces(*parts: bytes) -> AsyncIterator[memoryview]:
+    """The client reads while more is sent, others get their turn, and nothing large is copied once more."""
+    for part in parts:
+        view = memoryview(part)
+        for begin in range(0, len(view), PIECE):
+            yield view[begin : begin + PIECE]
 
 
 def refused(refusal: Refusal) -> web.Response:

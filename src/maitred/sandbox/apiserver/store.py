@@ -16,7 +16,7 @@ from maitred.sandbox.apiserver.schema.types import Body
 REMEMBERED = 20_000
 """Changes of one kind that a watch can still be told; one that is further behind has to list again."""
 VIVID = 1_000
-"""The last changes, which most watches are about to be told: what they replaced is kept ready to be tested."""
+"""The last changes, which most watches are about to be told: of what they replaced, the bodies are kept."""
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode

@@ -1,6 +1,6 @@
 """What can be done with objects, verb by verb."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from maitred.sandbox.apiserver import forms, refusals
@@ -108,8 +108,11 @@ class Verbs:
             return self._apply(target, data, call, form)
         kind = target.kind
         old = self._objects.find(kind, key_of(target))
-        body = patched(kind, kind.from_stored(old.fresh()), data, media)
-        body = kind.to_stored(conformed_patch(kind, body, call))
+
+        def made() -> Body:
+            return patched(kind, kind.from_stored(old.fresh()), data, media)
+
+        body = kind.to_stored(conformed_patch(kind, made, call))
         check_name(target, body)
         item = self._objects.replace(kind, old, body, call, target.subresource)
         return Answer(200, forms.one(kind, item, form))
@@ -164,14 +167,18 @@ def of_one_version(eviction: Body) -> Body:
     return eviction
 
 
-def conformed_patch(kind: Kind, body: Body, call: Call) -> Body:
-    """A patch that makes something else of the object is refused as such, and not as a bad request."""
-    shown = encode(body).decode()
+def conformed_patch(kind: Kind, made: Callable[[], Body], call: Call) -> Body:
+    """A patch that makes something else of the object is refused as such, and not as a bad request.
+
+    The refusal shows what the patch has made, before it was put into shape; it is made again for that.
+    """
+    body = made()
     try:
         return conformed(kind, body, call)
     except Refusal as refusal:
         if refusal.code != 400:
             raise
+        shown = encode(made()).decode()
         why = refusal.message.rpartition(f"cannot be handled as a {kind.name}: ")[2]
         raise refusals.invalid("", "", "", [invalid("patch", shown, why)]) from None
 

@@ -5,6 +5,7 @@ A rule takes a text and says what is wrong with it: one message for each thing.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TypeAlias
 
@@ -34,7 +35,15 @@ _KEY_EXAMPLES = ("MyName", "my.name", "123-abc")
 
 
 def check_name(field: str, value: str, rule: NameRule) -> Iterator[FieldError]:
-    return (invalid(field, value, message) for message in rule(value))
+    # What is longer is hardly seen twice, and could fill the memory.
+    problems = _remembered(rule, value) if len(value) <= LONGEST_SUBDOMAIN else rule(value)
+    return (invalid(field, value, message) for message in problems)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(rule: NameRule, value: str) -> list[str]:
+    """The pods of a job have most of their names in common."""
+    return rule(value)
 
 
 def subdomain(value: str) -> list[str]:

@@ -137,7 +137,8 @@ def paths(fields: FieldSet, begin: Path = ()) -> Iterator[Path]:
 
 def ordered(fields: FieldSet) -> FieldSet:
     """The same set with its steps in the order of the wire."""
-    return {step: ordered(fields[step]) for step in sorted(fields, key=rank)} if fields else LEAF
+    steps = sorted(fields, key=rank) if len(fields) > 1 else fields
+    return {step: ordered(below) if (below := fields[step]) else LEAF for step in steps} or LEAF
 
 
 def parsed(fields: Any, depth: int = 0) -> FieldSet:
@@ -162,9 +163,9 @@ def parsed(fields: Any, depth: int = 0) -> FieldSet:
 
 def is_whole(type: Type) -> bool:
     """Whether one owner has all of it."""
-    if isinstance(type, ListOf):
-        return type.relation is Relation.ATOMIC
-    return isinstance(type, Scalar) or type.atomic
+    if isinstance(type, Scalar):
+        return True
+    return type.relation is Relation.ATOMIC if isinstance(type, ListOf) else type.atomic
 
 
 def type_within(type: Struct | MapOf, name: str) -> Type:
@@ -306,7 +307,7 @@ def _below(found: dict[str, Nodes]) -> Nodes:
 
 def _everything(value: Any, type: Type) -> FieldSet:
     """A value that has come or gone, with every path in it."""
-    if isinstance(type, Scalar) or is_whole(type) or not value:
+    if not value or is_whole(type):
         return LEAF
     if isinstance(type, ListOf):
         items = _by_step(value, type).items()

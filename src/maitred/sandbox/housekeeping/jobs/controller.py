@@ -64,6 +64,9 @@ class JobController:
         self._pods = stock.shelf(PODS, Pod)
         self._pods_of = Index(self._pods, controlling_job)
         self._strays = Index(self._pods, stray_in)
+        self._jobs_in = Index(self._jobs, lambda job: job.metadata.namespace)
+        self._offered: dict[str, set[str]] = {}
+        """Job -> pods that belong to nobody and that it selects."""
         self._groups = Groups(stock, api, recorder) if stock.has(WORKLOADS) else None
         self._records: dict[str, Record] = {}
         self._sent: dict[str, Sent] = {}
@@ -80,28 +83,37 @@ class JobController:
     # -- what happened ---------------------------------------------------------------------------------
 
     def _job_told(self, old: Job | None, new: Job | None) -> None:
-        if new is not None:
-            self._queue.add(key_of(new.metadata))
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             key = key_of(old.metadata)
-            self._sent.pop(key, None)
-            self._records.pop(key, None)
+            for notes in (self._sent, self._records, self._offered):
+                notes.pop(key, None)
             for pod in self._pods_of[old.metadata.uid]:
                 self._left.add(key_of(pod.metadata))
+            old = None
+        if new is not None:
+            if old is None:
+                self._offer(self._strays[new.metadata.namespace], [new])
+            self._queue.add(key_of(new.metadata))
 
     def _pod_told(self, old: Pod | None, new: Pod | None) -> None:
-        owner = controller_of(old)
-        if owner is not None and old is not None:
-            self._seen(f"{old.metadata.namespace}/{owner.name}", old, new)
-        owner = controller_of(new)
+        for job in {job_name(pod) for pod in (old, new)}:
+            if job is not None:
+                self._seen(job, old, new)
         if new is None:
             return
-        if owner is not None:
-            self._seen(f"{new.metadata.namespace}/{owner.name}", old, new)
-        elif new.metadata.controller is None and new.metadata.labels:
-            self._wake_takers(new)
+        if new.metadata.controller is None and not was_stray(old, new):
+            self._offer([new], self._jobs_in[new.metadata.namespace])
         if is_tracked(new) and self._job_of(new) is None:
             self._left.add(key_of(new.metadata))
+
+    def _offer(self, strays: Iterable[Pod], jobs: Iterable[Job]) -> None:
+        """Pods that belong to nobody, to the Jobs that they look like."""
+        for job in jobs:
+            selector, key = selector_of(job.spec.selector), key_of(job.metadata)
+            found = {key_of(pod.metadata) for pod in strays if matches(selector, pod.metadata.labels)}
+            if found:
+                self._offered.setdefault(key, set()).update(found)
+                self._queue.add(key)
 
     def _seen(self, job: str, old: Pod | None, new: Pod | None) -> None:
         sent = self._sent.get(job)
@@ -117,16 +129,9 @@ class JobController:
                     sent.released.discard(old.metadata.uid)
         self._queue.add_after(job, BATCH_SECONDS)
 
-    def _wake_takers(self, pod: Pod) -> None:
-        """Jobs that this pod, which belongs to nobody, would be welcome to."""
-        for key, job in self._jobs.items.items():
-            if job.metadata.namespace == pod.metadata.namespace and selects(job, pod):
-                self._queue.add(key)
-
     def _job_of(self, pod: Pod) -> Job | None:
         """The Job that keeps account of this pod, if it still does."""
-        owner = controller_of(pod)
-        job = None if owner is None else self._jobs.items.get(f"{pod.metadata.namespace}/{owner.name}")
+        owner, job = controller_of(pod), self._jobs.items.get(job_name(pod) or "")
         if owner is None or job is None or job.metadata.uid != owner.uid:
             return None
         return None if job.is_ours and job.finished else job
@@ -259,19 +264,25 @@ class JobController:
             raise
 
     async def _claim(self, job: Job) -> list[Pod]:
-        """The pods of the Job. Those that nobody owns and that it selects become its own."""
+        """The pods of the Job. Strays that it selects become its own; its own that it does not, strays."""
         pods = list(self._pods_of[job.metadata.uid])
         if job.metadata.deletion_timestamp is not None:
             return pods
-        strays = self._strays[job.metadata.namespace]
-        for pod in [stray for stray in strays if stray.is_active and selects(job, stray)]:
-            body = {"metadata": {"ownerReferences": [owned_by(job)], "finalizers": [TRACKING]}}
-            await self._api.patch(PODS, pod.metadata, body)
-        for pod in [pod for pod in pods if not selects(job, pod)]:
-            release = {"$patch": "delete", "uid": job.metadata.uid}
-            body = {"metadata": {"ownerReferences": [release], **WITHOUT_TRACKING["metadata"]}}
-            await self._api.patch(PODS, pod.metadata, body)
-        return [pod for pod in pods if selects(job, pod)]
+        for key in list(self._offered.get(key_of(job.metadata), ())):
+            stray = self._pods.items.get(key)
+            if stray is not None and stray.metadata.controller is None and stray.is_active:
+                body = {"metadata": {"ownerReferences": [owned_by(job)], "finalizers": [TRACKING]}}
+                await self._api.patch(PODS, stray.metadata, body)
+            self._offered[key_of(job.metadata)].discard(key)
+        selector, kept = selector_of(job.spec.selector), list[Pod]()
+        for pod in pods:
+            if matches(selector, pod.metadata.labels):
+                kept.append(pod)
+            else:
+                released = {"ownerReferences": [{"$patch": "delete", "uid": job.metadata.uid}]}
+                body = {"metadata": {**released, **WITHOUT_TRACKING["metadata"]}}
+                await self._api.patch(PODS, pod.metadata, body)
+        return kept
 
     async def let_go(self, key: str) -> None:
         """A pod that no Job keeps account of any more."""
@@ -322,6 +333,11 @@ def controller_of(pod: Pod | None) -> Owner | None:
     return owner
 
 
+def job_name(pod: Pod | None) -> str | None:
+    owner = controller_of(pod)
+    return None if pod is None or owner is None else f"{pod.metadata.namespace}/{owner.name}"
+
+
 def controlling_job(pod: Pod) -> str | None:
     owner = controller_of(pod)
     return None if owner is None else owner.uid
@@ -332,8 +348,13 @@ def stray_in(pod: Pod) -> str | None:
     return pod.metadata.namespace if pod.metadata.controller is None else None
 
 
-def selects(job: Job, pod: Pod) -> bool:
-    return matches(selector_of(job.spec.selector), pod.metadata.labels)
+def was_stray(old: Pod | None, new: Pod) -> bool:
+    """It belonged to nobody before, and looks the same."""
+    return (
+        old is not None
+        and old.metadata.controller is None
+        and (old.metadata.uid, old.metadata.labels) == (new.metadata.uid, new.metadata.labels)
+    )
 
 
 def is_ending(error: ApiError) -> bool:
