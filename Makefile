@@ -15,13 +15,13 @@ find_python = py=; for p in $(CANDIDATES); do \
 	if [ -z "$$py" ]; then echo "maitred needs Python 3.11 or later, and none of these is one: $(CANDIDATES)" >&2; exit 1; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test test-matrix check lint bench bench-kube fmt clean
+.PHONY: help venv up test test-matrix check lint bench bench-kube bench-sandbox fmt clean
 
 help: ## Show this list
 	@echo "usage: make TARGET"
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target what; do \
-		printf '  %-11s %s\n' "$$target" "$$what"; done
+		printf '  %-13s %s\n' "$$target" "$$what"; done
 
 venv: $(STAMP) ## Install maitred and its development tools into .venv
 
@@ -66,6 +66,9 @@ bench: venv ## Run the benchmarks of the engine
 
 bench-kube: venv ## Race kube-scheduler on a real API server
 	$(BIN)/python -m benchmarks.kube
+
+bench-sandbox: venv ## Fill a sandbox with 20,000 pods, and a real API server beside it
+	$(BIN)/python -m benchmarks.sandbox
 
 fmt: venv ## Format the code and apply the safe fixes
 	$(BIN)/ruff format

@@ -1,4 +1,4 @@
-"""`python alone.py KUBECONFIG`: the API server of the sandbox in a process of its own, until that is ended."""
+"""`python alone.py KUBECONFIG`: the API server of the sandbox in a process of its own, until it is ended."""
 
 import asyncio
 import sys
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from maitred.cli.loops import quickest_loop
 from maitred.sandbox.access import embedded
+from maitred.sandbox.apiserver.memory import expect_much_to_stay
 
 
 async def serve(kubeconfig: Path) -> None:
@@ -16,5 +17,6 @@ async def serve(kubeconfig: Path) -> None:
 
 
 if __name__ == "__main__":
+    expect_much_to_stay()
     with asyncio.Runner(loop_factory=quickest_loop()) as runner:
         runner.run(serve(Path(sys.argv[1])))

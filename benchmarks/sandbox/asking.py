@@ -76,7 +76,7 @@ async def watched(server: Server, client: Client, bodies: Sequence[Body]) -> flo
         await client.request("PATCH", path, body=change, content_type=MERGE_PATCH)
 
     first, *others = bodies
-    command = [WATCHERS, server.kubeconfig, str(WATCHES), str(len(bodies))]
+    command: list[str | Path] = [WATCHERS, server.kubeconfig, str(WATCHES), str(len(bodies))]
     with started(command, server.directory / "watchers.log") as watchers:
         watchers.until("ready")
         await patch(first)
@@ -124,7 +124,7 @@ async def lists(client: Client, pods: int, params: Mapping[str, str], accept: st
 
 
 def kubectl_seconds(server: Server, pods: int) -> float:
-    command = [KUBECTL, f"--kubeconfig={server.kubeconfig}", "get", "pods", "--all-namespaces"]
+    command = [str(KUBECTL), f"--kubeconfig={server.kubeconfig}", "get", "pods", "--all-namespaces"]
     seconds = list[float]()
     for _ in range(REPEATS):
         began = time.monotonic()

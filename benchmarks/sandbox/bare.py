@@ -1,11 +1,12 @@
-"""API servers without anything else: the sandbox's in a process of its own and in this one, and a real one."""
+"""API servers without anything else: the sandbox's in a process of its own or in this one, and a real one."""
 
+import os
 from pathlib import Path
 
 from benchmarks.figures import say
 from benchmarks.kube.bodies import Body, node_name
 from benchmarks.kube.cluster import in_parallel, register
-from benchmarks.kube.usage import MB
+from benchmarks.kube.usage import MB, used_by
 from benchmarks.objects import NAMESPACE
 from benchmarks.sandbox import asking, figures
 from benchmarks.sandbox.figures import Found, Size
@@ -28,16 +29,18 @@ async def furnish(client: Client, nodes: int) -> list[str]:
     return [node_name(number) for number in range(nodes)]
 
 
-async def writes(client: Client, load: list[Body], nodes: list[str]) -> Found:
+async def writes(pid: int, client: Client, load: list[Body], nodes: list[str]) -> Found:
     """In the order of a pod's life, so that all pods are there when the first is bound."""
     found: Found = {}
-    for measure, work in (
-        (figures.CREATES, asking.creates(client, load)),
-        (figures.BINDS, asking.binds(client, load, nodes)),
-        (figures.STATUS_PATCHES, asking.status_patches(client, load)),
+    for measure, cpu, work in (
+        (figures.CREATES, figures.CREATE_CPU, asking.creates(client, load)),
+        (figures.BINDS, figures.BIND_CPU, asking.binds(client, load, nodes)),
+        (figures.STATUS_PATCHES, figures.STATUS_PATCH_CPU, asking.status_patches(client, load)),
     ):
-        found[measure] = await work
-        say(f"  {found[measure]:,.0f} {measure.what} a second")
+        with used_by(pid) as used:
+            found[measure] = await work
+        found[cpu] = used.cpu / len(load) * 1e6
+        say(f"  {found[measure]:,.0f} {measure.what} a second, {found[cpu]:,.0f} µs of CPU each")
     return found
 
 
@@ -60,7 +63,7 @@ async def measured(server: Server, size: Size) -> Found:
     load = pods("load", size.pods)
     async with server.client() as client:
         nodes = await furnish(client, size.nodes)
-        found = await writes(client, load, nodes)
+        found = await writes(server.pid, client, load, nodes)
         found[figures.MEMORY] = resident(server.pid)
         found |= await reads(server, client, len(load), min(64, len(load) - 64))
         found[figures.WATCHED] = await asking.watched(server, client, load[: len(load) // WATCHED_SHARE])
@@ -71,7 +74,8 @@ async def measured(server: Server, size: Size) -> Found:
 async def in_same_process(size: Size) -> Found:
     """Server and client take turns on one core, as they do in tests."""
     async with embedded() as access, Client(access.connection(ADMIN)) as client:
-        return await writes(client, pods("load", size.pods), await furnish(client, size.nodes))
+        nodes = await furnish(client, size.nodes)
+        return await writes(os.getpid(), client, pods("load", size.pods), nodes)
 
 
 def resident(pid: int) -> float:

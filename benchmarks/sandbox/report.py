@@ -10,18 +10,10 @@ Row = tuple[str, ...]
 Results = dict[str, Found]
 """By case."""
 SERVER, SAME, KUBERNETES, UP = "server", "same-process", "kubernetes", "up"
-HEADERS: dict[bool, Row] = {
-    False: (
-        "The API server alone",
-        "Sandbox",
-        "In one process",
-        "Kubernetes",
-        "Times Kubernetes",
-        "Goal",
-        "Met",
-    ),
-    True: ("`maitred up`", "Reached", "Goal", "Met"),
-}
+SERVERS: Row = (
+    "The API server alone", "Sandbox", "In one process", "Kubernetes", "Times Kubernetes", "Goal", "Met",
+)  # fmt: skip
+EVENING: Row = ("`maitred up`", "Reached", "Goal", "Met")
 
 
 def server_rows(results: Results) -> list[Row]:
@@ -47,10 +39,10 @@ def cell(found: Found, measure: Measure) -> str:
 
 
 def times(measure: Measure, own: float | None, real: float | None) -> str:
-    """As fast, or as large, as the real one."""
+    """How many times as fast as the real one it is, or as small."""
     if own is None or real is None:
         return ""
-    return f"{real / own if measure.unit == figures.SECONDS else own / real:.1f}"
+    return f"{own / real if measure.unit == figures.PER_SECOND else real / own:.1f}"
 
 
 def judged(measure: Measure, value: float | None) -> Row:
@@ -62,7 +54,7 @@ def judged(measure: Measure, value: float | None) -> Row:
 
 
 def tables(results: Results) -> list[list[Row]]:
-    made = [[HEADERS[False], *server_rows(results)], [HEADERS[True], *up_rows(results)]]
+    made = [[SERVERS, *server_rows(results)], [EVENING, *up_rows(results)]]
     return [table for table in made if len(table) > 1]
 
 

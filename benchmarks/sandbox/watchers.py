@@ -1,4 +1,4 @@
-"""`python watchers.py KUBECONFIG WATCHES CHANGES`: watches of all pods, which say when each has seen so many."""
+"""`python watchers.py KUBECONFIG WATCHES CHANGES`: watches of pods, which say when each has seen so many."""
 
 import asyncio
 import sys

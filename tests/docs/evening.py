@@ -12,14 +12,14 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tests.docs.console import CTRL_C, ROOT, STATUS, Block, Step, agrees, blocks
-from tests.docs.shell import Screen, Shell
+from tests.docs.shell import Screen, Shell, plain
 
 CHECKOUT = ("Makefile", "constraints.txt", "examples", "pyproject.toml", "src")
 LOOKS_FOR_S = 30.0
@@ -74,12 +74,15 @@ class Evening:
             self._settings.append(step.command)
         return self._look(step) if _LOOK.fullmatch(step.command) else self._run(step)
 
+    def watch(self, command: str, holds: Callable[[str], bool]) -> str:
+        """What a program draws as soon as this holds of its words, colours included."""
+        assert self._screen is None, f"{command}: the terminal is taken until {CTRL_C}"
+        lines = "\n".join([*self._settings, f"exec {command}"])
+        self._screen = self._stack.enter_context(closing(Screen(lines, self._folder, self._environment)))
+        return self._screen.show(holds)
+
     def _start(self, step: Step) -> str:
-        assert self._screen is None, f"{step.command}: the terminal is taken until {CTRL_C}"
-        command = "\n".join([*self._settings, f"exec {step.command}"])
-        screen = Screen(command, self._folder, self._environment)
-        self._screen = self._stack.enter_context(closing(screen))
-        return self._screen.show(lambda frame: shows(step.shown, frame))
+        return plain(self.watch(step.command, lambda frame: shows(step.shown, frame)))
 
     def _stop(self) -> str:
         assert self._screen is not None, f"{CTRL_C} of what?"

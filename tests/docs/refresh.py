@@ -6,7 +6,9 @@ started takes about a minute.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,14 +18,15 @@ from tests.docs import evening
 from tests.docs.console import ANY_LINES, ANY_WORDS, Block, Step, agrees, blocks, has_evening, pages, replay
 
 
-def refreshed(block: Block, fresh: Mapping[Step, str]) -> str:
+def refreshed(block: Block, outputs: Sequence[str | None]) -> str:
+    """The block with these outputs of its commands; None is for one that stays as it is."""
     text = ""
-    for step in block.steps:
+    for step, output in zip(block.steps, outputs, strict=True):
         shown = "".join(f"{line}\n" for line in step.shown)
-        if step in fresh and not has_gaps(step):
-            shown = "".join(f"{line.rstrip()}\n" for line in fresh[step].splitlines())
-        elif step in fresh:
-            sys.stdout.write(f"{block}: {step.command}: look at this one yourself\n{fresh[step]}")
+        if output is not None and has_gaps(step):
+            sys.stdout.write(f"{block}: {step.command}: look at this one yourself\n{output}")
+        elif output is not None:
+            shown = "".join(f"{line.rstrip()}\n" for line in output.splitlines())
         text += f"{step.written}\n{shown}"
     return text
 
@@ -32,28 +35,33 @@ def has_gaps(step: Step) -> bool:
     return any(line.strip() == ANY_LINES or ANY_WORDS in line for line in step.shown)
 
 
-def changed(page: Path) -> dict[Block, dict[Step, str]]:
-    """The commands of a page that do not print what it shows, with what they print."""
-    found: dict[Block, dict[Step, str]] = {block: {} for block in blocks(page)}
+def changed(page: Path) -> Iterator[tuple[Block, list[str | None]]]:
+    """Each block, with the outputs that the page does not show."""
     if has_evening(page):
-        kubectl = programs(RELEASES["1.37.1"], print) / "kubectl"
+        yield from after_an_evening(page)
+        return
+    for block in blocks(page):
         with TemporaryDirectory() as folder:
-            for block, step, text in evening.play(page, Path(folder), kubectl):
-                if not evening.shows(step.shown, text):
-                    found[block][step] = text
-        return found
-    for block in found:
-        with TemporaryDirectory() as folder:
-            fresh = replay(block, Path(folder))
-        found[block] = {step: text for step, text in fresh if not agrees(step.shown, text)}
-    return found
+            fresh = dict(replay(block, Path(folder)))
+        yield (
+            block,
+            [None if agrees(step.shown, fresh.get(step, "")) else fresh.get(step) for step in block.steps],
+        )
+
+
+def after_an_evening(page: Path) -> Iterator[tuple[Block, list[str | None]]]:
+    kubectl = programs(RELEASES["1.37.1"], print) / "kubectl"
+    with TemporaryDirectory() as folder:
+        played = list(evening.play(page, Path(folder), kubectl))
+    for block, steps in groupby(played, key=itemgetter(0)):
+        yield block, [None if evening.shows(step.shown, text) else text for _, step, text in steps]
 
 
 def main() -> None:
     for page in map(Path.absolute, map(Path, sys.argv[1:])) if sys.argv[1:] else pages():
         text = page.read_text()
-        for block, fresh in changed(page).items():
-            text = text.replace(f"```console\n{block.text}```", f"```console\n{refreshed(block, fresh)}```")
+        for block, outputs in changed(page):
+            text = text.replace(f"```console\n{block.text}```", f"```console\n{refreshed(block, outputs)}```")
         page.write_text(text)
 
 

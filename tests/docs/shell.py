@@ -104,12 +104,12 @@ class Screen(Terminal):
     def frame(self) -> str:
         """The last that was drawn to its end, with its colours; empty if there is none yet."""
         frames = self.written.partition(LEAVE)[0].split(HOME)
-        return frames[-2] if len(frames) > 2 else ""
+        return frames[-2].strip("\n") if len(frames) > 2 else ""
 
     def show(self, holds: Callable[[str], bool]) -> str:
-        """What it shows as soon as this holds; if it never does, what it shows in the end."""
-        self.wait_for(lambda: bool(self.frame) and holds(lines_of(self.frame)))
-        return lines_of(self.frame) if self.frame else plain(self.written)
+        """The frame of which this holds; if there is none in time, the last one."""
+        self.wait_for(lambda: bool(self.frame) and holds(plain(self.frame)))
+        return self.frame or self.written
 
     def leave(self) -> str:
         """Ctrl-C, and what is then on the terminal."""
@@ -127,8 +127,4 @@ def read(terminal: int) -> bytes:
 
 
 def plain(text: str) -> str:
-    return _CONTROL.sub("", text)
-
-
-def lines_of(frame: str) -> str:
-    return "\n".join(line.rstrip() for line in plain(frame).splitlines()).strip("\n") + "\n"
+    return "\n".join(line.rstrip() for line in _CONTROL.sub("", text).split("\n"))

@@ -13,6 +13,7 @@ from msgspec import inspect
 from maitred.explain.topology import Topology
 from maitred.model import plan as model
 from maitred.model.policy import Policy, Setting
+from maitred.sandbox.apiserver.builtin import BUILTIN
 from tests.docs.console import ROOT, Block, agrees, blocks, has_evening, pages, replay, run
 
 EXAMPLES = ROOT / "examples"
@@ -156,6 +157,12 @@ def test_the_blockers_page_has_the_details_of_its_examples(file: Path, tmp_path:
 def test_the_plan_page_has_every_field_and_no_other(title: str, struct: type[msgspec.Struct]) -> None:
     names = {field.encode_name for field in msgspec.structs.fields(struct)}
     assert first_column(section("plan.md", title)) == names
+
+
+def test_the_compatibility_page_has_every_kind_that_the_sandbox_serves() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \| (.*) \|$", section("compatibility.md", "The sandbox"), re.MULTILINE)
+    documented = {(version, name) for version, names in rows for name in names.split(", ")}
+    assert documented == {(f"{kind.group}/{kind.version}".lstrip("/"), kind.name) for kind in BUILTIN}
 
 
 def test_the_topology_page_has_every_field_and_no_other() -> None:

@@ -90,7 +90,7 @@ def test_who_hangs_up_in_mid_request_leaves_nothing_behind() -> None:
             await writer.drain()
             writer.transport.abort()
         async with asyncio.timeout(5):
-            while here.server.reading:
+            while here.server.front.bodies:
                 await asyncio.sleep(0.01)
 
     with_session(test)
@@ -104,7 +104,7 @@ def test_a_flood_is_asked_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None
         for _, writer in slow:
             writer.write(head(here) + b"Content-Length: 1000\r\n\r\n{")
         async with asyncio.timeout(5):
-            while here.server.reading < 4:
+            while here.server.front.bodies < 4:
                 await asyncio.sleep(0.01)
         status, body = await here.ask("POST", NOTES, note("a"))
         assert (status, body["reason"], body["details"]["retryAfterSeconds"]) == (429, "TooManyRequests", 1)

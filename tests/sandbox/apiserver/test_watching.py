@@ -136,9 +136,9 @@ def test_a_watch_whose_client_is_gone_is_forgotten() -> None:
         async with here.watch(NOTES) as watch:
             await here.make(NOTES, note("a"))
             await watch.next()
-            assert here.server.watches == 1
+            assert here.server.front.watches == 1
         async with asyncio.timeout(5):
-            while here.server.watches:
+            while here.server.front.watches:
                 await asyncio.sleep(0.01)
 
     with_session(test)

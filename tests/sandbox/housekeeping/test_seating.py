@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from maitred.kube.client import Client
-from maitred.kube.resources import NAMESPACES, PODS, VOLUME_CLAIMS, VOLUMES
+from maitred.kube.resources import NAMESPACES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
+from maitred.model.storage import NO_PROVISIONER
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.house import housekeeping
 from maitred.sandbox.housekeeping.objects import JOBS, POD_GROUPS
@@ -99,5 +100,30 @@ def test_a_volume_is_protected_while_it_is_used(bare_plane: ControlPlane) -> Non
             await here.until(VOLUMES, here.namespace, lambda found: found["status"]["phase"] == "Released")
             await here.delete(VOLUMES, here.namespace)
             await here.until_gone(VOLUMES, here.namespace)
+
+    asyncio.run(play())
+
+
+def test_a_pod_follows_the_volume_that_its_claim_can_have(bare_plane: ControlPlane) -> None:
+    async def play() -> None:
+        async with cluster(bare_plane, 2, 2) as here:
+            late = {"provisioner": NO_PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer"}
+            await here.create(STORAGE_CLASSES, {"metadata": {"name": here.namespace}, **late})
+            size, name = {"storage": "1Gi"}, here.namespace
+            body = {"accessModes": ["ReadWriteOnce"], "storageClassName": name}
+            here_only = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}
+            reach = {"required": {"nodeSelectorTerms": [{"matchExpressions": [here_only]}]}}
+            volume = {**body, "capacity": size, "local": {"path": "/none"}, "nodeAffinity": reach}
+            await here.create(VOLUMES, {"metadata": {"name": name}, "spec": volume})
+            await here.until(VOLUMES, name, lambda found: found["status"].get("phase") == "Available")
+            claim = {**body, "resources": {"requests": size}}
+            await here.create(VOLUME_CLAIMS, {"metadata": {"name": "data"}, "spec": claim})
+            mounted = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+            user = {"containers": [CONTAINER], "volumes": mounted}
+            await here.create(PODS, {"metadata": {"name": "user"}, "spec": user})
+            pod = await here.until(PODS, "user", lambda pod: pod["status"]["phase"] == "Running")
+            assert pod["spec"]["nodeName"] == "n1"
+            await here.delete(VOLUMES, name)
+            await here.delete(STORAGE_CLASSES, name)
 
     asyncio.run(play())

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from maitred.kube.client import MERGE_PATCH, Client, encode
+from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, encode
 from maitred.kube.resources import LEASES, NODES
 from maitred.sandbox.controlplane.run import ControlPlane
+from maitred.sandbox.kubelets.bodies import readiness
 from maitred.sandbox.kubelets.fleet import LEASE_NAMESPACE, UNREACHABLE, Fleet, kubelets_of_marked_nodes
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
 from maitred.sandbox.users import ADMIN
@@ -117,6 +118,22 @@ def test_a_node_that_is_deleted_and_written_again_is_another_machine(control_pla
             await place.send("POST", NODES.path(), NODE)
             second = await place.node(NAME, lambda node: ready(node) == "True" and not taints(node))
             assert first["metadata"]["uid"] != second["metadata"]["uid"]
+
+    on_marked_node(control_plane, steps)
+
+
+def test_a_node_that_was_given_up_while_everybody_slept_is_ready_again(control_plane: ControlPlane) -> None:
+    async def steps(place: Cluster, kubelets: Callable[[], Any]) -> None:
+        async with kubelets():
+            node = await place.node(NAME, lambda node: ready(node) == "True" and not taints(node))
+            body = encode({"status": readiness(False)})
+            path = NODES.path(name=NAME, subresource="status")
+            await place.client.request("PATCH", path, body=body, content_type=STRATEGIC_MERGE_PATCH)
+            version = int(node["metadata"]["resourceVersion"])
+            await place.node(NAME, lambda node: is_after(node, version + 1) and ready(node) == "True")
+
+    def is_after(node: Json, version: int) -> bool:
+        return int(node["metadata"]["resourceVersion"]) > version
 
     on_marked_node(control_plane, steps)
 

@@ -11,7 +11,8 @@ from maitred.sandbox.world.layout import Kind, Levels, World
 from maitred.sandbox.world.story import Gang, Step, Story, Wait, Where
 
 PAGE = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text()
-WORDS = {word for code in re.findall(r"`([^`]+)`", PAGE) for word in re.split(r"[^\w/-]+", code)}
+PROSE = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
+WORDS = {word for code in re.findall(r"`([^`]+)`", PROSE) for word in re.split(r"[^\w/-]+", code)}
 ENVELOPE = {"apiVersion", "kind"}
 
 

@@ -23,6 +23,7 @@ from maitred.kube.errors import KubeError
 from maitred.kube.lease import LeaderLease
 from maitred.model.policy import Level, Policy, Topology
 from maitred.sandbox.access import Access, embedded, real
+from maitred.sandbox.apiserver.memory import expect_much_to_stay
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.house import housekeeping
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
@@ -65,6 +66,8 @@ class LevelsOf:
 async def run(evening: Evening, plane: ControlPlane | None) -> None:
     """Until it is interrupted. Raises KubeError if another sandbox is up in the same place."""
     await refuse_two(evening.kubeconfig)
+    if plane is None:
+        expect_much_to_stay()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -99,7 +102,7 @@ async def attend(
 async def play(story: Story, client: Client, watcher: Watcher, stage: Stage) -> None:
     """A story that goes wrong is no reason to close: people may have broken a node that it needed."""
     try:
-        await Player(client, watcher, stage.say).play(story)
+        await Player(client, watcher, stage.say).play(story, keep=True)  # It all goes when this ends.
     except KubeError as error:
         stage.say(f"the story ends here: {error}")
 

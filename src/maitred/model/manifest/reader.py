@@ -54,6 +54,10 @@ KINDS = {(version, name): how for versions, name, how in _READ for version in ve
 SERVED = {name: versions for versions, name, _ in _READ}
 
 # Kinds whose controllers create pods.
+READ_ELSEWHERE = tuple(
+    f"{MARK_PREFIX}{name}" for name in ("seating", "run-seconds", "exit-code", "start-seconds")
+)
+"""What the scheduler notes on pods, and what tells the kubelets of the sandbox how pods behave."""
 OWNERS = frozenset(
     (
         *("Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"),
@@ -141,7 +145,7 @@ def decode(document: Document, how: Kind) -> Any:
 
 
 def is_unknown_mark(mark: str) -> bool:
-    return mark.startswith(MARK_PREFIX) and mark not in MARKS
+    return mark.startswith(MARK_PREFIX) and mark not in (*MARKS, *READ_ELSEWHERE)
 
 
 def unknown_words(mark: str, count: int) -> str:

@@ -3,6 +3,8 @@
 from typing import Any
 
 from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.kinds.priorities import PREEMPT
+from maitred.sandbox.apiserver.kinds.volumes import default_class
 from maitred.sandbox.apiserver.refusals import Refusal, forbidden, not_found
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, Key, Shelf, Store
@@ -18,9 +20,7 @@ RANKED = {"Pod": "pod spec", "PodGroup": "pod group", "CompositePodGroup": "comp
 """Kinds with a priority, and what messages call the place of it."""
 TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 """A pod gets them from its node."""
-DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 IMMORTAL = ("default", "kube-system", "kube-public")
-PREEMPT = "PreemptLowerPriority"
 
 
 class Admission:
@@ -130,17 +130,12 @@ class Admission:
             body["metadata"].setdefault("labels", {}).update(labels)
 
     def _choose_class(self, body: Body) -> None:
-        """The newest of the default classes, where the claim names none at all."""
+        """The default, where the claim names none at all."""
         if "storageClassName" in body["spec"]:
             return
-        classes = [
-            item
-            for item in self._shelf("storageclasses", "storage.k8s.io")
-            if item.body["metadata"].get("annotations", {}).get(DEFAULT_CLASS) == "true"
-        ]
-        if classes:
-            newest = max(classes, key=lambda item: item.body["metadata"]["creationTimestamp"])
-            body["spec"]["storageClassName"] = newest.key.name
+        chosen = default_class(item.body for item in self._shelf("storageclasses", "storage.k8s.io"))
+        if chosen:
+            body["spec"]["storageClassName"] = chosen
 
 
 def check_overhead(kind: Kind, pod: Body) -> None:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from maitred.sandbox.apiserver import refusals
+from maitred.sandbox.apiserver.kinds.rbac import GROUP
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Change, Key, Shelf, Store
 from maitred.sandbox.users import User
 
-GROUP = "rbac.authorization.k8s.io"
 MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"
 ALL = "*"

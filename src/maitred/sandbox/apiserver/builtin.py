@@ -4,6 +4,7 @@ from typing import Any
 
 from maitred.sandbox.apiserver.kinds import events
 from maitred.sandbox.apiserver.kinds.claims import PERSISTENT_VOLUME_CLAIMS
+from maitred.sandbox.apiserver.kinds.configuration import CONFIG_MAPS, SECRETS
 from maitred.sandbox.apiserver.kinds.definitions import DEFINITIONS
 from maitred.sandbox.apiserver.kinds.disruptions import DISRUPTION_BUDGETS
 from maitred.sandbox.apiserver.kinds.groups import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
@@ -16,7 +17,7 @@ from maitred.sandbox.apiserver.kinds.nodes import NODES
 from maitred.sandbox.apiserver.kinds.pods import PODS
 from maitred.sandbox.apiserver.kinds.priorities import PRIORITY_CLASSES
 from maitred.sandbox.apiserver.kinds.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
-from maitred.sandbox.apiserver.kinds.simple import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, SERVICES
+from maitred.sandbox.apiserver.kinds.services import SERVICES
 from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUMES, STORAGE_CLASSES
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import Body
@@ -139,7 +140,6 @@ CORE = (
         "core.v1",
         "ServiceAccount",
         "serviceaccounts",
-        strategy=SERVICE_ACCOUNTS,
         short_names=("sa",),
         is_returned=True,
     ),

@@ -80,7 +80,6 @@ def kind_of(spec: Body, names: Body, version: Body, stored: str) -> Kind:
         is_counted=True,
         needs_version=True,
         status_has_metadata=False,
-        is_custom=True,
         columns=tuple(version.get("additionalPrinterColumns", ())),
         to_stored=unchanged if served == stored else renamed(stored),
         from_stored=unchanged if served == stored else renamed(served),

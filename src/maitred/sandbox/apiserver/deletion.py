@@ -1,7 +1,7 @@
 """Objects go: at once, after a while, or when the last finalizer is gone."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from maitred.sandbox.apiserver import refusals
@@ -9,15 +9,15 @@ from maitred.sandbox.apiserver.admission import Admission
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, unsupported
 from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.kinds.metadata import FOREGROUND, ORPHAN
 from maitred.sandbox.apiserver.objects import Objects
 from maitred.sandbox.apiserver.refusals import Refusal, bad_request
+from maitred.sandbox.apiserver.schema.times import in_seconds
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item
 
-ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 POLICIES = ("Foreground", "Background", "Orphan")
 FINISHED = ("Succeeded", "Failed")
-STATED = "%Y-%m-%dT%H:%M:%SZ"
 PRESERVED = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
     "them or set propagationPolicy=Orphan to suppress this warning"
@@ -169,18 +169,16 @@ def is_pending(body: Body, grace: int) -> bool:
 
 
 def mark(meta: Body, now: str, grace: int) -> None:
-    moment = datetime.strptime(now, STATED).replace(tzinfo=UTC)
+    moment = datetime.fromisoformat(now)
     if "deletionTimestamp" in meta:
-        begun = datetime.strptime(meta["deletionTimestamp"], STATED).replace(tzinfo=UTC) - timedelta(
-            seconds=meta.get("deletionGracePeriodSeconds", 0)
-        )
-        end = begun + timedelta(seconds=grace)
+        shorter_by = meta.get("deletionGracePeriodSeconds", 0) - grace
+        end = datetime.fromisoformat(meta["deletionTimestamp"]) - timedelta(seconds=shorter_by)
         if end < moment:
             end, grace = moment, min(grace, 1)
     else:
         end = moment + timedelta(seconds=grace)
         count_up(meta, True)
-    meta.update(deletionTimestamp=end.strftime(STATED), deletionGracePeriodSeconds=grace)
+    meta.update(deletionTimestamp=in_seconds(end), deletionGracePeriodSeconds=grace)
 
 
 def count_up(meta: Body, is_first: bool) -> None:

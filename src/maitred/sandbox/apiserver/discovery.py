@@ -62,15 +62,17 @@ def resources_of(kind: Kind) -> Iterator[Body]:
         "kind": kind.name,
         "verbs": list(kind.verbs),
     }
-    if kind.short_names:
-        body["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        body["categories"] = list(kind.categories)
+    body.update(nicknames(kind))
     if "get" in kind.verbs:
         body["storageVersionHash"] = storage_hash(kind)
     yield body
     for name in kind.subresources:
         yield subresource_body(kind, name)
+
+
+def nicknames(kind: Kind) -> Body:
+    named = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
+    return {name: found for name, found in named.items() if found}
 
 
 def storage_hash(kind: Kind) -> str:
@@ -125,10 +127,7 @@ def aggregated_resource(kind: Kind) -> Body:
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
     }
-    if kind.short_names:
-        body["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        body["categories"] = list(kind.categories)
+    body.update(nicknames(kind))
     if kind.subresources:
         body["subresources"] = [aggregated_subresource(kind, name) for name in kind.subresources]
     return body

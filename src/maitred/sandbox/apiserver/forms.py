@@ -7,20 +7,26 @@ from datetime import UTC, datetime
 from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.lists import Page
+from maitred.sandbox.apiserver.media import JSON, OBJECTS
 from maitred.sandbox.apiserver.printing.custom import custom_printer
 from maitred.sandbox.apiserver.printing.printer import Printer
-from maitred.sandbox.apiserver.printing.table import Include, partial, printer, table_of_list, table_of_one
+from maitred.sandbox.apiserver.printing.table import (
+    PARTIAL,
+    TABLE,
+    Include,
+    partial,
+    printer,
+    table_of_list,
+    table_of_one,
+)
 from maitred.sandbox.apiserver.refusals import bad_request, not_acceptable, not_convertible
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, encode
 
-JSON = "application/json"
 ANYTHING = (JSON, "*/*", "")
-PARTIAL, PARTIAL_LIST, TABLE = "PartialObjectMetadata", "PartialObjectMetadataList", "Table"
+PARTIAL_LIST = f"{PARTIAL}List"
 FORMS = (PARTIAL, PARTIAL_LIST, TABLE)
 VERSIONS = ("v1", "v1beta1")
-SERVED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
-"""As the real server lists them; this one writes JSON only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +64,8 @@ def form_of(accept: str, params: Mapping[str, str], *, many: bool) -> Form:
         if wanted in FORMS and media.params.get("g") == "meta.k8s.io" and media.params.get("v") in VERSIONS:
             return fitting(Form(wanted, media.params["v"], include_of(params)), many=many)
     if forms:
-        raise not_convertible(f"only the following media types are accepted: {', '.join(SERVED)}")
-    raise not_acceptable(SERVED)
+        raise not_convertible(f"only the following media types are accepted: {', '.join(OBJECTS)}")
+    raise not_acceptable(OBJECTS)
 
 
 def fitting(form: Form, *, many: bool) -> Form:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
 
@@ -15,12 +14,13 @@ from maitred.sandbox.apiserver.call import Call, call_of, truth
 from maitred.sandbox.apiserver.discovery import subresource_verbs
 from maitred.sandbox.apiserver.impersonation import impersonated
 from maitred.sandbox.apiserver.lists import is_version, number, too_large_version, unreadable_version
+from maitred.sandbox.apiserver.media import APPLY, JSON
 from maitred.sandbox.apiserver.pages import Pages
-from maitred.sandbox.apiserver.patches import APPLY
 from maitred.sandbox.apiserver.receiving import parse
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.routing import Target, api_of, target_of
 from maitred.sandbox.apiserver.schema.catalogue import struct
+from maitred.sandbox.apiserver.schema.times import now
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.selectors import named
 from maitred.sandbox.apiserver.served import Served
@@ -39,7 +39,6 @@ MOST_AT_ONCE = 400
 MOST_WATCHES = 2000
 PIECE = 2**18
 """Bytes of an answer that are sent at a time."""
-JSON = "application/json"
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 Authenticate = Callable[[str], User | None]
 
@@ -91,7 +90,7 @@ class Front:
         if verb == "watch":
             return await self._watch(request, target)
         if request.method == "GET":
-            return self._read(request, target, verb)
+            return self._read(request, target)
         return await self._write(request, target, verb, user)
 
     # -- who -----------------------------------------------------------------------------------------------
@@ -136,7 +135,7 @@ class Front:
             raise refusals.no_such_path()
         return web.Response(status=404, text="404 page not found\n")
 
-    def _read(self, request: web.BaseRequest, target: Target, verb: str) -> web.Response:
+    def _read(self, request: web.BaseRequest, target: Target) -> web.Response:
         accept = request.headers.get("Accept", "")
         form = forms.form_of(accept, request.query, many=not target.name)
         if target.name:
@@ -161,28 +160,28 @@ class Front:
         response.enable_chunked_encoding()
         self.watches += 1
         try:
-            await response.prepare(request)
-            await self._send(response, stream)
+            # Who watches may go at any time; there is nobody to tell.
+            with suppress(ConnectionError):
+                await response.prepare(request)
+                await self._send(response, stream)
         finally:
             self.watches -= 1
         return response
 
     async def _send(self, response: web.StreamResponse, stream: Stream) -> None:
-        # Who watched may have gone; there is nobody to tell.
-        with suppress(ConnectionError):
-            try:
-                async for chunk in stream.lines():
-                    await response.write(chunk)
-            except Refusal as refusal:
-                await response.write(error_line(refusal))
-            await response.write_eof()
+        try:
+            async for chunk in stream.lines():
+                await response.write(chunk)
+        except Refusal as refusal:
+            await response.write(error_line(refusal))
+        await response.write_eof()
 
     # -- writing -------------------------------------------------------------------------------------------
 
     async def _write(self, request: web.BaseRequest, target: Target, verb: str, user: User) -> web.Response:
         is_apply = media_of(request) == APPLY
         call = call_of(
-            user, request.query, request.headers.get("User-Agent", ""), timestamp(), verb, is_apply=is_apply
+            user, request.query, request.headers.get("User-Agent", ""), now(), verb, is_apply=is_apply
         )
         data = await self._body(request)
         form = forms.form_of(
@@ -275,10 +274,6 @@ def deletion_options(request: web.BaseRequest, data: bytes, media: str) -> Body:
         if "propagationPolicy" in query:
             options["propagationPolicy"] = query["propagationPolicy"]
     return options
-
-
-def timestamp() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def respond(answer: Answer, warnings: list[str]) -> web.Response:

@@ -10,7 +10,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import FieldError
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.metadata import check_metadata, check_metadata_update
 from maitred.sandbox.apiserver.patching import ownership
-from maitred.sandbox.apiserver.refusals import MODIFIED, Refusal, bad_request
+from maitred.sandbox.apiserver.refusals import MODIFIED, Refusal
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, Key, Shelf, Store, encode
 
@@ -20,7 +20,7 @@ GENERATED = 5
 LONGEST_GENERATED_BASE = 63 - GENERATED
 ATTEMPTS = 8
 """Generated names that are taken are drawn again, so often."""
-FINISHED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+OF_THE_SERVER = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 """Metadata that is the server's to set."""
 
 
@@ -62,17 +62,15 @@ class Objects:
         if there is not None:
             is_leaving = "deletionTimestamp" in there.body["metadata"]
             raise refusals.already_exists(kind.group, kind.plural, key.name, is_leaving=is_leaving)
-        return self._keep(kind, key, body, call)
+        return self.put(kind, key, body, call)
 
     def _place(self, kind: Kind, namespace: str, meta: Body) -> None:
-        for name in FINISHED:
+        for name in ("uid", *OF_THE_SERVER):
             meta.pop(name, None)
         if not kind.namespaced:
             meta.pop("namespace", None)
         elif meta.setdefault("namespace", namespace) != namespace:
-            raise bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
+            raise refusals.other_namespace()
 
     def _give_birth(self, kind: Kind, meta: Body, call: Call) -> None:
         meta.update(uid=str(uuid.uuid4()), creationTimestamp=call.now)
@@ -100,13 +98,7 @@ class Objects:
         meta, was = body["metadata"], old.body["metadata"]
         self._check_version(kind, old, meta)
         meta["uid"] = meta.get("uid") or was["uid"]
-        for name in (
-            "creationTimestamp",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "generation",
-            "selfLink",
-        ):
+        for name in ("generation", *OF_THE_SERVER):
             restore(meta, was, name)
         if not owned:
             self._own(kind, old.body, body, call, part)
@@ -152,21 +144,13 @@ class Objects:
         ownership.keep_times(body, old.body)
         if body == old.body:
             return old
-        return self._keep(kind, old.key, body, call)
+        return self.put(kind, old.key, body, call)
 
-    def _keep(self, kind: Kind, key: Key, body: Body, call: Call) -> Item:
+    def put(self, kind: Kind, key: Key, body: Body, call: Call) -> Item:
+        """Store it, past all rules: the server itself has made it, or has looked at it before."""
         if call.is_dry:
             return Item(key, 0, body, encode(body))
         return self.store.put(self.shelf(kind), key, body)
-
-    def put(self, kind: Kind, key: Key, body: Body, call: Call) -> Item:
-        """Store what the server itself has made of an object, past its rules."""
-        return self._keep(kind, key, body, call)
-
-    def remove(self, kind: Kind, item: Item, call: Call) -> Item:
-        if call.is_dry:
-            return item
-        return self.store.remove(self.shelf(kind), item.key, item.fresh())
 
     def _own(self, kind: Kind, old: Body | None, body: Body, call: Call, part: str = "") -> None:
         """Fields are owned by the names that they have in the version that was used."""

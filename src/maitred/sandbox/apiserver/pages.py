@@ -3,10 +3,10 @@
 import platform
 from dataclasses import dataclass
 
-from maitred.sandbox.apiserver import discovery
-from maitred.sandbox.apiserver.forms import ANYTHING, JSON, accepted
+from maitred.sandbox.apiserver import discovery, openapi
+from maitred.sandbox.apiserver.forms import ANYTHING, accepted
+from maitred.sandbox.apiserver.media import JSON
 from maitred.sandbox.apiserver.refusals import not_acceptable
-from maitred.sandbox.apiserver.schema import openapi
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import GroupVersion, Served
 from maitred.sandbox.apiserver.store import encode
@@ -95,7 +95,7 @@ class Pages:
         return self._described[1]
 
     def _document(self, version: GroupVersion) -> bytes:
-        return encode(openapi.document(self._served.of(version)))
+        return encode(openapi.document(self._served.of(version), EMULATED[2]))
 
     def _versions(self) -> list[GroupVersion]:
         return [version for group in ["", *self._served.groups()] for version in self._served.versions(group)]

@@ -9,21 +9,21 @@ from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.media import CUSTOM_OBJECTS, OBJECTS, PROTOBUF, YAML
 from maitred.sandbox.apiserver.refusals import bad_request, unsupported_media
-from maitred.sandbox.apiserver.schema.conform import Misfit, conform
+from maitred.sandbox.apiserver.schema.conform import conform
 from maitred.sandbox.apiserver.schema.defaults import fill
 from maitred.sandbox.apiserver.schema.protobuf import ProtobufError, read_protobuf
+from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.types import Body, Struct
 from maitred.sandbox.apiserver.store import decode
 
-JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
-READABLE = (JSON, YAML, PROTOBUF)
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse(data: bytes, media: str, type: Struct) -> Body:
     """What was sent, as an object, whatever it says. Only protobuf needs to know the type."""
-    readable = (JSON, YAML) if type.custom else READABLE
+    readable = CUSTOM_OBJECTS if type.custom else OBJECTS
     if media not in ("", *readable):
         raise unsupported_media(readable)
     if media == PROTOBUF:

@@ -45,10 +45,6 @@ class Refusal(Exception):
         return body
 
 
-def success(details: Body) -> Body:
-    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-
-
 def about(group: str, kind: str, name: str) -> Body:
     """The `details` of a refusal that concerns one object."""
     known = {"name": name, "group": group, "kind": kind}
@@ -61,6 +57,12 @@ def titled(group: str, kind: str) -> str:
 
 def bad_request(message: str) -> Refusal:
     return Refusal(400, "BadRequest", message)
+
+
+def other_namespace() -> Refusal:
+    return bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request"
+    )
 
 
 def unauthorized() -> Refusal:
@@ -80,9 +82,8 @@ def no_such_path() -> Refusal:
     return Refusal(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def method_not_allowed(
-    message: str = "the server does not allow this method on the requested resource",
-) -> Refusal:
+def method_not_allowed() -> Refusal:
+    message = "the server does not allow this method on the requested resource"
     return Refusal(405, "MethodNotAllowed", message, {})
 
 
@@ -96,7 +97,7 @@ def not_convertible(why: str) -> Refusal:
     return Refusal(406, "NotAcceptable", why)
 
 
-def already_exists(group: str, plural: str, name: str, *, is_leaving: bool = False) -> Refusal:
+def already_exists(group: str, plural: str, name: str, *, is_leaving: bool) -> Refusal:
     message = f'{titled(group, plural)} "{name}" already exists'
     if is_leaving:
         message = f"object is being deleted: {message}"
@@ -106,6 +107,11 @@ def already_exists(group: str, plural: str, name: str, *, is_leaving: bool = Fal
 def conflict(group: str, plural: str, name: str, why: str) -> Refusal:
     message = f'Operation cannot be fulfilled on {titled(group, plural)} "{name}": {why}'
     return Refusal(409, "Conflict", message, about(group, plural, name))
+
+
+def failed_precondition(group: str, plural: str, name: str, what: str, wanted: str, found: str) -> Refusal:
+    why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+    return conflict(group, plural, name, why)
 
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -145,8 +151,8 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> R
     return Refusal(422, "Invalid", f'{titled(group, kind)} "{name}" is invalid: {words}', details)
 
 
-def too_many_requests(seconds: int = 1) -> Refusal:
-    return Refusal(429, "TooManyRequests", "Too many requests, please try again later.", retry_after=seconds)
+def too_many_requests() -> Refusal:
+    return Refusal(429, "TooManyRequests", "Too many requests, please try again later.", retry_after=1)
 
 
 def internal_error() -> Refusal:

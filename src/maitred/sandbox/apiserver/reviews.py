@@ -1,7 +1,7 @@
 """Questions about rights, which are answered and not kept: who am I, and may I?"""
 
 from maitred.sandbox.apiserver import refusals
-from maitred.sandbox.apiserver.authorization import Authorizer
+from maitred.sandbox.apiserver.authorization import AUTHENTICATED, Authorizer
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
@@ -69,4 +69,4 @@ def check(kind: Kind, errors: list[FieldError]) -> None:
 
 
 def described(user: User) -> Body:
-    return {"username": user.name, "uid": user.name, "groups": [*user.groups, "system:authenticated"]}
+    return {"username": user.name, "uid": user.name, "groups": [*user.groups, AUTHENTICATED]}

@@ -17,7 +17,7 @@ from maitred.sandbox.apiserver.builtin import BUILTIN, DEFINED
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.customs import Customs
 from maitred.sandbox.apiserver.deletion import Deletion
-from maitred.sandbox.apiserver.front import Authenticate, Front, timestamp
+from maitred.sandbox.apiserver.front import Authenticate, Front
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.priorities import SYSTEM_CLASSES
 from maitred.sandbox.apiserver.lists import Lists
@@ -25,6 +25,7 @@ from maitred.sandbox.apiserver.objects import Objects
 from maitred.sandbox.apiserver.pages import Pages
 from maitred.sandbox.apiserver.receiving import conformed
 from maitred.sandbox.apiserver.reviews import Reviews
+from maitred.sandbox.apiserver.schema.times import now
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import Served
 from maitred.sandbox.apiserver.store import Store
@@ -57,7 +58,7 @@ class ApiServer:
         self.url = f"https://{HOST}:{self._socket.getsockname()[1]}"
         self.authority, self._secure = identity()
         self._store = Store()
-        self._front = assemble(self._store, self.authenticate, self.url)
+        self.front = assemble(self._store, self.authenticate, self.url)
         self._runner: web.ServerRunner | None = None
 
     async def __aenter__(self) -> Self:
@@ -72,7 +73,7 @@ class ApiServer:
     async def start(self) -> None:
         # Cancelled when its client is gone, a watch does not wait for something to tell it.
         server = web.Server(
-            self._front, access_log=None, keepalive_timeout=IDLE_SECONDS, handler_cancellation=True
+            self.front, access_log=None, keepalive_timeout=IDLE_SECONDS, handler_cancellation=True
         )
         self._runner = web.ServerRunner(server, shutdown_timeout=SHORTEST, handle_signals=False)
         await self._runner.setup()
@@ -87,16 +88,6 @@ class ApiServer:
             self._socket.close()
             self._store.forget_history()
             self._runner = None
-
-    @property
-    def watches(self) -> int:
-        """Those that are open."""
-        return self._front.watches
-
-    @property
-    def reading(self) -> int:
-        """Requests whose bodies are yet to come."""
-        return self._front.bodies
 
     def authenticate(self, token: str) -> User | None:
         """In the same time, whatever is wrong with the token."""
@@ -152,5 +143,5 @@ def furnish(objects: Objects, served: Served) -> None:
 
 
 def create(objects: Objects, kind: Kind, body: Body) -> None:
-    call = Call(ADMIN, timestamp(), "maitred-sandbox")
+    call = Call(ADMIN, now(), "maitred-sandbox")
     objects.create(kind, "", conformed(kind, body, call), call)

@@ -49,14 +49,11 @@ class Subresources:
     def _check_bindable(self, pods: Kind, item: Item, meta: Body) -> None:
         had, name = item.body["metadata"], item.key.name
         if meta.get("uid", had["uid"]) != had["uid"]:
-            why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {had['uid']}"
-            raise refusals.conflict(pods.group, pods.plural, name, why)
+            raise refusals.failed_precondition(pods.group, pods.plural, name, "UID", meta["uid"], had["uid"])
         if meta.get("resourceVersion", str(item.version)) != str(item.version):
-            why = (
-                f"Precondition failed: ResourceVersion in precondition: {meta['resourceVersion']}, "
-                f"ResourceVersion in object meta: {item.version}"
+            raise refusals.failed_precondition(
+                pods.group, pods.plural, name, "ResourceVersion", meta["resourceVersion"], str(item.version)
             )
-            raise refusals.conflict(pods.group, pods.plural, name, why)
         why = obstacle(item.body)
         if why:
             raise refusals.conflict("", "pods/binding", name, why)

@@ -10,8 +10,9 @@ from maitred.sandbox.apiserver.forms import Form
 from maitred.sandbox.apiserver.kinds.fielderrors import invalid, required
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.lists import Lists, question
+from maitred.sandbox.apiserver.media import APPLY
 from maitred.sandbox.apiserver.objects import Objects
-from maitred.sandbox.apiserver.patches import APPLY, patched
+from maitred.sandbox.apiserver.patches import patched
 from maitred.sandbox.apiserver.patching.apply import apply
 from maitred.sandbox.apiserver.receiving import as_object, conformed, parse, parse_yaml
 from maitred.sandbox.apiserver.refusals import Refusal, bad_request
@@ -25,7 +26,7 @@ from maitred.sandbox.apiserver.subresources import Subresources
 Params = Mapping[str, str]
 BINDINGS = Kind("", "v1", "Binding", "bindings", struct("core.v1.Binding"))
 EVICTIONS = Kind("policy", "v1", "Eviction", "evictions", struct("policy.v1.Eviction"))
-DONE: Body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+SUCCESS: Body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Verbs:
         kind = target.kind
         if target.subresource:
             self._create_part(target, data, media, call)
-            return Answer(201, encode(DONE))
+            return Answer(201, encode({**SUCCESS, "code": 201}))
         body = parse(data, media, kind.type)
         if kind.verbs == ("create",):
             return Answer(201, encode(self._reviews.answer(target, conformed(kind, body, call), call)))
@@ -91,7 +92,7 @@ class Verbs:
         body = kind.to_stored(conformed(kind, parse(data, media, kind.type), call))
         if not body["metadata"].get("name"):
             raise unnamed(target)
-        check_name(target, body)
+        check_place(target, body)
         old = self._objects.shelf(kind).get(key_of(target))
         if old is None and kind.is_put_to_create and not target.subresource:
             body["metadata"].pop("resourceVersion", None)
@@ -113,7 +114,7 @@ class Verbs:
             return patched(kind, kind.from_stored(old.fresh()), data, media)
 
         body = kind.to_stored(conformed_patch(kind, made, call))
-        check_name(target, body)
+        check_place(target, body)
         item = self._objects.replace(kind, old, body, call, target.subresource)
         return Answer(200, forms.one(kind, item, form))
 
@@ -128,7 +129,7 @@ class Verbs:
         live = None if old is None else kind.from_stored(old.fresh())
         body = apply(live, as_object(parse_yaml(data)), kind, call, target.subresource)
         body = kind.to_stored(conformed(kind, body, call))
-        check_name(target, body)
+        check_place(target, body)
         if old is None:
             item = self._objects.create(kind, target.namespace, body, call, owned=True)
             return Answer(201, forms.one(kind, item, form))
@@ -142,7 +143,7 @@ class Verbs:
         item = self._objects.find(kind, key_of(target))
         left, is_gone = self._deletion.delete(kind, item, wish_of(options), call)
         if is_gone and not kind.is_returned:
-            return Answer(200, encode(refusals.success(described(kind, left))))
+            return Answer(200, encode({**SUCCESS, "details": described(kind, left)}))
         return Answer(200, forms.one(kind, left, form))
 
     def delete_many(self, target: Target, params: Params, options: Body, call: Call) -> Answer:
@@ -189,7 +190,7 @@ def unnamed(target: Target) -> Refusal:
     )
 
 
-def check_name(target: Target, body: Body) -> None:
+def check_place(target: Target, body: Body) -> None:
     meta = body["metadata"]
     name, namespace = meta.setdefault("name", target.name), meta.get("namespace", target.namespace)
     if name != target.name:
@@ -199,17 +200,14 @@ def check_name(target: Target, body: Body) -> None:
     if target.kind.namespaced:
         meta["namespace"] = target.namespace
         if namespace != target.namespace:
-            raise bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
+            raise refusals.other_namespace()
 
 
 def check_identity(kind: Kind, old: Item, body: Body) -> None:
     """An update of another object of the same name is refused."""
     uid, had = body["metadata"].get("uid"), old.body["metadata"]["uid"]
     if uid and uid != had:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {had}"
-        raise refusals.conflict(kind.group, kind.plural, old.key.name, why)
+        raise refusals.failed_precondition(kind.group, kind.plural, old.key.name, "UID", uid, had)
 
 
 def described(kind: Kind, item: Item) -> Body:

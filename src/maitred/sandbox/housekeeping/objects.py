@@ -170,11 +170,6 @@ class Policy(Lean, frozen=True):
     gang: Gang | None = None
 
 
-class GroupTemplate(Lean, frozen=True):
-    name: str = ""
-    scheduling_policy: Policy = Policy()
-
-
 class ControllerReference(Lean, frozen=True):
     api_group: str = ""
     kind: str = ""

@@ -6,7 +6,9 @@ room allows: some of them run, and wait for the rest.
 
 import asyncio
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -81,7 +83,7 @@ class OneByOne:
         self._pods.listen(self._pod_told)
         stock.shelf(NODES, Node).listen(self._node_told)
         self._reflectors: list[Reflector[Any]] = [
-            Reflector(client, resource, kind, Feed(self._state, kind, self._changed))
+            Reflector(client, resource, kind, Feed(self._put, partial(self._delete, kind), self._changed))
             for resource, kind in OTHERS
             if stock.has(resource)
         ]
@@ -115,26 +117,30 @@ class OneByOne:
             self._told.pop(key, None)
         if new is None:
             self._sent.pop(key, None)
-            self._state.apply(Delete(PlainPod, key))
+            self._delete(PlainPod, key)
         else:
             if new.spec.node_name or not new.is_active or not same_pod(old, new):
                 self._sent.pop(key, None)
             if is_ours(new):
                 self._waiting.add(key)
-            self._apply(key, new)
+            self._put(alone(new, self._sent.get(key)))
         self._changed.set()
 
-    def _apply(self, key: str, pod: Pod) -> None:
+    def _put(self, item: Object) -> None:
         try:
-            self._state.apply(Put(alone(pod, self._sent.get(key))))
+            self._state.apply(Put(item))
         except ValueError as problem:
-            log.error("pod %s cannot be counted: %s", key, problem)
+            # Amounts that no cluster has, for instance. One object must not stop the others.
+            log.error("%s %s cannot be counted: %s", type(item).__name__, item.metadata.name, problem)
+
+    def _delete(self, kind: type[Object], key: str) -> None:
+        self._state.apply(Delete(kind, key))
 
     def _node_told(self, old: Node | None, new: Node | None) -> None:
         if new is not None:
-            self._state.apply(Put(new))
+            self._put(new)
         elif old is not None:
-            self._state.apply(Delete(PlainNode, old.metadata.name))
+            self._delete(PlainNode, old.metadata.name)
         self._changed.set()
 
     # -- what to do ------------------------------------------------------------------------------------
@@ -156,24 +162,23 @@ class OneByOne:
         if pod is None or pod.metadata.uid != bind.uid or bind.pod not in self._waiting:
             return False
         self._sent[bind.pod] = bind.node
-        self._apply(bind.pod, pod)
+        self._put(alone(pod, bind.node))
         return True
 
     async def _seat(self, bind: Bind) -> None:
         namespace, _, name = bind.pod.partition("/")
         pod = self._pods.items.get(bind.pod)
-        async with self._gate:
-            if pod is not None and await self._consumers.prepare(pod, bind.node):
+        if pod is not None and await self._consumers.prepare(pod, bind.node):
+            async with self._gate:
                 outcome = await self._writer.bind(namespace, name, bind.uid, bind.node)
-                if isinstance(outcome, Bound):
-                    words = f"Successfully assigned {bind.pod} to {bind.node}"
-                    self._recorder.record(DEFAULT_SCHEDULER, PODS, pod.metadata, "Scheduled", words)
-                    return
-                log.info("pod %s was not bound to %s: %s", bind.pod, bind.node, outcome.message)
+            if isinstance(outcome, Bound):
+                words = f"Successfully assigned {bind.pod} to {bind.node}"
+                self._recorder.record(DEFAULT_SCHEDULER, PODS, pod.metadata, "Scheduled", words)
+                return
+            log.info("pod %s was not bound to %s: %s", bind.pod, bind.node, outcome.message)
         self._sent.pop(bind.pod, None)
-        pod = self._pods.items.get(bind.pod)
-        if pod is not None:
-            self._apply(bind.pod, pod)
+        if (now := self._pods.items.get(bind.pod)) is not None:
+            self._put(alone(now, None))
         self._changed.set()
 
     # -- words -----------------------------------------------------------------------------------------
@@ -212,16 +217,12 @@ class OneByOne:
 class Feed:
     """The end of one watch."""
 
-    def __init__(self, state: ClusterState, kind: type[Object], changed: asyncio.Event) -> None:
-        self._state = state
-        self._kind = kind
+    def __init__(
+        self, put: Callable[[Object], None], gone: Callable[[str], None], changed: asyncio.Event
+    ) -> None:
+        self.put = put
+        self.gone = gone
         self._changed = changed
-
-    def put(self, item: Object) -> None:
-        self._state.apply(Put(item))
-
-    def gone(self, key: str) -> None:
-        self._state.apply(Delete(self._kind, key))
 
     def settled(self) -> None:
         self._changed.set()

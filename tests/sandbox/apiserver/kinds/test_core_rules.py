@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from maitred.sandbox.apiserver.kinds.amounts import total
 from maitred.sandbox.apiserver.kinds.metadata import check_metadata, check_metadata_update
 from maitred.sandbox.apiserver.kinds.names import path_segment, subdomain
 from maitred.sandbox.apiserver.kinds.pods import PODS
 from maitred.sandbox.apiserver.kinds.podspecs import check_pod_template
 from maitred.sandbox.apiserver.kinds.qos import quality_of_service
-from maitred.sandbox.apiserver.kinds.quantities import total
-from maitred.sandbox.apiserver.kinds.simple import SERVICES
+from maitred.sandbox.apiserver.kinds.services import SERVICES
 from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUMES
-from maitred.sandbox.apiserver.schema.conform import Misfit
+from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.controlplane.run import ControlPlane
 from tests.sandbox.apiserver.kinds.asking import (
@@ -114,7 +114,8 @@ def test_custom_resources_may_have_any_finalizers() -> None:
 
 def metadata_change(old: Body, **new: Any) -> list[str]:
     old = {"name": "x", "uid": "1", "resourceVersion": "5", **old}
-    return [str(error) for error in check_metadata_update({"metadata": {**old, **new}}, {"metadata": old})]
+    body, before = {"metadata": {**old, **new}}, {"metadata": old}
+    return [str(error) for error in check_metadata_update(body, before, custom=False)]
 
 
 def test_identity_does_not_change() -> None:

@@ -7,14 +7,13 @@ from maitred.sandbox.apiserver.printing.custom import NotSimple, Path, custom_pr
 from maitred.sandbox.apiserver.printing.table import (
     PRINTERS,
     Include,
-    cells,
-    columns,
     printer,
     table_of_list,
     table_of_one,
 )
 
 NOW = datetime(2026, 1, 2, 4, 0, tzinfo=UTC)
+AS_ASKED: dict[str, Any] = {"include": Include.METADATA, "version": "v1"}
 CREATED = "2026-01-02T03:58:00Z"
 POD = {
     "metadata": {"name": "p", "creationTimestamp": CREATED, "resourceVersion": "7"},
@@ -26,17 +25,17 @@ POD = {
 def test_a_row_has_a_cell_for_every_column_even_of_an_empty_object() -> None:
     """As a watch shows a bookmark, which is an object with nothing but a version."""
     bookmark: dict[str, Any] = {"metadata": {"resourceVersion": "7"}}
-    for (group, kind), each in PRINTERS.items():
-        assert len(each.cells(bookmark, NOW)) == len(columns(group, kind)), kind
+    for kind, each in PRINTERS.items():
+        assert len(each.cells(bookmark, NOW)) == len(each.columns), kind
 
 
 def test_a_kind_without_a_table_of_its_own_shows_its_name_and_when_it_was_made() -> None:
     body = {"metadata": {"name": "r", "creationTimestamp": CREATED}}
-    assert cells("rbac.authorization.k8s.io", "Role", body, NOW) == ["r", CREATED]
+    assert printer("rbac.authorization.k8s.io", "Role").cells(body, NOW) == ["r", CREATED]
 
 
 def test_a_list_has_the_metadata_of_the_list_and_a_row_per_object() -> None:
-    table = table_of_list(printer("", "Pod"), [POD], {"resourceVersion": "9"}, NOW)
+    table = table_of_list(printer("", "Pod"), [POD], {"resourceVersion": "9"}, NOW, **AS_ASKED)
     assert table["metadata"] == {"resourceVersion": "9"}
     [row] = table["rows"]
     assert row["cells"][:5] == ["p", "0/1", "Succeeded", "0", "2m"]
@@ -46,13 +45,13 @@ def test_a_list_has_the_metadata_of_the_list_and_a_row_per_object() -> None:
 
 @pytest.mark.parametrize(("include", "embedded"), [(Include.NONE, None), (Include.OBJECT, POD)])
 def test_rows_include_of_their_objects_what_was_asked_for(include: Include, embedded: object) -> None:
-    table = table_of_one(printer("", "Pod"), POD, NOW, include=include)
+    table = table_of_one(printer("", "Pod"), POD, NOW, include=include, version="v1")
     assert table["rows"][0]["object"] == embedded
     assert table["metadata"] == {"resourceVersion": "7"}
 
 
 def test_only_the_first_event_of_a_watch_has_headers() -> None:
-    assert table_of_one(printer("", "Pod"), POD, NOW, headers=False)["columnDefinitions"] is None
+    assert table_of_one(printer("", "Pod"), POD, NOW, **AS_ASKED, headers=False)["columnDefinitions"] is None
 
 
 def test_a_list_of_storage_classes_marks_the_youngest_default() -> None:
@@ -69,7 +68,7 @@ def test_a_list_of_storage_classes_marks_the_youngest_default() -> None:
         storage("c", "2026-01-02T00:00:00Z"),
         storage("d", "2026-01-03T00:00:00Z", default=False),
     ]
-    table = table_of_list(printer("storage.k8s.io", "StorageClass"), classes, {}, NOW)
+    table = table_of_list(printer("storage.k8s.io", "StorageClass"), classes, {}, NOW, **AS_ASKED)
     assert [row["cells"][0] for row in table["rows"]] == ["a", "b (default)", "c", "d"]
 
 

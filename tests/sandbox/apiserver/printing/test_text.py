@@ -1,6 +1,6 @@
 import pytest
 
-from maitred.sandbox.apiserver.printing.text import duration, requirements, selector
+from maitred.sandbox.apiserver.printing.text import duration, selector
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 365 * 86_400
 
@@ -45,7 +45,7 @@ def test_a_selector_is_one_line_in_the_order_of_its_keys() -> None:
             {"key": "e", "operator": "Exists"},
         ],
     }
-    assert requirements(chosen) == "a notin (x),b in (x,y),c=1,!d,e"
+    assert selector(chosen) == "a notin (x),b in (x,y),c=1,!d,e"
 
 
 def test_an_empty_selector_is_said_to_be_none() -> None:

@@ -271,12 +271,6 @@ BODIES: list[tuple[str, str, Body, set[str]]] = [
         set(),
     ),
     (
-        "storage.v1.CSIDriver",
-        "/apis/storage.k8s.io/v1/csidrivers",
-        {"metadata": {"name": "a"}, "spec": {}},
-        set(),
-    ),
-    (
         "storage.v1.CSINode",
         "/apis/storage.k8s.io/v1/csinodes",
         {"metadata": {"name": "a"}, "spec": {"drivers": [{"name": "d", "nodeID": "n"}]}},
@@ -329,65 +323,5 @@ BODIES: list[tuple[str, str, Body, set[str]]] = [
             },
         },
         {"metadata.generation", "status.storedVersions"},
-    ),
-    (
-        "resource.v1.ResourceClaim",
-        "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
-        {
-            "metadata": {"name": "a"},
-            "spec": {
-                "devices": {
-                    "requests": [
-                        {
-                            "name": "r",
-                            "exactly": {
-                                "deviceClassName": "c",
-                                "tolerations": [{"key": "k", "value": "v"}],
-                            },
-                        }
-                    ]
-                }
-            },
-        },
-        {"spec.devices.requests[0].exactly.count"},
-    ),
-    (
-        "resource.v1.DeviceClass",
-        "/apis/resource.k8s.io/v1/deviceclasses",
-        {"metadata": {"name": "a"}, "spec": {"selectors": []}},
-        {"metadata.generation"},
-    ),
-    (
-        "apps.v1.Deployment",
-        "/apis/apps/v1/namespaces/default/deployments",
-        {
-            "metadata": {"name": "a"},
-            "spec": {
-                "replicas": 0,
-                "selector": {"matchLabels": {"x": "y"}},
-                "template": {"metadata": {"labels": {"x": "y"}}, "spec": {"containers": [CONTAINER]}},
-            },
-        },
-        {
-            "metadata.generation",
-            "spec.strategy.rollingUpdate",
-            "spec.template.spec.containers[0].imagePullPolicy",
-        },
-    ),
-    (
-        "apps.v1.StatefulSet",
-        "/apis/apps/v1/namespaces/default/statefulsets",
-        {
-            "metadata": {"name": "a"},
-            "spec": {
-                "selector": {"matchLabels": {"x": "y"}},
-                "template": {"metadata": {"labels": {"x": "y"}}, "spec": {"containers": [CONTAINER]}},
-            },
-        },
-        {
-            "metadata.generation",
-            "spec.updateStrategy.rollingUpdate",
-            "spec.template.spec.containers[0].imagePullPolicy",
-        },
     ),
 ]

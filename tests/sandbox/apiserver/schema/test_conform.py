@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from maitred.model.quantity import parse_nano
 from maitred.sandbox.apiserver.schema.catalogue import struct
-from maitred.sandbox.apiserver.schema.conform import Misfit, conform
+from maitred.sandbox.apiserver.schema.conform import conform
 from maitred.sandbox.apiserver.schema.defaults import fill
 from maitred.sandbox.apiserver.schema.notation import parse
 from maitred.sandbox.apiserver.schema.quantities import QuantityError, canonical, rounded
+from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.times import TimeError, canonical_micro_time, canonical_time
 from maitred.sandbox.apiserver.schema.types import Body, Struct
 from tests.sandbox.apiserver.schema.bodies import BODIES

@@ -27,7 +27,6 @@ WITHOUT_NAMESPACE = {
     "Node",
     "PersistentVolume",
     "PriorityClass",
-    "ResourceSlice",
     "StorageClass",
 }
 BORN_WITH_STATUS = {"Node"}

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from maitred.sandbox.apiserver.schema.catalogue import struct
-from maitred.sandbox.apiserver.schema.conform import Misfit, conform
+from maitred.sandbox.apiserver.schema.conform import conform
 from maitred.sandbox.apiserver.schema.defaults import fill
+from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.types import Body
 from tests.sandbox.apiserver.schema.bodies import BODIES, CONTAINER, PODS, pod
 from tests.sandbox.apiserver.schema.real import Real
-
-CAPACITIES = "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities"
 
 
 def asking(text: str) -> Body:
@@ -99,11 +98,16 @@ BINARY = (
 
 @pytest.mark.parametrize("quantity", [*DECIMAL, *BINARY, 2, 0.5, 1.5, 1000, " 5 "])
 def test_quantities_are_written_in_the_same_way(quantity: Any, real: Real) -> None:
-    body = {"metadata": {"name": "a"}, "storageClassName": "s", "capacity": quantity}
-    status, answer = real.ask("POST", f"{CAPACITIES}?dryRun=All", body)
-    assert status == 201
-    conform(body, struct("storage.v1.CSIStorageCapacity"))
-    assert body["capacity"] == answer["capacity"]
+    """Where they are no amounts of resources, which are rounded too."""
+    body = pod(volumes=[{"name": "v", "emptyDir": {"sizeLimit": quantity}}])
+    status, answer = real.ask("POST", f"{PODS}?dryRun=All", body)
+    assert status == 201, answer.get("message")
+    conform(body, struct("core.v1.Pod"))
+    assert size_limit(body) == size_limit(answer)
+
+
+def size_limit(pod: Body) -> Any:
+    return pod["spec"]["volumes"][0]["emptyDir"]["sizeLimit"]
 
 
 @pytest.mark.parametrize(

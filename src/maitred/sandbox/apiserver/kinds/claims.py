@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from maitred.sandbox.apiserver.kinds.amounts import UNIT, nano
 from maitred.sandbox.apiserver.kinds.differences import difference
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, required, unsupported
 from maitred.sandbox.apiserver.kinds.labels import check_annotations, check_label_selector, check_labels
 from maitred.sandbox.apiserver.kinds.metadata import IMMUTABLE, immutable
 from maitred.sandbox.apiserver.kinds.names import check_name, label, subdomain
-from maitred.sandbox.apiserver.kinds.quantities import UNIT, nano
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 

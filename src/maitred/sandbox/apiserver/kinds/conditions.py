@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from maitred.sandbox.apiserver.kinds.fielderrors import (
     FieldError,
+    check_choice,
     duplicate,
     invalid,
     required,
     too_long,
-    unsupported,
 )
 from maitred.sandbox.apiserver.kinds.names import check_name, condition_reason, label_key
 from maitred.sandbox.apiserver.schema.types import Body
@@ -35,7 +35,7 @@ def check_condition(condition: Body, path: str) -> Iterator[FieldError]:
         yield from check_name(f"{path}.type", kind, label_key)
     else:
         yield required(f"{path}.type", "is required")
-    yield from check_status_of(condition.get("status"), f"{path}.status")
+    yield from check_choice(f"{path}.status", condition.get("status", ""), STATUSES)
     if (generation := condition.get("observedGeneration", 0)) < 0:
         yield invalid(f"{path}.observedGeneration", generation, "must be greater than or equal to zero")
     if not condition.get("lastTransitionTime"):
@@ -43,13 +43,6 @@ def check_condition(condition: Body, path: str) -> Iterator[FieldError]:
     yield from check_reason(condition.get("reason"), f"{path}.reason")
     if len(condition.get("message", "").encode()) > LONGEST_MESSAGE:
         yield too_long(f"{path}.message", LONGEST_MESSAGE)
-
-
-def check_status_of(status: str | None, path: str) -> Iterator[FieldError]:
-    if not status:
-        yield required(path)
-    elif status not in STATUSES:
-        yield unsupported(path, status, STATUSES)
 
 
 def check_reason(reason: str | None, path: str) -> Iterator[FieldError]:

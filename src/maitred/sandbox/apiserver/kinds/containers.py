@@ -7,6 +7,7 @@ from maitred.sandbox.apiserver.kinds.environment import check_env, check_env_fro
 from maitred.sandbox.apiserver.kinds.fielderrors import (
     Fault,
     FieldError,
+    check_choice,
     duplicate,
     forbidden,
     invalid,
@@ -122,8 +123,8 @@ class Containers:
             if resource in seen:
                 yield duplicate(f"{path}[{index}]", resource)
             seen.add(resource)
-            yield from _check_known(resource, RESIZABLE, path)
-            yield from _check_known(restart, RESIZE_POLICIES, path)
+            yield from check_choice(path, resource, RESIZABLE)
+            yield from check_choice(path, restart, RESIZE_POLICIES)
             if self.restart_policy == "Never" and restart != "NotRequired":
                 why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
                 yield invalid(path, restart, why)
@@ -136,15 +137,8 @@ def check_image(container: Body, path: str) -> Iterator[FieldError]:
         yield invalid(f"{path}.image", image, "must not have leading or trailing whitespace")
 
 
-def _check_known(value: str, known: tuple[str, ...], path: str) -> Iterator[FieldError]:
-    if not value:
-        yield required(path)
-    elif value not in known:
-        yield unsupported(path, value, known)
-
-
 def _check_message_policy(policy: str, path: str) -> Iterator[FieldError]:
-    return _check_known(policy, MESSAGE_POLICIES, f"{path}.terminationMessagePolicy")
+    return check_choice(f"{path}.terminationMessagePolicy", policy, MESSAGE_POLICIES)
 
 
 def _check_ports(ports: Sequence[Body], path: str) -> Iterator[FieldError]:
@@ -163,7 +157,7 @@ def _check_ports(ports: Sequence[Body], path: str) -> Iterator[FieldError]:
             yield from check_range(f"{here}.containerPort", port["containerPort"], 1, 65535)
         if port.get("hostPort"):
             yield from check_range(f"{here}.hostPort", port["hostPort"], 1, 65535)
-        yield from _check_known(port.get("protocol", ""), PROTOCOLS, f"{here}.protocol")
+        yield from check_choice(f"{here}.protocol", port.get("protocol", ""), PROTOCOLS)
 
 
 def _check_host_ports(containers: Sequence[Body], path: str) -> Iterator[FieldError]:

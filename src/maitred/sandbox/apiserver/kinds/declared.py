@@ -16,6 +16,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     too_many,
     unsupported,
 )
+from maitred.sandbox.apiserver.kinds.metadata import IMMUTABLE
 from maitred.sandbox.apiserver.schema.types import Body
 
 Check = Callable[[str, Any], list[FieldError]]
@@ -82,7 +83,7 @@ def check_field(rule: Rule, path: str, new: Any, old: Any, *, is_update: bool) -
 
 def hiding_errors(rule: Rule, path: str, new: Any, old: Any, *, is_update: bool) -> Iterator[FieldError]:
     if is_update and rule.is_immutable:
-        yield invalid(path, None, "field is immutable")
+        yield invalid(path, None, IMMUTABLE)
     if rule.limit is not None and len(new or ()) > rule.limit:
         yield too_many(path, len(new), rule.limit)
     # What must be there and has no value shows as an empty one.

@@ -5,7 +5,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from maitred.sandbox.apiserver.kinds.conditions import is_true
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, required, unsupported
+from maitred.sandbox.apiserver.kinds.fielderrors import (
+    FieldError,
+    check_choice,
+    forbidden,
+    invalid,
+    required,
+)
 from maitred.sandbox.apiserver.kinds.metadata import immutable
 from maitred.sandbox.apiserver.kinds.names import NameRule, label_1035, subdomain
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
@@ -103,7 +109,7 @@ def check_own_name(body: Body) -> Iterator[FieldError]:
 def check_spec(spec: Body) -> Iterator[FieldError]:
     versions: list[Body] = spec.get("versions") or []
     yield from check_group(spec.get("group", ""))
-    yield from check_choice(spec.get("scope", ""), SCOPES, "spec.scope")
+    yield from check_choice("spec.scope", spec.get("scope", ""), SCOPES)
     for index, version in enumerate(versions):
         if "openAPIV3Schema" not in version.get("schema", {}):
             yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
@@ -125,13 +131,6 @@ def check_group(group: str) -> Iterator[FieldError]:
         yield invalid("spec.group", group, ",".join(problems))
     elif "." not in group:
         yield invalid("spec.group", group, "should be a domain with at least one dot")
-
-
-def check_choice(value: str, known: tuple[str, ...], path: str) -> Iterator[FieldError]:
-    if not value:
-        yield required(path)
-    elif value not in known:
-        yield unsupported(path, value, known)
 
 
 def check_names(names: Body, path: str) -> Iterator[FieldError]:
@@ -160,7 +159,7 @@ def any_case(name: str) -> list[str]:
 
 def check_conversion(conversion: Body) -> Iterator[FieldError]:
     strategy = conversion.get("strategy", "")
-    yield from check_choice(strategy, CONVERSIONS, "spec.conversion.strategy")
+    yield from check_choice("spec.conversion.strategy", strategy, CONVERSIONS)
     webhook = conversion.get("webhook", {})
     # The server speaks of these fields by older names.
     if strategy == "Webhook":

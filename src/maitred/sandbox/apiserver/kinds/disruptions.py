@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from maitred.sandbox.apiserver.kinds.conditions import check_conditions
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, unsupported
+from maitred.sandbox.apiserver.kinds.fielderrors import NOT_NEGATIVE, FieldError, invalid, unsupported
 from maitred.sandbox.apiserver.kinds.inner import inner
 from maitred.sandbox.apiserver.kinds.labels import check_label_selector
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
@@ -14,7 +14,6 @@ SPEC = dict.fromkeys(("minAvailable", "selector", "maxUnavailable", "unhealthyPo
 BOUNDS = ("minAvailable", "maxUnavailable")
 COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
-NEGATIVE = "must be greater than or equal to 0"
 
 
 class DisruptionBudgetStrategy(Strategy):
@@ -28,7 +27,7 @@ class DisruptionBudgetStrategy(Strategy):
         status = new.get("status", {})
         errors = check_conditions(status.get("conditions", []), "status.conditions")
         negative = [name for name in COUNTS if status.get(name, 0) < 0]
-        return errors + [invalid(f"status.{name}", status[name], NEGATIVE) for name in negative]
+        return errors + [invalid(f"status.{name}", status[name], NOT_NEGATIVE) for name in negative]
 
 
 def check_spec(spec: Body) -> Iterator[FieldError]:
@@ -47,7 +46,7 @@ def check_spec(spec: Body) -> Iterator[FieldError]:
 def check_share(share: int | str, path: str) -> Iterator[FieldError]:
     if isinstance(share, int):
         if share < 0:
-            yield invalid(path, share, NEGATIVE)
+            yield invalid(path, share, NOT_NEGATIVE)
     elif not re.fullmatch("[0-9]+%", share):
         yield invalid(
             path,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from maitred.sandbox.apiserver.kinds.amounts import nano
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, required, unsupported
 from maitred.sandbox.apiserver.kinds.names import (
     NameRule,
@@ -14,7 +15,6 @@ from maitred.sandbox.apiserver.kinds.names import (
     variable,
 )
 from maitred.sandbox.apiserver.kinds.paths import check_no_way_up
-from maitred.sandbox.apiserver.kinds.quantities import nano
 from maitred.sandbox.apiserver.schema.types import Body
 
 OF_PODS = (

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Callable, Iterator
 
+from maitred.sandbox.apiserver.kinds.conditions import STATUSES
 from maitred.sandbox.apiserver.kinds.fielderrors import (
+    NOT_NEGATIVE,
     OMITTED,
     FieldError,
+    check_choice,
     duplicate,
     invalid,
     required,
@@ -28,7 +31,6 @@ COUNTS = (
     "backoffLimitPerIndex",
     "maxFailedIndexes",
 )
-NEGATIVE = "must be greater than or equal to 0"
 NOT_INDEXED = "requires indexed completion mode"
 
 MOST_INDEXES = 100_000
@@ -44,7 +46,6 @@ LONGEST_INDEXES = 64 * 1024
 
 ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 OPERATORS = ("In", "NotIn")
-STATUSES = ("False", "True", "Unknown")
 REPLACEMENTS = ("Failed", "TerminatingOrFailed")
 RESTARTS = ("OnFailure", "Never")
 HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
@@ -73,7 +74,7 @@ def check_spec(spec: Body) -> Iterator[FieldError]:
 def check_counts(spec: Body) -> Iterator[FieldError]:
     for name in COUNTS:
         if spec.get(name, 0) < 0:
-            yield invalid(f"spec.{name}", spec[name], NEGATIVE)
+            yield invalid(f"spec.{name}", spec[name], NOT_NEGATIVE)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         yield required("spec.backoffLimitPerIndex", "when maxFailedIndexes is specified")
 
@@ -171,20 +172,17 @@ def check_action(action: str, path: str, spec: Body) -> Iterator[FieldError]:
         if "backoffLimitPerIndex" not in spec:
             yield invalid(path, action, "requires the backoffLimitPerIndex to be set")
     else:
-        yield from check_choice(action, path, ACTIONS)
+        yield from check_listed(path, action, ACTIONS)
 
 
-def check_choice(value: str, path: str, known: tuple[str, ...]) -> Iterator[FieldError]:
-    if not value:
-        quoted = " ".join(f'"{name}"' for name in known)
-        yield required(path, f"valid values: [{quoted}]")
-    elif value not in known:
-        yield unsupported(path, value, known)
+def check_listed(path: str, value: str, known: tuple[str, ...]) -> Iterator[FieldError]:
+    quoted = " ".join(f'"{name}"' for name in known)
+    return check_choice(path, value, known, f"valid values: [{quoted}]")
 
 
 def check_exit_codes(codes: Body, path: str, containers: set[str]) -> Iterator[FieldError]:
     operator, values = codes.get("operator", ""), codes.get("values") or []
-    yield from check_choice(operator, f"{path}.operator", OPERATORS)
+    yield from check_listed(f"{path}.operator", operator, OPERATORS)
     container = codes.get("containerName")
     if container is not None and container not in containers:
         why = "must be one of the container or initContainer names in the pod template"
@@ -214,7 +212,7 @@ def check_patterns(patterns: list[Body], path: str) -> Iterator[FieldError]:
     for index, pattern in enumerate(patterns):
         here = f"{path}[{index}]"
         yield from check_name(f"{here}.type", pattern.get("type", ""), label_key)
-        yield from check_choice(pattern.get("status", ""), f"{here}.status", STATUSES)
+        yield from check_listed(f"{here}.status", pattern.get("status", ""), STATUSES)
 
 
 # -- successPolicy -----------------------------------------------------------------------------------------
@@ -257,7 +255,7 @@ def check_success_rule(rule: Body, path: str, completions: int) -> Iterator[Fiel
 
 def check_success_count(count: int, path: str, limits: list[tuple[int, str]]) -> Iterator[FieldError]:
     if count < 0:
-        yield invalid(path, count, NEGATIVE)
+        yield invalid(path, count, NOT_NEGATIVE)
     for limit, meaning in limits:
         if count > limit:
             yield invalid(path, count, f"must be less than or equal to {limit} ({meaning})")

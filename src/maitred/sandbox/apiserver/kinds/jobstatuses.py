@@ -4,10 +4,17 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from maitred.sandbox.apiserver.kinds.conditions import has_condition, is_true
-from maitred.sandbox.apiserver.kinds.fielderrors import OMITTED, FieldError, duplicate, invalid, required
+from maitred.sandbox.apiserver.kinds.fielderrors import (
+    NOT_NEGATIVE,
+    OMITTED,
+    FieldError,
+    duplicate,
+    invalid,
+    required,
+)
 from maitred.sandbox.apiserver.kinds.indexes import BadIndexes, count_indexes, overlap
 from maitred.sandbox.apiserver.kinds.inner import inner
-from maitred.sandbox.apiserver.kinds.jobspecs import NEGATIVE, is_indexed
+from maitred.sandbox.apiserver.kinds.jobspecs import is_indexed
 from maitred.sandbox.apiserver.kinds.metadata import IMMUTABLE
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -77,7 +84,7 @@ def conditions(why: str) -> FieldError:
 def check_counts(status: Body) -> Iterator[FieldError]:
     for name in COUNTS:
         if status.get(name, 0) < 0:
-            yield invalid(f"status.{name}", status[name], NEGATIVE)
+            yield invalid(f"status.{name}", status[name], NOT_NEGATIVE)
 
 
 def check_uncounted(status: Body) -> Iterator[FieldError]:

@@ -50,8 +50,6 @@ class Kind:
     """Whether its creator may say its status."""
     status_has_metadata: bool = True
     """Whether a write to `status` may change labels and annotations too."""
-    is_custom: bool = False
-    """Whether a CustomResourceDefinition has brought it."""
     columns: tuple[Body, ...] = ()
     """Of a custom kind: what a table of it shows, as its definition has it."""
     stored_as: str = ""
@@ -79,6 +77,11 @@ class Kind:
     def refused_as(self) -> str:
         """The group in which it is kept. Events are the same objects in two groups."""
         return self.shelf.partition(".")[2]
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether a CustomResourceDefinition has brought it."""
+        return self.type.custom
 
     @property
     def has_status(self) -> bool:

@@ -25,8 +25,12 @@ def check_annotations(annotations: Mapping[str, str], path: str) -> Iterator[Fie
     for key in annotations:
         for message in label_key(key.lower()):
             yield invalid(path, key, message)
-    if sum(len(key.encode()) + len(text.encode()) for key, text in annotations.items()) > LARGEST_ANNOTATIONS:
+    if are_too_large(annotations):
         yield too_long(path, LARGEST_ANNOTATIONS)
+
+
+def are_too_large(annotations: Mapping[str, str]) -> bool:
+    return sum(len(f"{key}{text}".encode()) for key, text in annotations.items()) > LARGEST_ANNOTATIONS
 
 
 def check_label_selector(selector: Body | None, path: str) -> Iterator[FieldError]:

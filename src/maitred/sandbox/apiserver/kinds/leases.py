@@ -2,7 +2,13 @@
 
 from collections.abc import Iterator
 
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, unsupported
+from maitred.sandbox.apiserver.kinds.fielderrors import (
+    NOT_NEGATIVE,
+    FieldError,
+    forbidden,
+    invalid,
+    unsupported,
+)
 from maitred.sandbox.apiserver.kinds.names import check_name, label_key
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
@@ -19,7 +25,7 @@ def check_spec(spec: Body) -> Iterator[FieldError]:
     if (seconds := spec.get("leaseDurationSeconds", 1)) <= 0:
         yield invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0")
     if (transitions := spec.get("leaseTransitions", 0)) < 0:
-        yield invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0")
+        yield invalid("spec.leaseTransitions", transitions, NOT_NEGATIVE)
     if strategy := spec.get("strategy"):
         yield from check_strategy(strategy)
     elif spec.get("preferredHolder"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, required
+from maitred.sandbox.apiserver.kinds.fielderrors import NOT_NEGATIVE, FieldError, forbidden, invalid, required
 from maitred.sandbox.apiserver.kinds.labels import check_annotations, check_labels
 from maitred.sandbox.apiserver.kinds.names import NameRule, check_name, label, label_key, path_segment
 from maitred.sandbox.apiserver.schema.types import Body
@@ -13,9 +13,7 @@ STANDARD_FINALIZERS = ("kubernetes", ORPHAN, FOREGROUND)
 FIXED = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
-def check_metadata(
-    body: Body, *, namespaced: bool, name_rule: NameRule, custom: bool = False
-) -> list[FieldError]:
+def check_metadata(body: Body, *, namespaced: bool, name_rule: NameRule, custom: bool) -> list[FieldError]:
     """Of a new object, which has its name already if that was to be generated.
 
     `custom`: the kind comes from a CustomResourceDefinition, or is one; these may have any finalizers.
@@ -23,7 +21,7 @@ def check_metadata(
     return list(_check_new(body.get("metadata", {}), namespaced, name_rule, custom))
 
 
-def check_metadata_update(new: Body, old: Body, *, custom: bool = False) -> list[FieldError]:
+def check_metadata_update(new: Body, old: Body, *, custom: bool) -> list[FieldError]:
     metadata, before = new.get("metadata", {}), old.get("metadata", {})
     return [*_check_common(metadata), *_check_change(metadata, before), *_check_standard(metadata, custom)]
 
@@ -71,7 +69,7 @@ def _completed(prefix: str) -> str:
 
 def _check_common(metadata: Body) -> Iterator[FieldError]:
     if metadata.get("generation", 0) < 0:
-        yield invalid("metadata.generation", metadata["generation"], "must be greater than or equal to 0")
+        yield invalid("metadata.generation", metadata["generation"], NOT_NEGATIVE)
     yield from check_labels(metadata.get("labels", {}), "metadata.labels")
     yield from check_annotations(metadata.get("annotations", {}), "metadata.annotations")
     yield from _check_owners(metadata.get("ownerReferences", []))

@@ -41,9 +41,9 @@ def check_name(field: str, value: str, rule: NameRule) -> Iterator[FieldError]:
 
 
 @lru_cache(maxsize=4096)
-def _remembered(rule: NameRule, value: str) -> list[str]:
+def _remembered(rule: NameRule, value: str) -> tuple[str, ...]:
     """The pods of a job have most of their names in common."""
-    return rule(value)
+    return tuple(rule(value))
 
 
 def subdomain(value: str) -> list[str]:

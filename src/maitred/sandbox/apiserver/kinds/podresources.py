@@ -1,6 +1,6 @@
 """What a pod as a whole gets where only its containers say it, if it has resources of its own at all."""
 
-from maitred.sandbox.apiserver.kinds.quantities import largest
+from maitred.sandbox.apiserver.kinds.amounts import largest
 from maitred.sandbox.apiserver.kinds.resources import (
     HUGE_PAGES,
     is_of_pods,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from maitred.sandbox.apiserver.kinds.containers import check_image
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid
+from maitred.sandbox.apiserver.kinds.fielderrors import NOT_NEGATIVE, FieldError, forbidden, invalid
 from maitred.sandbox.apiserver.kinds.names import label
 from maitred.sandbox.apiserver.kinds.placement import PREFERRED, REQUIRED
 from maitred.sandbox.apiserver.kinds.poddefaults import set_pod_defaults, tolerate_faults
@@ -63,7 +63,7 @@ def _check_pod(body: Body) -> Iterator[FieldError]:
         yield from _check_no_token(spec)
     grace = spec.get("terminationGracePeriodSeconds", 0)
     if grace < 0:
-        yield invalid("spec.terminationGracePeriodSeconds", grace, "must be greater than or equal to 0")
+        yield invalid("spec.terminationGracePeriodSeconds", grace, NOT_NEGATIVE)
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(kind, ())):
             yield from check_image(container, f"spec.{kind}[{index}]")

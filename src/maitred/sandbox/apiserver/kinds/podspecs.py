@@ -7,6 +7,7 @@ from maitred.sandbox.apiserver.kinds.containers import Containers
 from maitred.sandbox.apiserver.kinds.fielderrors import (
     Fault,
     FieldError,
+    check_choice,
     duplicate,
     forbidden,
     invalid,
@@ -27,6 +28,7 @@ from maitred.sandbox.apiserver.kinds.names import (
 )
 from maitred.sandbox.apiserver.kinds.placement import check_affinity, check_spread, check_tolerations
 from maitred.sandbox.apiserver.kinds.podvolumes import check_volumes
+from maitred.sandbox.apiserver.kinds.priorities import PREEMPTION_POLICIES
 from maitred.sandbox.apiserver.kinds.resources import check_overhead, check_pod_resources
 from maitred.sandbox.apiserver.kinds.security import check_pod_security
 from maitred.sandbox.apiserver.schema.types import Body
@@ -34,7 +36,6 @@ from maitred.sandbox.apiserver.schema.types import Body
 LONGEST_DEADLINE = 2**31 - 1
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 SYSTEMS = ("linux", "windows")
 MIRROR = "kubernetes.io/config.mirror"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -50,8 +51,8 @@ def check_pod_template(template: Body, path: str) -> list[FieldError]:
     return list(_check_template(template, path))
 
 
-def check_pod_spec(spec: Body, path: str, pod: Body | None = None) -> list[FieldError]:
-    """`pod` is the metadata of the pod whose spec it is; templates have none."""
+def check_pod_spec(spec: Body, path: str, pod: Body) -> list[FieldError]:
+    """`pod` is the metadata of the pod whose spec it is."""
     return list(_check_spec(spec, path, pod))
 
 
@@ -92,8 +93,8 @@ def _check_spec(spec: Body, path: str, pod: Body | None) -> Iterator[FieldError]
     )
     yield from check_pod_resources(spec, f"{path}.resources")
     yield from _check_host_network(spec, f"{path}.containers", is_pod=pod is not None)
-    yield from _check_choice(spec, "restartPolicy", RESTART_POLICIES, path)
-    yield from _check_choice(spec, "dnsPolicy", DNS_POLICIES, path)
+    yield from check_choice(f"{path}.restartPolicy", spec.get("restartPolicy", ""), RESTART_POLICIES)
+    yield from check_choice(f"{path}.dnsPolicy", spec.get("dnsPolicy", ""), DNS_POLICIES)
     yield from check_labels(spec.get("nodeSelector", {}), f"{path}.nodeSelector")
     yield from check_pod_security(spec, f"{path}.securityContext")
     yield from _check_shared_processes(spec, path)
@@ -163,13 +164,6 @@ def _check_host_network(spec: Body, path: str, *, is_pod: bool) -> Iterator[Fiel
             if (is_pod or host) and host != port.get("containerPort", 0):
                 why = "must match `containerPort` when `hostNetwork` is true"
                 yield invalid(f"{path}[{index}].ports[{number}].hostPort", host, why)
-
-
-def _check_choice(spec: Body, name: str, known: tuple[str, ...], path: str) -> Iterator[FieldError]:
-    if not spec.get(name):
-        yield required(f"{path}.{name}")
-    elif spec[name] not in known:
-        yield unsupported(f"{path}.{name}", spec[name], known)
 
 
 def _check_shared_processes(spec: Body, path: str) -> Iterator[FieldError]:
@@ -273,7 +267,7 @@ def _check_scheduling(spec: Body, path: str) -> Iterator[FieldError]:
     if "runtimeClassName" in spec:
         yield from check_name(f"{path}.runtimeClassName", spec["runtimeClassName"], subdomain)
     if "preemptionPolicy" in spec:
-        yield from _check_choice(spec, "preemptionPolicy", PREEMPTION_POLICIES, path)
+        yield from check_choice(f"{path}.preemptionPolicy", spec["preemptionPolicy"], PREEMPTION_POLICIES)
     yield from check_overhead(spec.get("overhead", {}), f"{path}.overhead")
     if "os" in spec:
         yield from _check_system(spec["os"].get("name", ""), f"{path}.os")

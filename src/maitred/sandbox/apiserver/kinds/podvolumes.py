@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from maitred.sandbox.apiserver.kinds.amounts import nano
 from maitred.sandbox.apiserver.kinds.claims import check_claim_template
 from maitred.sandbox.apiserver.kinds.environment import (
     OF_PODS_IN_FILES,
@@ -12,6 +13,7 @@ from maitred.sandbox.apiserver.kinds.environment import (
 from maitred.sandbox.apiserver.kinds.fielderrors import (
     Fault,
     FieldError,
+    check_choice,
     duplicate,
     forbidden,
     invalid,
@@ -21,7 +23,6 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
 )
 from maitred.sandbox.apiserver.kinds.names import LONGEST_LABEL, check_name, label, subdomain
 from maitred.sandbox.apiserver.kinds.paths import check_no_way_up, check_relative, check_unreserved
-from maitred.sandbox.apiserver.kinds.quantities import nano
 from maitred.sandbox.apiserver.schema.types import Body
 
 SourceCheck: TypeAlias = Callable[[Body, str], Iterator[FieldError]]
@@ -112,10 +113,7 @@ def check_devices(container: Body, volumes: Mapping[str, Body], path: str) -> It
 
 
 def check_pull_policy(policy: str, path: str) -> Iterator[FieldError]:
-    if not policy:
-        yield required(path)
-    elif policy not in PULL_POLICIES:
-        yield unsupported(path, policy, PULL_POLICIES)
+    return check_choice(path, policy, PULL_POLICIES)
 
 
 def check_driver(name: str, path: str) -> Iterator[FieldError]:

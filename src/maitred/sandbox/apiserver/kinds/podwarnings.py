@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from maitred.sandbox.apiserver.kinds.amounts import is_whole
 from maitred.sandbox.apiserver.kinds.names import label_value
 from maitred.sandbox.apiserver.kinds.placement import PREFERRED, REQUIRED
 from maitred.sandbox.apiserver.kinds.podspecs import all_containers
-from maitred.sandbox.apiserver.kinds.quantities import is_whole
 from maitred.sandbox.apiserver.schema.types import Body
 
 MATCHES_NONE = "a null labelSelector results in matching no pod"

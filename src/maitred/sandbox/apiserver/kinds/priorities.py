@@ -9,7 +9,8 @@ from maitred.sandbox.apiserver.schema.types import Body
 
 SYSTEM_PREFIX = "system-"
 HIGHEST_OF_USERS = 1_000_000_000
-POLICIES = ("PreemptLowerPriority", "Never")
+PREEMPT = "PreemptLowerPriority"
+PREEMPTION_POLICIES = (PREEMPT, "Never")
 
 
 def system_class(name: str, value: int, description: str) -> Body:
@@ -46,9 +47,9 @@ class PriorityClassStrategy(Strategy):
 
     def check(self, body: Body) -> list[FieldError]:
         errors = list(check_rank(body))
-        policy = body.get("preemptionPolicy", POLICIES[0])
-        if policy not in POLICIES:
-            errors.append(unsupported("preemptionPolicy", policy, POLICIES))
+        policy = body.get("preemptionPolicy", PREEMPT)
+        if policy not in PREEMPTION_POLICIES:
+            errors.append(unsupported("preemptionPolicy", policy, PREEMPTION_POLICIES))
         return errors
 
     def check_update(self, new: Body, old: Body) -> list[FieldError]:

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, required, unsupported
+from maitred.sandbox.apiserver.kinds.fielderrors import (
+    NOT_NEGATIVE,
+    FieldError,
+    forbidden,
+    invalid,
+    required,
+    unsupported,
+)
 from maitred.sandbox.apiserver.kinds.names import check_name, check_port, header
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -34,7 +41,7 @@ class Hooks:
         yield from self._check_handler(probe, OF_PROBES, path)
         for count in COUNTS:
             if probe.get(count, 0) < 0:
-                yield invalid(f"{path}.{count}", probe[count], "must be greater than or equal to 0")
+                yield invalid(f"{path}.{count}", probe[count], NOT_NEGATIVE)
         grace = probe.get("terminationGracePeriodSeconds")
         if grace is not None and grace <= 0:
             yield invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than 0")

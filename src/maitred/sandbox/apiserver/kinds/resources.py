@@ -5,7 +5,9 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from maitred.model.quantity import QuantityError, parse_nano
+from maitred.sandbox.apiserver.kinds.amounts import UNIT, add, is_whole, nano, raise_to
 from maitred.sandbox.apiserver.kinds.fielderrors import (
+    NOT_NEGATIVE,
     Fault,
     FieldError,
     duplicate,
@@ -15,7 +17,6 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     unsupported,
 )
 from maitred.sandbox.apiserver.kinds.names import check_name, label, label_key
-from maitred.sandbox.apiserver.kinds.quantities import UNIT, add, is_whole, nano, raise_to
 from maitred.sandbox.apiserver.schema.types import Body
 
 ResourceCheck: TypeAlias = Callable[[str, str], Iterator[FieldError]]
@@ -46,7 +47,6 @@ STANDARD = frozenset(
 )
 OF_PODS = ("cpu", HUGE_PAGES, "memory")
 """Resources that the pod as a whole can have; all huge pages count as one."""
-NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def is_native(name: str) -> bool:

@@ -1,9 +1,9 @@
 """How volumes, and the classes that they come from, come to be and change."""
 
 import posixpath
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from maitred.sandbox.apiserver.kinds.amounts import UNIT, nano
 from maitred.sandbox.apiserver.kinds.claims import VOLUME_MODES, check_access_modes
 from maitred.sandbox.apiserver.kinds.differences import difference
 from maitred.sandbox.apiserver.kinds.fielderrors import (
@@ -20,12 +20,16 @@ from maitred.sandbox.apiserver.kinds.metadata import IMMUTABLE, immutable
 from maitred.sandbox.apiserver.kinds.names import check_name, label, label_key, subdomain
 from maitred.sandbox.apiserver.kinds.paths import check_no_way_up
 from maitred.sandbox.apiserver.kinds.podvolumes import check_driver, check_host_path, check_nfs
-from maitred.sandbox.apiserver.kinds.quantities import UNIT, nano
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
+from maitred.sandbox.apiserver.schema.times import now
 from maitred.sandbox.apiserver.schema.types import Body
 
 RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")
 CLASS_RECLAIM_POLICIES = ("Delete", "Retain")
+DEFAULT_MARKS = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 MOST_PARAMETERS = 512
 LARGEST_PARAMETERS = 256 * 2**10
@@ -65,8 +69,8 @@ SOURCES = (
 
 class Volumes(Strategy):
     def before_create(self, body: Body) -> None:
-        now = body["metadata"].get("creationTimestamp")
-        body["status"] = {"phase": "Pending", "lastPhaseTransitionTime": now}
+        created = body["metadata"].get("creationTimestamp")
+        body["status"] = {"phase": "Pending", "lastPhaseTransitionTime": created}
 
     def check(self, body: Body) -> list[FieldError]:
         return list(_check_volume(body["spec"], "spec"))
@@ -78,7 +82,7 @@ class Volumes(Strategy):
         status, before = new.setdefault("status", {}), old.get("status", {})
         since = status.get("lastPhaseTransitionTime", before.get("lastPhaseTransitionTime"))
         if status.get("phase") != before.get("phase") and since == before.get("lastPhaseTransitionTime"):
-            since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            since = now()
         status["lastPhaseTransitionTime"] = since
 
 
@@ -92,6 +96,17 @@ class Classes(Strategy):
 
 PERSISTENT_VOLUMES = Volumes()
 STORAGE_CLASSES = Classes()
+
+
+def default_class(classes: Iterable[Body]) -> str:
+    """Of those that say they are the default, the youngest; of these, the first by name. Empty for none."""
+    marked = [c["metadata"] for c in classes if _is_default(c["metadata"].get("annotations", {}))]
+    youngest = max((meta["creationTimestamp"] for meta in marked), default="")
+    return min((meta["name"] for meta in marked if meta["creationTimestamp"] == youngest), default="")
+
+
+def _is_default(annotations: Body) -> bool:
+    return any(annotations.get(name) == "true" for name in DEFAULT_MARKS)
 
 
 def _check_volume(spec: Body, path: str) -> Iterator[FieldError]:

@@ -11,6 +11,7 @@ import msgspec
 
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.kinds.labels import are_too_large
 from maitred.sandbox.apiserver.patching.applicable import check_applicable, misfits
 from maitred.sandbox.apiserver.patching.errors import PatchError, failed, malformed
 from maitred.sandbox.apiserver.patching.fieldsets import (
@@ -50,7 +51,6 @@ from maitred.sandbox.apiserver.schema.types import Body, Struct
 BEFORE_FIRST_APPLY = "before-first-apply"
 KUBECTL = "kubectl"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-LARGEST_ANNOTATIONS = 256 * 2**10
 _decode = msgspec.json.decode
 
 
@@ -230,7 +230,7 @@ def renew_last_applied(body: Body, applied: Body) -> None:
             name: value for name, value in said["annotations"].items() if name != LAST_APPLIED
         }
     annotations[LAST_APPLIED] = json_text({**applied, "metadata": said}) + "\n"
-    if sum(len(f"{name}{value}".encode()) for name, value in annotations.items()) > LARGEST_ANNOTATIONS:
+    if are_too_large(annotations):
         del annotations[LAST_APPLIED]
 
 

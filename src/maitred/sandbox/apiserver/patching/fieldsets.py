@@ -163,9 +163,9 @@ def parsed(fields: Any, depth: int = 0) -> FieldSet:
 
 def is_whole(type: Type) -> bool:
     """Whether one owner has all of it."""
-    if isinstance(type, Scalar):
-        return True
-    return type.relation is Relation.ATOMIC if isinstance(type, ListOf) else type.atomic
+    if isinstance(type, ListOf):
+        return type.relation is Relation.ATOMIC
+    return isinstance(type, Scalar) or type.atomic
 
 
 def type_within(type: Struct | MapOf, name: str) -> Type:
@@ -307,7 +307,7 @@ def _below(found: dict[str, Nodes]) -> Nodes:
 
 def _everything(value: Any, type: Type) -> FieldSet:
     """A value that has come or gone, with every path in it."""
-    if not value or is_whole(type):
+    if not value or isinstance(type, Scalar) or is_whole(type):
         return LEAF
     if isinstance(type, ListOf):
         items = _by_step(value, type).items()

@@ -48,7 +48,6 @@ SPEC: Final[FieldSet] = {"f:spec": LEAF}
 METADATA: Final[FieldSet] = {"f:metadata": LEAF}
 RESET_WITH_STATUS: Final[dict[str, FieldSet]] = {
     "Pod": {"f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
-    "Deployment": {"f:metadata": {"f:labels": LEAF}},
 }
 """What writes to the status of a kind leave as it is, beside its spec."""
 

@@ -1,17 +1,12 @@
-"""Volumes, claims, classes, drivers and devices in tables."""
+"""Volumes, their claims and classes, and the drivers on nodes in tables."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
+from maitred.sandbox.apiserver.kinds.claims import CLASS_ANNOTATION
+from maitred.sandbox.apiserver.kinds.volumes import default_class
 from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer, wide
-from maitred.sandbox.apiserver.printing.text import (
-    NONE,
-    UNSET,
-    age,
-    name_of,
-    spec_of,
-    status_of,
-)
+from maitred.sandbox.apiserver.printing.text import UNSET, age, name_of, spec_of, status_of
 from maitred.sandbox.apiserver.schema.types import Body
 
 ACCESS_MODES = {
@@ -20,11 +15,6 @@ ACCESS_MODES = {
     "ReadWriteMany": "RWX",
     "ReadWriteOncePod": "RWOP",
 }
-OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
-DEFAULT_CLASSES = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
 
 
 def access_modes(chosen: Sequence[str]) -> str:
@@ -32,7 +22,7 @@ def access_modes(chosen: Sequence[str]) -> str:
 
 
 def storage_class(body: Body) -> str:
-    old = body["metadata"].get("annotations", {}).get(OLD_CLASS)
+    old = body["metadata"].get("annotations", {}).get(CLASS_ANNOTATION)
     return str(old if old is not None else spec_of(body).get("storageClassName", ""))
 
 
@@ -124,19 +114,6 @@ def storage_class_cells(storage: Body, now: datetime) -> Cells:
     ]
 
 
-def default_storage_class(classes: Sequence[Body]) -> str:
-    """Of those that say they are the default, the youngest; of these, the first by name."""
-    marked = [c["metadata"] for c in classes if _is_default(c["metadata"].get("annotations", {}))]
-    if not marked:
-        return ""
-    youngest = max(meta.get("creationTimestamp", "") for meta in marked)
-    return min(str(m["name"]) for m in marked if m.get("creationTimestamp", "") == youngest)
-
-
-def _is_default(annotations: Body) -> bool:
-    return any(annotations.get(name) == "true" for name in DEFAULT_CLASSES)
-
-
 STORAGE_CLASS = Printer(
     (
         NAME,
@@ -147,7 +124,7 @@ STORAGE_CLASS = Printer(
         AGE,
     ),
     storage_class_cells,
-    default_among=default_storage_class,
+    default_among=default_class,
 )
 
 
@@ -157,105 +134,4 @@ def csi_node_cells(node: Body, now: datetime) -> Cells:
 
 CSI_NODE = Printer(
     (NAME, Column("Drivers", "How many drivers run on the node.", type="integer"), AGE), csi_node_cells
-)
-
-
-def csi_driver_cells(driver: Body, now: datetime) -> Cells:
-    spec = spec_of(driver)
-    tokens = spec.get("tokenRequests")
-    return [
-        name_of(driver),
-        spec.get("attachRequired", True),
-        spec.get("podInfoOnMount", False),
-        spec.get("storageCapacity", False),
-        UNSET if tokens is None else ",".join(token.get("audience", "") for token in tokens),
-        spec.get("requiresRepublish", False),
-        ",".join(spec.get("volumeLifecycleModes", ())) or NONE,
-        age(driver, now),
-    ]
-
-
-def boolean(name: str, description: str) -> Column:
-    return Column(name, description, type="boolean")
-
-
-CSI_DRIVER = Printer(
-    (
-        NAME,
-        boolean("AttachRequired", "Whether volumes are attached before they are mounted."),
-        boolean("PodInfoOnMount", "Whether the driver is told about the pod."),
-        boolean("StorageCapacity", "Whether the driver says how much room there is."),
-        Column("TokenRequests", "For whom the driver gets tokens."),
-        boolean("RequiresRepublish", "Whether the driver is called again from time to time."),
-        Column("Modes", "How long its volumes live."),
-        AGE,
-    ),
-    csi_driver_cells,
-)
-
-
-def attachment_cells(attachment: Body, now: datetime) -> Cells:
-    spec = spec_of(attachment)
-    return [
-        name_of(attachment),
-        spec.get("attacher", ""),
-        spec.get("source", {}).get("persistentVolumeName", ""),
-        spec.get("nodeName", ""),
-        status_of(attachment).get("attached", False),
-        age(attachment, now),
-    ]
-
-
-VOLUME_ATTACHMENT = Printer(
-    (
-        NAME,
-        Column("Attacher", "The driver that attaches it.", format="name"),
-        Column("PV", "The volume."),
-        Column("Node", "The node."),
-        boolean("Attached", "Whether it is attached."),
-        AGE,
-    ),
-    attachment_cells,
-)
-
-
-def resource_claim_cells(claim: Body, now: datetime) -> Cells:
-    return [name_of(claim), _claim_state(claim), age(claim, now)]
-
-
-def _claim_state(claim: Body) -> str:
-    status = status_of(claim)
-    states = ["deleted"] if "deletionTimestamp" in claim["metadata"] else []
-    if "allocation" in status:
-        states += ["allocated", "reserved"] if status.get("reservedFor") else ["allocated"]
-    elif not states:
-        states = ["pending"]
-    return ",".join(states)
-
-
-RESOURCE_CLAIM = Printer(
-    (NAME, Column("State", "Whether the claim has its devices, and is in use."), AGE), resource_claim_cells
-)
-
-
-def resource_slice_cells(devices: Body, now: datetime) -> Cells:
-    spec = spec_of(devices)
-    return [
-        name_of(devices),
-        spec.get("nodeName", ""),
-        spec.get("driver", ""),
-        spec.get("pool", {}).get("name", ""),
-        age(devices, now),
-    ]
-
-
-RESOURCE_SLICE = Printer(
-    (
-        NAME,
-        Column("Node", "The node that the devices are on."),
-        Column("Driver", "The driver of the devices."),
-        Column("Pool", "The pool that the devices belong to."),
-        AGE,
-    ),
-    resource_slice_cells,
 )

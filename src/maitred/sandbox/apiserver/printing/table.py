@@ -5,10 +5,11 @@ from datetime import datetime
 from enum import Enum
 
 from maitred.sandbox.apiserver.printing import core, pods, storage, workloads
-from maitred.sandbox.apiserver.printing.printer import Cells, Column, Printer
+from maitred.sandbox.apiserver.printing.printer import Printer
 from maitred.sandbox.apiserver.schema.types import Body
 
 GROUP = "meta.k8s.io"
+PARTIAL, TABLE = "PartialObjectMetadata", "Table"
 
 PRINTERS: dict[tuple[str, str], Printer] = {
     ("", "Pod"): pods.POD,
@@ -23,40 +24,22 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     ("", "PersistentVolume"): storage.VOLUME,
     ("", "PersistentVolumeClaim"): storage.VOLUME_CLAIM,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): core.DEFINITION,
-    ("apps", "DaemonSet"): workloads.DAEMON_SET,
-    ("apps", "Deployment"): workloads.DEPLOYMENT,
-    ("apps", "ReplicaSet"): workloads.REPLICA_SET,
-    ("apps", "StatefulSet"): workloads.STATEFUL_SET,
     ("batch", "Job"): workloads.JOB,
     ("coordination.k8s.io", "Lease"): core.LEASE,
     ("policy", "PodDisruptionBudget"): workloads.DISRUPTION_BUDGET,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): core.ROLE_BINDING,
     ("rbac.authorization.k8s.io", "RoleBinding"): core.ROLE_BINDING,
-    ("resource.k8s.io", "DeviceClass"): core.NAME_AND_AGE,
-    ("resource.k8s.io", "ResourceClaim"): storage.RESOURCE_CLAIM,
-    ("resource.k8s.io", "ResourceClaimTemplate"): core.NAME_AND_AGE,
-    ("resource.k8s.io", "ResourceSlice"): storage.RESOURCE_SLICE,
     ("scheduling.k8s.io", "CompositePodGroup"): workloads.COMPOSITE_POD_GROUP,
     ("scheduling.k8s.io", "PodGroup"): workloads.POD_GROUP,
     ("scheduling.k8s.io", "PriorityClass"): workloads.PRIORITY_CLASS,
     ("scheduling.k8s.io", "Workload"): core.NAME_AND_AGE,
-    ("storage.k8s.io", "CSIDriver"): storage.CSI_DRIVER,
     ("storage.k8s.io", "CSINode"): storage.CSI_NODE,
     ("storage.k8s.io", "StorageClass"): storage.STORAGE_CLASS,
-    ("storage.k8s.io", "VolumeAttachment"): storage.VOLUME_ATTACHMENT,
 }
 
 
 def printer(group: str, kind: str) -> Printer:
     return PRINTERS.get((group, kind), core.CREATED_AT)
-
-
-def columns(group: str, kind: str) -> tuple[Column, ...]:
-    return printer(group, kind).columns
-
-
-def cells(group: str, kind: str, body: Body, now: datetime) -> Cells:
-    return printer(group, kind).cells(body, now)
 
 
 class Include(Enum):
@@ -73,8 +56,8 @@ def table_of_list(
     list_metadata: Body,
     now: datetime,
     *,
-    include: Include = Include.METADATA,
-    version: str = "v1",
+    include: Include,
+    version: str,
 ) -> Body:
     default = printer.default_among(bodies) if printer.default_among and bodies else ""
     rows = _rows(printer, bodies, now, include, version)
@@ -89,8 +72,8 @@ def table_of_one(
     body: Body,
     now: datetime,
     *,
-    include: Include = Include.METADATA,
-    version: str = "v1",
+    include: Include,
+    version: str,
     headers: bool = True,
 ) -> Body:
     """Also for events of a watch, of which only the first has headers."""
@@ -101,7 +84,7 @@ def table_of_one(
 
 def _table(printer: Printer, rows: list[Body], metadata: Body, version: str, *, headers: bool) -> Body:
     return {
-        "kind": "Table",
+        "kind": TABLE,
         "apiVersion": f"{GROUP}/{version}",
         "metadata": metadata,
         "columnDefinitions": [column.definition() for column in printer.columns] if headers else None,
@@ -131,10 +114,10 @@ def _embedding(include: Include, version: str) -> Callable[[Body], Body | None]:
     return lambda body: None
 
 
-def partial(body: Body, version: str = "v1") -> Body:
+def partial(body: Body, version: str) -> Body:
     """The metadata of an object alone."""
     return {
-        "kind": "PartialObjectMetadata",
+        "kind": PARTIAL,
         "apiVersion": f"{GROUP}/{version}",
         "metadata": body["metadata"],
     }

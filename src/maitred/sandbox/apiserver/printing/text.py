@@ -74,15 +74,11 @@ def labels(chosen: Mapping[str, str] | None) -> str:
 
 
 def selector(chosen: Body | None) -> str:
-    return requirements(chosen) or NONE
-
-
-def requirements(chosen: Body | None) -> str:
-    """A label selector in one line, ordered by key; nothing if it is empty."""
+    """A label selector in one line, ordered by key."""
     chosen = chosen or {}
     lines = [(key, f"{key}={value}") for key, value in chosen.get("matchLabels", {}).items()]
     lines += [(each["key"], _requirement(each)) for each in chosen.get("matchExpressions", ())]
-    return ",".join(line for _, line in sorted(lines, key=lambda line: line[0]))
+    return ",".join(line for _, line in sorted(lines, key=lambda line: line[0])) or NONE
 
 
 def _requirement(expression: Body) -> str:

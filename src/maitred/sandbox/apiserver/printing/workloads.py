@@ -1,4 +1,4 @@
-"""Jobs, groups of pods, controllers of pods and their budgets in tables."""
+"""Jobs, groups of pods, their priorities and budgets in tables."""
 
 from datetime import datetime
 
@@ -9,9 +9,7 @@ from maitred.sandbox.apiserver.printing.text import (
     between,
     conditions,
     container_names,
-    labels,
     name_of,
-    requirements,
     selector,
     spec_of,
     status_of,
@@ -152,106 +150,4 @@ DISRUPTION_BUDGET = Printer(
         AGE,
     ),
     budget_cells,
-)
-
-
-def deployment_cells(deployment: Body, now: datetime) -> Cells:
-    spec, status = spec_of(deployment), status_of(deployment)
-    return [
-        name_of(deployment),
-        f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
-        status.get("updatedReplicas", 0),
-        status.get("availableReplicas", 0),
-        age(deployment, now),
-        *container_names(spec.get("template", {})),
-        requirements(spec.get("selector")),
-    ]
-
-
-READY = Column("Ready", "How many pods are ready, of how many.")
-DEPLOYMENT = Printer(
-    (
-        NAME,
-        READY,
-        Column("Up-to-date", "How many pods are as the template says now."),
-        Column("Available", "How many pods have been ready for long enough."),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ),
-    deployment_cells,
-)
-
-
-def replica_set_cells(replicas: Body, now: datetime) -> Cells:
-    spec, status = spec_of(replicas), status_of(replicas)
-    return [
-        name_of(replicas),
-        spec.get("replicas", 0),
-        status.get("replicas", 0),
-        status.get("readyReplicas", 0),
-        age(replicas, now),
-        *container_names(spec.get("template", {})),
-        selector(spec.get("selector")),
-    ]
-
-
-def integer(name: str, description: str) -> Column:
-    return Column(name, description, type="integer")
-
-
-DESIRED = integer("Desired", "How many pods there should be.")
-CURRENT = integer("Current", "How many pods there are.")
-READY_COUNT = integer("Ready", "How many pods are ready.")
-REPLICA_SET = Printer(
-    (NAME, DESIRED, CURRENT, READY_COUNT, AGE, CONTAINERS, IMAGES, SELECTOR), replica_set_cells
-)
-
-
-def stateful_set_cells(stateful: Body, now: datetime) -> Cells:
-    spec = spec_of(stateful)
-    ready = status_of(stateful).get("readyReplicas", 0)
-    return [
-        name_of(stateful),
-        f"{ready}/{spec.get('replicas', 0)}",
-        age(stateful, now),
-        *container_names(spec.get("template", {})),
-    ]
-
-
-STATEFUL_SET = Printer((NAME, READY, AGE, CONTAINERS, IMAGES), stateful_set_cells)
-
-
-def daemon_set_cells(daemons: Body, now: datetime) -> Cells:
-    spec, status = spec_of(daemons), status_of(daemons)
-    return [
-        name_of(daemons),
-        status.get("desiredNumberScheduled", 0),
-        status.get("currentNumberScheduled", 0),
-        status.get("numberReady", 0),
-        status.get("updatedNumberScheduled", 0),
-        status.get("numberAvailable", 0),
-        labels(spec.get("template", {}).get("spec", {}).get("nodeSelector")),
-        age(daemons, now),
-        *container_names(spec.get("template", {})),
-        selector(spec.get("selector")),
-    ]
-
-
-DAEMON_SET = Printer(
-    (
-        NAME,
-        DESIRED,
-        CURRENT,
-        READY_COUNT,
-        integer("Up-to-date", "How many pods are as the template says now."),
-        integer("Available", "How many pods have been ready for long enough."),
-        Column("Node Selector", "The labels of the nodes that it runs on."),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ),
-    daemon_set_cells,
 )

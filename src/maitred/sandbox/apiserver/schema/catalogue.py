@@ -28,12 +28,6 @@ def struct(name: str) -> Struct:
     return found
 
 
-def names() -> list[str]:
-    """Of all types in the catalogue."""
-    groups = {".".join(file.stem.split(".")[:2]) for file in _DATA.glob("*.yaml")}
-    return [f"{group}.{kind}" for group in sorted(groups) for kind in _group(group)]
-
-
 @cache
 def _group(group: str) -> dict[str, Struct]:
     structs: dict[str, Struct] = {}

@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 from maitred.sandbox.apiserver.schema.scalars import AS_THEY_ARE, READERS, Misfit, Reader, misfit_of
 from maitred.sandbox.apiserver.schema.types import Body, Field, ListOf, MapOf, Scalar, Struct, Type
 
-__all__ = ["Misfit", "conform"]
-
 _Known: TypeAlias = tuple[type | None, bool, Reader]
 """The class of values that need no more than a look, whether empty ones stay, and how others are read."""
 

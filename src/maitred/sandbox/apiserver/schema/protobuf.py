@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from maitred.sandbox.apiserver.schema.conform import Misfit, conform
+from maitred.sandbox.apiserver.schema.conform import conform
+from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.types import Body, ListOf, MapOf, Scalar, Struct, Type
 from maitred.sandbox.apiserver.schema.wire import Malformed, Wire, fields, whole_numbers
 

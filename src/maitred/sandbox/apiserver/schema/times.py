@@ -35,6 +35,15 @@ def canonical_micro_time(text: str) -> str | None:
     return _written(_parse(text, _MICRO_TIME), "microseconds")
 
 
+def now() -> str:
+    """As objects have it."""
+    return in_seconds(datetime.now(UTC))
+
+
+def in_seconds(time: datetime) -> str:
+    return time.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
 def _written(time: datetime, precision: str) -> str | None:
     return None if time == _NO_TIME else time.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
 

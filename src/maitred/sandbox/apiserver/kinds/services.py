@@ -1,71 +1,22 @@
-"""How ConfigMaps, Secrets, ServiceAccounts and Services come to be and change."""
+"""Services: their addresses, and the rules for them."""
 
-import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Network
 
-from maitred.sandbox.apiserver.kinds.fielderrors import (
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    required,
-    too_long,
-    unsupported,
-)
+from maitred.sandbox.apiserver.kinds.containers import PROTOCOLS
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, duplicate, invalid, required, unsupported
 from maitred.sandbox.apiserver.kinds.inner import inner
 from maitred.sandbox.apiserver.kinds.labels import check_labels
-from maitred.sandbox.apiserver.kinds.metadata import immutable
-from maitred.sandbox.apiserver.kinds.names import (
-    check_name,
-    check_port,
-    check_range,
-    config_key,
-    label,
-    subdomain,
-)
-from maitred.sandbox.apiserver.kinds.strategy import PLAIN, Strategy
+from maitred.sandbox.apiserver.kinds.names import check_name, check_port, check_range, label, subdomain
+from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 
-LARGEST_DATA = 2**20
-SEALED = "field is immutable when `immutable` is set"
 ADDRESSES = IPv4Network("10.0.0.0/16")
 """Of services."""
-PROTOCOLS = ("SCTP", "TCP", "UDP")
 SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 PORT = {"name": "", "protocol": "", "appProtocol": None, "port": 0, "targetPort": 0, "nodePort": 0}
 AFFINITIES = ("ClientIP", "None")
 AFFINITY_SECONDS = 10800
-ACCOUNT = "kubernetes.io/service-account.name"
-NEEDED_KEYS = {
-    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
-    "kubernetes.io/tls": ("tls.crt", "tls.key"),
-    "kubernetes.io/dockercfg": (".dockercfg",),
-    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
-}
-"""By type of secret."""
-
-
-class ConfigMaps(Strategy):
-    def check(self, body: Body) -> list[FieldError]:
-        return list(_check_config(body))
-
-    def check_update(self, new: Body, old: Body) -> list[FieldError]:
-        return [*_check_sealed(new, old, ("data", "binaryData")), *self.check(new)]
-
-
-class Secrets(Strategy):
-    def set_defaults(self, body: Body) -> None:
-        """Plain text is for writers only: it is stored, and read, as data."""
-        for key, text in body.pop("stringData", {}).items():
-            body.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
-
-    def check(self, body: Body) -> list[FieldError]:
-        return list(_check_secret(body))
-
-    def check_update(self, new: Body, old: Body) -> list[FieldError]:
-        kinds = immutable("type", new.get("type"), old.get("type"))
-        return [*kinds, *_check_sealed(new, old, ("data",)), *self.check(new)]
 
 
 class Services(Strategy):
@@ -121,9 +72,6 @@ class Services(Strategy):
         return [*errors, *self.check(new)]
 
 
-CONFIG_MAPS = ConfigMaps()
-SECRETS = Secrets()
-SERVICE_ACCOUNTS = PLAIN
 SERVICES = Services()
 
 
@@ -133,54 +81,6 @@ def hash_of(identity: str) -> int:
 
 def _type(body: Body) -> str:
     return str(body["spec"].get("type", ""))
-
-
-def _check_sealed(new: Body, old: Body, names: Sequence[str]) -> Iterator[FieldError]:
-    if not old.get("immutable"):
-        return
-    if not new.get("immutable"):
-        yield forbidden("immutable", SEALED)
-    for name in names:
-        if new.get(name) != old.get(name):
-            yield forbidden(name, SEALED)
-
-
-def _check_config(body: Body) -> Iterator[FieldError]:
-    data, binary = body.get("data", {}), body.get("binaryData", {})
-    for key in data:
-        yield from check_name(f"data[{key}]", key, config_key)
-        if key in binary:
-            yield invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
-    for key in binary:
-        yield from check_name(f"binaryData[{key}]", key, config_key)
-    size = sum(len(text.encode()) for text in data.values()) + _size(binary)
-    if size > LARGEST_DATA:
-        # So the server writes a path without parts.
-        yield too_long("[]", LARGEST_DATA)
-
-
-def _size(data: Mapping[str, str | None]) -> int:
-    """Of what is encoded, without decoding it."""
-    return sum(len(text) * 3 // 4 - text.count("=", -2) for text in data.values() if text)
-
-
-def _check_secret(body: Body) -> Iterator[FieldError]:
-    data, kind = body.get("data", {}), body.get("type", "")
-    for key in data:
-        yield from check_name(f"data[{key}]", key, config_key)
-    if _size(data) > LARGEST_DATA:
-        yield too_long("data", LARGEST_DATA)
-    if kind == "kubernetes.io/service-account-token":
-        if not body["metadata"].get("annotations", {}).get(ACCOUNT):
-            yield required(f"metadata.annotations[{ACCOUNT}]")
-    elif kind == "kubernetes.io/basic-auth":
-        if data.keys().isdisjoint(("username", "password")):
-            yield required("data[username]")
-            yield required("data[password]")
-    else:
-        for key in NEEDED_KEYS.get(kind, ()):
-            if key not in data or (kind == "kubernetes.io/ssh-auth" and not data[key]):
-                yield required(f"data[{key}]")
 
 
 def _check_service(spec: Body) -> Iterator[FieldError]:

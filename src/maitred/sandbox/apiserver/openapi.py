@@ -8,8 +8,10 @@ without effect. Texts are left out.
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.media import CUSTOM_PATCHES, JSON, PATCHES, YAML
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import (
     Body,
@@ -22,17 +24,12 @@ from maitred.sandbox.apiserver.schema.types import (
     Type,
 )
 
-MEDIA_TYPES: Final = ("application/json", "application/yaml")
-PATCHES: Final = (
-    "application/apply-patch+yaml",
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-)
 _STATUS: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Status"
 _OPTIONS: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 _LIST_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
-_OF_EVERY_GROUP: Final = ("meta.v1.ListMeta", "meta.v1.DeleteOptions", "meta.v1.Status")
+OF_EVERY_GROUP: Final = ("meta.v1.ListMeta", "meta.v1.DeleteOptions", "meta.v1.Status")
+_VERBS: Final = {"post": "create", "put": "update"}
+"""Of actions that have another name than the verb that it takes a right to."""
 _REF: Final = "#/components/schemas/"
 _GVK: Final = "x-kubernetes-group-version-kind"
 _WRITING: Final = ("dryRun", "fieldManager", "fieldValidation")
@@ -93,25 +90,6 @@ _LIBRARIES: Final = {
 }
 
 
-class Served(Protocol):
-    """A kind of object that the server serves."""
-
-    @property
-    def group(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def plural(self) -> str: ...
-    @property
-    def namespaced(self) -> bool: ...
-    @property
-    def type(self) -> Struct: ...
-    @property
-    def subresources(self) -> tuple[str, ...]: ...
-
-
 def index(documents: Mapping[str, bytes]) -> Body:
     """What is at `/openapi/v3`, from the encoded documents by their paths, such as `apis/batch/v1`.
 
@@ -125,11 +103,11 @@ def index(documents: Mapping[str, bytes]) -> Body:
     }
 
 
-def document(kinds: Sequence[Served], version: str = "1.37") -> Body:
+def document(kinds: Sequence[Kind], version: str) -> Body:
     """The description of the kinds of one group and version."""
     paths: Body = {}
     schemas: Body = {}
-    for needed in _OF_EVERY_GROUP:
+    for needed in OF_EVERY_GROUP:
         schemas.update(_reachable(struct(needed)))
     for kind in kinds:
         name = _kind_name(kind)
@@ -153,13 +131,13 @@ def schema_name(type: Struct) -> str:
     return f"{_LIBRARIES.get(group, 'io.k8s.api')}.{type.name}"
 
 
-def _kind_name(kind: Served) -> str:
-    if not kind.type.custom:
+def _kind_name(kind: Kind) -> str:
+    if not kind.is_custom:
         return schema_name(kind.type)
     return ".".join([*reversed(kind.group.split(".")), kind.version, kind.name])
 
 
-def _gvk(kind: Served, suffix: str = "") -> Body:
+def _gvk(kind: Kind, suffix: str = "") -> Body:
     return {"group": kind.group, "version": kind.version, "kind": kind.name + suffix}
 
 
@@ -250,7 +228,7 @@ def _merging(field: Field) -> Body:
     return said
 
 
-def _list_of(kind: Served, name: str) -> Body:
+def _list_of(kind: Kind, name: str) -> Body:
     return {
         "type": "object",
         "required": ["items"],
@@ -267,7 +245,7 @@ def _list_of(kind: Served, name: str) -> Body:
 # Paths
 
 
-def _paths(kind: Served, name: str) -> Body:
+def _paths(kind: Kind, name: str) -> Body:
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
     scope = "/namespaces/{namespace}" if kind.namespaced else ""
     collection = f"{root}{scope}/{kind.plural}"
@@ -295,17 +273,27 @@ def _paths(kind: Served, name: str) -> Body:
             "put": _operation(kind, "put", name, _WRITING, takes=name),
             "patch": _patch(kind, name),
         }
-    for path, operations in paths.items():
-        operations["parameters"] = _path_parameters(path)
-    return paths
+    return {
+        path: {**allowed, "parameters": _path_parameters(path)}
+        for path, operations in paths.items()
+        if (allowed := _allowed(kind, operations))
+    }
 
 
-def _operation(kind: Served, action: str, gives: str, query: Sequence[str], takes: str = "") -> Any:
+def _allowed(kind: Kind, operations: Body) -> Body:
+    return {
+        method: operation
+        for method, operation in operations.items()
+        if _VERBS.get(operation["x-kubernetes-action"], operation["x-kubernetes-action"]) in kind.verbs
+    }
+
+
+def _operation(kind: Kind, action: str, gives: str, query: Sequence[str], takes: str = "") -> Any:
     operation: Body = {
         "parameters": [
             {"name": name, "in": "query", "schema": {"type": _TYPES.get(name, "string")}} for name in query
         ],
-        "responses": {"200": {"description": "OK", "content": _content(gives, MEDIA_TYPES)}},
+        "responses": {"200": {"description": "OK", "content": _content(gives, (JSON, YAML))}},
         "x-kubernetes-action": action,
         _GVK: _gvk(kind),
     }
@@ -314,9 +302,8 @@ def _operation(kind: Served, action: str, gives: str, query: Sequence[str], take
     return operation
 
 
-def _patch(kind: Served, name: str) -> Any:
-    # Only types that the server was built with say how their lists merge.
-    patches = PATCHES[:-1] if kind.type.custom else PATCHES
+def _patch(kind: Kind, name: str) -> Any:
+    patches = CUSTOM_PATCHES if kind.is_custom else PATCHES
     content = {media: {"schema": {"type": "object"}} for media in patches}
     return _operation(kind, "patch", name, (*_WRITING, "force")) | {"requestBody": {"content": content}}
 
