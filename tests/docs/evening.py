@@ -31,7 +31,7 @@ ALWAYS_DIFFERENT = (
     (re.compile(r"(Resource Version: +)\d+"), r"\1<version>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:<port>"),
     (re.compile(r"(-\d+-)[a-z0-9]{5}\b"), r"\1<random>"),
-    (re.compile(r"\b(\d+h)?(\d+m)?\d+s\b|\b\d+m\b"), "<age>"),
+    (re.compile(r"\b(\d+h)?(\d+m)?\d+(\.\d)?s\b|\b\d+m\b"), "<age>"),
     (re.compile(r"[ \t]+"), " "),
 )
 """Times, ages and what is made up; columns are as wide as these. And what kubectl warns of all the time."""

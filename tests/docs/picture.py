@@ -1,7 +1,7 @@
 """`python -m tests.docs.picture`: the picture of a terminal in README.md, drawn anew from a real one.
 
-`make up` is run until some gangs are seated and others wait; what its terminal shows becomes an SVG. It names no
-font but the reader's own and refers to nothing outside of itself.
+`make up` is run until some gangs are seated and others wait; what its terminal shows becomes an SVG. It names
+no font but the reader's own, and refers to nothing outside of itself.
 """
 
 import re
@@ -18,7 +18,7 @@ from maitred.sandbox.controlplane.build import programs
 from maitred.sandbox.controlplane.versions import RELEASES
 from tests.docs.console import ROOT
 from tests.docs.evening import Evening
-from tests.docs.shell import COLUMNS
+from tests.docs.shell import COLUMNS, plain
 
 PICTURE = ROOT / "docs/images/floor.svg"
 COMMAND = "make up"
@@ -33,12 +33,13 @@ def is_telling(frame: str) -> bool:
 def svg(frame: str) -> str:
     """A frame, with its colours, as a picture."""
     console = Console(record=True, width=COLUMNS, file=StringIO(), force_terminal=True)
-    lines = Text.from_ansi(frame.rstrip()).split("\n")
-    for line in lines:
+    for line in Text.from_ansi(frame.rstrip()).split("\n"):
         line.rstrip()
         console.print(line, no_wrap=True)
     drawn = console.export_svg(title=COMMAND, theme=MONOKAI, unique_id="floor")
-    own = _FONT_FACES.sub("", drawn).replace("Fira Code, monospace", "monospace")
+    own = (
+        _FONT_FACES.sub("", drawn).replace("Fira Code, monospace", "monospace").replace("arial", "sans-serif")
+    )
     return own.replace("    <!-- Generated with Rich https://www.textualize.io -->\n", "")
 
 
@@ -46,6 +47,7 @@ def main() -> None:
     kubectl = programs(RELEASES["1.37.1"], print) / "kubectl"
     with TemporaryDirectory() as folder, Evening(Path(folder), kubectl) as evening:
         frame = evening.watch(COMMAND, is_telling)
+        assert is_telling(plain(frame)), plain(frame)
     PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_text(svg(frame))
     sys.stdout.write(f"{PICTURE.relative_to(ROOT)}\n")

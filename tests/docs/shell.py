@@ -1,4 +1,4 @@
-"""Terminals on which pages are tried out: real ones, 100 columns wide, as a reader has them.
+"""Terminals on which pages are tried out: real ones, of 100 columns, as a reader has them.
 
 A `Shell` takes one command after the other. A `Screen` is for a program that draws the whole terminal anew, a
 few times a second, until Ctrl-C.
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-COLUMNS, LINES = 100, 24
+COLUMNS, LINES = 100, 30
 PATIENCE_S = 60.0
 HOME = "\x1b[H"
 """A program that draws the whole terminal begins with this."""

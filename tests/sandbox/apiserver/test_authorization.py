@@ -7,7 +7,8 @@ import pytest
 
 from maitred.kube.client import Client
 from maitred.kube.errors import ApiError
-from maitred.sandbox.apiserver.authorization import AUTHENTICATED, GROUP, MOST_KNOWN, Authorizer
+from maitred.sandbox.apiserver.authorization import AUTHENTICATED, MOST_KNOWN, Authorizer
+from maitred.sandbox.apiserver.kinds.rbac import GROUP
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Key, Store
 from maitred.sandbox.controlplane.run import ControlPlane

@@ -53,7 +53,10 @@ class Objects:
         reset_status(kind, body)
         kind.strategy.before_create(body)
         errors = check_metadata(
-            body, namespaced=kind.namespaced, name_rule=kind.name_rule, custom=kind.is_custom
+            body,
+            namespaced=kind.namespaced,
+            name_rule=kind.name_rule,
+            any_finalizers=kind.takes_any_finalizers,
         )
         self._refuse_invalid(kind, meta.get("name", ""), errors + kind.strategy.check(body))
         call.warnings += kind.strategy.warnings(body, None)
@@ -105,7 +108,9 @@ class Objects:
         self._admission.review(kind, body, old.body, part)
         errors = self._prepare(kind, body, old, part)
         self._refuse_invalid(
-            kind, old.key.name, check_metadata_update(body, old.body, custom=kind.is_custom) + errors
+            kind,
+            old.key.name,
+            check_metadata_update(body, old.body, any_finalizers=kind.takes_any_finalizers) + errors,
         )
         if not part:
             call.warnings += kind.strategy.warnings(body, old.body)

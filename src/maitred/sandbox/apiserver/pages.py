@@ -95,7 +95,7 @@ class Pages:
         return self._described[1]
 
     def _document(self, version: GroupVersion) -> bytes:
-        return encode(openapi.document(self._served.of(version), EMULATED[2]))
+        return encode(openapi.document(self._served.of(version), ".".join(EMULATED[:2])))
 
     def _versions(self) -> list[GroupVersion]:
         return [version for group in ["", *self._served.groups()] for version in self._served.versions(group)]

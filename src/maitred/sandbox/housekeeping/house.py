@@ -1,11 +1,11 @@
 """All housekeepers at once, on any API server."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
 from maitred.kube.client import Client
+from maitred.sandbox.companions import companions
 from maitred.sandbox.housekeeping.api import Api
 from maitred.sandbox.housekeeping.disruptions import Disruptions
 from maitred.sandbox.housekeeping.evictions import TaintEvictions
@@ -52,19 +52,10 @@ async def housekeeping(client: Client, *, schedules: bool = True) -> AsyncIterat
     if schedules:
         keepers.append(OneByOne(client, stock, recorder))
     keepers.append(Garbage(stock, api, kinds))  # It watches what nobody else does.
-    failure: BaseException | None = None
-    async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(work.run()) for work in (stock, recorder)]
+    async with companions() as others:
+        for work in (stock, recorder):
+            others.start(work.run())
         await stock.synced()
-        running += [tasks.create_task(keeper.run()) for keeper in keepers]
-        try:
-            yield
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:
-            failure = error  # The group would wrap what is none of its business.
-        finally:
-            for task in running:
-                task.cancel()
-    if failure is not None:
-        raise failure
+        for keeper in keepers:
+            others.start(keeper.run())
+        yield

@@ -1,14 +1,14 @@
 """Hundreds or thousands of kubelets in one event loop, with one watch for all their pods."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import Any
 
 from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, decoder
 from maitred.kube.reflector import Reflector, Sink
 from maitred.kube.resources import LEASES, NODES, PODS
+from maitred.sandbox.companions import Companions, companions
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
 from maitred.sandbox.kubelets.api import Api
@@ -64,31 +64,17 @@ async def kubelets_of_marked_nodes(
 
 @asynccontextmanager
 async def fleet(client: Client, pace: Pace, heartbeat_seconds: float) -> AsyncIterator["Fleet"]:
-    failure: BaseException | None = None
-    async with asyncio.TaskGroup() as tasks:
-        made = Fleet(client, tasks, pace, heartbeat_seconds)
-        try:
-            yield made
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:
-            failure = error  # The group would wrap what is none of its business.
-        finally:
-            made.stop()
-    if failure is not None:
-        raise failure
+    async with companions() as others:
+        yield Fleet(client, others, pace, heartbeat_seconds)
 
 
 class Fleet:
     """The kubelets; see `kubelets` and `kubelets_of_marked_nodes`, which make one."""
 
-    def __init__(
-        self, client: Client, tasks: asyncio.TaskGroup, pace: Pace, heartbeat_seconds: float
-    ) -> None:
+    def __init__(self, client: Client, others: Companions, pace: Pace, heartbeat_seconds: float) -> None:
         self._client = client
         self._api = Api(client)
-        self._tasks = tasks
-        self._running = set[asyncio.Task[None]]()
+        self._spawn = others.start
         self._pace = pace
         self._heartbeat_seconds = heartbeat_seconds
         self._kubelets: dict[str, Kubelet] = {}
@@ -108,10 +94,6 @@ class Fleet:
         """Nodes that are there have a kubelet soon, not at once."""
         self._spawn(self._beat())
         await self._watch(Adoption(self, self._spawn))
-
-    def stop(self) -> None:
-        for task in list(self._running):
-            task.cancel()
 
     def kubelet(self, name: str) -> Kubelet | None:
         return self._kubelets.get(name)
@@ -176,12 +158,6 @@ class Fleet:
         for watch in watches:
             await watch.synced.wait()
         self._desk.open()
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._tasks.create_task(work)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        return task
 
     # -- nodes ---------------------------------------------------------------------------------------------
 

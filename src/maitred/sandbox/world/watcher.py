@@ -12,6 +12,7 @@ from maitred.kube.reflector import Kept, Reflector
 from maitred.kube.resources import NODES, PODS
 from maitred.model.meta import key_of
 from maitred.model.node import Node
+from maitred.sandbox.companions import companions
 
 T = TypeVar("T", bound=Kept)
 V = TypeVar("V")
@@ -87,20 +88,10 @@ class Shelf(Generic[T, V]):
 async def watching(client: Client) -> AsyncIterator[Watcher]:
     """A watcher that knows everything there was when it began."""
     watcher = Watcher()
-    failure: BaseException | None = None
-    async with asyncio.TaskGroup() as tasks:
+    async with companions() as others:
         reflectors = await watcher.reflectors(client)
-        running = [tasks.create_task(reflector.run()) for reflector in reflectors]
-        try:
-            for reflector in reflectors:
-                await reflector.synced.wait()
-            yield watcher
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:
-            failure = error  # The group would wrap what is none of its business.
-        finally:
-            for task in running:
-                task.cancel()
-    if failure is not None:
-        raise failure
+        for reflector in reflectors:
+            others.start(reflector.run())
+        for reflector in reflectors:
+            await reflector.synced.wait()
+        yield watcher

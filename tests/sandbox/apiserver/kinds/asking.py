@@ -96,7 +96,7 @@ def ask_here(case: Case) -> tuple[Body, list[FieldError]]:
         body["status"] = {}
     kind.strategy.before_create(body)
     errors = check_metadata(
-        body, namespaced=kind.namespaced, name_rule=kind.name_rule, custom=kind.is_custom
+        body, namespaced=kind.namespaced, name_rule=kind.name_rule, any_finalizers=kind.takes_any_finalizers
     ) + kind.strategy.check(body)
     if case.change is None:
         return body, errors
@@ -116,7 +116,7 @@ def change_here(kind: Kind, old: Body, case: Case) -> tuple[Body, list[FieldErro
     if kind.has_status:
         new["status"] = old["status"]
     kind.strategy.before_update(new, old)
-    errors = check_metadata_update(new, old, custom=kind.is_custom)
+    errors = check_metadata_update(new, old, any_finalizers=kind.takes_any_finalizers)
     return new, errors + kind.strategy.check_update(new, old)
 
 

@@ -323,6 +323,10 @@ ROOT = "spec.validation.openAPIV3Schema"
 
 DEFINITIONS = [
     Case("the least that it can be", definition()),
+    Case(
+        "a finalizer of nobody",
+        {**definition(), "metadata": {"name": "foos.example.com", "finalizers": ["mine"]}},
+    ),
     Case("two versions", definition(version(), version("v2", fields(a={"type": "string"}), storage=False))),
     Case(
         "names of all kinds",

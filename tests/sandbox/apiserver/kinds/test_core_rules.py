@@ -8,7 +8,7 @@ import pytest
 
 from maitred.sandbox.apiserver.kinds.amounts import total
 from maitred.sandbox.apiserver.kinds.metadata import check_metadata, check_metadata_update
-from maitred.sandbox.apiserver.kinds.names import path_segment, subdomain
+from maitred.sandbox.apiserver.kinds.names import NameRule, path_segment, subdomain
 from maitred.sandbox.apiserver.kinds.pods import PODS
 from maitred.sandbox.apiserver.kinds.podspecs import check_pod_template
 from maitred.sandbox.apiserver.kinds.qos import quality_of_service
@@ -80,18 +80,18 @@ def timeless(value: Any) -> Any:
 # -- metadata ----------------------------------------------------------------------------------------------
 
 
-def metadata_errors(namespaced: bool = True, custom: bool = False, **metadata: Any) -> list[str]:
+def metadata_errors(
+    namespaced: bool = True, rule: NameRule = subdomain, any_finalizers: bool = False, **metadata: Any
+) -> list[str]:
     body = {"metadata": {"name": "x", "namespace": "default", **metadata}}
-    rule = path_segment if custom else subdomain
-    return [
-        error.field for error in check_metadata(body, namespaced=namespaced, name_rule=rule, custom=custom)
-    ]
+    errors = check_metadata(body, namespaced=namespaced, name_rule=rule, any_finalizers=any_finalizers)
+    return [error.field for error in errors]
 
 
 def test_names_are_as_their_kind_allows() -> None:
-    assert metadata_errors(name="a/b", custom=True) == ["metadata.name"]
-    assert metadata_errors(name="..", custom=True) == ["metadata.name"]
-    assert not metadata_errors(name="System:Admin", custom=True)
+    assert metadata_errors(name="a/b", rule=path_segment) == ["metadata.name"]
+    assert metadata_errors(name="..", rule=path_segment) == ["metadata.name"]
+    assert not metadata_errors(name="System:Admin", rule=path_segment)
     assert metadata_errors(name="System:Admin") == ["metadata.name"]
 
 
@@ -107,15 +107,15 @@ def test_namespaces_are_for_kinds_that_have_one() -> None:
     assert metadata_errors(namespace="a.b") == ["metadata.namespace"]
 
 
-def test_custom_resources_may_have_any_finalizers() -> None:
-    assert not metadata_errors(custom=True, finalizers=["mine"])
+def test_finalizers_say_whose_they_are_unless_the_kind_takes_any() -> None:
+    assert not metadata_errors(any_finalizers=True, finalizers=["mine"])
     assert metadata_errors(finalizers=["mine"]) == ["metadata.finalizers[0]"]
 
 
 def metadata_change(old: Body, **new: Any) -> list[str]:
     old = {"name": "x", "uid": "1", "resourceVersion": "5", **old}
     body, before = {"metadata": {**old, **new}}, {"metadata": old}
-    return [str(error) for error in check_metadata_update(body, before, custom=False)]
+    return [str(error) for error in check_metadata_update(body, before, any_finalizers=False)]
 
 
 def test_identity_does_not_change() -> None:

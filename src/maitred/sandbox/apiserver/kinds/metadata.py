@@ -13,17 +13,20 @@ STANDARD_FINALIZERS = ("kubernetes", ORPHAN, FOREGROUND)
 FIXED = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
-def check_metadata(body: Body, *, namespaced: bool, name_rule: NameRule, custom: bool) -> list[FieldError]:
-    """Of a new object, which has its name already if that was to be generated.
+def check_metadata(
+    body: Body, *, namespaced: bool, name_rule: NameRule, any_finalizers: bool
+) -> list[FieldError]:
+    """Of a new object, which has its name already if that was to be generated."""
+    return list(_check_new(body.get("metadata", {}), namespaced, name_rule, any_finalizers))
 
-    `custom`: the kind comes from a CustomResourceDefinition, or is one; these may have any finalizers.
-    """
-    return list(_check_new(body.get("metadata", {}), namespaced, name_rule, custom))
 
-
-def check_metadata_update(new: Body, old: Body, *, custom: bool) -> list[FieldError]:
+def check_metadata_update(new: Body, old: Body, *, any_finalizers: bool) -> list[FieldError]:
     metadata, before = new.get("metadata", {}), old.get("metadata", {})
-    return [*_check_common(metadata), *_check_change(metadata, before), *_check_standard(metadata, custom)]
+    return [
+        *_check_common(metadata),
+        *_check_change(metadata, before),
+        *_check_standard(metadata, any_finalizers),
+    ]
 
 
 def immutable(field: str, new: object, old: object) -> Iterator[FieldError]:
@@ -37,7 +40,9 @@ def check_finalizer(name: str, field: str) -> Iterator[FieldError]:
         yield invalid(field, name, "name is neither a standard finalizer name nor is it fully qualified")
 
 
-def _check_new(metadata: Body, namespaced: bool, name_rule: NameRule, custom: bool) -> Iterator[FieldError]:
+def _check_new(
+    metadata: Body, namespaced: bool, name_rule: NameRule, any_finalizers: bool
+) -> Iterator[FieldError]:
     yield from _check_names(metadata, name_rule)
     namespace = metadata.get("namespace", "")
     if namespaced and not namespace:
@@ -47,7 +52,7 @@ def _check_new(metadata: Body, namespaced: bool, name_rule: NameRule, custom: bo
     elif namespace:
         yield forbidden("metadata.namespace", "not allowed on this type")
     yield from _check_common(metadata)
-    yield from _check_standard(metadata, custom)
+    yield from _check_standard(metadata, any_finalizers)
 
 
 def _check_names(metadata: Body, rule: NameRule) -> Iterator[FieldError]:
@@ -108,8 +113,8 @@ def _check_finalizers(finalizers: list[str]) -> Iterator[FieldError]:
         yield invalid("metadata.finalizers", finalizers, why)
 
 
-def _check_standard(metadata: Body, custom: bool) -> Iterator[FieldError]:
-    if not custom:
+def _check_standard(metadata: Body, any_finalizers: bool) -> Iterator[FieldError]:
+    if not any_finalizers:
         for index, name in enumerate(metadata.get("finalizers", ())):
             yield from check_finalizer(name, f"metadata.finalizers[{index}]")
 
