@@ -68,6 +68,8 @@ def test_get_custom_resources(both: Both) -> None:
     both("create", "-f", "-", stdin=QUEUES)
     both("wait", "--for=condition=Established", "crd/queues.kubectl.example", "--timeout=20s")
     both("apply", "-f", "-", stdin=QUEUE)
+    # The real server's lists of a kind that is this new may lag behind its writes.
+    both("wait", "--for=create", "queue/first", "--timeout=20s")
     assert "WEIGHT" in both("get", "queues")
     both("get", "qu", "first", "-o", "yaml")
     both("describe", "queue", "first")
