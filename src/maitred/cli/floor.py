@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -16,6 +17,8 @@ from maitred.sandbox.world.watcher import Watcher
 
 REFRESH_SECONDS = 0.25
 PIPE_SECONDS = 1.0
+REST = 9
+"""Times as long as a picture took, nothing is drawn after it."""
 
 
 def render(
@@ -45,8 +48,14 @@ async def show(watcher: Watcher) -> None:
     view = FloorView(watcher)
     with Live(view, auto_refresh=False, screen=True) as live:
         while True:
+            began = time.monotonic()
             live.update(view, refresh=True)
-            await asyncio.sleep(REFRESH_SECONDS)
+            await asyncio.sleep(pause_since(began))
+
+
+def pause_since(began: float) -> float:
+    """After a picture that was begun then. A large floor takes long to draw, and others need the core."""
+    return max(REFRESH_SECONDS, REST * (time.monotonic() - began))
 
 
 async def print_changes(watcher: Watcher) -> None:

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from maitred.cli.floor import REFRESH_SECONDS, FloorView
+from maitred.cli.floor import FloorView, pause_since
 from maitred.explain.floorplan import UNDECIDED, Row
 from maitred.explain.text import printable
 from maitred.sandbox.world.player import row_words
@@ -92,10 +92,12 @@ class Lines:
     async def run(self) -> None:
         seen = -1
         while True:
+            began = time.monotonic()
             for row in self._watcher.floor().groups:
                 self._tell(row)
+            pause = pause_since(began)
             seen = await self._watcher.news.after(seen)
-            await asyncio.sleep(REFRESH_SECONDS)
+            await asyncio.sleep(pause)
 
     def _tell(self, row: Row) -> None:
         words = row_words(row, row.group)
@@ -122,8 +124,9 @@ class Screen:
     async def run(self) -> None:
         with Live(self._view, console=Console(), auto_refresh=False, screen=True) as live:
             while True:
+                began = time.monotonic()
                 live.update(self._view, refresh=True)
-                await asyncio.sleep(REFRESH_SECONDS)
+                await asyncio.sleep(pause_since(began))
 
 
 class Log(logging.Handler):
