@@ -25,7 +25,6 @@ CHECKOUT = ("Makefile", "constraints.txt", "examples", "pyproject.toml", "src")
 LOOKS_FOR_S = 30.0
 PAUSE_S = 0.3
 ALWAYS_DIFFERENT = (
-    (re.compile(r"^Warning: scheduling\.k8s\.io/v1beta1 PodGroup is deprecated .*\n", re.MULTILINE), ""),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"(Resource Version: +)\d+"), r"\1<version>"),

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.live import Live
 
 from maitred.cli.floor import FloorView, pause_since
-from maitred.explain.floorplan import UNDECIDED, Row
+from maitred.explain.floorplan import UNDECIDED
 from maitred.explain.text import printable
 from maitred.sandbox.world.player import row_words
 from maitred.sandbox.world.watcher import Watcher
@@ -79,32 +79,28 @@ def shown(path: Path) -> str:
 
 
 class Lines:
-    """For pipes and logs: a line whenever a group stands differently than before."""
+    """For pipes and logs: a line whenever a group stands differently, and for more than a moment."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
         self._began = time.monotonic()
+        self._seen: dict[str, str] = {}
         self._told: dict[str, str] = {}
 
     def say(self, line: str) -> None:
         click.echo(printable(f"{time.monotonic() - self._began:6.1f}s  {line}"))
 
     async def run(self) -> None:
-        seen = -1
         while True:
             began = time.monotonic()
-            for row in self._watcher.floor().groups:
-                self._tell(row)
-            pause = pause_since(began)
-            seen = await self._watcher.news.after(seen)
-            await asyncio.sleep(pause)
-
-    def _tell(self, row: Row) -> None:
-        words = row_words(row, row.group)
-        is_settled = row.members and row.why != UNDECIDED
-        if is_settled and self._told.get(row.group) != words:
-            self._told[row.group] = words
-            self.say(words)
+            rows = [row for row in self._watcher.floor().groups if row.members and row.why != UNDECIDED]
+            now = {row.group: row_words(row, row.group) for row in rows}
+            for group, words in now.items():
+                if self._seen.get(group) == words != self._told.get(group):
+                    self._told[group] = words
+                    self.say(words)
+            self._seen = now
+            await asyncio.sleep(pause_since(began))
 
 
 class Screen:
