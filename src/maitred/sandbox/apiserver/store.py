@@ -44,7 +44,7 @@ class Item:
         return self.fresh() if self._body is None else self._body
 
     def fade(self) -> None:
-        """Keep the bytes only. A body takes five times their memory, and the collector's time besides."""
+        """Keep the bytes only. A body takes several times their memory, and the collector's time besides."""
         self._body = None
 
     def fresh(self) -> Body:
