@@ -56,6 +56,17 @@ def test_a_kubeconfig_that_is_named_must_exist(home: Path) -> None:
     assert (result.exit_code, "absent" in result.stderr) == (2, True)
 
 
+def test_a_kubeconfig_of_the_environment_that_is_not_there_is_no_reason_to_take_another(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox_kubeconfig_path().parent.mkdir()
+    sandbox_kubeconfig_path().write_text(NOWHERE)
+    monkeypatch.setenv("KUBECONFIG", str(home / "absent"))
+    result = invoke("fail", "n1")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"$KUBECONFIG is {home / 'absent'}, which is not there; unset it")
+
+
 def test_the_file_of_the_sandbox_is_in_the_home_of_the_user(home: Path) -> None:
     assert sandbox_kubeconfig_path() == home / ".maitred" / "sandbox.kubeconfig"
 

@@ -142,7 +142,9 @@ def test_nodes_are_lost_and_found(sandbox: Sandbox) -> None:
         *["open"] * 2,
         *["lost"] * 2,
     ]
-    assert sandbox.invoke("heal", "block=b1").exit_code == 0
+    healed = sandbox.invoke("heal", "block=b1").stdout
+    assert healed == "2 nodes healed: b1-r2-n01 to b1-r2-n02; 2 nodes not lost\n"
+    assert sandbox.invoke("undrain", "rack=r2").stdout == "0 nodes open; 2 nodes not closed\n"
     eventually(lambda: sandbox.ready("b1-r2-n02") == "True")
 
 
@@ -153,6 +155,17 @@ def test_nodes_come_and_go(sandbox: Sandbox) -> None:
     sandbox.plane.kubectl("delete", "node", "b1-r9-n01", "b1-r9-n02")
     leases = ("get", "leases", "-n", "kube-node-lease", "-o", "name")
     eventually(lambda: "b1-r9-n01" not in sandbox.plane.kubectl(*leases))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--rack", "R 1"), ("--rack", "R1"), ("--block", ""), ("--rack", "r" * 51), ("--label", "a=b c")],
+)
+def test_what_no_node_could_be_called_is_refused_before_anything_is_sent(
+    sandbox: Sandbox, option: str, value: str
+) -> None:
+    result = sandbox.invoke("add", "1", option, value)
+    assert (result.exit_code, result.stderr.partition(":")[0]) == (2, option)
 
 
 def test_a_drain_says_who_blocks_it_and_ends_when_nobody_does(sandbox: Sandbox) -> None:

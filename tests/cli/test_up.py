@@ -100,27 +100,28 @@ def test_it_seats_a_gang_and_is_gone_without_a_trace(tmp_path: Path) -> None:
     assert not [name for name in running.said if "Traceback" in name]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_it_ends_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
     world = tmp_path / "world.yaml"
     world.write_text(SMALL)
     with up(tmp_path, "--world", str(world)) as running:
-        running.until("sandbox load")
+        running.until("--for 30s")
         assert running.end(number) == 0
     assert "gone" in running.said[-1]
+    assert not running.kubeconfig.exists()
 
 
 def test_two_in_one_place_are_refused(tmp_path: Path) -> None:
     world = tmp_path / "world.yaml"
     world.write_text(SMALL)
     with up(tmp_path, "--world", str(world)) as first:
-        first.until("sandbox load")
+        first.until("--for 30s")
         with up(tmp_path, "--world", str(world)) as second:
             assert "a sandbox is up already" in second.until("already")
             assert second.process.wait(DEADLINE_SECONDS) == 1
         elsewhere = tmp_path / "other.kubeconfig"
         with up(tmp_path, "--world", str(world), "--kubeconfig", str(elsewhere)) as third:
-            third.until("sandbox load")
+            third.until("--for 30s")
             assert third.end() == 0
         assert first.kubeconfig.exists(), "the end of one is not the end of the other"
         assert first.end() == 0
@@ -130,12 +131,39 @@ def test_what_a_killed_one_has_left_is_in_nobodys_way(tmp_path: Path) -> None:
     world = tmp_path / "world.yaml"
     world.write_text(SMALL)
     with up(tmp_path, "--world", str(world)) as killed:
-        killed.until("sandbox load")
+        killed.until("--for 30s")
         killed.end(signal.SIGKILL)
     assert killed.kubeconfig.exists()
     with up(tmp_path, "--world", str(world)) as running:
-        running.until("sandbox load")
+        running.until("--for 30s")
         assert running.end() == 0
+
+
+def test_the_file_of_someone_else_is_left_alone(tmp_path: Path) -> None:
+    own = tmp_path / "config"
+    own.write_text("my other clusters")
+    with up(tmp_path, "--kubeconfig", str(own)) as running:
+        running.until(f"{own}: is there already, and no sandbox has written it")
+        assert running.process.wait(DEADLINE_SECONDS) == 2
+    assert own.read_text() == "my other clusters"
+
+
+def test_what_has_taken_the_place_of_its_file_is_left_alone(tmp_path: Path) -> None:
+    world = tmp_path / "world.yaml"
+    world.write_text(SMALL)
+    with up(tmp_path, "--world", str(world)) as running:
+        running.until("--for 30s")
+        running.kubeconfig.write_text("my other clusters")
+        assert running.end() == 0
+    assert running.kubeconfig.read_text() == "my other clusters"
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".maitred").write_text("a file where a directory should be")
+    with up(tmp_path) as running:
+        line = running.until("cannot be written to")
+        assert "name another place with --kubeconfig FILE" in line
+        assert running.process.wait(DEADLINE_SECONDS) == 1
 
 
 @pytest.mark.parametrize(
@@ -169,12 +197,33 @@ def test_on_a_terminal_it_draws_the_floor(tmp_path: Path) -> None:
         os.close(terminal)
         try:
             seen = read_until(controller, b"2 nodes; 16 of 16 nvidia.com/gpu free")
-            assert b"sandbox load two-gangs" in seen + read_until(controller, b"--for 30s")
+            assert b"sandbox stories" in seen + read_until(controller, b"--for 30s")
         finally:
             process.send_signal(signal.SIGINT)
             drain(controller)
             assert process.wait(DEADLINE_SECONDS) == 0
     os.close(controller)
+
+
+def test_it_ends_with_its_terminal(tmp_path: Path) -> None:
+    world = tmp_path / "world.yaml"
+    world.write_text(SMALL)
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "--world", str(world)],
+        env={**os.environ, "HOME": str(tmp_path), "TERM": "xterm"},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    ) as process:
+        os.close(terminal)
+        read_until(controller, b"2 nodes")
+        kubeconfig = tmp_path / ".maitred" / "sandbox.kubeconfig"
+        assert kubeconfig.exists()
+        os.close(controller)
+        process.wait(DEADLINE_SECONDS)
+    assert not kubeconfig.exists()
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from maitred.explain.floorplan import Floor, Guest, Party, Row, floor_of, member_of, natural, table_of
-from maitred.explain.floorplan_tables import floor_lines
+from maitred.explain.floorplan_tables import MOST_ALONE, floor_lines
 from maitred.model.meta import Timestamp
 from maitred.model.node import Node
 
@@ -75,7 +75,7 @@ CAPACITY = "Waiting: Capacity: needs 8"
     [
         ([], "Waiting", "0/0", "Members: 0 of the quorum of 2 are there"),
         ([pod("p0", "a")], "Waiting", "0/1", "Members: 1 of the quorum of 2 are there"),
-        ([pod("p0", "a"), pod("p1", "a")], "Waiting", "0/2", "no scheduler has spoken of it yet"),
+        ([pod("p0", "a"), pod("p1", "a")], "Waiting", "0/2", "no verdict yet"),
         ([pod("p0", "a", said=CAPACITY), pod("p1", "a")], "Waiting", "0/2", "Capacity: needs 8"),
         ([pod("p0", "a", said="Impossible: Request: x"), pod("p1", "a")], "Impossible", "0/2", "Request: x"),
         (
@@ -96,9 +96,9 @@ CAPACITY = "Waiting: Capacity: needs 8"
         ([pod("p0", "a", "n1", "Succeeded"), pod("p1", "a", "n1", "Succeeded")], "Finished", "2/2", ""),
         (
             [pod("p0", "a", "n1", "Failed"), pod("p1", "a", "n1", "Failed")],
-            "Finished",
+            "Waiting",
             "0/0",
-            "2 members failed",
+            "Members: 2 members failed, nobody has come in their place yet",
         ),
         (
             [pod("p0", "a", "n1", "Failed"), pod("p1", "a", "n1"), pod("p2", "a", "n1")],
@@ -122,6 +122,25 @@ def test_how_a_group_stands(pods: list[Json], verdict: str, placed: str, why: st
 def test_the_group_is_asked_where_its_pods_are_silent() -> None:
     found = row([pod("p0", "a"), pod("p1", "a")], [party("a", 2, "Waiting: Topology: no rack")])
     assert found.why == "Topology: no rack"
+
+
+def test_a_group_that_its_pods_name_and_nobody_made_is_told_of() -> None:
+    [found] = floor(pods=[pod("p0", "a"), pod("p1", "a")]).groups
+    assert (found.verdict, found.why) == (
+        "Waiting",
+        "Members: the PodGroup that its pods name does not exist",
+    )
+    [found] = floor(
+        pods=[pod("p0", "a", said="Waiting: Members: as the scheduler says"), pod("p1", "a")]
+    ).groups
+    assert found.why == "Members: as the scheduler says"
+
+
+def test_a_pod_that_was_created_on_its_node_is_seated_since_then() -> None:
+    loaded = pod("p0", node="n1")
+    loaded["status"]["conditions"] = []
+    [found] = floor(pods=[loaded]).groups
+    assert found.since == msgspec.convert(EARLIER, Timestamp)
 
 
 def test_groups_by_marks_and_lone_pods_are_groups_too() -> None:
@@ -222,6 +241,16 @@ def test_a_small_terminal_shows_who_waits() -> None:
     assert text(width=80, height=8) == SMALL
 
 
+def test_many_lone_pods_are_told_of_in_sum() -> None:
+    seated = [pod(f"s{number}", node="n1") for number in range(MOST_ALONE)]
+    few = text(shown=floor(pods=[pod("w"), *seated]))
+    assert len(few.splitlines()) == 1 + 1 + MOST_ALONE
+    ended = pod("e", node="n1", phase="Succeeded")
+    many = text(shown=floor(pods=[pod("w"), ended, *seated])).splitlines()
+    assert [line.partition(" ")[0] for line in many] == ["GROUP", "ml/w", "and"]
+    assert many[-1] == "and 21 pods of no group: 20 scheduled, 1 finished"
+
+
 def test_an_empty_cluster() -> None:
     assert text(shown=floor()) == "No groups.\n"
 
@@ -229,6 +258,9 @@ def test_an_empty_cluster() -> None:
 @pytest.mark.parametrize("height", range(3, 14))
 def test_it_is_never_higher_than_there_is_room(height: int) -> None:
     assert len(text(width=80, height=height).splitlines()) <= height
+    crowd = [pod(f"s{number}", node="n1") for number in range(2 * MOST_ALONE)]
+    crowded = floor([node("n1", "r1")], [pod("w"), pod("x", "a"), *crowd])
+    assert len(text(width=80, height=height, shown=crowded).splitlines()) <= height
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

@@ -32,7 +32,8 @@ NARROW_LEVELS = ("rack",)
 CLOSING = ("NoSchedule", "NoExecute")
 LOST_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 CLOSED_TAINT = "node.kubernetes.io/unschedulable"
-UNDECIDED = "no scheduler has spoken of it yet"
+UNDECIDED = "no verdict yet"
+SANDBOX = "sandbox.maitred.dev/"
 _PARTS = re.compile(r"(\D*)(\d*)")
 _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
 _POLICY = Policy()
@@ -81,6 +82,8 @@ class Member(Lean, frozen=True):
     words: str
     marks: Marks | None
     """What it says of its group, where no PodGroup is to say it."""
+    lone: bool = False
+    """Of no group but its own."""
 
 
 class Table(Lean, frozen=True):
@@ -130,6 +133,8 @@ class Row(Lean, frozen=True, omit_defaults=False):
     """Members by rack, or by node where there are no racks."""
     since: Timestamp | None
     why: str
+    lone: bool
+    """One pod that is of no group."""
 
 
 class Floor(Lean, frozen=True, omit_defaults=False):
@@ -150,10 +155,18 @@ def member_of(pod: Guest) -> Member:
         standing=standing(pod),
         needs=pod_requests(pod.spec),
         created=pod.metadata.creation_timestamp,
-        seated=scheduled.last_transition_time if scheduled.status == "True" else None,
+        seated=seated_at(pod, scheduled),
         words="" if scheduled.status == "True" else scheduled.message,
         marks=marks_of(pod.metadata) if own else None,
+        lone=grouped is None,
     )
+
+
+def seated_at(pod: Guest, scheduled: Condition) -> Timestamp | None:
+    """A pod that was created on its node has not been told of by any scheduler."""
+    if scheduled.status == "True":
+        return scheduled.last_transition_time
+    return pod.metadata.creation_timestamp if pod.spec.node_name else None
 
 
 def standing(pod: Pod) -> Standing:
@@ -206,6 +219,8 @@ class Places:
 
 
 def first_called(names: Iterable[str], keys: Sequence[str]) -> str:
+    """The first label of such a name. What a sandbox has marked itself goes before what it has taken over."""
+    keys = sorted(keys, key=lambda key: not key.startswith(SANDBOX))
     return next((key for name in names for key in keys if key.rpartition("/")[2] == name), "")
 
 
@@ -260,6 +275,7 @@ def row(key: str, everyone: Sequence[Member], party: Party | None, places: Place
         where={place: where[place] for place in sorted(where, key=natural)},
         since=since(verdict, everyone, seated, party),
         why=why,
+        lone=party is None and all(member.lone for member in everyone),
     )
 
 
@@ -279,12 +295,16 @@ def verdict_of(
     """The verdict, and why: in the words of the scheduler where there are any."""
     failed = sum(member.standing == "failed" for member in everyone)
     if everyone and all(member.standing in ("succeeded", "failed") for member in everyone):
-        return "Finished", f"{counted(failed, 'member')} failed" if failed else ""
+        if quorum <= 1 or len(placed) >= quorum:
+            return "Finished", f"{counted(failed, 'member')} failed" if failed else ""
+        return "Waiting", f"Members: {counted(failed, 'member')} failed, nobody has come in their place yet"
     if everyone and not staying and party is None:
         return "Finished", "leaving"
     words = next((member.words for member in staying if member.words), "")
     if len(placed) >= quorum:
         return "Scheduled", told(words)[1]
+    if not words and party is None and any(not (member.lone or member.marks) for member in staying):
+        return "Waiting", "Members: the PodGroup that its pods name does not exist"
     if not words and len(staying) < quorum:
         return "Waiting", f"Members: {len(staying)} of the quorum of {quorum} are there"
     if not words and party is not None:

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 
@@ -19,6 +19,8 @@ STYLE_OF: dict[str, str] = {**{str(verdict): style for verdict, style in STYLES.
 LEGEND = "A digit is a node: its free devices (else tenths of free cpu)"
 LOST, CLOSED, MANY = "x", "-", "+"
 MOST_PLACES = 3
+MOST_ALONE = 20
+"""Lone pods that are seated or finished; of more, only their number is told."""
 USUAL_WIDTH = 100
 SMALLEST_TABLE = 4
 """Lines: the header, two groups, and how many more there are."""
@@ -123,6 +125,34 @@ def group_lines(
     if not groups:
         yield Text("No groups.")
         return
+    alone: Sequence[Row] = ()
+    if height is None or height >= SMALLEST_TABLE:
+        groups, alone = apart(groups)
+    if alone:
+        height = None if height is None else height - 1
+    if groups:
+        yield from table_lines(groups, now, width, height)
+    if alone:
+        begin = "and " if groups else ""
+        yield Text(f"{begin}{counted(len(alone), 'pod')} of no group: {by_verdict(alone)}", "dim")
+
+
+def apart(groups: Sequence[Row]) -> tuple[Sequence[Row], Sequence[Row]]:
+    """What to show in rows, and lone pods that want for nothing, if they are many."""
+    rows, alone = list[Row](), list[Row]()
+    for row in groups:
+        (alone if row.lone and row.verdict in ("Scheduled", "Finished") else rows).append(row)
+    return (rows, alone) if len(alone) > MOST_ALONE else (groups, ())
+
+
+def by_verdict(rows: Iterable[Row]) -> str:
+    verdicts = Counter[str](row.verdict for row in rows)
+    return ", ".join(f"{verdicts[word]} {word.lower()}" for word in STYLE_OF if verdicts[word])
+
+
+def table_lines(
+    groups: Sequence[Row], now: datetime, width: int | None, height: int | None
+) -> Iterator[Text]:
     shown = sorted(groups, key=in_order)
     if height is not None and len(groups) + 1 > height:
         shown = sorted(sorted(groups, key=weightiest_first)[: max(height - 2, 1)], key=in_order)
@@ -141,8 +171,8 @@ def group_lines(
         line.truncate(width or len(line), overflow="ellipsis")
         yield line
     if len(shown) < len(groups):
-        verdicts = Counter[str](row.verdict for row in groups) - Counter(row.verdict for row in shown)
-        rest = ", ".join(f"{verdicts[word]} {word.lower()}" for word in STYLE_OF if verdicts[word])
+        kept = {row.group for row in shown}
+        rest = by_verdict(row for row in groups if row.group not in kept)
         yield Text(f"and {counted(len(groups) - len(shown), 'more group')}: {rest}", "dim")
 
 

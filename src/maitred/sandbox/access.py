@@ -10,7 +10,8 @@ from maitred.kube.connection import Connection
 from maitred.kube.credentials import Fixed, with_token
 from maitred.sandbox.apiserver.server import ApiServer
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN, MAITRED, Tokens, User, make_tokens, write_kubeconfig
+from maitred.sandbox.kubeconfig import remove_ours, write_kubeconfig
+from maitred.sandbox.users import ADMIN, MAITRED, Tokens, User, make_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,10 @@ class Access:
     def write_kubeconfig(self, path: Path) -> None:
         """For the administrator."""
         write_kubeconfig(path, self.url, self.authority, self.tokens[ADMIN])
+
+    def remove_kubeconfig(self, path: Path) -> None:
+        """Only what was written for this cluster."""
+        remove_ours(path, self.tokens[ADMIN])
 
 
 @asynccontextmanager

@@ -1,12 +1,13 @@
-"""Who may speak to a cluster of ours: users with a token each, and kubeconfig files that hold them."""
+"""Who may speak to a cluster of ours: users with a token each."""
 
-import base64
 import csv
-import json
+import io
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from maitred.sandbox.kubeconfig import write_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +37,8 @@ def make_tokens(users: Iterable[User]) -> Tokens:
 
 def write_token_file(path: Path, tokens: Tokens) -> None:
     """The server's `--token-auth-file`: token, name, unique id and groups."""
-    with private(path).open("w", newline="") as file:
-        csv.writer(file).writerows(
-            (token, user.name, user.name, ",".join(user.groups)) for user, token in tokens.items()
-        )
-
-
-def write_kubeconfig(path: Path, server: str, authority: bytes, token: str) -> None:
-    """As JSON, which is YAML too. `authority`: the certificate that vouches for the server."""
-    cluster = {"server": server, "certificate-authority-data": base64.b64encode(authority).decode()}
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "maitred",
-        "contexts": [{"name": "maitred", "context": {"cluster": "maitred", "user": "maitred"}}],
-        "clusters": [{"name": "maitred", "cluster": cluster}],
-        "users": [{"name": "maitred", "user": {"token": token}}],
-    }
-    private(path).write_text(json.dumps(content, indent=2))
-
-
-def private(path: Path) -> Path:
-    path.touch(mode=0o600)
-    return path
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(
+        (token, user.name, user.name, ",".join(user.groups)) for user, token in tokens.items()
+    )
+    write_private(path, text.getvalue())

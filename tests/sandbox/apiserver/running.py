@@ -15,7 +15,8 @@ from maitred.kube.connection import Connection
 from maitred.kube.credentials import Fixed, with_token
 from maitred.sandbox.apiserver.server import ApiServer
 from maitred.sandbox.housekeeping.house import housekeeping
-from maitred.sandbox.users import ADMIN, MAITRED, User, make_tokens, write_kubeconfig
+from maitred.sandbox.kubeconfig import write_kubeconfig
+from maitred.sandbox.users import ADMIN, MAITRED, User, make_tokens
 
 T = TypeVar("T")
 

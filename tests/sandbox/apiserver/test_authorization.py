@@ -121,7 +121,7 @@ def test_changes_are_seen_at_once() -> None:
     world.role(READ)
     assert world.may(ANN, "list", "pods")
     shelf = world.store.shelf(f"clusterrolebindings.{GROUP}")
-    world.store.remove(shelf, Key("", "b"), {"metadata": {"name": "b"}})
+    world.store.remove(shelf, *shelf)
     assert not world.may(ANN, "list", "pods")
 
 

@@ -1,15 +1,18 @@
 """Clients that know no manners: they are refused, and everyone else is served as before."""
 
 import asyncio
+import gzip
+import json
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from io import BytesIO
 
 import aiohttp
 import pytest
 
-from maitred.sandbox.apiserver import front
+from maitred.sandbox.apiserver import front, receiving
 from tests.sandbox.apiserver.session import NOTES, PODS, TOKEN, Session, note, pod, session
 
 MIB = 2**20
@@ -159,6 +162,165 @@ def test_yaml_that_grows_when_it_is_read() -> None:
             assert answer.status == 400
 
     with_session(test)
+
+
+@pytest.mark.parametrize("data", [b"[" * 50_000, b"{a: " * 50_000, b"- " * 50_000, b"? " * 50_000])
+@pytest.mark.parametrize("verb", ["POST", "PATCH"])
+def test_yaml_without_bottom(verb: str, data: bytes) -> None:
+    """A parser that goes down with it would take the whole process along."""
+
+    async def test(here: Session) -> None:
+        assert await send_yaml(here, verb, data) == 400
+
+    with_session(test)
+
+
+def test_large_yaml_is_bounded_and_large_json_is_not() -> None:
+    many = receiving.MOST_EVENTS // 2
+
+    async def test(here: Session) -> None:
+        assert (
+            await send_yaml(here, "PATCH", b"data:\n" + b"".join(b"  k%d: v\n" % n for n in range(many)))
+            == 400
+        )
+        words = {f"k{n}": "v" for n in range(many)}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": words}
+        assert await send_yaml(here, "PATCH", json.dumps(body).encode()) == 201
+
+    with_session(test)
+
+
+def test_others_are_served_while_yaml_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slowly(data: bytes) -> bytes:
+        begun.set()
+        assert may_end.wait(30)
+        return receiving.json_of(data)
+
+    monkeypatch.setattr(front, "json_of", slowly)
+
+    async def test(here: Session) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            sent = tasks.create_task(send_yaml(here, "POST", b"metadata: {name: a}"))
+            assert await asyncio.to_thread(begun.wait, 30)
+            assert (await here.ask("GET", NOTES))[0] == 200
+            may_end.set()
+        assert sent.result() == 201
+
+    with_session(test)
+
+
+@pytest.mark.parametrize("sort", ["merge-patch", "strategic-merge-patch"])
+def test_a_patch_that_is_too_deep(sort: str) -> None:
+    patch = b'{"a":' * 900 + b"1" + b"}" * 900
+
+    async def test(here: Session) -> None:
+        await here.make(NOTES, note("a"))
+        assert await send(here, "PATCH", f"{NOTES}/a", patch, f"application/{sort}+json") == 400
+
+    with_session(test)
+
+
+REQUEST = b"GET /api/v1/nodes HTTP/1.1\r\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"FOO /api/v1/nodes HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x00\x01\x02\r\n\r\n",
+        REQUEST + b"\r\n",
+        REQUEST + b"Host: x\r\n" + b"X: 1\r\n" * 2000 + b"\r\n",
+        REQUEST + b"Host: x\r\nX: " + b"x" * 20_000 + b"\r\n\r\n",
+        b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+)
+def test_what_is_no_http_is_answered_and_not_logged(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async def test(here: Session) -> None:
+        assert b" 400 " in (await say(here, data)).splitlines()[0]
+        assert not caplog.records, "nobody here is to blame"
+
+    with_session(test)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("//api/v1/nodes", 404, b"404 page not found"),
+        ("/apis//v1/nodes", 404, b"404 page not found"),
+        ("/api/v1/nodes/..", 400, b"may not be '..'"),
+        ("/api/v1/nodes/%2e%2e", 400, b"may not be '..'"),
+        ("/api/v1/nodes/a%252fb", 400, b"may not contain '%'"),
+        ("/api/v1/nodes/a%2fb", 404, b"could not find the requested resource"),
+    ],
+)
+def test_paths_that_lead_elsewhere(path: str, status: int, words: bytes) -> None:
+    async def test(here: Session) -> None:
+        asked = (
+            f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+        )
+        answer = await say(here, asked.encode())
+        assert b" %d " % status in answer.splitlines()[0]
+        assert words in answer
+
+    with_session(test)
+
+
+def test_headers_that_are_no_text() -> None:
+    known, body = f"Authorization: Bearer {TOKEN}".encode(), json.dumps(note("a", x="y")).encode()
+
+    async def test(here: Session) -> None:
+        assert await ask(here, "GET", b"Authorization: Bearer \xe9") == 401
+        assert await ask(here, "GET", known, b"Impersonate-User: \xff") == 403
+        length = b"Content-Length: %d" % len(body)
+        assert await ask(here, "POST", known, b"User-Agent: \xe9/1", length, b"", body) == 201
+        _, made = await here.ask("GET", f"{NOTES}/a")
+        assert made["metadata"]["managedFields"][0]["manager"] == "\ufffd"
+
+    async def ask(here: Session, verb: str, *lines: bytes) -> int:
+        first = f"{verb} {NOTES} HTTP/1.1\r\nHost: x\r\nConnection: close".encode()
+        answer = await say(here, b"\r\n".join([first, *lines, b"", b""]))
+        return int(answer.split()[1])
+
+    with_session(test)
+
+
+def test_bodies_are_taken_as_they_are_whatever_their_encoding_is_said_to_be() -> None:
+    async def test(here: Session) -> None:
+        headers = {
+            "Authorization": f"Bearer {TOKEN}",
+            "Content-Type": "application/json",
+            "Content-Encoding": "gzip",
+        }
+        for data, status in ((json.dumps(note("a")).encode(), 201), (gzip.compress(b"{}"), 400)):
+            async with here.http.post(here.server.url + NOTES, data=BytesIO(data), headers=headers) as answer:
+                assert answer.status == status
+
+    with_session(test)
+
+
+async def send(here: Session, verb: str, path: str, data: bytes, media: str) -> int:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": media}
+    async with here.http.request(verb, here.server.url + path, data=BytesIO(data), headers=headers) as answer:
+        return answer.status
+
+
+async def send_yaml(here: Session, verb: str, data: bytes) -> int:
+    """Posted, or applied to the note `a`."""
+    if verb == "POST":
+        return await send(here, verb, NOTES, data, "application/yaml")
+    return await send(here, verb, f"{NOTES}/a?fieldManager=test", data, "application/apply-patch+yaml")
+
+
+async def say(here: Session, data: bytes) -> bytes:
+    reader, writer = await connect(here)
+    writer.write(data)
+    answer = await reader.read(MIB)
+    writer.transport.abort()
+    return answer
 
 
 async def connect(here: Session) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -21,7 +21,7 @@ def test_objects_are_in_the_order_of_their_paths_whatever_comes_and_goes() -> No
         put(there, shelf, name, namespace)
     assert names(shelf) == ["a-b/x", "a/x", "a/y", "b/z"]
     before = shelf.ordered()
-    there.remove(shelf, Key("a", "x"), {"metadata": {"name": "x"}})
+    there.remove(shelf, before[1])
     put(there, shelf, "y", word="new")
     assert names(shelf) == ["a-b/x", "a/y", "b/z"]
     assert len(before) == 4, "who reads pages keeps the moment"

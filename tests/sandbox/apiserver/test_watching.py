@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from maitred.sandbox.apiserver import store
+from maitred.sandbox.apiserver import front, store, watching
+from maitred.sandbox.apiserver.builtin import BUILTIN
 from tests.sandbox.apiserver.session import NOTES, Session, note, session
 
 
@@ -32,6 +33,26 @@ def test_changes_are_told_from_any_version_on() -> None:
         ]
         versions = [int(body["metadata"]["resourceVersion"]) for _, body in told]
         assert versions == sorted(set(versions)), "a deletion has a version of its own"
+
+    with_session(test)
+
+
+def test_what_was_held_is_told_of_as_it_was_when_the_last_finalizer_goes() -> None:
+    async def test(here: Session) -> None:
+        held = note("a", word="old")
+        held["metadata"]["finalizers"] = ["example.dev/hold"]
+        await here.make(NOTES, held)
+        _, going = await here.ask("DELETE", f"{NOTES}/a")
+        async with here.watch(NOTES, resourceVersion=going["metadata"]["resourceVersion"]) as watch:
+            status, gone = await here.ask("PUT", f"{NOTES}/a", note("a", word="new"))
+            kind, told = await watch.next()
+        assert (status, gone["data"], "finalizers" in gone["metadata"]) == (200, {"word": "new"}, False)
+        assert (kind, told["data"], told["metadata"]["finalizers"]) == (
+            "DELETED",
+            {"word": "old"},
+            ["example.dev/hold"],
+        )
+        assert int(told["metadata"]["resourceVersion"]) > int(going["metadata"]["resourceVersion"])
 
     with_session(test)
 
@@ -142,3 +163,61 @@ def test_a_watch_whose_client_is_gone_is_forgotten() -> None:
                 await asyncio.sleep(0.01)
 
     with_session(test)
+
+
+def test_who_does_not_read_is_not_prepared_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all there is, a watch makes what its client takes, however many such clients there are."""
+    monkeypatch.setattr(watching, "BATCH", 2)
+    made = list[str]()
+
+    def show(item: store.Item) -> bytes:
+        made.append(item.key.name)
+        return item.raw
+
+    async def test(here: Session) -> None:
+        for number in range(10):
+            await here.make(NOTES, note(f"n{number}"))
+        lines = stream(here, show).lines()
+        assert not made
+        assert (await anext(lines)).count(b"\n") == len(made) == 2
+        assert (await anext(lines)).count(b"\n") == 2
+        assert len(made) == 4
+        await lines.aclose()
+
+    with_session(test)
+
+
+def test_chunks_are_bounded_by_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "CHUNK", 1000)
+
+    async def test(here: Session) -> None:
+        position = here.server._store.version
+        for number in range(3):
+            await here.make(NOTES, note(f"n{number}", word="x" * 900))
+        for version in ("", str(position)):
+            lines = stream(here, lambda item: item.raw, resourceVersion=version).lines()
+            assert [(await anext(lines)).count(b"\n") for _ in range(3)] == [1, 1, 1]
+            await lines.aclose()
+
+    with_session(test)
+
+
+def test_who_stops_reading_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(front, "WATCHED_SECONDS", 0.1)
+
+    async def test(here: Session) -> None:
+        for number in range(40):
+            await here.make(NOTES, note(f"n{number}", word="x" * 500_000))
+        async with here.watch(NOTES) as watch:
+            assert watch.answer.status == 200
+            async with asyncio.timeout(20):
+                while here.server.front.watches:
+                    await asyncio.sleep(0.01)
+
+    with_session(test)
+
+
+def stream(here: Session, show: watching.Show, **params: str) -> watching.Stream:
+    kind = next(kind for kind in BUILTIN if kind.name == "ConfigMap")
+    watch = watching.watch_of(kind, "default", params)
+    return watching.Stream(here.server._store, kind, watch, show)

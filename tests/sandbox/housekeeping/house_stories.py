@@ -165,6 +165,7 @@ async def budgets(here: Place) -> Json:
     for app, limits in (("least", {"minAvailable": 1}), ("part", {"maxUnavailable": "50%"})):
         for number in range(3):
             await here.create(PODS, pod(f"{app}-{number}"))
+        await here.patch(PODS, f"{app}-2", {"status": {"phase": "Failed"}}, "status")
         spec = {"selector": {"matchLabels": {"app": app}}, **limits}
         await here.create(BUDGETS, {"metadata": {"name": app}, "spec": spec})
         await here.until(BUDGETS, app, lambda found: bool(found["status"].get("conditions")))

@@ -8,7 +8,7 @@ import pytest
 
 from maitred.kube.resources import LEASES, NODES
 from maitred.model.node import Taint
-from maitred.sandbox.housekeeping.disruptions import scaled, status_of
+from maitred.sandbox.housekeeping.disruptions import covers, scaled, status_of
 from maitred.sandbox.housekeeping.evictions import seconds_borne
 from maitred.sandbox.housekeeping.jobs.groups import group_name, hashed
 from maitred.sandbox.housekeeping.jobs.pods import indexed_prefix
@@ -166,6 +166,10 @@ def test_a_pod_whose_eviction_was_granted_counts_as_gone_for_two_minutes() -> No
     assert (allowed(soon), list(soon.disrupted_pods)) == ((1, 1, 0), ["a-0"])
     later = status_of(granted, pods, 2, NOW + timedelta(seconds=121))
     assert (allowed(later), list(later.disrupted_pods)) == ((2, 1, 1), [])
+
+
+def test_a_pod_that_has_ended_is_expected_all_the_same() -> None:
+    assert covers(budget(minAvailable=1), make_pod(0, "Failed"))
 
 
 def test_percentages_are_rounded_up() -> None:

@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from maitred.kube.errors import Unreachable
 from maitred.kube.resources import PODS
 from maitred.sandbox.housekeeping.objects import Pod
@@ -68,6 +70,23 @@ def test_what_fails_is_tried_again() -> None:
 
     asyncio.run(drive(work, use))
     assert calls == ["a"] * 3
+
+
+def test_an_odd_object_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    done = asyncio.Event()
+
+    async def work(key: str) -> None:
+        if key == "odd":
+            raise OverflowError("date value out of range")
+        done.set()
+
+    async def use(queue: Queue) -> None:
+        queue.add("odd")
+        queue.add("even")
+        await done.wait()
+
+    asyncio.run(drive(work, use))
+    assert caplog.messages == ["test odd is left as it is until it changes"]
 
 
 def test_of_two_wishes_the_earlier_counts() -> None:

@@ -60,15 +60,15 @@ status:
   conditions:
   - {type: Ready, status: "True", reason: KubeletReady, message: all is well}
 """
-QUEUES = """\
+MENUS = """\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
-  name: queues.kubectl.example
+  name: menus.kubectl.example
 spec:
   group: kubectl.example
   scope: Namespaced
-  names: {plural: queues, kind: Queue, shortNames: [qu]}
+  names: {plural: menus, kind: Menu, shortNames: [mn]}
   versions:
   - name: v1
     served: true
@@ -84,9 +84,9 @@ spec:
     additionalPrinterColumns:
     - {name: Weight, type: integer, jsonPath: .spec.weight}
 """
-QUEUE = """\
+MENU = """\
 apiVersion: kubectl.example/v1
-kind: Queue
+kind: Menu
 metadata: {name: first}
 spec: {weight: 3}
 """

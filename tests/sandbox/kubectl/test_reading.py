@@ -3,7 +3,7 @@
 import re
 
 from tests.sandbox.kubectl.both import Both, Kubectl
-from tests.sandbox.kubectl.manifests import CONFIG, GROUP, JOB, NODE, POD, QUEUE, QUEUES, several
+from tests.sandbox.kubectl.manifests import CONFIG, GROUP, JOB, MENU, MENUS, NODE, POD, several
 
 
 def test_get(both: Both) -> None:
@@ -65,17 +65,15 @@ def test_get_watch_events_of_an_object(both: Both) -> None:
 
 
 def test_get_custom_resources(both: Both) -> None:
-    both("create", "-f", "-", stdin=QUEUES)
-    both("wait", "--for=condition=Established", "crd/queues.kubectl.example", "--timeout=20s")
-    both("apply", "-f", "-", stdin=QUEUE)
-    # The real server's lists of a kind that is this new may lag behind its writes.
-    both("wait", "--for=create", "queue/first", "--timeout=20s")
-    assert "WEIGHT" in both("get", "queues")
-    both("get", "qu", "first", "-o", "yaml")
-    both("describe", "queue", "first")
-    both("get", "crd", "queues.kubectl.example")
-    both("patch", "queue", "first", "--type=merge", "-p", '{"spec": {"weight": 4}}')
-    both("delete", "queue", "first")
+    both("create", "-f", "-", stdin=MENUS)
+    both("wait", "--for=condition=Established", "crd/menus.kubectl.example", "--timeout=20s")
+    both("apply", "-f", "-", stdin=MENU)
+    assert "WEIGHT" in both("get", "menus")
+    both("get", "mn", "first", "-o", "yaml")
+    both("describe", "menu", "first")
+    both("get", "crd", "menus.kubectl.example")
+    both("patch", "menu", "first", "--type=merge", "-p", '{"spec": {"weight": 4}}')
+    both("delete", "menu", "first")
 
 
 def test_describe(both: Both) -> None:

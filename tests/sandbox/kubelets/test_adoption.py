@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maitred.kube.errors import ApiError
 from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
 from maitred.sandbox.kubelets.objects import Node, NodeCondition, NodeMeta, NodeStatus
@@ -28,6 +29,8 @@ class Keeper:
         self.server: dict[str, str] = {}
         """UIDs of nodes that exist, by name."""
         self.doing = set[str]()
+        self.refused = set[str]()
+        """UIDs of nodes of which the server takes no writes."""
 
     def kubelet(self, name: str) -> Any:
         return self.machines.get(name)
@@ -37,6 +40,8 @@ class Keeper:
         await self._work(name)
         if self.server.get(name) != node.metadata.uid:
             raise NodeGone(name)
+        if node.metadata.uid in self.refused:
+            raise ApiError("PATCH", f"/api/v1/nodes/{name}", 422, "Invalid", "spec: Invalid value")
         self.machines[name] = Machine(made_ready(node), FAULT not in node.metadata.annotations)
 
     async def dismiss(self, name: str) -> None:
@@ -127,6 +132,17 @@ def test_a_node_that_is_deleted_or_loses_its_mark_has_no_kubelet() -> None:
 def test_a_node_that_others_gave_up_is_ready_again() -> None:
     keeper = play(put(made_ready(node())), put(node()), turns=9)
     assert keeper.machines["n1"].node.status.is_ready
+
+
+def test_a_node_whose_writes_are_refused_is_tried_again_when_it_changes() -> None:
+    def refuse(adoption: Adoption, keeper: Keeper) -> None:
+        keeper.refused = {"1"}
+
+    def accept(adoption: Adoption, keeper: Keeper) -> None:
+        keeper.refused = set()
+
+    assert set(play(refuse, put(node()), put(node("n2", uid="2")), turns=9).machines) == {"n2"}
+    assert set(play(refuse, put(node()), accept, put(node()), turns=9).machines) == {"n1"}
 
 
 EVENTS = st.sampled_from(

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET
-from maitred.sandbox.world.takeover import take_over
+from maitred.sandbox.world.drain import comes_back
+from maitred.sandbox.world.takeover import CONTROLLED_BY, take_over
 
 Json = dict[str, Any]
 
@@ -143,6 +144,28 @@ def test_owners_that_come_along_stay_owners() -> None:
 def test_pods_of_a_daemon_set_still_belong_to_their_node() -> None:
     found = taken(node("n1"), pod("agent", {"nodeName": "n1"}, **owned("DaemonSet", "u")))["Pod agent"]
     assert "kubernetes.io/config.mirror" in found["metadata"]["annotations"]
+
+
+def test_that_a_pod_had_a_controller_is_remembered() -> None:
+    found = taken(node("n1"), pod("web", {"nodeName": "n1"}, **owned("ReplicaSet", "u")))["Pod web"]
+    assert found["metadata"]["annotations"] == {CONTROLLED_BY: "ReplicaSet/owner"}
+    assert comes_back(found)
+    again = taken(node("n1"), {**found, "status": {"phase": "Running"}})["Pod web"]
+    assert comes_back(again), "a dump of a sandbox that has loaded a dump"
+    assert not comes_back(taken(node("n1"), pod("bare", {"nodeName": "n1"}))["Pod bare"])
+
+
+def test_groups_that_the_dump_lacks_are_said() -> None:
+    def member(name: str, group: str) -> Json:
+        return pod(name, {"schedulingGroup": {"podGroupName": group}})
+
+    group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup"}
+    there = {**group, "metadata": {"name": "there", "namespace": "team"}, "spec": {}}
+    pods = (member("a-0", "absent"), member("a-1", "absent"), member("t-0", "there"))
+    left_out = take_over([node("n1"), there, *pods]).left_out
+    [(words, number)] = left_out.items()
+    assert number == 1
+    assert words.startswith("PodGroup that pods name; `kubectl get -A -o json podgroups >> FILE`")
 
 
 def test_missing_namespaces_and_priority_classes_are_made() -> None:

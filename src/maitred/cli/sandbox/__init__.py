@@ -1,7 +1,8 @@
 """`maitred sandbox`: break the sandbox, mend it, and play stories on it."""
 
 import asyncio
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +13,15 @@ from maitred.model.manifest import InputError
 from maitred.model.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from maitred.kube.client import Client
 
 DRAIN_SECONDS = "5m"
+
+LONGEST_PLACE = 50
+_PLACE = re.compile(rf"(?=.{{1,{LONGEST_PLACE}}}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", re.ASCII)
+_LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 
 targets = click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 
@@ -76,8 +83,9 @@ async def heal(client: "Client", targets: tuple[str, ...]) -> None:
 
     objects = Objects(client)
     found = await nodes.meant(objects, targets)
-    await nodes.heal(objects, found)
-    click.echo(f"{counted(len(found), 'node')} healed: {names(found)}")
+    lost, others = parted(found, nodes.is_lost)
+    await nodes.heal(objects, lost)
+    click.echo(done(lost, "healed") + (f"; {counted(others, 'node')} not lost" if others else ""))
 
 
 @command.command()
@@ -123,8 +131,9 @@ async def undrain(client: "Client", targets: tuple[str, ...]) -> None:
 
     objects = Objects(client)
     found = await nodes.meant(objects, targets)
-    await nodes.close(objects, found, False)
-    click.echo(f"{counted(len(found), 'node')} open: {names(found)}")
+    closed, others = parted(found, nodes.is_closed)
+    await nodes.close(objects, closed, False)
+    click.echo(done(closed, "open") + (f"; {counted(others, 'node')} not closed" if others else ""))
 
 
 @command.command()
@@ -152,13 +161,16 @@ async def add(
     from maitred.sandbox.world.objects import Objects
     from maitred.sandbox.world.targets import chosen, name_of
 
+    places = {name: value for name, value in (("block", block), ("rack", rack)) if value is not None}
+    for name, value in places.items():
+        check_place(name, value)
+    more = labels_of(labels)
     objects = Objects(client)
     there = await nodes.simulated(objects)
     if not there:
         raise InputError("add", "", "", "there is no node to copy; `kubectl apply` one, see docs/sandbox.md")
     model = chosen([like], there)[0] if like else min(there, key=name_of)
-    places = {name: value for name, value in (("block", block), ("rack", rack)) if value}
-    made = await nodes.create(objects, nodes.more_like(model, there, count, places, labels_of(labels)))
+    made = await nodes.create(objects, nodes.more_like(model, there, count, places, more))
     click.echo(f"{counted(len(made), 'node')} added: {span(made)}")
 
 
@@ -166,21 +178,41 @@ async def add(
 @click.argument("story", metavar="STORY|FILE")
 @click.option("--keep", is_flag=True, help="Leave what the story has made when it ends.")
 @click.option("--clear", is_flag=True, help="Of a dump: first remove the nodes that are there, and all pods.")
+@click.option(
+    "--rack-label",
+    metavar="KEY",
+    help="Of a dump: the label of its racks.  [default: one that is called rack]",
+)
+@click.option(
+    "--block-label",
+    metavar="KEY",
+    help="Of a dump: the label of its blocks.  [default: one that is called block or zone]",
+)
 @on_sandbox
-async def load(client: "Client", story: str, keep: bool, clear: bool) -> None:
+async def load(
+    client: "Client",
+    story: str,
+    keep: bool,
+    clear: bool,
+    rack_label: str | None,
+    block_label: str | None,
+) -> None:
     """Play a story, or take over the nodes and pods of a real cluster.
 
     A story is one of those that `maitred sandbox stories` lists, or a file of kind Story. Any other file is
-    a dump of a cluster: its nodes are simulated, its running pods run where they ran, the others wait.
+    a dump of a cluster: its nodes are simulated, its running pods run where they ran, the others wait. Where
+    there are no PodGroups, the second kubectl is refused and adds nothing.
 
     \b
     Examples:
       maitred sandbox load two-gangs
       kubectl get -A -o json > cluster.json \\
         nodes,pods,priorityclasses,namespaces,pvc,pv,storageclasses,csinodes,pdb
+      kubectl get -A -o json podgroups >> cluster.json
       maitred sandbox load cluster.json --clear
     """
     from maitred.cli.sandbox import loading
+    from maitred.sandbox.kubelets.marks import BLOCK_MARK, RACK_MARK
     from maitred.sandbox.world.story import stories
 
     known = stories()
@@ -188,7 +220,9 @@ async def load(client: "Client", story: str, keep: bool, clear: bool) -> None:
     if loading.is_story(data, source):
         await loading.play(client, data, story if story in known else source, keep)
     else:
-        await loading.take_over(client, data, source, clear)
+        marks = {RACK_MARK: rack_label, BLOCK_MARK: block_label}
+        places = {mark: label for mark, label in marks.items() if label}
+        await loading.take_over(client, data, source, clear, places)
 
 
 @command.command()
@@ -238,7 +272,19 @@ async def floor(client: "Client", watch: bool, form: str) -> None:
         output.write_data(plan, form)
 
 
-def names(nodes: "list[dict[str, object]]") -> str:
+def parted(
+    nodes: "list[dict[str, Any]]", are_meant: "Callable[[dict[str, Any]], bool]"
+) -> "tuple[list[dict[str, Any]], int]":
+    """Those that there is something to do for, and how many others."""
+    meant = [node for node in nodes if are_meant(node)]
+    return meant, len(nodes) - len(meant)
+
+
+def done(nodes: "list[dict[str, Any]]", what: str) -> str:
+    return f"{counted(len(nodes), 'node')} {what}{': ' if nodes else ''}{names(nodes)}"
+
+
+def names(nodes: "list[dict[str, Any]]") -> str:
     from maitred.sandbox.world.targets import name_of
 
     return span([name_of(node) for node in nodes])
@@ -249,6 +295,13 @@ def span(names: list[str]) -> str:
     return " to ".join(dict.fromkeys((*names[:1], *names[-1:])))
 
 
+def check_place(level: str, name: str) -> None:
+    """It becomes the value of a label, and part of the names of nodes."""
+    if not _PLACE.fullmatch(name):
+        what = f"{name!r} is not a name of lowercase letters, digits and `-`, of at most {LONGEST_PLACE}"
+        raise InputError(f"--{level}", "", "", what)
+
+
 def labels_of(written: tuple[str, ...]) -> dict[str, str]:
     from maitred.model.manifest.checks import label_key_problem
 
@@ -257,6 +310,8 @@ def labels_of(written: tuple[str, ...]) -> dict[str, str]:
         key, equal, value = label.partition("=")
         if not equal or label_key_problem(key):
             raise InputError("--label", "", "", f"{label!r} is not of the form KEY=VALUE")
+        if not _LABEL_VALUE.fullmatch(value):
+            raise InputError("--label", "", "", f"{value!r} is not the value of a label")
         found[key] = value
     return found
 

@@ -2,11 +2,12 @@
 
 import asyncio
 import functools
+import logging
 import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 FAILED = 1
 INTERRUPTED = 130
+LOOK_SECONDS = 1.0
+MOST_MISSED = 3
+"""Times in a row that it does not answer before it is taken to be gone; it may only be busy."""
 
 P = ParamSpec("P")
 
@@ -53,7 +57,7 @@ def on_sandbox(work: Callable[Concatenate["Client", P], Awaitable[None]]) -> Cal
             assert this is not None
             # As Ctrl-C does, so that what was begun is tidied up.
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
-            async with sandbox(kubeconfig) as client:
+            async with sandbox(kubeconfig) as client, beside(until_gone(client)):
                 await work(client, *args, **kwargs)
 
         try:
@@ -65,6 +69,34 @@ def on_sandbox(work: Callable[Concatenate["Client", P], Awaitable[None]]) -> Cal
             raise
 
     return command
+
+
+@asynccontextmanager
+async def beside(guard: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """What the guard raises ends what is done meanwhile, too."""
+    from maitred.sandbox.companions import companions
+
+    async with companions() as others:
+        others.start(guard)
+        yield
+
+
+async def until_gone(client: "Client") -> None:
+    """Somebody may end the sandbox while a command waits for something in it. Raises KubeError then."""
+    from maitred.kube.errors import KubeError, Unreachable
+
+    # Everything that watches would say so too, again and again.
+    logging.getLogger("maitred.kube").setLevel(logging.ERROR)
+    missed = 0
+    while missed < MOST_MISSED:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            await client.request("GET", "/version", seconds=LOOK_SECONDS)
+        except Unreachable:
+            missed += 1
+        else:
+            missed = 0
+    raise KubeError("the sandbox is gone; `maitred up` starts another")
 
 
 def tell(error: BaseException) -> None:
@@ -100,7 +132,12 @@ async def meant(kubeconfig: str | None) -> str | None:
     if kubeconfig is not None:
         return kubeconfig
     usual = sandbox_kubeconfig_path()
-    if os.environ.get("KUBECONFIG"):
+    if named := os.environ.get("KUBECONFIG"):
+        if not any(os.path.exists(path) for path in named.split(os.pathsep) if path):
+            raise ConfigError(
+                f"$KUBECONFIG is {named}, which is not there; unset it to use the sandbox of `maitred up`, "
+                "or name one with --kubeconfig"
+            )
         if not usual.exists():
             return None
         try:

@@ -1,6 +1,7 @@
 """What `maitred sandbox load` does with a file."""
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,18 +35,30 @@ async def play(client: "Client", data: bytes, name: str, keep: bool) -> None:
         await Player(client, watcher, say).play(story, keep=keep)
 
 
-async def take_over(client: "Client", data: bytes, source: str, clear: bool) -> None:
+async def take_over(
+    client: "Client", data: bytes, source: str, clear: bool, places: Mapping[str, str]
+) -> None:
+    """`places`: see `takeover.Surroundings`."""
     from maitred.sandbox.world import takeover
     from maitred.sandbox.world.loading import clear_floor, load
     from maitred.sandbox.world.objects import Objects
 
-    taken = takeover.take_over(bodies(data, source))
+    found = bodies(data, source)
+    check_places(found, places)
+    taken = takeover.take_over(found, places)
     if not any(body["kind"] == "Node" for body in taken.objects):
         raise InputError(source, "", "", "is neither a story nor a dump of a cluster: there is no Node in it")
     objects = Objects(client)
     if clear:
         await clear_floor(objects, click.echo)
     await load(objects, taken, lambda line: click.echo(printable(line)))
+
+
+def check_places(found: list[dict[str, Any]], places: Mapping[str, str]) -> None:
+    labels = [body["metadata"].get("labels") or {} for body in found if body["kind"] == "Node"]
+    for key in places.values():
+        if not any(key in own for own in labels):
+            raise InputError(key, "", "", "no node of the dump has such a label")
 
 
 def bodies(data: bytes, source: str) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ def command(
       maitred up --story two-gangs
       maitred up --world examples/worlds/mixed.yaml --kubernetes 1.37
     """
-    from maitred.cli.up.running import Evening, run
+    from maitred.cli.up.running import Evening, make_room, run
     from maitred.sandbox.place import sandbox_kubeconfig_path
 
     if policy is not None:
@@ -64,6 +64,7 @@ def command(
     path = Path(kubeconfig) if kubeconfig else sandbox_kubeconfig_path()
     evening = Evening(world_of(world), story_of(story), policy, path)
     try:
+        asyncio.run(make_room(path))
         with ExitStack() as stack:
             plane = control_plane(stack, kubernetes) if kubernetes else None
             runner = stack.enter_context(asyncio.Runner(loop_factory=quickest_loop()))
@@ -71,7 +72,8 @@ def command(
     except Exception as error:
         tell(error)
         raise
-    click.echo("\nThe sandbox is gone, and its kubeconfig with it.")
+    with suppress(OSError):  # The terminal may be gone, too.
+        click.echo("\nThe sandbox is gone, and its kubeconfig with it.")
 
 
 def world_of(path: str | None) -> "World":

@@ -3,10 +3,11 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -21,11 +22,13 @@ from maitred.kube.client import Client
 from maitred.kube.connect import connect
 from maitred.kube.errors import KubeError
 from maitred.kube.lease import LeaderLease
+from maitred.model.manifest import InputError
 from maitred.model.policy import Level, Policy, Topology
 from maitred.sandbox.access import Access, embedded, real
 from maitred.sandbox.apiserver.memory import expect_much_to_stay
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.house import housekeeping
+from maitred.sandbox.kubeconfig import token_of_ours
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
 from maitred.sandbox.place import MARKER, MARKER_NAMESPACE
 from maitred.sandbox.users import ADMIN, MAITRED
@@ -38,6 +41,8 @@ from maitred.sandbox.world.watcher import Watcher, watching
 
 SYSTEM_NAMESPACE = "maitred-system"
 SCHEDULER = "maitred"
+RENEW_SECONDS = 3.0
+"""Numbers in messages are newer than in a cluster: people look at them beside the floor."""
 RIGHTS = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 """What of an installation there must be for a scheduler that runs here, and not in a pod."""
 
@@ -50,6 +55,13 @@ class Evening:
     """The file; without one, the levels of the world are all that the scheduler is told."""
     kubeconfig: Path
     """Where to write it."""
+
+    @property
+    def next_verb(self) -> str:
+        """A story of ours needs the usual world, and the floor to itself."""
+        if self.story is not None:
+            return "drain rack=r2"
+        return "load two-gangs" if self.world == World() else "stories"
 
 
 class LevelsOf:
@@ -64,12 +76,11 @@ class LevelsOf:
 
 
 async def run(evening: Evening, plane: ControlPlane | None) -> None:
-    """Until it is interrupted. Raises KubeError if another sandbox is up in the same place."""
-    await refuse_two(evening.kubeconfig)
+    """Until it is interrupted."""
     if plane is None:
         expect_much_to_stay()
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in endings():
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with AsyncExitStack() as stack:
         access = real(plane) if plane else await stack.enter_async_context(embedded())
@@ -80,7 +91,7 @@ async def run(evening: Evening, plane: ControlPlane | None) -> None:
         await stack.enter_async_context(kubelets_of_marked_nodes(admin))
         await stack.enter_async_context(written(access, evening.kubeconfig))
         watcher = await stack.enter_async_context(watching(admin))
-        stage = stack.enter_context(showing(watcher, evening.kubeconfig, access.url))
+        stage = stack.enter_context(showing(watcher, evening.kubeconfig, access.url, evening.next_verb))
         await attend(evening, access, admin, watcher, stage, stop)
 
 
@@ -90,13 +101,30 @@ async def attend(
     """The scheduler, the story and the view, each until the end."""
     async with asyncio.TaskGroup() as tasks, Client(access.connection(MAITRED)) as client:
         scheduling = tasks.create_task(scheduler(client, evening).run(stop))
-        others = [tasks.create_task(stage.run())]
+        others = [tasks.create_task(while_open(stage.run(), stop))]
         if evening.story is not None:
-            others.append(tasks.create_task(play(evening.story, admin, watcher, stage)))
+            playing = play(evening.story, admin, watcher, stage)
+            others.append(tasks.create_task(while_open(playing, stop)))
         await stop.wait()
         for task in others:
             task.cancel()
         await scheduling
+
+
+def endings() -> Iterator[int]:
+    """Signals that end it: also the end of its terminal, unless it was started to outlive that (nohup)."""
+    yield from (signal.SIGTERM, signal.SIGINT)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            yield number
+
+
+async def while_open(work: Coroutine[Any, Any, None], stop: asyncio.Event) -> None:
+    """Whoever closes the terminal or the pipe that it writes to has seen enough."""
+    try:
+        await work
+    except OSError:
+        stop.set()
 
 
 async def play(story: Story, client: Client, watcher: Watcher, stage: Stage) -> None:
@@ -115,7 +143,7 @@ def scheduler(client: Client, evening: Evening) -> Scheduler:
     return Scheduler(
         client,
         source,
-        Settings(scheduler=SCHEDULER),
+        Settings(scheduler=SCHEDULER, renew_seconds=RENEW_SECONDS),
         lease=lease,
         instance=lease.identity,
         metrics=Metrics(),
@@ -140,18 +168,30 @@ def sign() -> Json:
 @asynccontextmanager
 async def written(access: Access, path: Path) -> AsyncIterator[None]:
     """The kubeconfig is there for as long as what it leads to."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    access.write_kubeconfig(path)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        access.write_kubeconfig(path)
+    except OSError as error:
+        raise KubeError(
+            f"the kubeconfig cannot be written to {path}: {error.strerror}; name another place with "
+            "--kubeconfig FILE"
+        ) from None
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
+        access.remove_kubeconfig(path)
 
 
-async def refuse_two(path: Path) -> None:
-    """A file that a sandbox left behind when it was killed does not count."""
-    if not path.exists():
+async def make_room(path: Path) -> None:
+    """What a sandbox left behind when it was killed is removed, and nothing else.
+
+    Raises InputError if the file is someone else's, and KubeError if its sandbox is up.
+    """
+    if not os.path.lexists(path):
         return
+    if token_of_ours(path) is None:
+        what = "is there already, and no sandbox has written it; name another place with --kubeconfig FILE"
+        raise InputError(str(path), "", "", what)
     try:
         async with Client(connect(str(path))) as client:
             await client.request("GET", "/version", seconds=2.0)

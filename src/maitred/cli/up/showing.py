@@ -5,7 +5,7 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -15,8 +15,10 @@ from rich.console import Console
 from rich.live import Live
 
 from maitred.cli.floor import FloorView, pause_since
-from maitred.explain.floorplan import UNDECIDED
+from maitred.explain.floorplan import UNDECIDED, Row
+from maitred.explain.floorplan_tables import by_verdict
 from maitred.explain.text import printable
+from maitred.model.words import counted
 from maitred.sandbox.world.player import row_words
 from maitred.sandbox.world.watcher import Watcher
 
@@ -33,8 +35,9 @@ class Stage(Protocol):
 
 
 @contextmanager
-def showing(watcher: Watcher, kubeconfig: Path, url: str) -> Iterator[Stage]:
-    lines = welcome(kubeconfig, url)
+def showing(watcher: Watcher, kubeconfig: Path, url: str, verb: str) -> Iterator[Stage]:
+    """`verb`: what of `maitred sandbox` to try on this one."""
+    lines = welcome(kubeconfig, url, verb)
     if not sys.stdout.isatty():
         click.echo("\n".join(lines), err=False)
         yield Lines(watcher)
@@ -48,7 +51,7 @@ def showing(watcher: Watcher, kubeconfig: Path, url: str) -> Iterator[Stage]:
         root.removeHandler(screen.log)
 
 
-def welcome(kubeconfig: Path, url: str) -> list[str]:
+def welcome(kubeconfig: Path, url: str, verb: str) -> list[str]:
     """Where everything is, and what to try next. Only commands that will work here."""
     path, program = shown(kubeconfig), own_name()
     if shutil.which("kubectl"):
@@ -59,7 +62,7 @@ def welcome(kubeconfig: Path, url: str) -> list[str]:
         f"The sandbox is up at {url}, its kubeconfig is {path}.",
         "Ctrl-C ends it. In another terminal:",
         f"  {look}",
-        f"  {program} sandbox load two-gangs",
+        f"  {program} sandbox {verb}",
         f"  {program} sandbox fail rack=r1 --for 30s",
         "",
     ]
@@ -93,14 +96,22 @@ class Lines:
     async def run(self) -> None:
         while True:
             began = time.monotonic()
-            rows = [row for row in self._watcher.floor().groups if row.members and row.why != UNDECIDED]
-            now = {row.group: row_words(row, row.group) for row in rows}
+            now = words_of(self._watcher.floor().groups)
             for group, words in now.items():
                 if self._seen.get(group) == words != self._told.get(group):
                     self._told[group] = words
                     self.say(words)
             self._seen = now
             await asyncio.sleep(pause_since(began))
+
+
+def words_of(groups: Iterable[Row]) -> dict[str, str]:
+    """By group. Lone pods are told of in sum: a cluster may have thousands."""
+    rows = [row for row in groups if row.members and row.why != UNDECIDED]
+    words = {row.group: row_words(row, row.group) for row in rows if not row.lone}
+    if alone := [row for row in rows if row.lone]:
+        words[""] = f"{counted(len(alone), 'pod')} of no group: {by_verdict(alone)}"
+    return words
 
 
 class Screen:

@@ -56,9 +56,10 @@ class Notice:
 
 
 class Notices:
-    def __init__(self, mirror: Mirror, teller: Teller) -> None:
+    def __init__(self, mirror: Mirror, teller: Teller, renew_seconds: float = RENEW_SECONDS) -> None:
         self._mirror = mirror
         self._teller = teller
+        self._renew_seconds = renew_seconds
         self._notices: dict[str, Notice] = {}
         self._changed = asyncio.Event()
 
@@ -107,7 +108,7 @@ class Notices:
         """Nothing new in kind: new members are told soon, and new numbers now and then."""
         if self._unseated(notice.verdict.group) - notice.members:
             return now + settling(notice.verdict)
-        return max(now, notice.told_at + RENEW_SECONDS)
+        return max(now, notice.told_at + self._renew_seconds)
 
     def _forget_the_gone(self) -> None:
         parties, notices = self._mirror.parties, self._notices

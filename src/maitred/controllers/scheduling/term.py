@@ -20,7 +20,7 @@ from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.loop import Listener, Loop
 from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.controllers.scheduling.mirror import Mirror, feed_groups, feed_plain, feed_pods
-from maitred.controllers.scheduling.notices import Notices
+from maitred.controllers.scheduling.notices import RENEW_SECONDS, Notices
 from maitred.controllers.scheduling.repair import Repair
 from maitred.controllers.scheduling.report import Report
 from maitred.controllers.scheduling.telling import Teller
@@ -73,6 +73,8 @@ class Settings:
     complete_within_seconds: float = 60.0
     resync_seconds: float = 300.0
     binds_in_flight: int = 64
+    renew_seconds: float = RENEW_SECONDS
+    """How often a message whose numbers have changed is written again."""
 
 
 class Term:
@@ -98,7 +100,7 @@ class Term:
         events = Events(client, permit, instance)
         condition = served.group_condition
         teller = Teller(mirror, writer, events, served.groups, condition, metrics)
-        self._notices = Notices(mirror, teller)
+        self._notices = Notices(mirror, teller, settings.renew_seconds)
         self._repair = Repair(mirror, writer, condition, settings.complete_within_seconds, metrics)
         self._binder = Binder(writer, mirror, settings.binds_in_flight, self._order_finished)
         self._report = Report(mirror, settings.shadow)

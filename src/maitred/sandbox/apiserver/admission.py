@@ -36,7 +36,7 @@ class Admission:
             self._rank(kind, body)
         match kind.name:
             case "Pod":
-                check_overhead(kind, body)
+                check_runtime(kind, body)
                 self._locate(body)
             case "Node":
                 taint_as_not_ready(body)
@@ -138,11 +138,15 @@ class Admission:
             body["spec"]["storageClassName"] = chosen
 
 
-def check_overhead(kind: Kind, pod: Body) -> None:
-    """It comes from a RuntimeClass, of which there are none here."""
-    if "overhead" in pod["spec"]:
+def check_runtime(kind: Kind, pod: Body) -> None:
+    """There are no RuntimeClasses here, nor the overhead that comes from one."""
+    spec, name = pod["spec"], pod["metadata"].get("name", "")
+    if "runtimeClassName" in spec:
+        why = f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found'
+        raise forbidden(kind.group, kind.plural, name, why)
+    if "overhead" in spec:
         why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        raise forbidden(kind.group, kind.plural, pod["metadata"].get("name", ""), why)
+        raise forbidden(kind.group, kind.plural, name, why)
 
 
 def said_by(priority_class: Item) -> tuple[str, int, str]:

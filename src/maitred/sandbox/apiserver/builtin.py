@@ -5,6 +5,7 @@ from typing import Any
 from maitred.sandbox.apiserver.kinds import events
 from maitred.sandbox.apiserver.kinds.claims import PERSISTENT_VOLUME_CLAIMS
 from maitred.sandbox.apiserver.kinds.configuration import CONFIG_MAPS, SECRETS
+from maitred.sandbox.apiserver.kinds.csinodes import CSI_NODES
 from maitred.sandbox.apiserver.kinds.definitions import DEFINITIONS
 from maitred.sandbox.apiserver.kinds.disruptions import DISRUPTION_BUDGETS
 from maitred.sandbox.apiserver.kinds.groups import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
@@ -67,7 +68,9 @@ def shown_alpha(body: Body) -> Body:
     return {**body, "apiVersion": "scheduling.k8s.io/v1alpha3"}
 
 
+BINDINGS = served("core.v1", "Binding", "bindings", verbs=CREATED_ONLY)
 CORE = (
+    BINDINGS,
     served("core.v1", "ConfigMap", "configmaps", strategy=CONFIG_MAPS, short_names=("cm",)),
     served(
         "core.v1",
@@ -175,6 +178,7 @@ WORK = (
         subresources=("status",),
         short_names=("pdb",),
         is_counted=True,
+        needs_version=True,
     ),
     served(
         "coordination.v1",
@@ -182,6 +186,7 @@ WORK = (
         "leases",
         strategy=LEASES,
         is_put_to_create=True,
+        needs_version=True,
     ),
     served(
         "events.v1",
@@ -256,7 +261,15 @@ STORAGE = (
         short_names=("sc",),
         is_returned=True,
     ),
-    served("storage.v1", "CSINode", "csinodes", namespaced=False, is_returned=True),
+    served(
+        "storage.v1",
+        "CSINode",
+        "csinodes",
+        namespaced=False,
+        strategy=CSI_NODES,
+        is_returned=True,
+        needs_version=True,
+    ),
 )
 
 RIGHTS = (
@@ -308,6 +321,7 @@ DEFINED = served(
     short_names=("crd", "crds"),
     categories=("api-extensions",),
     is_counted=True,
+    needs_version=True,
 )
 
 BUILTIN = (*CORE, *REVIEWS, DEFINED, *WORK, *SCHEDULING, *STORAGE, *RIGHTS)

@@ -9,6 +9,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     FieldError,
     forbidden,
     invalid,
+    required,
     too_long,
     unsupported,
 )
@@ -33,8 +34,6 @@ class Call:
     """As objects have it: whole seconds, UTC."""
     manager: str
     """Who owns the fields that this call sets."""
-    is_named: bool = True
-    """Whether it has given the name itself."""
     is_dry: bool = False
     """Do all but store it."""
     validation: str = "Warn"
@@ -44,13 +43,14 @@ class Call:
 
 def call_of(user: User, params: Params, agent: str, now: str, verb: str, *, is_apply: bool) -> Call:
     errors = option_errors(params, is_forcible=is_apply or verb != "patch")
+    if is_apply and not params.get("fieldManager"):
+        errors.insert(0, required("fieldManager", "is required for apply patch"))
     if errors:
         raise refusals.invalid("meta.k8s.io", OPTIONS[verb], "", errors)
     return Call(
         user,
         now,
         manager_of(params, agent),
-        bool(params.get("fieldManager")),
         bool(params.getall("dryRun", [])),
         params.get("fieldValidation") or "Warn",
         truth(params.get("force", "")),
@@ -59,7 +59,15 @@ def call_of(user: User, params: Params, agent: str, now: str, verb: str, *, is_a
 
 def manager_of(params: Params, agent: str) -> str:
     """The one that is named, or the program that the user agent names first."""
-    return params.get("fieldManager", "") or agent.split("/")[0].strip() or "unknown"
+    if params.get("fieldManager"):
+        return params["fieldManager"]
+    program = "".join(filter(str.isprintable, legible(agent).split("/")[0].strip()))
+    return program.encode()[:LONGEST_MANAGER].decode(errors="ignore") or "unknown"
+
+
+def legible(header: str) -> str:
+    """Headers can be any bytes; those that are no text come as halves of characters, which cannot be sent."""
+    return header.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def option_errors(params: Params, *, is_forcible: bool) -> list[FieldError]:

@@ -1,38 +1,49 @@
 """Kinds that were defined while the server runs, by CustomResourceDefinitions."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from maitred.sandbox.apiserver.builtin import DEFINED
+from maitred.sandbox.apiserver.call import Call
+from maitred.sandbox.apiserver.kinds.definitions import accept
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError
 from maitred.sandbox.apiserver.kinds.kind import Kind, unchanged
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
+from maitred.sandbox.apiserver.objects import Objects
+from maitred.sandbox.apiserver.scales import PRESENT, WANTED, size_errors
 from maitred.sandbox.apiserver.schema.custom import from_openapi, violations
+from maitred.sandbox.apiserver.schema.times import now
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import Served
-from maitred.sandbox.apiserver.store import Change, Store
+from maitred.sandbox.apiserver.store import Change, Item
+from maitred.sandbox.users import ADMIN
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 """All of them, in the order in which the real server has them for custom kinds."""
+SERVER = "kube-apiserver"
+"""Who owns what the server itself writes."""
 
 
 class CustomStrategy(Strategy):
     """The rules that the schema of its definition has."""
 
-    def __init__(self, schema: Body) -> None:
+    def __init__(self, schema: Body, scale: Mapping[str, str]) -> None:
         self._schema = schema
+        self._sizes = [scale[name] for name in (WANTED, PRESENT) if name in scale]
 
     def check(self, body: Body) -> list[FieldError]:
-        return violations(body, self._schema)
+        sizes = [error for path in self._sizes for error in size_errors(body, path)]
+        return violations(body, self._schema) + sizes
 
     def check_status(self, new: Body, old: Body) -> list[FieldError]:
-        return violations(new, self._schema)
+        return self.check(new)
 
 
 class Customs:
     """Keeps what is served in step with the definitions that there are."""
 
-    def __init__(self, served: Served, store: Store) -> None:
+    def __init__(self, served: Served, objects: Objects) -> None:
         self._served = served
-        self._store = store
+        self._objects = objects
 
     def follow(self, change: Change) -> None:
         if change.before is not None:
@@ -41,14 +52,22 @@ class Customs:
         if change.after is not None:
             for kind in kinds_of(change.after.body["spec"]):
                 self._served.add(kind)
+            self._accept(change.after)
         elif change.before is not None:
             self._clear(f"{spec['names']['plural']}.{spec['group']}")
 
+    def _accept(self, definition: Item) -> None:
+        """At once, and yet after it was stored: whoever has asked for it hears that it is there, not more."""
+        moment, body = now(), definition.fresh()
+        if accept(body, moment):
+            self._objects.replace(DEFINED, definition, body, Call(ADMIN, moment, SERVER), "status")
+
     def _clear(self, name: str) -> None:
         """Objects go with their definition, whatever holds them."""
-        shelf = self._store.shelf(name)
+        store = self._objects.store
+        shelf = store.shelf(name)
         for item in list(shelf):
-            self._store.remove(shelf, item.key, item.fresh())
+            store.remove(shelf, item)
 
 
 def kinds_of(spec: Body) -> Iterator[Kind]:
@@ -63,6 +82,7 @@ def kind_of(spec: Body, names: Body, version: Body, stored: str) -> Kind:
     schema = version.get("schema", {}).get("openAPIV3Schema", {})
     served = f"{spec['group']}/{version['name']}"
     subresources = version.get("subresources", {})
+    scale: dict[str, str] = subresources.get("scale", {})
     return Kind(
         spec["group"],
         version["name"],
@@ -71,8 +91,9 @@ def kind_of(spec: Body, names: Body, version: Body, stored: str) -> Kind:
         from_openapi(schema),
         namespaced=spec["scope"] == "Namespaced",
         verbs=VERBS,
-        strategy=CustomStrategy(schema),
-        subresources=("status",) if "status" in subresources else (),
+        strategy=CustomStrategy(schema, scale),
+        subresources=tuple(name for name in ("status", "scale") if name in subresources),
+        scale=scale,
         short_names=tuple(names.get("shortNames", ())),
         categories=tuple(names.get("categories", ())),
         fields={field["jsonPath"].removeprefix("."): "" for field in version.get("selectableFields", ())},

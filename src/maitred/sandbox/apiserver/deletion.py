@@ -96,7 +96,7 @@ class Deletion:
         marked = self._objects.put(kind, item.key, body, call)
         if grace or body["metadata"].get("finalizers"):
             return marked, False
-        return self._remove(kind, marked, marked.fresh(), call)
+        return self._remove(kind, marked, call)
 
     def _grace(self, kind: Kind, body: Body, wish: Wish) -> int | None:
         """How long it has to go; None if its kind goes at once, or if it should be gone already."""
@@ -111,7 +111,7 @@ class Deletion:
     def _end(self, kind: Kind, item: Item, body: Body, call: Call) -> tuple[Item, bool]:
         meta = body["metadata"]
         if not meta.get("finalizers"):
-            return self._remove(kind, item, body, call)
+            return self._remove(kind, item, call)
         if "deletionTimestamp" not in meta or meta["deletionTimestamp"] > call.now:
             count_up(meta, "deletionTimestamp" not in meta)
             meta["deletionTimestamp"] = call.now
@@ -131,9 +131,9 @@ class Deletion:
             return item, False
         return self._end(kind, item, body, call)
 
-    def _remove(self, kind: Kind, item: Item, body: Body, call: Call) -> tuple[Item, bool]:
+    def _remove(self, kind: Kind, item: Item, call: Call) -> tuple[Item, bool]:
         if not call.is_dry:
-            item = self._objects.store.remove(self._objects.shelf(kind), item.key, body)
+            item = self._objects.store.remove(self._objects.shelf(kind), item)
         return item, True
 
 

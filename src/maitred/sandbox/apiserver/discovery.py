@@ -9,12 +9,17 @@ from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import GroupVersion, Served
 
 STATUS_VERBS = ("get", "patch", "update")
-CREATED_KINDS = {"binding": ("", "", "Binding"), "eviction": ("policy", "v1", "Eviction")}
-"""Subresources that are created as objects of a kind of their own."""
+KINDS_OF_PARTS = {
+    "binding": ("", "", "Binding"),
+    "eviction": ("policy", "v1", "Eviction"),
+    "scale": ("autoscaling", "v1", "Scale"),
+}
+"""Subresources that are objects of a kind of their own."""
+CREATED = ("binding", "eviction")
 
 
 def subresource_verbs(name: str) -> list[str]:
-    if name in CREATED_KINDS:
+    if name in CREATED:
         return ["create"]
     return ["update"] if name == "finalize" else list(STATUS_VERBS)
 
@@ -85,11 +90,11 @@ def storage_hash(kind: Kind) -> str:
 
 def subresource_body(kind: Kind, name: str) -> Body:
     body: Body = {"name": f"{kind.plural}/{name}", "singularName": "", "namespaced": kind.namespaced}
-    if name in CREATED_KINDS:
-        group, version, created = CREATED_KINDS[name]
+    if name in KINDS_OF_PARTS:
+        group, version, part = KINDS_OF_PARTS[name]
         if group:
             body.update(group=group, version=version)
-        body["kind"] = created
+        body["kind"] = part
     else:
         body["kind"] = kind.name
     body["verbs"] = subresource_verbs(name)
@@ -136,7 +141,7 @@ def aggregated_resource(kind: Kind) -> Body:
 def aggregated_subresource(kind: Kind, name: str) -> Body:
     return {
         "subresource": name,
-        "responseKind": response_kind(*CREATED_KINDS.get(name, ("", "", kind.name))),
+        "responseKind": response_kind(*KINDS_OF_PARTS.get(name, ("", "", kind.name))),
         "verbs": subresource_verbs(name),
     }
 

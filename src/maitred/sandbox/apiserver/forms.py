@@ -96,7 +96,7 @@ def now() -> datetime:
 
 
 def printer_of(kind: Kind) -> Printer:
-    return custom_printer(kind.columns) if kind.is_custom else printer(kind.group, kind.name)
+    return custom_printer(kind.columns) if kind.is_custom or kind.columns else printer(kind.group, kind.name)
 
 
 def one(kind: Kind, item: Item, form: Form) -> bytes:

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from contextlib import aclosing, suppress
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -13,17 +13,20 @@ from maitred.sandbox.apiserver.authorization import Authorizer
 from maitred.sandbox.apiserver.call import Call, call_of, truth
 from maitred.sandbox.apiserver.discovery import subresource_verbs
 from maitred.sandbox.apiserver.impersonation import impersonated
+from maitred.sandbox.apiserver.kinds.names import path_segment
 from maitred.sandbox.apiserver.lists import is_version, number, too_large_version, unreadable_version
-from maitred.sandbox.apiserver.media import APPLY, JSON
+from maitred.sandbox.apiserver.media import APPLY, JSON, YAML
 from maitred.sandbox.apiserver.pages import Pages
-from maitred.sandbox.apiserver.receiving import parse
+from maitred.sandbox.apiserver.receiving import is_json, json_of, parse
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.routing import Target, api_of, target_of
 from maitred.sandbox.apiserver.schema.catalogue import struct
+from maitred.sandbox.apiserver.schema.conform import conform
+from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.times import now
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.selectors import named
-from maitred.sandbox.apiserver.served import Served
+from maitred.sandbox.apiserver.served import GROUPS, Served
 from maitred.sandbox.apiserver.store import Store, encode
 from maitred.sandbox.apiserver.verbs import Answer, Verbs
 from maitred.sandbox.apiserver.watching import Stream, error_line, watch_of
@@ -37,6 +40,8 @@ BODY_SECONDS = 30.0
 MOST_AT_ONCE = 400
 """Requests whose bodies are being read; those beyond are asked to come again."""
 MOST_WATCHES = 2000
+WATCHED_SECONDS = 60.0
+"""Within which a watch has to take what it is told, before it is hung up on."""
 PIECE = 2**18
 """Bytes of an answer that are sent at a time."""
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -61,6 +66,8 @@ class Front:
         self._pages = pages
         self.bodies = 0
         self.watches = 0
+        self._yaml = asyncio.Lock()
+        """YAML is slow to read. One at a time leaves others their half of the time."""
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -69,6 +76,8 @@ class Front:
             return refused(refusal)
         except (asyncio.CancelledError, ConnectionError):
             raise
+        except RecursionError:
+            return refused(refusals.bad_request("the object provided is nested too deep"))
         except Exception:
             # One bad request must not end the sandbox; the log says where it went wrong.
             log.exception("%s %s", request.method, request.path)
@@ -87,6 +96,7 @@ class Front:
             return self._nothing(request)
         verb = verb_of(request, target)
         self._allow(user, verb, target, target.name or named(request.query.get("fieldSelector", "")))
+        check_name(target)
         if verb == "watch":
             return await self._watch(request, target)
         if request.method == "GET":
@@ -130,8 +140,8 @@ class Front:
 
     def _nothing(self, request: web.BaseRequest) -> web.Response:
         """In the words of the API where there is one to ask, and of a plain web server elsewhere."""
-        api, *rest = [part for part in request.path.split("/") if part]
-        if api == "api" or (api == "apis" and rest[0] in self._served.groups()):
+        api, group = (*request.path.split("/"), "")[1:3]
+        if api == "api" or (api == "apis" and group in GROUPS):
             raise refusals.no_such_path()
         return web.Response(status=404, text="404 page not found\n")
 
@@ -163,15 +173,16 @@ class Front:
             # Who watches may go at any time; there is nobody to tell.
             with suppress(ConnectionError):
                 await response.prepare(request)
-                await self._send(response, stream)
+                await self._send(request, response, stream)
         finally:
             self.watches -= 1
         return response
 
-    async def _send(self, response: web.StreamResponse, stream: Stream) -> None:
+    async def _send(self, request: web.BaseRequest, response: web.StreamResponse, stream: Stream) -> None:
         try:
-            async for chunk in stream.lines():
-                await response.write(chunk)
+            async with aclosing(stream.lines()) as lines:
+                async for chunk in lines:
+                    await write_soon(request, response, chunk)
         except Refusal as refusal:
             await response.write(error_line(refusal))
         await response.write_eof()
@@ -179,15 +190,18 @@ class Front:
     # -- writing -------------------------------------------------------------------------------------------
 
     async def _write(self, request: web.BaseRequest, target: Target, verb: str, user: User) -> web.Response:
-        is_apply = media_of(request) == APPLY
+        is_apply = verb == "patch" and media_of(request) == APPLY
         call = call_of(
             user, request.query, request.headers.get("User-Agent", ""), now(), verb, is_apply=is_apply
         )
-        data = await self._body(request)
+        data = await self._body(request, is_yaml=is_apply or (verb != "patch" and media_of(request) == YAML))
         form = forms.form_of(
             request.headers.get("Accept", ""), request.query, many=verb == "deletecollection"
         )
-        answer = self._carry_out(request, target, verb, data, call, form)
+        try:
+            answer = self._carry_out(request, target, verb, data, call, form)
+        except Refusal as refusal:
+            return refused(refusal, [*deprecations(target), *call.warnings])
         return respond(answer, [*deprecations(target), *call.warnings])
 
     def _carry_out(
@@ -207,19 +221,40 @@ class Front:
             return self._verbs.delete(target, options, call, form)
         return self._verbs.delete_many(target, request.query, options, call)
 
-    async def _body(self, request: web.BaseRequest) -> bytes:
+    async def _body(self, request: web.BaseRequest, *, is_yaml: bool) -> bytes:
+        """What was sent; YAML becomes JSON here, and is never heard of again."""
         if (request.content_length or 0) > LARGEST_BODY:
             raise refusals.too_large(LARGEST_BODY)
         if self.bodies >= MOST_AT_ONCE:
             raise refusals.too_many_requests()
         self.bodies += 1
         try:
-            async with asyncio.timeout(BODY_SECONDS):
-                return await read(request)
-        except TimeoutError:
-            raise Refusal(408, "Timeout", f"no body within {BODY_SECONDS:.0f} s") from None
+            data = await read_soon(request)
+            if not is_yaml or is_json(data):
+                return data
+            async with self._yaml:
+                return await asyncio.to_thread(json_of, data)
         finally:
             self.bodies -= 1
+
+
+async def write_soon(request: web.BaseRequest, response: web.StreamResponse, chunk: bytes) -> None:
+    """Who asks and does not listen would make the server keep what it has to say."""
+    try:
+        async with asyncio.timeout(WATCHED_SECONDS):
+            await response.write(chunk)
+    except TimeoutError:
+        if request.transport is not None:
+            request.transport.abort()
+        raise ConnectionAbortedError from None
+
+
+async def read_soon(request: web.BaseRequest) -> bytes:
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await read(request)
+    except TimeoutError:
+        raise Refusal(408, "Timeout", f"no body within {BODY_SECONDS:.0f} s") from None
 
 
 async def read(request: web.BaseRequest) -> bytes:
@@ -235,7 +270,7 @@ async def read(request: web.BaseRequest) -> bytes:
 
 def verb_of(request: web.BaseRequest, target: Target) -> str:
     method = request.method
-    if method == "GET" and not target.name:
+    if method == "GET" and not target.name and "list" in target.kind.verbs:
         return "watch" if truth(request.query.get("watch", "")) else "list"
     verb = VERBS.get(method, "")
     if verb == "delete" and not target.name:
@@ -243,6 +278,12 @@ def verb_of(request: web.BaseRequest, target: Target) -> str:
     if verb not in verbs_on(target):
         raise refusals.method_not_allowed()
     return verb
+
+
+def check_name(target: Target) -> None:
+    problems = path_segment(target.name) if target.name else []
+    if problems:
+        raise refusals.bad_request(f'Name parameter invalid: "{target.name}": {";".join(problems)}')
 
 
 def verbs_on(target: Target) -> Collection[str]:
@@ -266,7 +307,12 @@ def media_of(request: web.BaseRequest) -> str:
 
 def deletion_options(request: web.BaseRequest, data: bytes, media: str) -> Body:
     """From the body, and where there is none, from the query."""
-    options = parse(data, media, struct("meta.v1.DeleteOptions")) if data else {}
+    type = struct("meta.v1.DeleteOptions")
+    options = parse(data, media, type) if data else {}
+    try:
+        conform(options, type)
+    except Misfit as misfit:
+        raise refusals.bad_request(str(misfit)) from None
     if not options:
         query = request.query
         if "gracePeriodSeconds" in query:
@@ -278,9 +324,7 @@ def deletion_options(request: web.BaseRequest, data: bytes, media: str) -> Body:
 
 def respond(answer: Answer, warnings: list[str]) -> web.Response:
     headers = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
-    for warning in dict.fromkeys(warnings):
-        quoted = warning.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-        headers.add("Warning", f'299 - "{quoted}"')
+    warn(headers, warnings)
     body, newline = answer.body, b"\n"
     if len(body) <= PIECE:
         return web.Response(status=answer.code, body=body + newline, headers=headers)
@@ -296,8 +340,15 @@ async def in_pieces(*parts: bytes) -> AsyncIterator[memoryview]:
             yield view[begin : begin + PIECE]
 
 
-def refused(refusal: Refusal) -> web.Response:
-    headers = {"Content-Type": JSON, "Cache-Control": "no-cache, private"}
+def warn(headers: CIMultiDict[str], warnings: Iterable[str]) -> None:
+    for warning in dict.fromkeys(warnings):
+        quoted = warning.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+        headers.add("Warning", f'299 - "{quoted}"')
+
+
+def refused(refusal: Refusal, warnings: Iterable[str] = ()) -> web.Response:
+    headers = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
+    warn(headers, warnings)
     if refusal.retry_after is not None:
         headers["Retry-After"] = str(refusal.retry_after)
     return web.Response(status=refusal.code, body=encode(refusal.body()) + b"\n", headers=headers)

@@ -3,6 +3,7 @@
 from multidict import MultiMapping
 
 from maitred.sandbox.apiserver.authorization import Authorizer
+from maitred.sandbox.apiserver.call import legible
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.users import User, service_account
 
@@ -11,7 +12,8 @@ ACCOUNT = "system:serviceaccount:"
 
 def impersonated(user: User, headers: MultiMapping[str], authorizer: Authorizer) -> User:
     """Who the request is to count for. It takes the right to be each of them."""
-    name, groups = headers.get("Impersonate-User", ""), tuple(headers.getall("Impersonate-Group", ()))
+    name = legible(headers.get("Impersonate-User", ""))
+    groups = tuple(map(legible, headers.getall("Impersonate-Group", ())))
     if not name:
         if groups:
             raise Refusal(500, "", f"requested {list(groups)} without impersonating a user")

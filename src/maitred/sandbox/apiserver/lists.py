@@ -1,6 +1,7 @@
 """Lists: what matches, page by page. All pages of a list are of one moment."""
 
 import base64
+import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -21,6 +22,8 @@ REMEMBERED = 64
 TOKEN_VERSION = "meta.k8s.io/v1"
 NOT_OLDER = "NotOlderThan"
 MATCHES = ("Exact", NOT_OLDER, "")
+NUMBER = re.compile("[-+]?[0-9]+")
+LONGEST_NUMBER = 20
 LAST = "\U0010ffff"
 """Greater than any name."""
 COMPACTED = (
@@ -66,6 +69,7 @@ def question(kind: Kind, namespace: str, params: Mapping[str, str]) -> Question:
         params.get("resourceVersion", ""),
         params.get("resourceVersionMatch", ""),
     )
+    number(params.get("timeoutSeconds", ""))  # No list takes so long, but it must be one.
     errors = contradictions(asked)
     if "sendInitialEvents" in params:
         errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
@@ -93,10 +97,14 @@ def contradictions(asked: Question) -> list[FieldError]:
 
 
 def number(text: str) -> int:
-    try:
-        return int(text or 0)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text[:40]}": invalid syntax') from None
+    """As Go reads one of 64 bits."""
+    if not text:
+        return 0
+    if not NUMBER.fullmatch(text):
+        raise bad_request(f'strconv.ParseInt: parsing "{text[:40]}": invalid syntax')
+    if len(text) > LONGEST_NUMBER or not -(2**63) <= int(text) < 2**63:
+        raise bad_request(f'strconv.ParseInt: parsing "{text[:40]}": value out of range')
+    return int(text)
 
 
 class Lists:
@@ -188,12 +196,17 @@ def version_number(text: str) -> int:
 
 
 def is_version(text: str) -> bool:
-    return not text or (text.isascii() and text.isdecimal())
+    return not text or (is_digits(text) and len(text) <= LONGEST_NUMBER and int(text) < 2**64)
+
+
+def is_digits(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def unreadable_version(text: str) -> Refusal:
     """What the real server takes for its own failure, though the request is to blame."""
-    error = invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
+    why = "value out of range" if is_digits(text) else "invalid syntax"
+    error = invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}')
     return Refusal(500, "", str(error))
 
 

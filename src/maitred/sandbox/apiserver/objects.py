@@ -6,7 +6,7 @@ import uuid
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.admission import Admission
 from maitred.sandbox.apiserver.call import Call
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.metadata import check_metadata, check_metadata_update
 from maitred.sandbox.apiserver.patching import ownership
@@ -20,7 +20,8 @@ GENERATED = 5
 LONGEST_GENERATED_BASE = 63 - GENERATED
 ATTEMPTS = 8
 """Generated names that are taken are drawn again, so often."""
-OF_THE_SERVER = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+OF_THE_SERVER = ("creationTimestamp", "selfLink")
+OF_DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")
 """Metadata that is the server's to set."""
 
 
@@ -44,7 +45,9 @@ class Objects:
         """`owned`: who owns which field is already in it, as server-side apply leaves it."""
         meta = body["metadata"]
         self._place(kind, namespace, meta)
-        if meta.pop("resourceVersion", None) and not owned:
+        if owned:
+            meta.pop("resourceVersion", None)
+        elif meta.get("resourceVersion") and not call.is_dry:
             raise Refusal(500, "", "resourceVersion should not be set on objects to be created")
         if not owned:
             self._own(kind, None, body, call)
@@ -59,6 +62,7 @@ class Objects:
             any_finalizers=kind.takes_any_finalizers,
         )
         self._refuse_invalid(kind, meta.get("name", ""), errors + kind.strategy.check(body))
+        kind.strategy.before_store(body)
         call.warnings += kind.strategy.warnings(body, None)
         key = Key(namespace if kind.namespaced else "", meta["name"])
         there = self.shelf(kind).get(key)
@@ -68,7 +72,7 @@ class Objects:
         return self.put(kind, key, body, call)
 
     def _place(self, kind: Kind, namespace: str, meta: Body) -> None:
-        for name in ("uid", *OF_THE_SERVER):
+        for name in ("uid", *OF_THE_SERVER, *OF_DELETION):
             meta.pop(name, None)
         if not kind.namespaced:
             meta.pop("namespace", None)
@@ -103,6 +107,7 @@ class Objects:
         meta["uid"] = meta.get("uid") or was["uid"]
         for name in ("generation", *OF_THE_SERVER):
             restore(meta, was, name)
+        keep_deletion(meta, was)
         if not owned:
             self._own(kind, old.body, body, call, part)
         self._admission.review(kind, body, old.body, part)
@@ -120,16 +125,19 @@ class Objects:
         version = meta.get("resourceVersion", "")
         if version and not version.isdecimal():
             raise Refusal(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
-        if version and version != str(old.version):
+        if version in ("", "0"):
+            if kind.needs_version:
+                error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+                raise refusals.invalid(kind.group, kind.plural, old.key.name, [error])
+        elif version != str(old.version):
             raise refusals.conflict(kind.group, kind.plural, old.key.name, MODIFIED)
-        if not kind.needs_version:
-            meta["resourceVersion"] = str(old.version)
+        meta["resourceVersion"] = str(old.version)
 
     def _prepare(self, kind: Kind, body: Body, old: Item, part: str) -> list[FieldError]:
         if part == "finalize":
             keep_all_but_finalizers(body, old.fresh())
             return []
-        if part:
+        if part == "status":
             keep_all_but_status(kind, body, old.body)
             kind.strategy.before_status(body, old.body)
             return kind.strategy.check_status(body, old.body)
@@ -144,7 +152,7 @@ class Objects:
         """Store what has changed; an object that waited for its last finalizer is gone with it."""
         if is_released(body):
             if not call.is_dry:
-                self.store.remove(self.shelf(kind), old.key, copied(body))
+                self.store.remove(self.shelf(kind), old)
             return Item(old.key, old.version, body, encode(body))
         ownership.keep_times(body, old.body)
         if body == old.body:
@@ -168,15 +176,12 @@ class Objects:
             raise refusals.invalid(kind.refused_as, kind.name, name, errors)
 
 
-def copied(body: Body) -> Body:
-    """Far enough to be given a version of its own."""
-    return {**body, "metadata": dict(body["metadata"])}
-
-
 def reset_status(kind: Kind, body: Body) -> None:
     if not kind.has_status or kind.is_born_with_status:
         return
-    if kind.type.fields["status"].kept:
+    # The schema of a custom kind may keep whatever it is given, and say nothing of a status.
+    field = kind.type.fields.get("status")
+    if field is not None and field.kept:
         body["status"] = {}
     else:
         body.pop("status", None)
@@ -201,6 +206,14 @@ def keep_all_but_status(kind: Kind, body: Body, old: Body) -> None:
         metadata = dict(old["metadata"])
         restore(metadata, body["metadata"], "managedFields")
         body["metadata"] = metadata
+
+
+def keep_deletion(meta: Body, was: Body) -> None:
+    """What goes cannot be called back. To say so of what stays is an error, which is found later."""
+    if "deletionTimestamp" in was:
+        meta["deletionTimestamp"] = was["deletionTimestamp"]
+    if "deletionGracePeriodSeconds" in was:
+        meta.setdefault("deletionGracePeriodSeconds", was["deletionGracePeriodSeconds"])
 
 
 def restore(body: Body, old: Body, name: str) -> None:

@@ -24,4 +24,6 @@ def patched(kind: Kind, body: Body, data: bytes, media: str) -> Body:
         return json_patch(body, patch)
     if media == MERGE_PATCH:
         return merge_patch(body, patch)
-    return strategic_merge_patch(body, patch, kind.type)
+    whole = strategic_merge_patch(body, patch, kind.type)
+    # What it says of the type goes unheard: the server knows that already.
+    return {**whole, "apiVersion": kind.api_version, "kind": kind.name}

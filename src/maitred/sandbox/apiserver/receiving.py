@@ -1,34 +1,38 @@
 """From the bytes of a request to a body that conforms to its type, with its defaults."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 import yaml
 
+from maitred.model.manifest.yamltext import YamlError, build
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
-from maitred.sandbox.apiserver.media import CUSTOM_OBJECTS, OBJECTS, PROTOBUF, YAML
+from maitred.sandbox.apiserver.media import CUSTOM_OBJECTS, OBJECTS, PROTOBUF
 from maitred.sandbox.apiserver.refusals import bad_request, unsupported_media
 from maitred.sandbox.apiserver.schema.conform import conform
 from maitred.sandbox.apiserver.schema.defaults import fill
 from maitred.sandbox.apiserver.schema.protobuf import ProtobufError, read_protobuf
 from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.types import Body, Struct
-from maitred.sandbox.apiserver.store import decode
+from maitred.sandbox.apiserver.store import decode, encode
 
+MOST_EVENTS = 200_000
+"""Of a YAML parser, several for each value. No object is so large, and to read more would take seconds."""
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse(data: bytes, media: str, type: Struct) -> Body:
-    """What was sent, as an object, whatever it says. Only protobuf needs to know the type."""
+    """What was sent, as an object. Only protobuf needs to know the type; YAML has become JSON before."""
     readable = CUSTOM_OBJECTS if type.custom else OBJECTS
     if media not in ("", *readable):
         raise unsupported_media(readable)
     if media == PROTOBUF:
         return parse_protobuf(data, type)
-    return as_object(parse_yaml(data) if media == YAML else parse_json(data))
+    return as_object(parse_json(data))
 
 
 def parse_protobuf(data: bytes, type: Struct) -> Body:
@@ -45,35 +49,32 @@ def parse_json(data: bytes) -> Any:
         raise bad_request(f"the object provided is unrecognized (must be of type JSON): {error}") from None
 
 
-def parse_yaml(data: bytes) -> Any:
-    """Without anchors: nothing that is small here may be large afterwards."""
+def is_json(data: bytes) -> bool:
     try:
-        loader = _YAML_LOADER(data)
-        try:
-            return plain(loader)
-        finally:
-            loader.dispose()
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def json_of(data: bytes) -> bytes:
+    """YAML as JSON. It is read event by event: a tree of unknown depth would have to be built recursively."""
+    try:
+        value = next(build(bounded(yaml.parse(data, Loader=_YAML_LOADER))), None)
+        return encode(value)
+    except (YamlError, yaml.YAMLError, UnicodeError, OverflowError) as error:
         problem = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise bad_request(f"the object provided is unrecognized (must be of type YAML): {problem}") from None
 
 
-def plain(loader: Any) -> Any:
-    root = loader.get_single_node()
-    if root is None:
-        return None
-    seen, waiting = set[int](), [root]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            raise yaml.YAMLError("anchors and aliases are not accepted here")
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            waiting += node.value
-        elif isinstance(node, yaml.MappingNode):
-            waiting += [part for pair in node.value for part in pair]
-    # Times stay text: JSON has no others.
-    return decode(msgspec.json.encode(loader.construct_document(root), enc_hook=str))
+def bounded(events: Iterable[Any]) -> Iterator[Any]:
+    """Without aliases: nothing that is small here may be large afterwards."""
+    for number, event in enumerate(events):
+        if number == MOST_EVENTS:
+            raise YamlError("there is too much of it; JSON may be larger")
+        if isinstance(event, yaml.AliasEvent):
+            raise YamlError("anchors and aliases are not accepted here")
+        yield event
 
 
 def as_object(value: Any) -> Body:
@@ -114,6 +115,8 @@ def has_no_owners(body: Body) -> bool:
 
 def check_type(kind: Kind, body: Body) -> None:
     version, name = body.get("apiVersion") or kind.api_version, body.get("kind") or kind.name
+    if kind.is_custom:
+        check_custom_type(kind, body)
     if version != kind.api_version:
         raise bad_request(
             f"the API version in the data ({version}) does not match the expected API version "
@@ -124,6 +127,18 @@ def check_type(kind: Kind, body: Body) -> None:
         raise refusals.invalid(kind.group, name, body.get("metadata", {}).get("name", ""), [error])
     if name != kind.name:
         raise bad_request(f"the kind in the data ({name}) does not match the expected kind ({kind.name})")
+
+
+def check_custom_type(kind: Kind, body: Body) -> None:
+    """An object of a custom kind has to say what it is."""
+    if not body.get("kind"):
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {kind.name}): Object 'Kind' is missing"
+        )
+    if not body.get("apiVersion"):
+        raise bad_request(
+            f"the API version in the data () does not match the expected API version ({kind.api_version})"
+        )
 
 
 def report_unknown(kind: Kind, unknown: list[str], call: Call) -> None:

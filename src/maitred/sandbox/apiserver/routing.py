@@ -1,7 +1,6 @@
 """From the path of a request to what it is about."""
 
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.served import GroupVersion, Served
@@ -17,11 +16,10 @@ class Target:
 
 def api_of(path: str) -> tuple[GroupVersion, list[str]] | None:
     """The API that a path belongs to, and the parts below it."""
-    parts = [unquote(part) for part in path.strip("/").split("/")]
-    match parts:
+    match path.removeprefix("/").removesuffix("/").split("/"):
         case ["api", version, *rest]:
             return GroupVersion("", version), rest
-        case ["apis", group, version, *rest]:
+        case ["apis", group, version, *rest] if group:
             return GroupVersion(group, version), rest
     return None
 
@@ -39,5 +37,7 @@ def target_of(served: Served, api: GroupVersion, parts: list[str]) -> Target | N
     if kind is None or (subresource and subresource not in kind.subresources):
         return None
     if namespace and not kind.namespaced:
+        return None
+    if name and ("get" not in kind.verbs or (kind.namespaced and not namespace)):
         return None
     return Target(kind, namespace, name, subresource)

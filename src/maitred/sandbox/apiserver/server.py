@@ -1,6 +1,7 @@
 """The server as a whole: its parts put together, and its life."""
 
 import hmac
+import logging
 import socket
 import ssl
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Self
 
 import trustme
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from maitred.sandbox.apiserver.admission import Admission
 from maitred.sandbox.apiserver.authorization import Authorizer
@@ -73,7 +75,12 @@ class ApiServer:
     async def start(self) -> None:
         # Cancelled when its client is gone, a watch does not wait for something to tell it.
         server = web.Server(
-            self.front, access_log=None, keepalive_timeout=IDLE_SECONDS, handler_cancellation=True
+            self.front,
+            logger=protocol_log(),
+            access_log=None,
+            keepalive_timeout=IDLE_SECONDS,
+            handler_cancellation=True,
+            auto_decompress=False,
         )
         self._runner = web.ServerRunner(server, shutdown_timeout=SHORTEST, handle_signals=False)
         await self._runner.setup()
@@ -91,11 +98,22 @@ class ApiServer:
 
     def authenticate(self, token: str) -> User | None:
         """In the same time, whatever is wrong with the token."""
-        found = None
+        found, said = None, token.encode(errors="surrogateescape")
         for known, user in self._tokens.items():
-            if hmac.compare_digest(known, token.encode()):
+            if hmac.compare_digest(known, said):
                 found = user
         return found
+
+
+def protocol_log() -> logging.Logger:
+    log = logging.getLogger(f"{__name__}.protocol")
+    log.addFilter(is_own_fault)
+    return log
+
+
+def is_own_fault(record: logging.LogRecord) -> bool:
+    """What is not even HTTP is answered, and there is nothing for anybody here to look into."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def identity() -> tuple[bytes, ssl.SSLContext]:
@@ -122,9 +140,9 @@ def assemble(store: Store, authenticate: Authenticate, url: str) -> Front:
     objects = Objects(store, admission)
     deletion = Deletion(objects, admission)
     budgets = find(served, "PodDisruptionBudget")
-    subresources = Subresources(objects, deletion, admission, budgets)
+    subresources = Subresources(objects, deletion, admission, find(served, "Pod"), budgets)
     verbs = Verbs(objects, Lists(store), deletion, subresources, Reviews(authorizer))
-    store.shelf(DEFINED.shelf).listen(Customs(served, store).follow)
+    store.shelf(DEFINED.shelf).listen(Customs(served, objects).follow)
     furnish(objects, served)
     address = url.partition("://")[2]
     return Front(authenticate, authorizer, served, store, verbs, Pages(served, address))

@@ -184,11 +184,11 @@ class Store:
         shelf.record(Change(self.version, shelf.get(key), item, item))
         return item
 
-    def remove(self, shelf: Shelf, key: Key, body: Body) -> Item:
-        """Forget an object; `body` is what is told of it for the last time."""
+    def remove(self, shelf: Shelf, item: Item) -> Item:
+        """Forget an object; it is told of for the last time as it was, with the version at which it went."""
         self.version += 1
-        last = sealed(key, self.version, body)
-        shelf.record(Change(self.version, shelf.get(key), None, last))
+        last = sealed(item.key, self.version, item.fresh())
+        shelf.record(Change(self.version, item, None, last))
         return last
 
     def forget_history(self) -> None:

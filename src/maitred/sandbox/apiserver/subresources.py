@@ -24,15 +24,18 @@ VIOLATION = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
 class Subresources:
-    def __init__(self, objects: Objects, deletion: Deletion, admission: Admission, budgets: Kind) -> None:
+    def __init__(
+        self, objects: Objects, deletion: Deletion, admission: Admission, pods: Kind, budgets: Kind
+    ) -> None:
         self._objects = objects
         self._deletion = deletion
         self._admission = admission
+        self._pods = pods
         self._budgets = budgets
 
     # -- binding -------------------------------------------------------------------------------------------
 
-    def bind(self, pods: Kind, namespace: str, name: str, binding: Body, call: Call) -> None:
+    def bind(self, namespace: str, name: str, binding: Body, call: Call) -> None:
         meta, target = binding.get("metadata") or {}, binding.get("target") or {}
         if meta.get("name") != name:
             raise bad_request("name in URL does not match name in Binding object")
@@ -40,11 +43,11 @@ class Subresources:
         if errors:
             words = str(errors[0]) if len(errors) == 1 else f"[{', '.join(map(str, errors))}]"
             raise Refusal(500, "", words)
-        item = self._objects.find(pods, Key(namespace, name))
-        self._check_bindable(pods, item, meta)
+        item = self._objects.find(self._pods, Key(namespace, name))
+        self._check_bindable(self._pods, item, meta)
         body = item.fresh()
         assign(body, target["name"], meta, self._admission.topology_of(target["name"]), call.now)
-        self._objects.put(pods, item.key, body, call)
+        self._objects.put(self._pods, item.key, body, call)
 
     def _check_bindable(self, pods: Kind, item: Item, meta: Body) -> None:
         had, name = item.body["metadata"], item.key.name
@@ -60,7 +63,8 @@ class Subresources:
 
     # -- eviction ------------------------------------------------------------------------------------------
 
-    def evict(self, pods: Kind, namespace: str, name: str, eviction: Body, call: Call) -> None:
+    def evict(self, namespace: str, name: str, eviction: Body, call: Call) -> None:
+        pods = self._pods
         if (eviction.get("metadata") or {}).get("name") != name:
             raise bad_request("name in URL does not match name in Eviction object")
         options = eviction.get("deleteOptions") or {}

@@ -4,27 +4,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from maitred.sandbox.apiserver import forms, refusals
+from maitred.sandbox.apiserver.builtin import BINDINGS
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.deletion import Deletion, wish_of
 from maitred.sandbox.apiserver.forms import Form
-from maitred.sandbox.apiserver.kinds.fielderrors import invalid, required
+from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.lists import Lists, question
-from maitred.sandbox.apiserver.media import APPLY
+from maitred.sandbox.apiserver.media import APPLY, JSON_PATCH, MERGE_PATCH
 from maitred.sandbox.apiserver.objects import Objects
 from maitred.sandbox.apiserver.patches import patched
 from maitred.sandbox.apiserver.patching.apply import apply
-from maitred.sandbox.apiserver.receiving import as_object, conformed, parse, parse_yaml
+from maitred.sandbox.apiserver.receiving import as_object, conformed, parse, parse_json
 from maitred.sandbox.apiserver.refusals import Refusal, bad_request
 from maitred.sandbox.apiserver.reviews import Reviews
 from maitred.sandbox.apiserver.routing import Target
+from maitred.sandbox.apiserver.scales import SCALES, patchable_scale, resized, scale_of
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, Key, encode
 from maitred.sandbox.apiserver.subresources import Subresources
 
 Params = Mapping[str, str]
-BINDINGS = Kind("", "v1", "Binding", "bindings", struct("core.v1.Binding"))
 EVICTIONS = Kind("policy", "v1", "Eviction", "evictions", struct("policy.v1.Eviction"))
 SUCCESS: Body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
@@ -54,6 +55,8 @@ class Verbs:
 
     def get(self, target: Target, form: Form) -> Answer:
         item = self._objects.find(target.kind, key_of(target))
+        if target.subresource == "scale":
+            return Answer(200, forms.one(SCALES, scale_of(target.kind, item), form))
         return Answer(200, forms.one(target.kind, item, form))
 
     def list(self, target: Target, params: Params, form: Form) -> Answer:
@@ -64,7 +67,7 @@ class Verbs:
 
     def create(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
         kind = target.kind
-        if target.subresource:
+        if target.subresource or kind is BINDINGS:
             self._create_part(target, data, media, call)
             return Answer(201, encode({**SUCCESS, "code": 201}))
         body = parse(data, media, kind.type)
@@ -78,20 +81,27 @@ class Verbs:
 
     def _create_part(self, target: Target, data: bytes, media: str, call: Call) -> None:
         match target.subresource:
+            case "":
+                binding = conformed(BINDINGS, parse(data, media, BINDINGS.type), call)
+                name = binding["metadata"].get("name", "")
+                if not name:
+                    raise bad_request("Name parameter required.")
+                self._subresources.bind(target.namespace, name, binding, call)
             case "binding":
                 binding = conformed(BINDINGS, parse(data, media, BINDINGS.type), call)
-                self._subresources.bind(target.kind, target.namespace, target.name, binding, call)
+                self._subresources.bind(target.namespace, target.name, binding, call)
             case "eviction":
                 eviction = conformed(EVICTIONS, of_one_version(parse(data, media, EVICTIONS.type)), call)
-                self._subresources.evict(target.kind, target.namespace, target.name, eviction, call)
+                self._subresources.evict(target.namespace, target.name, eviction, call)
             case _:
                 raise refusals.method_not_allowed()
 
     def update(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
         kind = target.kind
+        if target.subresource == "scale":
+            scale = conformed(SCALES, parse(data, media, SCALES.type), call)
+            return self._resize(target, scale, call, form)
         body = kind.to_stored(conformed(kind, parse(data, media, kind.type), call))
-        if not body["metadata"].get("name"):
-            raise unnamed(target)
         check_place(target, body)
         old = self._objects.shelf(kind).get(key_of(target))
         if old is None and kind.is_put_to_create and not target.subresource:
@@ -105,6 +115,8 @@ class Verbs:
         return Answer(200, forms.one(kind, item, form))
 
     def patch(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
+        if target.subresource == "scale":
+            return self._patch_scale(target, data, media, call, form)
         if media == APPLY:
             return self._apply(target, data, call, form)
         kind = target.kind
@@ -118,16 +130,31 @@ class Verbs:
         item = self._objects.replace(kind, old, body, call, target.subresource)
         return Answer(200, forms.one(kind, item, form))
 
+    def _patch_scale(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
+        if media == APPLY:
+            raise refusals.unsupported_media((JSON_PATCH, MERGE_PATCH))
+        old = self._objects.find(target.kind, key_of(target))
+
+        def made() -> Body:
+            return patched(target.kind, patchable_scale(target.kind, old), data, media)
+
+        return self._resize(target, conformed_patch(SCALES, made, call), call, form)
+
+    def _resize(self, target: Target, scale: Body, call: Call, form: Form) -> Answer:
+        kind = target.kind
+        check_place(target, scale)
+        old = self._objects.find(kind, key_of(target))
+        check_identity(kind, old, scale)
+        item = self._objects.replace(kind, old, resized(kind, old, scale), call, target.subresource)
+        return Answer(200, forms.one(SCALES, scale_of(kind, item), form))
+
     def _apply(self, target: Target, data: bytes, call: Call, form: Form) -> Answer:
         kind = target.kind
-        if not call.is_named:
-            error = required("fieldManager", "is required for apply patch")
-            raise refusals.invalid("meta.k8s.io", "PatchOptions", "", [error])
         old = self._objects.shelf(kind).get(key_of(target))
         if old is None and target.subresource:
             raise refusals.not_found(kind.group, kind.plural, target.name)
         live = None if old is None else kind.from_stored(old.fresh())
-        body = apply(live, as_object(parse_yaml(data)), kind, call, target.subresource)
+        body = apply(live, as_object(parse_json(data)), kind, call, target.subresource)
         body = kind.to_stored(conformed(kind, body, call))
         check_place(target, body)
         if old is None:
@@ -139,9 +166,9 @@ class Verbs:
     # -- deleting ------------------------------------------------------------------------------------------
 
     def delete(self, target: Target, options: Body, call: Call, form: Form) -> Answer:
-        kind = target.kind
+        kind, wish = target.kind, wish_of(options)
         item = self._objects.find(kind, key_of(target))
-        left, is_gone = self._deletion.delete(kind, item, wish_of(options), call)
+        left, is_gone = self._deletion.delete(kind, item, wish, call)
         if is_gone and not kind.is_returned:
             return Answer(200, encode({**SUCCESS, "details": described(kind, left)}))
         return Answer(200, forms.one(kind, left, form))
@@ -192,7 +219,9 @@ def unnamed(target: Target) -> Refusal:
 
 def check_place(target: Target, body: Body) -> None:
     meta = body["metadata"]
-    name, namespace = meta.setdefault("name", target.name), meta.get("namespace", target.namespace)
+    name, namespace = meta.get("name"), meta.get("namespace", target.namespace)
+    if not name:
+        raise unnamed(target)
     if name != target.name:
         raise bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({target.name})"

@@ -1,12 +1,13 @@
 """Watches: changes as they happen, from any version that is still remembered.
 
-A watch has no queue of its own. It reads the shelf's history from a position, so a thousand watches cost no
-more memory than one, and one that cannot keep up finds that its position is forgotten, and ends.
+A watch has no queue of its own. It reads the shelf's history from a position, a chunk at a time and the next
+one when its client has taken the last, so a thousand watches cost little more memory than one. One that
+cannot keep up finds that its position is forgotten, and ends.
 """
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from maitred.sandbox.apiserver import refusals
@@ -29,6 +30,8 @@ from maitred.sandbox.apiserver.store import Change, Item, Shelf, Store, encode
 
 BATCH = 500
 """Changes that are put into one write; then others get their turn."""
+CHUNK = 2**16
+"""Bytes after which a write takes no more of them."""
 BOOKMARK_SECONDS = 60.0
 WATCH_SECONDS = (1800, 3600)
 """How long a watch lasts whose client names no time; at random, so that not all come back at once."""
@@ -90,7 +93,7 @@ class Stream:
         self._show = show
         self._shelf: Shelf = store.shelf(kind.shelf)
 
-    async def lines(self) -> AsyncIterator[bytes]:
+    async def lines(self) -> AsyncGenerator[bytes, None]:
         """Until its time is over. What comes together is one chunk."""
         try:
             async with asyncio.timeout(self._watch.seconds):
@@ -117,16 +120,12 @@ class Stream:
         async for chunk in self._changes(position):
             yield chunk
 
-    def _everything(self) -> list[bytes]:
+    def _everything(self) -> Iterator[bytes]:
         """All there is now, as if it had just been added, and perhaps a mark where that ends."""
-        version = self._store.version
-        chunks = list[bytes]()
-        items = [item for item in self._shelf.ordered() if wanted(item, self._watch.asked)]
-        for begin in range(0, len(items), BATCH):
-            chunks.append(b"".join(self._line(b"ADDED", item) for item in items[begin : begin + BATCH]))
+        version, items = self._store.version, self._shelf.ordered()
+        yield from chunks(self._line(b"ADDED", item) for item in items if wanted(item, self._watch.asked))
         if self._watch.is_list and self._watch.has_bookmarks:
-            chunks.append(self._bookmark(version, {INITIAL_EVENTS_END: "true"}))
-        return chunks
+            yield self._bookmark(version, {INITIAL_EVENTS_END: "true"})
 
     async def _changes(self, position: int) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
@@ -136,12 +135,11 @@ class Stream:
             if changes is None:
                 return
             position += len(changes)
-            chunk = b"".join(map(self._event, changes))
-            if chunk:
-                yield chunk
-            if changes:
+            for chunk in chunks(map(self._event, changes)):
+                if chunk:
+                    yield chunk
                 await asyncio.sleep(0)
-            elif not await self._changed_by(bookmark_at):
+            if not changes and not await self._changed_by(bookmark_at):
                 bookmark_at = loop.time() + BOOKMARK_SECONDS
                 if self._watch.has_bookmarks:
                     yield self._bookmark(self._store.version, {})
@@ -171,6 +169,19 @@ class Stream:
             meta["annotations"] = annotations
         body: Body = {"kind": self._kind.name, "apiVersion": self._kind.api_version, "metadata": meta}
         return b'{"type":"BOOKMARK","object":%b}\n' % encode(body)
+
+
+def chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines put together, as many as make up one write. No more of them are made than have been asked for."""
+    held, size = list[bytes](), 0
+    for line in lines:
+        held.append(line)
+        size += len(line)
+        if len(held) == BATCH or size >= CHUNK:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
 
 
 def last_seen(change: Change) -> Item:

@@ -20,6 +20,7 @@ from maitred.sandbox.controlplane.commands import CLIENT_QPS, HOST, Command, Ser
 from maitred.sandbox.controlplane.process import Process
 from maitred.sandbox.controlplane.versions import Release
 from maitred.sandbox.controlplane.workspace import workspace
+from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.users import (
     ADMIN,
     CONTROLLER_MANAGER,
@@ -27,7 +28,6 @@ from maitred.sandbox.users import (
     MAITRED,
     User,
     make_tokens,
-    write_kubeconfig,
     write_token_file,
 )
 

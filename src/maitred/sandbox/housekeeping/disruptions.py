@@ -100,7 +100,8 @@ class Disruptions:
 
 
 def covers(budget: Budget, pod: Pod) -> bool:
-    return not pod.is_finished and matches(selector_of(budget.spec.selector), pod.metadata.labels)
+    """Finished pods, too: Kubernetes expects them as well."""
+    return matches(selector_of(budget.spec.selector), pod.metadata.labels)
 
 
 def needs_scale(budget: Budget) -> bool:
@@ -115,7 +116,8 @@ def status_of(budget: Budget, pods: Sequence[Pod], scale: int, now: datetime) ->
     elif spec.min_available is not None:
         desired = scaled(spec.min_available, scale)
     expected = still_expected(budget, pods, now)
-    healthy = sum(pod.is_active and pod.is_ready and pod.metadata.name not in expected for pod in pods)
+    staying = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+    healthy = sum(pod.is_ready and pod.metadata.name not in expected for pod in staying)
     allowed = max(0, healthy - desired) if scale > 0 else 0
     reason = "SufficientPods" if allowed else "InsufficientPods"
     return BudgetStatus(

@@ -19,7 +19,8 @@ class Queue:
     """`work` is called with each key that was added, never twice at a time with the same one.
 
     It looks at how things are then, so that any number of changes in between cost one call. What it raises as
-    a KubeError is tried again after a pause; anything else is a mistake of ours and ends the queue.
+    a KubeError is tried again after a pause. Anything else is a mistake of ours: its trace is logged, and the
+    key rests until it changes, so that one odd object stops no other.
     """
 
     def __init__(self, name: str, work: Callable[[str], Awaitable[None]], *, workers: int = WORKERS) -> None:
@@ -73,6 +74,8 @@ class Queue:
                 self._failures.pop(key, None)
             except KubeError as error:
                 self._retry(key, error)
+            except Exception:
+                log.exception("%s %s is left as it is until it changes", self._name, key)
             finally:
                 self._busy.discard(key)
                 if key in self._waiting:

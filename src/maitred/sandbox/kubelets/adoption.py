@@ -1,12 +1,16 @@
 """Nodes by wish: whoever writes a marked Node to the API gets a machine, and deletes it to be rid of it."""
 
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
+from maitred.kube.errors import ApiError
 from maitred.sandbox.kubelets.kubelet import Kubelet
 from maitred.sandbox.kubelets.marks import is_faulty, is_simulated
 from maitred.sandbox.kubelets.objects import Node
+
+log = logging.getLogger(__name__)
 
 Step = Callable[[], Awaitable[None]]
 
@@ -16,7 +20,7 @@ class NodeGone(Exception):
 
 
 class Keeper(Protocol):
-    """Who can do to a machine what a Node object asks for. All of them may raise NodeGone."""
+    """Who can do to a machine what a Node object asks for. All of them may raise NodeGone, or ApiError."""
 
     def kubelet(self, name: str) -> Kubelet | None: ...
     async def adopt(self, node: Node) -> None: ...
@@ -71,6 +75,10 @@ class Adoption:
                 except NodeGone:
                     if self._marked.get(name) is asked:
                         self._marked.pop(name, None)
+                except ApiError as error:
+                    log.warning("node %s is left as it is until it changes: %.400s", name, error)
+                    if self._marked.get(name) is asked:
+                        return
         finally:
             self._busy.discard(name)
 

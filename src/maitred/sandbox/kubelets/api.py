@@ -27,6 +27,7 @@ class Api:
         """Until it is executed. None if there is no such object, or another one in its place.
 
         It may be executed twice when an answer is lost, so it must be a write for which that is the same.
+        Raises ApiError if it is refused for good, as people can bring about by what they write themselves.
         """
         data = None if body is None else encode(body)
         for attempt in count():

@@ -1,6 +1,7 @@
 """Hundreds or thousands of kubelets in one event loop, with one watch for all their pods."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from itertools import count
@@ -9,6 +10,7 @@ from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, deco
 from maitred.kube.reflector import Reflector, Sink
 from maitred.kube.resources import LEASES, NODES, PODS
 from maitred.sandbox.companions import Companions, companions
+from maitred.sandbox.housekeeping.work import all_of
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
 from maitred.sandbox.kubelets.api import Api
@@ -17,6 +19,8 @@ from maitred.sandbox.kubelets.desks import NodeDesk, PodDesk
 from maitred.sandbox.kubelets.kubelet import Kubelet, Pace
 from maitred.sandbox.kubelets.marks import is_faulty
 from maitred.sandbox.kubelets.objects import Node, Pod, Taint
+
+log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15.0
 """Real kubelets renew their lease every 10 s; the node controller gives a node up after 50."""
@@ -201,9 +205,9 @@ class Fleet:
         due = clock()
         for beat in count():
             names = [name for name, kubelet in self._kubelets.items() if kubelet.alive]
-            async with asyncio.TaskGroup() as renewing:
-                for name in names[beat % ROUNDS :: ROUNDS]:
-                    renewing.create_task(self._renew(name))
+            refused = await all_of(self._renew, names[beat % ROUNDS :: ROUNDS])
+            if refused is not None:
+                log.warning("a sign of life was refused: %.400s", refused)
             due = max(due + self._heartbeat_seconds / ROUNDS, clock())
             await asyncio.sleep(due - clock())
 

@@ -1,12 +1,14 @@
 """One kubelet: it admits pods in the order in which they arrive, runs them, and lets them go."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from maitred.kube.client import STRATEGIC_MERGE_PATCH
+from maitred.kube.client import JSON, STRATEGIC_MERGE_PATCH
+from maitred.kube.errors import ApiError
 from maitred.kube.resources import PODS
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.admission import NODE_AFFINITY, Rejection, Room, rejection
@@ -14,6 +16,8 @@ from maitred.sandbox.kubelets.api import Api
 from maitred.sandbox.kubelets.bodies import Json
 from maitred.sandbox.kubelets.marks import exit_code, run_seconds, start_seconds
 from maitred.sandbox.kubelets.objects import Node, Pod
+
+log = logging.getLogger(__name__)
 
 KILLED = 137
 
@@ -126,15 +130,17 @@ class Kubelet:
             if again is None:
                 guest.stage = Stage.ADMITTED
                 self._room.take(guest.pod)
-                return await self._run(guest)
+                await self._run(guest)
+                return
             why = again
-        return await self._report(guest.pod, bodies.rejected(why))
+        await self._report(guest.pod, bodies.rejected(why))
 
     async def _run(self, guest: Guest) -> None:
         if guest.pod.status.phase != "Running":
             await asyncio.sleep(start_seconds(guest.pod.metadata, self._pace.start_seconds))
             started = bodies.running(guest.pod, next(self._pod_addresses), self._address)
-            await self._report(guest.pod, started)
+            if not await self._report(guest.pod, started):
+                return
         seconds = run_seconds(guest.pod.metadata)
         if seconds is not None:
             await asyncio.sleep(seconds)
@@ -148,9 +154,21 @@ class Kubelet:
         if not guest.pod.is_finished:
             await self._report(pod, bodies.ended(pod, KILLED))
         certain = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
-        await self._api.send("DELETE", PODS.path(pod.metadata.namespace, pod.metadata.name), certain)
+        await self._send(pod, "DELETE", "", certain)
 
-    async def _report(self, pod: Pod, status: Json) -> None:
-        path = PODS.path(pod.metadata.namespace, pod.metadata.name, "status")
+    async def _report(self, pod: Pod, status: Json) -> bool:
         body = {"metadata": {"uid": pod.metadata.uid}, "status": status}
-        await self._api.send("PATCH", path, body, STRATEGIC_MERGE_PATCH)
+        return await self._send(pod, "PATCH", "status", body, STRATEGIC_MERGE_PATCH)
+
+    async def _send(
+        self, pod: Pod, verb: str, subresource: str, body: Json, content_type: str = JSON
+    ) -> bool:
+        """False if the server refuses. Such a pod is left as it is, and all others are cared for."""
+        meta = pod.metadata
+        path = PODS.path(meta.namespace, meta.name, subresource)
+        try:
+            await self._api.send(verb, path, body, content_type)
+        except ApiError as error:
+            log.warning("pod %s/%s is left as it is: %.400s", meta.namespace, meta.name, error)
+            return False
+        return True

@@ -10,6 +10,8 @@ log = logging.getLogger(__name__)
 KUBELET = "sandbox.maitred.dev/kubelet"
 SIMULATED = "simulated"
 """Label and value of nodes that are to have a simulated kubelet. No real node has it."""
+BLOCK_MARK, RACK_MARK = "sandbox.maitred.dev/block", "sandbox.maitred.dev/rack"
+"""Labels of nodes whose own labels for block and rack are called otherwise, so that people find them."""
 FAULT = "sandbox.maitred.dev/fault"
 """Annotation of a node whose machine is to be lost; its value says why, for people. Without it, it heals."""
 

@@ -13,6 +13,7 @@ from maitred.model.selector import LabelSelector, matches, selector_of
 from maitred.model.words import counted
 from maitred.sandbox.world.nodes import close
 from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.takeover import CONTROLLED_BY
 from maitred.sandbox.world.targets import name_of
 
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
@@ -26,7 +27,7 @@ Say = Callable[[str], None]
 async def drain(objects: Objects, nodes: Sequence[Json], say: Say, *, force: bool, seconds: float) -> None:
     """Raises InputError where pods would be lost for good, and KubeError if it is not done in time."""
     pods = [pod for node in nodes for pod in await pods_on(objects, name_of(node)) if must_leave(pod)]
-    lost = [key_of(pod) for pod in pods if controller(pod) is None and not is_finished(pod)]
+    lost = [key_of(pod) for pod in pods if not (comes_back(pod) or is_finished(pod))]
     if lost and not force:
         what = f"nobody would create {some(lost)} again; --force evicts them all the same"
         raise InputError("drain", "", "", what)
@@ -118,6 +119,11 @@ def must_leave(pod: Json) -> bool:
     return MIRROR not in (pod["metadata"].get("annotations") or {}) and (
         owner is None or owner.get("kind") != "DaemonSet"
     )
+
+
+def comes_back(pod: Json) -> bool:
+    """Someone would create it again; of a pod that was taken over, someone did where it comes from."""
+    return controller(pod) is not None or CONTROLLED_BY in (pod["metadata"].get("annotations") or {})
 
 
 def controller(pod: Json) -> dict[str, Any] | None:

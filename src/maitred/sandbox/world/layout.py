@@ -18,7 +18,7 @@ from maitred.model.node import Taint as NodeTaint
 from maitred.model.pod import Resources
 from maitred.model.policy import Level, Setting
 from maitred.sandbox.kubelets.bodies import Machine
-from maitred.sandbox.kubelets.marks import KUBELET, SIMULATED
+from maitred.sandbox.kubelets.marks import BLOCK_MARK, KUBELET, RACK_MARK, SIMULATED
 from maitred.sandbox.kubelets.objects import Taint
 
 MOST_NODES = 20_000
@@ -125,12 +125,17 @@ def machine(kind: Kind, levels: Levels, block: str, rack: str, number: int) -> M
         labels={
             KUBELET: SIMULATED,
             KIND: kind.name,
-            levels.block: block,
-            levels.rack: rack,
+            **place(levels.block, BLOCK, BLOCK_MARK, block),
+            **place(levels.rack, RACK, RACK_MARK, rack),
             **kind.labels,
         },
         taints=tuple(Taint(taint.key, taint.effect, taint.value) for taint in kind.taints),
     )
+
+
+def place(key: str, level: Level, mark: str, name: str) -> dict[str, str]:
+    """The label that says where a node is, and a mark if nobody would find it by the name of the level."""
+    return {key: name} if key.rpartition("/")[2] == level.name else {key: name, mark: name}
 
 
 def node_name(block: str, rack: str, number: int) -> str:

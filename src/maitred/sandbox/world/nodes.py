@@ -37,6 +37,14 @@ async def heal(objects: Objects, nodes: Sequence[Json]) -> None:
     await annotate(objects, nodes, None)
 
 
+def is_lost(node: Json) -> bool:
+    return FAULT in (node["metadata"].get("annotations") or {})
+
+
+def is_closed(node: Json) -> bool:
+    return bool(node.get("spec", {}).get("unschedulable"))
+
+
 async def annotate(objects: Objects, nodes: Sequence[Json], fault: str | None) -> None:
     change = {"metadata": {"annotations": {FAULT: fault}}}
     await for_each(nodes, lambda node: objects.patch(NODES.path(name=name_of(node)), change))
@@ -79,7 +87,11 @@ def more_like(
         )
     own = {key: value for key, value in labels_of(like).items() if key != HOSTNAME}
     keys = {level.name: full_key(level.name, nodes) for level in (BLOCK, RACK)}
-    own |= {keys[name]: value for name, value in places.items()} | dict(labels)
+    for name, value in places.items():
+        # A world may have the name of a rack under more than one label.
+        before = own.get(keys[name])
+        own = {key: value if had == before else had for key, had in own.items()} | {keys[name]: value}
+    own |= dict(labels)
     block, rack = (own.get(keys[level.name], level.name) for level in (BLOCK, RACK))
     taken, names, number = set(map(name_of, nodes)), list[str](), 0
     while len(names) < count:

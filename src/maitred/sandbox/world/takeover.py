@@ -18,10 +18,12 @@ from maitred.sandbox.kubelets.marks import EXIT_CODE, FAULT, KUBELET, RUN_SECOND
 Json = dict[str, Any]
 
 MIRROR = "kubernetes.io/config.mirror"
+CONTROLLED_BY = "sandbox.maitred.dev/controlled-by"
+"""Annotation of a pod whose controller has stayed behind: that someone would create it again."""
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 GROUP_VERSION = "scheduling.k8s.io/v1beta1"
-KEPT_ANNOTATIONS = (MIRROR, *MARKS, RUN_SECONDS, EXIT_CODE, START_SECONDS)
+KEPT_ANNOTATIONS = (MIRROR, CONTROLLED_BY, *MARKS, RUN_SECONDS, EXIT_CODE, START_SECONDS)
 CONTAINER_FIELDS = ("name", "image", "ports", "restartPolicy")
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
 POD_FIELDS = (
@@ -31,6 +33,8 @@ POD_FIELDS = (
 )
 GROUP_FIELDS = ("schedulingPolicy", "schedulingConstraints", "priorityClassName", "disruptionMode")
 CLAIM_FIELDS = ("accessModes", "resources", "storageClassName", "volumeMode", "volumeName", "selector")
+GROUPS_TOO = "kubectl get -A -o json podgroups >> FILE"
+NOWHERE: Mapping[str, str] = {}
 ORDER = (
     *("Namespace", "PriorityClass", "StorageClass", "Node", "CSINode", "PodGroup", "PodDisruptionBudget"),
     *("Pod", "PersistentVolume", "PersistentVolumeClaim"),
@@ -53,9 +57,11 @@ class Surroundings:
     nodes: frozenset[str]
     uids: frozenset[str]
     """Of what is taken over."""
+    places: Mapping[str, str]
+    """Marks of block and rack, and the labels of these nodes that they are taken from."""
 
 
-def take_over(bodies: Iterable[Json]) -> Takeover:
+def take_over(bodies: Iterable[Json], places: Mapping[str, str] = NOWHERE) -> Takeover:
     """`bodies` have an apiVersion and a kind each, and are well-formed."""
     found, result = list(bodies), Takeover()
     taken = list[Json]()
@@ -66,10 +72,12 @@ def take_over(bodies: Iterable[Json]) -> Takeover:
             result.left_out[why] += 1
         else:
             taken.append(body)
-    around = Surroundings(nodes, frozenset(body["metadata"].get("uid", "") for body in taken))
+    around = Surroundings(nodes, frozenset(body["metadata"].get("uid", "") for body in taken), places)
     made = [TAKERS[body["kind"]](body, around, result.left_out) for body in taken]
     made += missing_namespaces(made)
     made += missing_classes(taken)
+    if absent := absent_groups(made):
+        result.left_out[f"PodGroup that pods name; `{GROUPS_TOO}` adds them to the dump"] = len(absent)
     result.objects = sorted(made, key=creation_order)
     return result
 
@@ -110,7 +118,9 @@ def node(body: Json, around: Surroundings, left_out: Counter[str]) -> Json:
     ready = next((c["status"] for c in status.get("conditions", ()) if c["type"] == "Ready"), "True")
     lost = ready != "True" or any(taint["key"] in LOST_TAINTS for taint in spec.get("taints", ()))
     taken = named(body, around, left_out)
-    taken["metadata"]["labels"] = {**labels(body), KUBELET: SIMULATED}
+    own = labels(body)
+    marks = {mark: own[key] for mark, key in around.places.items() if key in own}
+    taken["metadata"]["labels"] = {**own, **marks, KUBELET: SIMULATED}
     if lost:
         taken["metadata"]["annotations"] = {FAULT: "was lost in the cluster that this is taken from"}
     taken["spec"] = {
@@ -125,6 +135,9 @@ def pod(body: Json, around: Surroundings, left_out: Counter[str]) -> Json:
     taken, spec = named(body, around, left_out), body.get("spec", {})
     annotations = body["metadata"].get("annotations") or {}
     kept = chosen(annotations, KEPT_ANNOTATIONS)
+    for owner in owners(body):
+        if owner.get("controller") and owner.get("uid") not in around.uids:
+            kept[CONTROLLED_BY] = f"{owner.get('kind')}/{owner.get('name')}"
     if any(owner.get("kind") == "DaemonSet" for owner in owners(body)):
         # Without its DaemonSet, this is what says that it belongs to its node.
         kept[MIRROR] = "daemonset"
@@ -260,6 +273,18 @@ def missing_classes(taken: Iterable[Json]) -> Iterator[Json]:
             "metadata": {"name": missing},
             "value": values[missing],
         }
+
+
+def absent_groups(made: Iterable[Json]) -> set[tuple[str, str]]:
+    """By namespace and name."""
+    present, needed = set[tuple[str, str]](), set[tuple[str, str]]()
+    for body in made:
+        space = body["metadata"].get("namespace", "")
+        if body["kind"] == "PodGroup":
+            present.add((space, name(body)))
+        elif group := (body.get("spec", {}).get("schedulingGroup") or {}).get("podGroupName"):
+            needed.add((space, group))
+    return needed - present
 
 
 # -- fields ------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
-from maitred.explain.floorplan import natural
+from maitred.explain.floorplan import first_called, natural
 from maitred.model.manifest import InputError
 from maitred.sandbox.world.objects import Json
 
@@ -32,14 +32,32 @@ def chosen(targets: Iterable[str], nodes: Sequence[Json]) -> list[Json]:
 
 
 def meant_by(target: str, nodes: Sequence[Json]) -> list[Json]:
+    if not target.strip():
+        raise InputError("TARGET", "", "", "is empty; name a node, or labels such as rack=r1")
     by_name = [node for node in nodes if name_of(node) == target]
     if by_name:
         return by_name
+    refuse_what_means_all(target, nodes)
     tests = [test_of(part.strip(), target, nodes) for part in target.split(",")]
     found = [node for node in nodes if all(test(labels_of(node)) for test in tests)]
     if not found:
         raise InputError(target, "", "", f"no simulated node is meant by this{hint(target, nodes)}")
     return found
+
+
+def refuse_what_means_all(target: str, nodes: Sequence[Json]) -> None:
+    """A value that was forgotten, or a key that was misspelt, must not cost the whole cluster."""
+    matches = [_PART.fullmatch(part.strip()) for part in target.split(",")]
+    for match in matches:
+        if match is None or match["operator"] != "!=":
+            continue
+        key = full_key(match["key"], nodes)
+        if not match["value"] or not values_of(key, nodes):
+            raise InputError(target, "", "", f"would mean every node{about(key, nodes)}")
+    if all(match is not None and match["named"] and not match["absent"] for match in matches):
+        key = full_key(target.split(",")[0].strip(), nodes)
+        if values_of(key, nodes):
+            raise InputError(target, "", "", f"is a label without a value{about(key, nodes)}")
 
 
 def test_of(part: str, target: str, nodes: Sequence[Json]) -> Test:
@@ -58,7 +76,7 @@ def full_key(key: str, nodes: Sequence[Json]) -> str:
     keys = sorted({known for node in nodes for known in labels_of(node)})
     if key in keys or "/" in key:
         return key
-    return next((known for known in keys if known.rpartition("/")[2] == key), key)
+    return first_called([key], keys) or key
 
 
 def hint(target: str, nodes: Sequence[Json]) -> str:
@@ -71,9 +89,17 @@ def hint(target: str, nodes: Sequence[Json]) -> str:
             if near
             else "; `kubectl get nodes --show-labels` shows what there is"
         )
-    key = full_key(key, nodes)
-    values = sorted({labels_of(node)[key] for node in nodes if key in labels_of(node)}, key=natural)
+    return about(full_key(key, nodes), nodes)
+
+
+def about(key: str, nodes: Sequence[Json]) -> str:
+    """The values that a label has."""
+    values = values_of(key, nodes)
     if not values:
         return f"; no node has a label {key}"
     more = " ..." if len(values) > MOST_SHOWN else ""
     return f"; {key} is one of {', '.join(values[:MOST_SHOWN])}{more}"
+
+
+def values_of(key: str, nodes: Sequence[Json]) -> list[str]:
+    return sorted({labels_of(node)[key] for node in nodes if key in labels_of(node)}, key=natural)

@@ -1,6 +1,7 @@
 """The floor of a cluster, kept up to date."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
@@ -13,6 +14,8 @@ from maitred.kube.resources import NODES, PODS
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.sandbox.companions import companions
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Kept)
 V = TypeVar("V")
@@ -74,8 +77,13 @@ class Shelf(Generic[T, V]):
         self._news = news
 
     def put(self, item: T) -> None:
-        name = item.metadata.name
-        self.kept[key_of(item.metadata) if item.metadata.namespace else name] = self._make(item)
+        key = key_of(item.metadata) if item.metadata.namespace else item.metadata.name
+        try:
+            self.kept[key] = self._make(item)
+        except ValueError as problem:
+            # Amounts that no cluster has, for instance. One object must not stop the others.
+            self.kept.pop(key, None)
+            log.warning("%s is not on the floor: %s", key, problem)
 
     def gone(self, key: str) -> None:
         self.kept.pop(key, None)

@@ -98,6 +98,8 @@ def ask_here(case: Case) -> tuple[Body, list[FieldError]]:
     errors = check_metadata(
         body, namespaced=kind.namespaced, name_rule=kind.name_rule, any_finalizers=kind.takes_any_finalizers
     ) + kind.strategy.check(body)
+    if not errors:
+        kind.strategy.before_store(body)
     if case.change is None:
         return body, errors
     assert not errors, f"the object is to be a good one: {errors}"

@@ -320,6 +320,14 @@ def fields(**properties: Body) -> Body:
 
 
 ROOT = "spec.validation.openAPIV3Schema"
+BACKSLASH = "\\\\"
+"""One, as JSON has it."""
+
+
+def bad_pattern(pattern: str, why: str) -> str:
+    begin = f'Invalid value: "{pattern}": must be a valid regular expression, but isn\'t'
+    return f"{begin}: error parsing regexp: {why}"
+
 
 DEFINITIONS = [
     Case("the least that it can be", definition()),
@@ -443,6 +451,30 @@ DEFINITIONS = [
         "types in alternatives",
         definition(version(schema=fields(a={"type": "string", "anyOf": [{"type": "string"}]}))),
         (f"{ROOT}.properties[a].anyOf[0].type: Forbidden: must be empty to be structural",),
+    ),
+    Case(
+        "patterns that are none",
+        definition(
+            version(
+                schema=fields(
+                    a={"type": "string", "pattern": "(", "not": {"pattern": "a**"}},
+                    b={"type": "string", "pattern": "(?=a)"},
+                    c={"type": "string", "pattern": "a{2000}"},
+                    d={"type": "string", "pattern": "^[[:alpha:]]$"},
+                    e={"type": "array", "items": {"type": "string", "pattern": "\\"}},
+                )
+            )
+        ),
+        (
+            f"{ROOT}.properties[a].not.pattern: "
+            f"{bad_pattern('a**', 'invalid nested repetition operator: `**`')}",
+            f"{ROOT}.properties[a].pattern: {bad_pattern('(', 'missing closing ): `(`')}",
+            f"{ROOT}.properties[b].pattern: "
+            f"{bad_pattern('(?=a)', 'invalid or unsupported Perl syntax: `(?=`')}",
+            f"{ROOT}.properties[c].pattern: {bad_pattern('a{2000}', 'invalid repeat count: `{2000}`')}",
+            f"{ROOT}.properties[e].items.pattern: "
+            f"{bad_pattern(BACKSLASH, 'trailing backslash at end of expression: ``')}",
+        ),
     ),
     Case(
         "bad columns",

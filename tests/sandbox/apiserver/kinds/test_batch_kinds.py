@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from maitred.sandbox.apiserver.kinds import events
-from maitred.sandbox.apiserver.kinds.definitions import DEFINITIONS
+from maitred.sandbox.apiserver.kinds.definitions import DEFINITIONS, accept
 from maitred.sandbox.apiserver.kinds.fielderrors import OMITTED, invalid, too_long, too_many, unsupported
 from maitred.sandbox.apiserver.kinds.groups import POD_GROUPS
 from maitred.sandbox.apiserver.kinds.indexes import BadIndexes, count_indexes, overlap
@@ -15,7 +15,9 @@ from maitred.sandbox.apiserver.schema.types import Body
 from tests.sandbox.apiserver.kinds.asking import UID, Case, ask_here, merged
 from tests.sandbox.apiserver.kinds.group_cases import group
 from tests.sandbox.apiserver.kinds.job_cases import LABELLED, indexed, job
-from tests.sandbox.apiserver.kinds.other_cases import definition, new_event, old_event, version
+from tests.sandbox.apiserver.kinds.other_cases import definition, fields, new_event, old_event, version
+
+NOW = "2026-01-01T00:00:00Z"
 
 
 def created(body: Body) -> Body:
@@ -151,8 +153,15 @@ def test_an_old_event_in_the_newer_form_has_no_empty_names() -> None:
 # -- definitions -------------------------------------------------------------------------------------------
 
 
-def test_a_definition_is_established_at_once() -> None:
-    status = created(definition())["status"]
+def accepted(definition: Body) -> Body:
+    body = created(definition)
+    assert accept(body, NOW)
+    return body
+
+
+def test_a_definition_is_established_when_its_names_are_accepted() -> None:
+    body = accepted(definition())
+    status = body["status"]
     assert [(found["type"], found["status"], found["reason"]) for found in status["conditions"]] == [
         ("NamesAccepted", "True", "NoConflicts"),
         ("Established", "True", "InitialNamesAccepted"),
@@ -164,10 +173,12 @@ def test_a_definition_is_established_at_once() -> None:
         "listKind": "FooList",
     }
     assert status["storedVersions"] == ["v1"]
+    assert not accept(body, NOW)
 
 
 def change(definition: Body, **spec: Any) -> tuple[Body, list[str]]:
-    new, errors = ask_here(Case("", definition, change={"spec": spec}))
+    status = accepted(definition)["status"]
+    new, errors = ask_here(Case("", definition, change={"spec": spec}, status=status))
     return new, [str(error) for error in errors]
 
 
@@ -186,6 +197,7 @@ def test_versions_that_were_stored_stay() -> None:
     new, errors = change(definition(), versions=both, names={"shortNames": ["f"]})
     assert not errors
     assert new["status"]["storedVersions"] == ["v1", "v2"]
+    assert accept(new, NOW)
     assert new["status"]["acceptedNames"]["shortNames"] == ["f"]
     _, [error] = change(definition(), versions=[version("v2")])
     assert error.startswith(
@@ -201,6 +213,21 @@ def test_a_conversion_that_nobody_does_is_told() -> None:
     [warning] = DEFINITIONS.warnings(body, None)
     assert warning.startswith("spec.conversion: no webhook is called here")
     assert DEFINITIONS.warnings(created(definition()), None) == []
+
+
+def test_what_a_schema_says_in_vain_is_told() -> None:
+    pairs = {"type": "array", "x-kubernetes-list-type": "set", "items": fields()}
+    rules = {"type": "string", "x-kubernetes-validations": [{"rule": "self != ''"}]}
+    odd = {"type": "string", "format": "odd"}
+    body = created(definition(version(schema=fields(a=odd, b=pairs, c={**odd, "format": "date"}, d=rules))))
+    unread = "x-kubernetes-validations: CEL is not read here, so these rules are neither checked nor enforced"
+    assert DEFINITIONS.warnings(body, None) == [
+        'unrecognized format "odd"',
+        'x-kubernetes-list-type: set for items of type "object" is not supported by server-side apply or CEL '
+        "validation rules",
+        unread,
+    ]
+    assert DEFINITIONS.warnings(body, body) == [unread]
 
 
 # -- errors ------------------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 from typing import Any
 
 from maitred.sandbox.apiserver.schema.types import Body
+from tests.sandbox.apiserver.schema.format_cases import WELL_FORMED
 
+AB: Body = {"a": {"type": "string"}, "b": {"type": "integer"}}
 SPEC: Body = {
     "type": "object",
     "required": ["text"],
@@ -38,6 +40,34 @@ SPEC: Body = {
         "inner": {"type": "object", "properties": {"flag": {"type": "boolean", "default": True}}},
         "maybe": {"type": "string", "nullable": True, "default": "d"},
         "given": {"type": "string", "default": "d"},
+        "letters": {"type": "string", "pattern": "^[[:alpha:]]+$"},
+        "slow": {"type": "string", "pattern": "^(a+)+$"},
+        "one": {"type": "object", "properties": AB, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        "any": {
+            "type": "object",
+            "properties": AB,
+            "anyOf": [{"required": ["a"]}, {"required": ["b"], "properties": {"b": {"minimum": 3}}}],
+        },
+        "all": {"type": "string", "allOf": [{"minLength": 3}, {"pattern": "^a"}]},
+        "both": {
+            "type": "object",
+            "properties": AB,
+            "required": ["a"],
+            "allOf": [{"required": ["a"]}, {"not": {"required": ["b"]}}],
+        },
+        "not": {"type": "string", "not": {"enum": ["x"]}},
+        "list": {
+            "type": "array",
+            "items": {"type": "string"},
+            "anyOf": [{"maxItems": 1}, {"items": {"enum": ["a", "b"]}}],
+        },
+        "digits": {
+            "x-kubernetes-int-or-string": True,
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "pattern": "^[0-9]+$",
+        },
+        "place": {"x-kubernetes-int-or-string": True, "format": "ipv4"},
+        **{name: {"type": "string", "format": name} for name in WELL_FORMED},
     },
 }
 SCHEMA: Body = {"type": "object", "properties": {"spec": SPEC}}
@@ -57,6 +87,10 @@ WELL: list[Any] = [
     {"text": "xa", "inner": {}, "names": ["a"], "set": [], "either": 5},
     {"text": "xa", "inner": {"x": 1}, "open": {"x": None}, "keyed": [{"name": "a", "x": 2}], "other": 1},
     {"text": "xa", "amounts": {"a": 1, "b": None}},
+    {"text": "xa", "one": {"a": "x"}, "any": {"b": 3}, "all": "abc", "not": "y", "both": {"a": "x"}},
+    {"text": "xa", "digits": 5, "place": 5, "list": ["a", "b", "a"], "letters": "abc", "slow": "aaa"},
+    {"text": "xa", "digits": "5", "place": "1.2.3.4", "list": ["c"]},
+    {"text": "xa", "date-time": [1], "date": None},
 ]
 ILL: list[Any] = [
     "text",
@@ -95,4 +129,27 @@ ILL: list[Any] = [
     {"text": "xa", "inner": []},
     {"text": "xa", "inner": {"flag": "yes"}},
     {"text": "y", "names": []},
+    {"text": "xa", "letters": "[:alpha:]"},
+    {"text": "xa", "letters": "a\n"},
+    {"text": "xa", "slow": "a" * 40 + "!"},
+    {"text": "xa", "one": {}},
+    {"text": "xa", "one": {"a": 1}},
+    {"text": "xa", "one": {"a": "x", "b": 1}},
+    {"text": "xa", "any": {}},
+    {"text": "xa", "any": {"b": 1}},
+    {"text": "xa", "all": "b"},
+    {"text": "xa", "all": "ab"},
+    {"text": "xa", "both": {}},
+    {"text": "xa", "both": {"b": 1}},
+    {"text": "xa", "not": "x"},
+    {"text": "xa", "list": ["c", "d"]},
+    {"text": "xa", "digits": "x"},
+    {"text": "xa", "digits": True},
+    {"text": "xa", "place": "x"},
+    {"text": "xa", "place": True},
+    {"text": "xa", "place": []},
+    {"text": "xa", "date-time": "x", "uuid": ""},
+    {"text": "xa", "date-time": 5},
+    {"text": "xa", "date-time": 1.5},
+    {"text": "xa", "date-time": {}},
 ]

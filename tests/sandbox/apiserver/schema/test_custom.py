@@ -12,6 +12,7 @@ from maitred.sandbox.apiserver.schema.custom import from_openapi, violations
 from maitred.sandbox.apiserver.schema.defaults import fill
 from maitred.sandbox.apiserver.schema.types import Body, ListOf, MapOf, Relation, Scalar, Struct
 from tests.sandbox.apiserver.schema.custom_schema import DEFINITION, ILL, SCHEMA, WELL
+from tests.sandbox.apiserver.schema.format_cases import ILL_FORMED, WELL_FORMED
 from tests.sandbox.apiserver.schema.real import Real
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -66,6 +67,16 @@ def test_what_is_wrong_is_said_as_the_real_server_says_it(spec: Any, defined: Re
     ]
     # The real server goes over fields in no order.
     assert sorted(causes, key=str) == sorted(answer["details"]["causes"], key=str)
+
+
+@pytest.mark.parametrize("name", WELL_FORMED)
+def test_formats_are_those_of_the_real_server(name: str, defined: Real) -> None:
+    def is_taken(text: str) -> bool:
+        status: int = defined.ask("POST", f"{THINGS}?dryRun=All", thing({"text": "xa", name: text}))[0]
+        return status == 201
+
+    assert [text for text in WELL_FORMED[name] if not is_taken(text)] == []
+    assert [text for text in ILL_FORMED.get(name, ()) if is_taken(text)] == []
 
 
 def test_unknown_fields_have_the_paths_and_the_order_of_the_real_server(defined: Real) -> None:
@@ -129,3 +140,19 @@ def test_every_ill_body_has_violations(spec: Any) -> None:
 @pytest.mark.parametrize("spec", WELL)
 def test_no_well_body_has_any(spec: Any) -> None:
     assert violations(read(spec), SCHEMA) == []
+
+
+@pytest.mark.parametrize("name", WELL_FORMED)
+def test_texts_are_held_to_their_format(name: str) -> None:
+    def is_taken(text: str) -> bool:
+        return violations(read({"text": "xa", name: text}), SCHEMA) == []
+
+    assert [text for text in WELL_FORMED[name] if not is_taken(text)] == []
+    assert [text for text in ILL_FORMED.get(name, ()) if is_taken(text)] == []
+
+
+def test_what_is_free_may_be_as_deep_as_it_likes() -> None:
+    deep: Any = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    assert violations({"spec": {"text": "xa", "open": deep}}, SCHEMA) == []

@@ -2,15 +2,16 @@
 
 from maitred.sandbox.apiserver.builtin import BUILTIN
 from maitred.sandbox.apiserver.openapi import OF_EVERY_GROUP
+from maitred.sandbox.apiserver.scales import SCALES
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import ListOf, MapOf, Struct, Type
-from maitred.sandbox.apiserver.verbs import BINDINGS, EVICTIONS
+from maitred.sandbox.apiserver.verbs import EVICTIONS
 
 
 def types_in_use() -> dict[str, Struct]:
     """By name."""
     found: dict[str, Struct] = {}
-    waiting: list[Type] = [kind.type for kind in (*BUILTIN, BINDINGS, EVICTIONS)]
+    waiting: list[Type] = [kind.type for kind in (*BUILTIN, EVICTIONS, SCALES)]
     waiting += [struct(name) for name in OF_EVERY_GROUP]
     while waiting:
         match waiting.pop():

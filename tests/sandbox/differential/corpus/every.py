@@ -7,6 +7,7 @@ from tests.sandbox.differential.corpus import (
     discovery,
     lists,
     negotiation,
+    oddities,
     patches,
     subresources,
     validation,
@@ -26,6 +27,7 @@ STORIES = [
         validation,
         negotiation,
         custom,
+        oddities,
     )
     for each in subject.STORIES
 ]

@@ -14,11 +14,13 @@ from maitred.sandbox.apiserver.schema.types import Body
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
+SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 class Claims(Strategy):
     def before_create(self, body: Body) -> None:
+        _drop_odd_source(body["spec"], {})
         _complete_source(body["spec"])
         body["status"] = {"phase": "Pending"}
 
@@ -26,6 +28,7 @@ class Claims(Strategy):
         return list(check_claim(body["spec"], "spec"))
 
     def before_update(self, new: Body, old: Body) -> None:
+        _drop_odd_source(new["spec"], old["spec"])
         _complete_source(new["spec"])
 
     def check_update(self, new: Body, old: Body) -> list[FieldError]:
@@ -76,6 +79,15 @@ def check_access_modes(modes: list[str], path: str) -> Iterator[FieldError]:
             yield unsupported(path, mode, ACCESS_MODES)
     if "ReadWriteOncePod" in modes and any(mode in ACCESS_MODES[:3] for mode in modes):
         yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
+
+
+def _drop_odd_source(spec: Body, before: Body) -> None:
+    """Of old, anything but claims and snapshots goes unheard; who means it uses the newer field."""
+    if "dataSourceRef" in spec or "dataSource" in before or "dataSourceRef" in before:
+        return
+    source = spec.get("dataSource", {})
+    if (source.get("apiGroup") or "", source.get("kind", "")) not in SOURCES:
+        spec.pop("dataSource", None)
 
 
 def _complete_source(spec: Body) -> None:

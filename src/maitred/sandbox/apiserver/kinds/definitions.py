@@ -15,7 +15,9 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
 from maitred.sandbox.apiserver.kinds.metadata import immutable
 from maitred.sandbox.apiserver.kinds.names import NameRule, label_1035, subdomain
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
-from maitred.sandbox.apiserver.kinds.structural import check_schema
+from maitred.sandbox.apiserver.kinds.structural import LIST, check_schema, every_schema
+from maitred.sandbox.apiserver.schema.formats import is_known
+from maitred.sandbox.apiserver.schema.gotext import quoted
 from maitred.sandbox.apiserver.schema.types import Body
 
 SCOPES = ("Cluster", "Namespaced")
@@ -41,6 +43,7 @@ ACCEPTED: tuple[Body, ...] = (
     },
 )
 LONGEST_WARNING = 256
+RULES = "x-kubernetes-validations"
 
 
 class DefinitionStrategy(Strategy):
@@ -51,19 +54,16 @@ class DefinitionStrategy(Strategy):
             names.setdefault("listKind", f"{names['kind']}List")
 
     def before_create(self, body: Body) -> None:
-        """Its names are accepted at once: there are no controllers that would have to see it first."""
-        now = body["metadata"]["creationTimestamp"]
         body["status"] = {
-            "acceptedNames": dict(body["spec"]["names"]),
-            "conditions": [{**condition, "lastTransitionTime": now} for condition in ACCEPTED],
+            "conditions": None,
+            "acceptedNames": {"plural": "", "kind": ""},
             "storedVersions": stored_versions(body["spec"])[:1] or None,
         }
 
     def before_update(self, new: Body, old: Body) -> None:
-        status = {**old["status"], "acceptedNames": dict(new["spec"]["names"])}
-        stored = status.get("storedVersions") or []
+        stored = old["status"].get("storedVersions") or []
         added = [name for name in stored_versions(new["spec"])[:1] if name not in stored]
-        new["status"] = {**status, "storedVersions": [*stored, *added]}
+        new["status"] = {**old["status"], "storedVersions": [*stored, *added]}
 
     def check(self, body: Body) -> list[FieldError]:
         return [
@@ -88,9 +88,58 @@ class DefinitionStrategy(Strategy):
         return list(check_names(new.get("status", {}).get("acceptedNames", {}), "status.acceptedNames"))
 
     def warnings(self, body: Body, old: Body | None) -> list[str]:
-        if body["spec"]["conversion"].get("strategy") != "Webhook":
-            return []
-        return ["spec.conversion: no webhook is called here, so versions differ in nothing but their names"]
+        before = set(oddities(old["spec"])) if old is not None else ()
+        said = [warning for warning in oddities(body["spec"]) if warning not in before]
+        return said + unheeded(body["spec"])
+
+
+def accept(body: Body, now: str) -> bool:
+    """Whether there was anything new to accept: its names, with which it is served."""
+    status, names = body["status"], body["spec"]["names"]
+    if status["acceptedNames"] == names:
+        return False
+    status["acceptedNames"] = dict(names)
+    status["conditions"] = status.get("conditions") or [
+        {**condition, "lastTransitionTime": now} for condition in ACCEPTED
+    ]
+    return True
+
+
+def oddities(spec: Body) -> list[str]:
+    """What the server takes, and makes little of."""
+    schemas = list(schemas_of(spec))
+    formats = [schema["format"] for schema in schemas if has_odd_format(schema)]
+    items = {schema["items"].get("type") for schema in schemas if schema.get(LIST) == "set"}
+    return [
+        *(f"unrecognized format {quoted(format)}" for format in dict.fromkeys(formats)),
+        *(
+            f'{LIST}: set for items of type "{type}" is not supported by server-side apply or CEL '
+            "validation rules"
+            for type in ("array", "object")
+            if type in items
+        ),
+    ]
+
+
+def has_odd_format(schema: Body) -> bool:
+    format: str = schema.get("format", "")
+    return bool(format) and not is_known(format, schema.get("type", ""))
+
+
+def unheeded(spec: Body) -> list[str]:
+    """What is left to the real server."""
+    warnings = []
+    if spec["conversion"].get("strategy") == "Webhook":
+        why = "no webhook is called here, so versions differ in nothing but their names"
+        warnings.append(f"spec.conversion: {why}")
+    if any(schema.get(RULES) for schema in schemas_of(spec)):
+        warnings.append(f"{RULES}: CEL is not read here, so these rules are neither checked nor enforced")
+    return warnings
+
+
+def schemas_of(spec: Body) -> Iterator[Body]:
+    for version in spec.get("versions") or []:
+        yield from every_schema(version.get("schema", {}).get("openAPIV3Schema", {}))
 
 
 def stored_versions(spec: Body) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from maitred.sandbox.apiserver.schema.types import Body
 
-SHORT_WORDS = ("api", "uid")
+SHORT_WORDS = ("api", "uid", "seL")
 
 
 def inner(value: Body | None, fields: Mapping[str, Any]) -> Body | None:

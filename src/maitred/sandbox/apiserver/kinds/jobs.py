@@ -71,7 +71,12 @@ class JobStrategy(Strategy):
             selector.setdefault(UID_LABELS[1], metadata["uid"])
         if not labels:
             del spec["template"]["metadata"]["labels"]
-        elif not metadata.get("labels") or metadata["labels"] is labels:
+        elif metadata.get("labels") is labels:
+            metadata["labels"] = dict(labels)
+
+    def before_store(self, body: Body) -> None:
+        metadata, labels = body["metadata"], template_labels(body["spec"])
+        if labels and not metadata.get("labels"):
             metadata["labels"] = dict(labels)
 
     def check(self, body: Body) -> list[FieldError]:

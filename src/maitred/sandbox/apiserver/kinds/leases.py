@@ -2,23 +2,28 @@
 
 from collections.abc import Iterator
 
-from maitred.sandbox.apiserver.kinds.fielderrors import (
-    NOT_NEGATIVE,
-    FieldError,
-    forbidden,
-    invalid,
-    unsupported,
-)
-from maitred.sandbox.apiserver.kinds.names import check_name, label_key
+from maitred.sandbox.apiserver.kinds.fielderrors import NOT_NEGATIVE, FieldError, invalid
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 
-STRATEGIES = ("OldestEmulationVersion",)
+UNHEARD = ("strategy", "preferredHolder")
+"""For leaders that the server chooses: a feature that is off."""
 
 
 class LeaseStrategy(Strategy):
+    def before_create(self, body: Body) -> None:
+        drop_unheard(body)
+
     def check(self, body: Body) -> list[FieldError]:
         return list(check_spec(body.get("spec", {})))
+
+    def before_update(self, new: Body, old: Body) -> None:
+        drop_unheard(new)
+
+
+def drop_unheard(body: Body) -> None:
+    for name in UNHEARD:
+        body.get("spec", {}).pop(name, None)
 
 
 def check_spec(spec: Body) -> Iterator[FieldError]:
@@ -26,19 +31,6 @@ def check_spec(spec: Body) -> Iterator[FieldError]:
         yield invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0")
     if (transitions := spec.get("leaseTransitions", 0)) < 0:
         yield invalid("spec.leaseTransitions", transitions, NOT_NEGATIVE)
-    if strategy := spec.get("strategy"):
-        yield from check_strategy(strategy)
-    elif spec.get("preferredHolder"):
-        yield forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")
-
-
-def check_strategy(strategy: str) -> Iterator[FieldError]:
-    # The server says `strategy` twice.
-    path = "spec.strategy.strategy"
-    if "/" in strategy:
-        yield from check_name(path, strategy, label_key)
-    elif strategy not in STRATEGIES:
-        yield unsupported(path, strategy, STRATEGIES)
 
 
 LEASES = LeaseStrategy()

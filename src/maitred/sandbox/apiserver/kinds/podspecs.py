@@ -13,7 +13,6 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     invalid,
     required,
     too_long,
-    unsupported,
 )
 from maitred.sandbox.apiserver.kinds.inner import inner
 from maitred.sandbox.apiserver.kinds.labels import check_annotations, check_labels
@@ -31,12 +30,12 @@ from maitred.sandbox.apiserver.kinds.podvolumes import check_volumes
 from maitred.sandbox.apiserver.kinds.priorities import PREEMPTION_POLICIES
 from maitred.sandbox.apiserver.kinds.resources import check_overhead, check_pod_resources
 from maitred.sandbox.apiserver.kinds.security import check_pod_security
+from maitred.sandbox.apiserver.kinds.systems import check_system
 from maitred.sandbox.apiserver.schema.types import Body
 
 LONGEST_DEADLINE = 2**31 - 1
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-SYSTEMS = ("linux", "windows")
 MIRROR = "kubernetes.io/config.mirror"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 MOST_NAMESERVERS = 3
@@ -270,16 +269,9 @@ def _check_scheduling(spec: Body, path: str) -> Iterator[FieldError]:
         yield from check_choice(f"{path}.preemptionPolicy", spec["preemptionPolicy"], PREEMPTION_POLICIES)
     yield from check_overhead(spec.get("overhead", {}), f"{path}.overhead")
     if "os" in spec:
-        yield from _check_system(spec["os"].get("name", ""), f"{path}.os")
+        yield from check_system(spec, path, all_containers(spec, path))
     if "schedulingGroup" in spec:
         yield from _check_group(spec["schedulingGroup"], f"{path}.schedulingGroup.podGroupName")
-
-
-def _check_system(name: str, path: str) -> Iterator[FieldError]:
-    if not name:
-        yield required(f"{path}.name")
-    elif name not in SYSTEMS:
-        yield unsupported(path, name, SYSTEMS)
 
 
 def _check_group(group: Body, path: str) -> Iterator[FieldError]:

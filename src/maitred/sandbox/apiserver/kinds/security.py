@@ -23,6 +23,24 @@ GROUP_CHANGES = ("Always", "OnRootMismatch")
 SUPPLEMENTAL_GROUPS = ("Merge", "Strict")
 LABEL_CHANGES = ("MountOption", "Recursive")
 LONGEST_PROFILE = 4095
+NO_ESCALATION = "cannot set `allowPrivilegeEscalation` to false and"
+CONTEXT = dict.fromkeys(
+    (
+        "capabilities",
+        "privileged",
+        "seLinuxOptions",
+        "windowsOptions",
+        "runAsUser",
+        "runAsGroup",
+        "runAsNonRoot",
+        "readOnlyRootFilesystem",
+        "allowPrivilegeEscalation",
+        "procMount",
+        "seccompProfile",
+        "appArmorProfile",
+    )
+)
+"""In the order of the server."""
 
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 SYSCTL = rf"({_SEGMENT}[\./])*{_SEGMENT}"
@@ -38,6 +56,7 @@ def check_container_security(context: Body, path: str, *, host_users: bool) -> I
     yield from check_id(f"{path}.runAsGroup", context.get("runAsGroup"))
     yield from _check_proc_mount(context.get("procMount", "Default"), host_users, f"{path}.procMount")
     yield from _check_seccomp(context, f"{path}.seccompProfile")
+    yield from _check_escalation(context, path)
     yield from _check_app_armor(context, f"{path}.appArmorProfile")
 
 
@@ -53,6 +72,19 @@ def check_pod_security(spec: Body, path: str) -> Iterator[FieldError]:
     yield from _check_app_armor(context, f"{path}.appArmorProfile")
     yield from _check_choice(context, "supplementalGroupsPolicy", SUPPLEMENTAL_GROUPS, path)
     yield from _check_choice(context, "seLinuxChangePolicy", LABEL_CHANGES, path)
+
+
+def _check_escalation(context: Body, path: str) -> Iterator[FieldError]:
+    """Who has all rights already cannot be kept from getting more."""
+    if context.get("allowPrivilegeEscalation", True):
+        return
+    capabilities = inner(context.get("capabilities"), {"add": None, "drop": None})
+    shown = inner({**context, "capabilities": capabilities}, CONTEXT)
+    if context.get("privileged"):
+        yield invalid(path, shown, f"{NO_ESCALATION} `privileged` to true")
+    for capability in context.get("capabilities", {}).get("add", ()):
+        if capability == "CAP_SYS_ADMIN":
+            yield invalid(path, shown, f"{NO_ESCALATION} `capabilities.Add` CAP_SYS_ADMIN")
 
 
 def _check_choice(context: Body, name: str, known: tuple[str, ...], path: str) -> Iterator[FieldError]:

@@ -25,6 +25,9 @@ class Strategy:
         """The rules for a whole object, metadata left out. Called for new objects."""
         return []
 
+    def before_store(self, body: Body) -> None:
+        """Complete a new object that was found good, as the API server does when it reads it back."""
+
     def before_update(self, new: Body, old: Body) -> None:
         """Restore what an update cannot change, without a word, as the API server does."""
 

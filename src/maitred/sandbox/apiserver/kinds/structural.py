@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, required, unsupported
+from maitred.sandbox.apiserver.schema.patterns import BadPattern, compiled
 from maitred.sandbox.apiserver.schema.types import Body
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -60,7 +61,7 @@ def check_structure(schema: Body, path: str, level: str) -> Iterator[FieldError]
     for name in (OPEN, EMBEDDED):
         if schema.get(EITHER) and schema.get(name):
             yield invalid(f"{path}.{name}", True, f"must be false if {EITHER} is true")
-    yield from check_junctors(schema, path)
+    yield from check_restrictions(schema, path)
     yield from check_type(schema, path, level)
     if level == "root" or schema.get(EMBEDDED):
         yield from check_resource(schema, path, is_root=level == "root")
@@ -74,6 +75,24 @@ def children(schema: Body, path: str) -> Iterator[tuple[Body, str, str]]:
         yield child, f"{path}.properties[{name}]", "field"
     if isinstance(schema.get("additionalProperties"), dict):
         yield schema["additionalProperties"], f"{path}.additionalProperties", "field"
+
+
+def parts(schema: Body, path: str) -> Iterator[tuple[Body, str]]:
+    """All schemas directly within this one, those that only restrict it too."""
+    for child, here, _ in children(schema, path):
+        yield child, here
+    if "not" in schema:
+        yield schema["not"], f"{path}.not"
+    for junctor in JUNCTORS:
+        for index, nested in enumerate(schema.get(junctor, [])):
+            yield nested, f"{path}.{junctor}[{index}]"
+
+
+def every_schema(schema: Body) -> Iterator[Body]:
+    """This one, and all within it."""
+    yield schema
+    for child, _ in parts(schema, ""):
+        yield from every_schema(child)
 
 
 def check_type(schema: Body, path: str, level: str) -> Iterator[FieldError]:
@@ -106,7 +125,7 @@ def only_names(properties: Body) -> bool:
     return set(properties) <= {"name", "generateName"}
 
 
-def check_junctors(schema: Body, path: str) -> Iterator[FieldError]:
+def check_restrictions(schema: Body, path: str) -> Iterator[FieldError]:
     for junctor in JUNCTORS:
         if junctor == "anyOf" and schema.get(junctor) == INT_OR_STRING:
             continue
@@ -114,10 +133,19 @@ def check_junctors(schema: Body, path: str) -> Iterator[FieldError]:
             yield from check_nested(nested, f"{path}.{junctor}[{index}]")
     if "not" in schema:
         yield from check_nested(schema["not"], f"{path}.not")
+    if schema.get("pattern"):
+        yield from check_pattern(schema["pattern"], f"{path}.pattern")
+
+
+def check_pattern(pattern: str, path: str) -> Iterator[FieldError]:
+    try:
+        compiled(pattern)
+    except BadPattern as bad:
+        yield invalid(path, pattern, f"must be a valid regular expression, but isn't: {bad}")
 
 
 def check_nested(schema: Body, path: str) -> Iterator[FieldError]:
-    yield from check_junctors(schema, path)
+    yield from check_restrictions(schema, path)
     for child, here, _ in children(schema, path):
         if here != f"{path}.additionalProperties":
             yield from check_nested(child, here)
@@ -139,13 +167,8 @@ def check_openapi(schema: Body, path: str) -> Iterator[FieldError]:
     if schema.get("properties") and schema.get("additionalProperties", True) is not True:
         why = "additionalProperties and properties are mutual exclusive"
         yield forbidden(f"{path}.additionalProperties", why)
-    for child, here, _ in children(schema, path):
+    for child, here in parts(schema, path):
         yield from check_openapi(child, here)
-    if "not" in schema:
-        yield from check_openapi(schema["not"], f"{path}.not")
-    for junctor in JUNCTORS:
-        for index, nested in enumerate(schema.get(junctor, [])):
-            yield from check_openapi(nested, f"{path}.{junctor}[{index}]")
     if schema.get(OPEN) is False:
         yield invalid(f"{path}.{OPEN}", False, "must be true or undefined")
     yield from check_relation(schema, path, MAP, "object", MAP_TYPES)

@@ -228,7 +228,10 @@ def _check_class(body: Body) -> Iterator[FieldError]:
 def _check_parameters(parameters: dict[str, str]) -> Iterator[FieldError]:
     if len(parameters) > MOST_PARAMETERS:
         yield too_long("parameters", MOST_PARAMETERS)
-    elif sum(len(key) + len(value) for key, value in parameters.items()) > LARGEST_PARAMETERS:
+        return
+    if "" in parameters:
+        yield invalid("parameters", "", "field can not be empty.")
+    if sum(len(key) + len(value) for key, value in parameters.items()) > LARGEST_PARAMETERS:
         yield too_long("parameters", LARGEST_PARAMETERS)
 
 

@@ -1,6 +1,5 @@
 """The types and the rules of custom resources, from the schemas in their definitions."""
 
-import re
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +15,9 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     unsupported,
 )
 from maitred.sandbox.apiserver.schema.catalogue import struct
+from maitred.sandbox.apiserver.schema.formats import has_format, is_known
+from maitred.sandbox.apiserver.schema.gotext import quoted
+from maitred.sandbox.apiserver.schema.patterns import matches
 from maitred.sandbox.apiserver.schema.types import (
     UNSET,
     Body,
@@ -39,6 +41,8 @@ _NAMES: Final = {
     type(None): "null",
 }
 """What JSON Schema calls a value."""
+_WIDTHS: Final = {int: "int64", float: "float64"}
+"""What the server calls a value where a text of some format belongs."""
 _SCALARS: Final = {"string": Scalar.STRING, "number": Scalar.NUMBER, "boolean": Scalar.BOOL}
 
 
@@ -113,14 +117,18 @@ def _is_atomic(schema: Body) -> bool:
 
 def violations(body: Body, schema: Body) -> list[FieldError]:
     """What of the body its schema does not allow, in the words of the API server."""
-    return [*_faults(body, schema, ""), *_repeated(body, schema, "")]
+    told_once = {str(fault): fault for fault in _faults(body, schema, "")}
+    return [*told_once.values(), *_repeated(body, schema, "")]
 
 
 def _faults(value: Any, schema: Body, path: str) -> list[FieldError]:
     faults = [*_type_faults(value, schema, path)]
+    if value is not None:
+        faults += _junctor_faults(value, schema, path)
     match value:
         case str():
             faults += _text_faults(value, schema, path)
+            faults += _format_faults(value, schema, path)
         case bool():
             pass
         case int() | float():
@@ -135,8 +143,13 @@ def _faults(value: Any, schema: Body, path: str) -> list[FieldError]:
 
 def _type_faults(value: Any, schema: Body, path: str) -> list[FieldError]:
     expected = ["integer", "string"] if schema.get("x-kubernetes-int-or-string") else [schema.get("type")]
-    given = _NAMES[value.__class__]
-    if expected == [None] or given in expected or (value is None and schema.get("nullable")):
+    given, format = _NAMES[value.__class__], _text_format(schema)
+    if given in expected or (value is None and schema.get("nullable")):
+        return []
+    if format and not isinstance(value, str | list | None):
+        return [_misformed(path, format, _WIDTHS.get(value.__class__, ""))]
+    # The server takes a list for a text that has a format, and so do we.
+    if expected == [None] or (format and isinstance(value, list) and expected == ["string"]):
         return []
     if (given == "integer" and "number" in expected) or (
         "integer" in expected and given == "number" and value.is_integer()
@@ -154,17 +167,70 @@ def _text_faults(text: str, schema: Body, path: str) -> list[FieldError]:
         return [too_long(path, longest)]
     if shortest is not None and len(text) < shortest:
         return [invalid(path, text, f"{path} in body should be at least {shortest} chars long")]
-    if pattern and not _matches(pattern, text):
+    if pattern and not matches(pattern, text):
         return [invalid(path, text, f"{path} in body should match '{pattern}'")]
     return []
 
 
-def _matches(pattern: str, text: str) -> bool:
-    try:
-        return re.search(pattern, text) is not None
-    except re.error:
-        # Go knows some that Python does not; a definition with a pattern that Go does not know is refused.
-        return True
+def _format_faults(text: str, schema: Body, path: str) -> list[FieldError]:
+    format = _text_format(schema)
+    return [_misformed(path, format, text)] if format and not has_format(text, format) else []
+
+
+def _text_format(schema: Body) -> str:
+    format, type = schema.get("format", ""), schema.get("type", "")
+    return format if type in ("", "string") and is_known(format, type) else ""
+
+
+def _misformed(path: str, format: str, shown: str) -> FieldError:
+    detail = f"{path} in body must be of type {format}: {quoted(shown)}"
+    return FieldError(Fault.TYPE_INVALID, path, shown, detail)
+
+
+def _junctor_faults(value: Any, schema: Body, path: str) -> list[FieldError]:
+    """What is said of the value by anyOf, oneOf, allOf and not."""
+    faults: list[FieldError] = []
+    tried = [_faults(value, each, path) for each in schema.get("anyOf", ())]
+    if tried and all(tried):
+        faults.append(_misjoined(path, "must validate at least one schema (anyOf)"))
+        faults += _nearest(value, schema["anyOf"], tried)
+    tried = [_faults(value, each, path) for each in schema.get("oneOf", ())]
+    valid = sum(not each for each in tried)
+    if tried and valid != 1:
+        found = f"Found {valid} valid alternatives" if valid else "Found none valid"
+        faults.append(_misjoined(path, f"must validate one and only one schema (oneOf). {found}"))
+        faults += [] if valid else _nearest(value, schema["oneOf"], tried)
+    tried = [_faults(value, each, path) for each in schema.get("allOf", ())]
+    if any(tried):
+        none = ". None validated" if all(tried) else ""
+        faults += [fault for each in tried for fault in each]
+        faults.append(_misjoined(path, f"must validate all the schemas (allOf){none}"))
+    if "not" in schema and not _faults(value, schema["not"], path):
+        faults.append(_misjoined(path, "must not validate the schema (not)"))
+    return faults
+
+
+def _misjoined(path: str, words: str) -> FieldError:
+    return _of_no_field(f"{quoted(path)} {words}")
+
+
+def _of_no_field(words: str) -> FieldError:
+    return invalid("<nil>", "", words)
+
+
+def _nearest(value: Any, schemas: list[Body], tried: list[list[FieldError]]) -> list[FieldError]:
+    """The faults in the sight of the schema that has looked at most of the value."""
+    looks = [_looks(value, each) for each in schemas]
+    return tried[looks.index(max(looks))]
+
+
+def _looks(value: Any, schema: Body) -> int:
+    """How many parts of the value have a rule in this schema."""
+    if isinstance(value, dict):
+        return 1 + sum(_looks(each, rules) for _, each, rules in _members(value, schema))
+    if isinstance(value, list) and "items" in schema:
+        return 1 + sum(_looks(each, schema["items"]) for each in value)
+    return 1
 
 
 def _number_faults(value: float, schema: Body, path: str) -> list[FieldError]:
@@ -193,8 +259,7 @@ def _range_faults(value: float, schema: Body, path: str) -> list[FieldError]:
     if value == int(value) and -end <= value < end:
         return []
     form = f"with format {format}" if format else "(default format)"
-    # The server says this of no field.
-    return [invalid("<nil>", "", f"Checked value must be of type integer {form} in {path}")]
+    return [_of_no_field(f"Checked value must be of type integer {form} in {path}")]
 
 
 def _limit(value: float, limit: float) -> float:
@@ -208,7 +273,9 @@ def _shown(number: float) -> str:
 
 def _list_faults(items: list[Any], schema: Body, path: str) -> list[FieldError]:
     rules = schema.get("items") or {}
-    faults = [fault for place, item in enumerate(items) for fault in _faults(item, rules, f"{path}[{place}]")]
+    faults: list[FieldError] = []
+    for place, item in enumerate(items if rules else ()):
+        faults += _faults(item, rules, f"{path}[{place}]")
     least, most, size = schema.get("minItems"), schema.get("maxItems"), len(items)
     if least is not None and size < least:
         faults.append(invalid(path, size, f"{path} in body should have at least {least} items"))
@@ -239,10 +306,11 @@ def _object_faults(body: Body, schema: Body, path: str) -> list[FieldError]:
 
 
 def _members(body: Body, schema: Body) -> list[tuple[str, Any, Body]]:
-    """What is in an object, with the schema of each."""
+    """What there are rules for in an object, with the schema of each."""
     known, others = schema.get("properties") or {}, schema.get("additionalProperties")
-    rest = others if isinstance(others, dict) else {}
-    return [(name, body[name], known.get(name, rest)) for name in sorted(body)]
+    rest = others if isinstance(others, dict) else None
+    found = [(name, body[name], known.get(name, rest)) for name in sorted(body)]
+    return [(name, value, rules) for name, value, rules in found if rules is not None]
 
 
 def _child(path: str, name: str) -> str:

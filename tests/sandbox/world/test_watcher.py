@@ -1,0 +1,20 @@
+"""The floor is kept up to date, whatever anyone has written on one object."""
+
+import msgspec
+import pytest
+
+from maitred.explain.floorplan import table_of
+from maitred.model.node import Node
+from maitred.sandbox.world.watcher import News, Shelf
+
+
+def node(name: str, cpu: str) -> Node:
+    return msgspec.convert({"metadata": {"name": name}, "status": {"allocatable": {"cpu": cpu}}}, Node)
+
+
+def test_a_node_with_more_than_can_be_counted_is_left_out_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    shelf = Shelf(table_of, News())
+    for each in (node("a", "8"), node("b", "8"), node("a", "1e30")):
+        shelf.put(each)
+    assert list(shelf.kept) == ["b"]
+    assert caplog.messages[0].startswith("a is not on the floor: ")
