@@ -20,12 +20,14 @@ NOISE = (
     (re.compile(r"/tmp/\S+"), "<file>"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}"), "<time>"),
     (re.compile(r"Warning: .* is deprecated in v1\.4.*\n"), ""),
+    (re.compile(r"^[IWE]\d{4} \S+ +\d+ reflector\.go.*\n", re.MULTILINE), ""),
     (re.compile(r"\b\d+[smh](\d+[sm])?\b"), "<age>"),
     (re.compile(r"[ \t]+"), " "),
     (re.compile(r"-+\n"), "-\n"),
 )
 """What differs between any two servers, and the width of columns, which follows from it. The real server is
-built here without its minor version, and warns of what is yet to be deprecated."""
+built here without its minor version, and warns of what is yet to be deprecated. It speaks HTTP/2, over
+which kubectl logs nothing when it gives up on a watch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def test_drain_against_a_budget(both: Both) -> None:
     both("patch", "pod", "worker", "--subresource=status", "--type=merge", "-p", running)
     counted = '{"status": {"observedGeneration": 1, "desiredHealthy": 1, "currentHealthy": 1}}'
     both("patch", "pdb", "keep", "--subresource=status", "--type=merge", "-p", counted)
-    refused = both("drain", "{ns}-node", "--force", "--timeout=2s", view=first_of_each)
+    refused = both("drain", "{ns}-node", "--force", "--timeout=1s", view=first_of_each)
     assert "disruption budget" in refused
 
 
@@ -59,7 +59,7 @@ def first_of_each(text: str) -> str:
 
 def test_wait_for_a_condition(both: Both) -> None:
     both("create", "-f", "-", stdin=POD)
-    assert "timed out" in both("wait", "--for=condition=Ready", "pod/worker", "--timeout=2s")
+    assert "timed out" in both("wait", "--for=condition=Ready", "pod/worker", "--timeout=1s")
     both("patch", "pod", "worker", "--subresource=status", "-p", READY)
     assert "condition met" in both("wait", "--for=condition=Ready", "pod/worker", "--timeout=20s")
     both("wait", "--for=jsonpath={.status.phase}=Pending", "pods", "--all", "--timeout=20s")
@@ -82,6 +82,6 @@ def waits_for_ready(side: Kubectl) -> None:
 def test_wait_for_deletion(both: Both) -> None:
     both("create", "-f", "-", stdin=BOUND)
     both("delete", "pod", "worker", "--wait=false")
-    assert "timed out" in both("wait", "--for=delete", "pod/worker", "--timeout=2s")
+    assert "timed out" in both("wait", "--for=delete", "pod/worker", "--timeout=1s")
     both("delete", "pod", "worker", "--force", "--grace-period=0")
     both("wait", "--for=delete", "pod/worker", "--timeout=20s")
