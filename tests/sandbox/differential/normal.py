@@ -93,6 +93,9 @@ class _Normaliser:
             metadata["resourceVersion"] = self._names.version(metadata.get("uid", ""), version)
         if metadata.get("continue"):
             metadata["continue"] = "<continue>"
+        if isinstance(metadata.get("managedFields"), list):
+            # By time, in whole seconds, and a second may end between two requests.
+            metadata["managedFields"] = sorted(metadata["managedFields"], key=_owner)
         return metadata
 
     def _generated(self, found: re.Match[str]) -> str:
@@ -115,3 +118,7 @@ def _time(found: re.Match[str]) -> str:
     if abs(datetime.now(UTC) - then) > RECENT:
         return found[0]
     return "<micro time>" if found[2] else "<time>"
+
+
+def _owner(entry: Json) -> tuple[str, ...]:
+    return tuple(str(entry.get(name)) for name in ("operation", "manager", "apiVersion", "subresource"))

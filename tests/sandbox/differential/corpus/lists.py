@@ -109,6 +109,7 @@ STORIES = [
         post(CONFIG_MAPS, config_map("a", x="1")).named("first"),
         patch("merge", f"{CONFIG_MAPS}/a", {"data": {"x": "2"}}).named("second"),
         post(CONFIG_MAPS, config_map("b")),
+        get(CONFIG_MAPS),  # After this the real server's cache has it all, too.
         get(CONFIG_MAPS, resourceVersion="0"),
         get(CONFIG_MAPS, resourceVersion="$first.metadata.resourceVersion"),
         get(
