@@ -1,7 +1,7 @@
 """Objects go: at once, after a while, or when the last finalizer is gone."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from maitred.sandbox.apiserver import refusals
@@ -172,13 +172,21 @@ def mark(meta: Body, now: str, grace: int) -> None:
     moment = datetime.fromisoformat(now)
     if "deletionTimestamp" in meta:
         shorter_by = meta.get("deletionGracePeriodSeconds", 0) - grace
-        end = datetime.fromisoformat(meta["deletionTimestamp"]) - timedelta(seconds=shorter_by)
+        end = later(datetime.fromisoformat(meta["deletionTimestamp"]), -shorter_by)
         if end < moment:
             end, grace = moment, min(grace, 1)
     else:
-        end = moment + timedelta(seconds=grace)
+        end = later(moment, grace)
         count_up(meta, True)
     meta.update(deletionTimestamp=in_seconds(end), deletionGracePeriodSeconds=grace)
+
+
+def later(moment: datetime, seconds: int) -> datetime:
+    """A period may be longer than there are times to write: then it is the last of them, or the first."""
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)
 
 
 def count_up(meta: Body, is_first: bool) -> None:
