@@ -7,8 +7,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
@@ -57,8 +57,9 @@ def on_sandbox(work: Callable[Concatenate["Client", P], Awaitable[None]]) -> Cal
             assert this is not None
             # As Ctrl-C does, so that what was begun is tidied up.
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
-            async with sandbox(kubeconfig) as client, beside(until_gone(client)):
-                await work(client, *args, **kwargs)
+            with quiet():
+                async with sandbox(kubeconfig) as client, beside(until_gone(client)):
+                    await work(client, *args, **kwargs)
 
         try:
             asyncio.run(run())
@@ -69,6 +70,18 @@ def on_sandbox(work: Callable[Concatenate["Client", P], Awaitable[None]]) -> Cal
             raise
 
     return command
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """When the sandbox goes, one line says so; everything that watches it would say so too, many times."""
+    log = logging.getLogger("maitred.kube")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 @asynccontextmanager
@@ -85,8 +98,6 @@ async def until_gone(client: "Client") -> None:
     """Somebody may end the sandbox while a command waits for something in it. Raises KubeError then."""
     from maitred.kube.errors import KubeError, Unreachable
 
-    # Everything that watches would say so too, again and again.
-    logging.getLogger("maitred.kube").setLevel(logging.ERROR)
     missed = 0
     while missed < MOST_MISSED:
         await asyncio.sleep(LOOK_SECONDS)
