@@ -26,6 +26,12 @@ kinds:
 """
 
 
+def as_started_by_hand() -> None:
+    """Whoever runs the tests may ignore the end of a terminal, as nohup does, and children inherit that."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Up:
     """A sandbox that runs, and what it has said so far."""
 
@@ -39,6 +45,7 @@ class Up:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            preexec_fn=as_started_by_hand,
         )
 
     def until(self, words: str) -> str:
@@ -193,6 +200,7 @@ def test_on_a_terminal_it_draws_the_floor(tmp_path: Path) -> None:
         stdout=terminal,
         stderr=terminal,
         start_new_session=True,
+        preexec_fn=as_started_by_hand,
     ) as process:
         os.close(terminal)
         try:
@@ -205,6 +213,7 @@ def test_on_a_terminal_it_draws_the_floor(tmp_path: Path) -> None:
     os.close(controller)
 
 
+@pytest.mark.slow
 def test_it_ends_with_its_terminal(tmp_path: Path) -> None:
     world = tmp_path / "world.yaml"
     world.write_text(SMALL)
@@ -216,6 +225,7 @@ def test_it_ends_with_its_terminal(tmp_path: Path) -> None:
         stdout=terminal,
         stderr=terminal,
         start_new_session=True,
+        preexec_fn=as_started_by_hand,
     ) as process:
         os.close(terminal)
         read_until(controller, b"2 nodes")
