@@ -19,10 +19,11 @@ from benchmarks.sandbox.servers import PATIENCE_SECONDS, Server, up
 from maitred.kube.client import Client, encode
 from maitred.kube.resources import NAMESPACES, NODES, PODS
 from maitred.model.meta import Lean
+from maitred.model.world import USUAL, World
 from maitred.sandbox.controlplane.workspace import workspace
 from maitred.sandbox.kubelets.fleet import HEARTBEAT_SECONDS
 from maitred.sandbox.world.gangs import gang_objects
-from maitred.sandbox.world.layout import USUAL, World, machines
+from maitred.sandbox.world.layout import machines
 from maitred.sandbox.world.objects import Objects
 from maitred.sandbox.world.story import Gang
 

@@ -1,13 +1,17 @@
 """Whose turn it is: priority, then quorums and late members by age, then surplus. One contested node."""
 
+from datetime import UTC, datetime
 from itertools import islice, permutations
 from typing import Any
 
 import pytest
 
-from tests.decide.reading import first, seated, verdict
+from maitred.decide import decide as decide_snapshot
+from maitred.model.policy import Policy
+from tests.decide.reading import entry, first, seated, verdict
+from tests.explain.applying import remedied
 from tests.oracle.builders import Obj, node, pod, pod_group, pods, priority_class
-from tests.support import decide
+from tests.support import decide, snapshot_of
 
 
 def one_node(cpu: int) -> Obj:
@@ -250,3 +254,53 @@ def test_the_order_of_the_input_never_matters() -> None:
     plans = [decide(list(order)) for order in islice(permutations(parts), 0, None, 397)]
     assert all(plan == plans[0] for plan in plans)
     assert len(plans) > 10
+
+
+# -- other orders ------------------------------------------------------------------------------------------
+
+FIFO = {"order": "fifo"}
+
+
+def test_first_come_first_served_whatever_the_priority() -> None:
+    objects = [one_node(1), pod("a", 1, created=1, priority=0), pod("b", 1, created=2, priority=9)]
+    assert seated(decide(objects, FIFO)) == ["a"]
+
+
+def test_first_come_first_served_puts_surplus_behind_all_quorums() -> None:
+    crew = gang("crew", 2, 1, created=1, priority=9)
+    objects = [one_node(2), *crew, pod("late", 1, created=2, priority=0)]
+    assert sorted(seated(decide(objects, FIFO))) == ["crew-0", "late"]
+
+
+def test_a_remedy_counts_on_the_same_order() -> None:
+    """`b` is behind `a`, though its priority is higher: a second node is for `b`."""
+    objects = [one_node(1), pod("a", 1, created=1, priority=0), pod("b", 1, created=2, priority=9)]
+    waiting = entry(remedied(objects, FIFO), "b")
+    assert [blocker["category"] for blocker in waiting["blockers"]] == ["Priority"]
+    assert any("1 node like n1" in remedy["change"] for remedy in waiting["remedies"])
+
+
+MEASURED = [one_node(1), pod("a", 1, created=1), pod("b", 1, created=2), pod("c", 1, created=3, priority=-1)]
+
+
+@pytest.mark.parametrize(
+    ("measures", "winner"),
+    [
+        ({"a": 9.0, "b": 5.0}, "b"),
+        ({"a": 5.0, "b": 5.0}, "a"),
+        ({"b": 1e9}, "b"),
+        ({}, "a"),
+        ({"a": 9.0, "b": 5.0, "c": 1.0}, "b"),
+    ],
+    ids=[
+        "the least",
+        "the older of equals",
+        "a known one before one unknown",
+        "by age",
+        "not across priorities",
+    ],
+)
+def test_within_a_priority_by_measure(measures: dict[str, float], winner: str) -> None:
+    known = {f"default/{name}": measure for name, measure in measures.items()}
+    plan = decide_snapshot(snapshot_of(MEASURED), Policy(), datetime(2026, 2, 1, tzinfo=UTC), measures=known)
+    assert [bind.pod for bind in plan.binds] == [f"default/{winner}"]

@@ -2,7 +2,9 @@
 
 import msgspec
 import pytest
+import yaml
 
+from maitred.model.manifest import InputError, read_live_policy, read_policy
 from maitred.model.node import HEALTH_TAINTS
 from maitred.model.policy import Policy, health_taints, is_device
 from tests.oracle.builders import Obj
@@ -20,6 +22,9 @@ def test_the_defaults() -> None:
     assert msgspec.to_builtins(Policy()) == {
         "apiVersion": "maitred.dev/v1alpha1",
         "kind": "Policy",
+        "order": "priority",
+        "redecideSeconds": 300.0,
+        "placement": "whole-groups",
         "topology": {"levels": ()},
         "nodes": {"managed": None},
         "nodeTemplates": (),
@@ -52,6 +57,9 @@ WRONG: dict[str, Obj] = {
     "another kind": {"kind": "Plan"},
     "another version": {"apiVersion": "maitred.dev/v2"},
     "a level without a key": {"topology": {"levels": [{"name": "rack"}]}},
+    "an order that does not exist": {"order": "lifo"},
+    "a negative time between decisions": {"redecideSeconds": -1},
+    "a placement that does not exist": {"placement": "one-by-one"},
     "no steps": {"search": {"steps": 0}},
     "too many steps": {"search": {"steps": 10**9 + 1}},
     "a template without a name": {"nodeTemplates": [{"allocatable": {}}]},
@@ -99,3 +107,25 @@ def test_a_policy_says_itself_what_counts_as_a_device() -> None:
 def test_a_policy_adds_taints_that_speak_of_health() -> None:
     assert health_taints(Policy()) == HEALTH_TAINTS
     assert health_taints(read({"health": {"taints": ["x"]}})) == HEALTH_TAINTS | {"x"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (
+            {"order": "shortest"},
+            "order: 'shortest' goes by run times, which only simulations know; "
+            "elsewhere there are priority and fifo",
+        ),
+        (
+            {"placement": "pod-by-pod"},
+            "placement: 'pod-by-pod' is there for comparison, in simulations only; leave it out",
+        ),
+    ],
+)
+def test_what_only_a_simulation_can_do_is_refused_for_a_cluster(fields: Obj, told: str) -> None:
+    data = yaml.safe_dump(fields).encode()
+    assert read_policy(data, "p.yaml")[0] != Policy()
+    with pytest.raises(InputError) as refused:
+        read_live_policy(data, "p.yaml")
+    assert str(refused.value) == f"p.yaml: {told}"

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from maitred.cli import output
-from maitred.cli.files import read_objects, read_policy_file
+from maitred.cli.files import read_live_policy_file, read_objects
 from maitred.model.manifest import InputError
 from maitred.model.meta import Timestamp
 from maitred.model.objects import Object
@@ -45,7 +45,7 @@ def command(
       maitred decide -f examples/slices --policy examples/policies/datacenter.yaml
     """
     time = moment(now)
-    rules, _ = read_policy_file(policy)
+    rules = read_live_policy_file(policy)
     reader = read_objects((*files, *more))
     plan = plan_of(reader.objects, rules, time, scheduler)
     plan = msgspec.structs.replace(plan, warnings=(*reader.warnings(), *plan.warnings))

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from maitred.model.manifest import LARGEST_SOURCE, InputError, Reader, documents, read_plan, read_policy
+from maitred.model.manifest import (
+    LARGEST_SOURCE,
+    InputError,
+    Reader,
+    documents,
+    read_live_policy,
+    read_plan,
+    read_policy,
+)
 from maitred.model.policy import Policy
 
 STDIN = "standard input"
@@ -36,6 +44,11 @@ def read_policy_file(path: str | None) -> tuple[Policy, dict[str, Any]]:
     if path is None:
         return Policy(), {}
     return read_policy(*content(path))
+
+
+def read_live_policy_file(path: str | None) -> Policy:
+    """A policy that can be in force on a cluster."""
+    return Policy() if path is None else read_live_policy(*content(path))[0]
 
 
 def read_plan_file(path: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import click
 import msgspec
 import yaml
 
-from maitred.explain.text import printable
 from maitred.model.manifest import InputError
+from maitred.model.words import printable
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -12,12 +12,12 @@ import click
 import msgspec
 
 from maitred.cli import output
-from maitred.cli.files import content, read_policy_file
+from maitred.cli.files import content, read_live_policy_file
 from maitred.cli.loops import quickest_loop
-from maitred.explain.text import printable
 from maitred.model.manifest import InputError, read_settings
 from maitred.model.manifest.checks import name_problem
 from maitred.model.policy import Setting
+from maitred.model.words import printable
 
 if TYPE_CHECKING:
     from maitred.controllers.policy import Source
@@ -181,7 +181,7 @@ def check(options: dict[str, Any]) -> None:
         raise InputError("--policy-config-map", "", "", "is not of the form NAMESPACE/NAME")
     if options["policy"] == "-":
         raise InputError("--policy", "", "", "standard input cannot be read again; name a file")
-    read_policy_file(options["policy"])
+    read_live_policy_file(options["policy"])
     for name in ("complete_within", "resync"):
         if not math.isfinite(options[name]):
             raise InputError(

@@ -321,6 +321,13 @@ class ClusterState:
     def nodes(self) -> NodeView:
         return self._nodes.view()
 
+    def free(self) -> Ints:
+        """What is left of every resource on every node."""
+        nodes = self.nodes
+        height, width = nodes.allocatable.shape
+        left: Ints = nodes.allocatable - self._nodes.used[:height, :width]
+        return left
+
     @property
     def storage(self) -> StorageView:
         if self._storage is None:

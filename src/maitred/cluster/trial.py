@@ -17,6 +17,7 @@ from maitred.cluster.snapshot import BoundPods, Shape, Snapshot
 from maitred.model.needs import HostPort, Needs, PodTerm
 
 Rows = NDArray[np.intp]
+Requests = tuple[tuple[str, int], ...]
 
 
 class Selection(NamedTuple):
@@ -54,7 +55,7 @@ class Trial:
         self._occupied = occupied
         self._journal: list[Seated] = []
         self._touched: list[Rows] = []
-        self._copies: dict[tuple[tuple[str, int], ...], tuple[int, Ints]] = {}
+        self._copies: dict[Requests, tuple[int, Ints]] = {}
         self._counted: dict[Selection, Counted] = {}
         self._class_match: dict[tuple[tuple[PodTerm, ...], int], bool] = {}
         self._held: dict[Hashable, Ints] | None = None
@@ -161,17 +162,8 @@ class Trial:
         self._copies[requests] = (len(self._touched), copies)
         return copies
 
-    def _count_copies(self, requests: tuple[tuple[str, int], ...], rows: Rows | None) -> Ints:
-        free = self.free if rows is None else self.free[:, rows]
-        copies: Ints | None = None
-        for resource, requested in requests:
-            column = self.nodes.resource_column(resource)
-            if column is None:
-                return np.zeros(free.shape[1], dtype=np.int64)
-            fit = free[column] // requested
-            copies = fit if copies is None else np.minimum(copies, fit, out=copies)
-        assert copies is not None, "every pod takes one of `pods`"
-        return np.maximum(copies, 0, out=copies)
+    def _count_copies(self, requests: Requests, rows: Rows | None) -> Ints:
+        return copies_that_fit(self.free if rows is None else self.free[:, rows], self.nodes, requests)
 
     @property
     def attachments(self) -> Attachments:
@@ -250,6 +242,19 @@ class Trial:
         if key not in held:
             held[key] = np.zeros(len(self.nodes.names), dtype=np.int64)
         return held[key]
+
+
+def copies_that_fit(free: Ints, nodes: NodeView, requests: Requests) -> Ints:
+    """How many pods of these requests fit into what is free, one column per node."""
+    copies: Ints | None = None
+    for resource, requested in requests:
+        column = nodes.resource_column(resource)
+        if column is None:
+            return np.zeros(free.shape[1], dtype=np.int64)
+        fit = free[column] // requested
+        copies = fit if copies is None else np.minimum(copies, fit, out=copies)
+    assert copies is not None, "every pod takes one of `pods`"
+    return np.maximum(copies, 0, out=copies)
 
 
 def held_by(needs: Needs) -> tuple[HostPort | PodTerm, ...]:

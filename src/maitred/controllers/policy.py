@@ -14,7 +14,7 @@ from maitred.kube.client import Client
 from maitred.kube.reflector import Reflector
 from maitred.kube.resources import CONFIG_MAPS
 from maitred.kube.wire import ConfigMap
-from maitred.model.manifest import InputError, read_policy
+from maitred.model.manifest import InputError, read_live_policy
 from maitred.model.policy import Policy
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Keeper:
             return
         self._seen = data
         try:
-            self.policy, _ = read_policy(data, source)
+            self.policy, _ = read_live_policy(data, source)
         except InputError as problem:
             self.refuse(problem)
             return

@@ -1,13 +1,21 @@
 """The agenda: whose turn it is.
 
-Priority first, high to low. Within one priority, by age: quorums, and late members of groups whose quorum
+Priority first, high to low, unless the policy's order is first come, first served. Within one priority, by
+the measure of the policy's order if it has one, then by age: quorums, and late members of groups whose quorum
 runs already; then the surplus of groups that were seated in this cycle.
 """
 
 import heapq
 from dataclasses import dataclass
 
+from maitred.model.policy import Order
+
 QUORUM, SURPLUS = 0, 1
+
+
+def rank(priority: int, order: Order) -> int:
+    """What turns are compared by first."""
+    return 0 if order == "fifo" else -priority
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -15,8 +23,8 @@ class Turn:
     """Turns compare in the order in which they come."""
 
     rank: int
-    """The priority, negated."""
     part: int
+    measure: float
     created: float
     key: str
     number: int

@@ -1,6 +1,7 @@
 """One cycle: every group in its turn, on one trial; then a verdict for each."""
 
-from collections.abc import Container
+import math
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -8,7 +9,7 @@ from itertools import chain
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import QUORUM, SURPLUS, Agenda, Turn
+from maitred.decide.agenda import QUORUM, SURPLUS, Agenda, Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.diagnose import Ahead, Diagnosis
@@ -20,6 +21,8 @@ from maitred.decide.seats import Steps
 from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy
 
+NOT_MEASURED: Mapping[str, float] = {}
+
 
 def decide(
     snapshot: Snapshot,
@@ -27,13 +30,15 @@ def decide(
     now: datetime,
     scheduler: str | None = None,
     groups: Container[str] | None = None,
+    measures: Mapping[str, float] = NOT_MEASURED,
 ) -> Plan:
     """What to do with every waiting group. A pure function: the same input gives the same Plan.
 
     `now` is the only clock there is; `scheduler` limits the decision to pods that name that scheduler, and
-    `groups` to those whose result may have changed since they were last decided.
+    `groups` to those whose result may have changed since they were last decided. `measures` are, by group,
+    what the policy's order goes by where the API does not say it, such as the run time that is left.
     """
-    return Cycle(snapshot, policy, scheduler, groups).run()
+    return Cycle(snapshot, policy, scheduler, groups, measures).run()
 
 
 @dataclass(slots=True)
@@ -77,8 +82,10 @@ class Cycle:
         policy: Policy,
         scheduler: str | None,
         groups: Container[str] | None = None,
+        measures: Mapping[str, float] = NOT_MEASURED,
     ) -> None:
         self.snapshot = snapshot
+        self.measures = measures
         self.house = House(policy, known_levels(policy, snapshot))
         self.trial = Trial.of(snapshot)
         self.exhausted = False
@@ -103,7 +110,9 @@ class Cycle:
 
     def _turn(self, number: int, part: int) -> Turn:
         case = self.cases[number]
-        return Turn(-case.screening.priority, part, case.view.created, case.key, number)
+        first = rank(case.screening.priority, self.house.policy.order)
+        measure = self.measures.get(case.key, math.inf)
+        return Turn(first, part, measure, case.view.created, case.key, number)
 
     def serve(self, case: Case) -> bool:
         """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""

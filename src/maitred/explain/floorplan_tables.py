@@ -10,9 +10,8 @@ from rich.text import Text
 
 from maitred.explain.floorplan import Floor, Rack, Row, Spot, natural
 from maitred.explain.tables import GAP, STYLES, Cell, aligned
-from maitred.explain.text import printable
 from maitred.model.quantity import CPU
-from maitred.model.words import counted
+from maitred.model.words import counted, printable
 
 HEADER = ("GROUP", "VERDICT", "PLACED", "QUORUM", "WHERE", "SINCE", "WHY")
 STYLE_OF: dict[str, str] = {**{str(verdict): style for verdict, style in STYLES.items()}, "Finished": "dim"}

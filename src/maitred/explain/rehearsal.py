@@ -9,6 +9,7 @@ import numpy as np
 from maitred.cluster.nodes import Ints
 from maitred.cluster.snapshot import BoundPods, GroupView, Snapshot
 from maitred.cluster.trial import Rows, Trial
+from maitred.decide.agenda import rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt
 from maitred.decide.cycle import Case, Cycle
@@ -176,10 +177,11 @@ class Stage:
         for index, (number, view) in enumerate(decided):
             screening = screen(view, self.snapshot, self.house)
             if not (screening.problems or screening.obstacles):
-                turns.append((-screening.priority, view.created, view.group.key, number, index))
+                first = rank(screening.priority, self.policy.order)
+                turns.append((first, view.created, view.group.key, number, index))
         return [
-            Entry(index, number, place, -rank, self.snapshot.groups[number], self.plan.groups[index])
-            for place, (rank, _, _, number, index) in enumerate(sorted(turns))
+            Entry(index, number, place, -first, self.snapshot.groups[number], self.plan.groups[index])
+            for place, (first, _, _, number, index) in enumerate(sorted(turns))
         ]
 
     def last_to_matter(self, entry: Entry) -> int:

@@ -12,9 +12,8 @@ from itertools import zip_longest
 import msgspec
 from rich.text import Text
 
-from maitred.explain.text import printable
 from maitred.model.plan import Bind, Eviction, GroupVerdict, Plan, Verdict
-from maitred.model.words import counted
+from maitred.model.words import counted, printable
 
 Cell = str | Text
 

@@ -56,9 +56,21 @@ class Search(Setting, frozen=True):
     steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 500_000
 
 
+Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
+Placement = Literal["whole-groups", "pod-by-pod"]
+
+LIVE_ORDERS: tuple[Order, ...] = ("priority", "fifo")
+"""Orders by what the API says of a group. The others go by its run time or by the service it has had."""
+PREEMPTIVE_ORDERS: tuple[Order, ...] = ("shortest-remaining", "shortest-service", "least-attained")
+"""Orders in which a group that waits may take the place of one that runs."""
+
+
 class Policy(Setting, frozen=True):
     api_version: Literal["maitred.dev/v1alpha1"] = "maitred.dev/v1alpha1"
     kind: Literal["Policy"] = "Policy"
+    order: Order = "priority"
+    redecide_seconds: Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)] = 300.0
+    placement: Placement = "whole-groups"
     topology: Topology = Topology()
     nodes: Nodes = Nodes()
     node_templates: tuple[NodeTemplate, ...] = ()

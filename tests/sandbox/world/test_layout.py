@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from maitred.model.manifest import InputError
+from maitred.model.world import MOST_NODES, World, read_world
 from maitred.sandbox.kubelets.marks import KUBELET
-from maitred.sandbox.world.layout import MOST_NODES, World, machines, read_world
+from maitred.sandbox.world.layout import machines
 
 WORLDS = Path(__file__).parents[3] / "examples" / "worlds"
 
@@ -80,3 +81,9 @@ def test_what_is_wrong_is_named(text: str, error: str) -> None:
     with pytest.raises(InputError) as refused:
         read_world(text.encode(), "world.yaml")
     assert str(refused.value).startswith(f"world.yaml: {error}")
+
+
+def test_labels_that_others_set_are_theirs() -> None:
+    text = f"kinds: [{{name: a, resources: {{}}, labels: {{{KUBELET}: simulated}}}}]".encode()
+    with pytest.raises(InputError, match=f"kinds.0..labels: {KUBELET} is set for every node; leave it out"):
+        read_world(text, "world.yaml", taken=(KUBELET,))

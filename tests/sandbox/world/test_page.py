@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from maitred.model.world import Kind, Levels, World
 from maitred.sandbox.kubelets import marks
-from maitred.sandbox.world.layout import Kind, Levels, World
 from maitred.sandbox.world.story import Gang, Step, Story, Wait, Where
 
 PAGE = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text()

@@ -4,10 +4,11 @@ import msgspec
 
 from maitred.explain.floorplan import floor_of, table_of
 from maitred.model.node import Node
+from maitred.model.world import Kind, Levels, World
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.marks import BLOCK_MARK, RACK_MARK
-from maitred.sandbox.world.layout import Kind, Levels, World, machines
+from maitred.sandbox.world.layout import machines
 from maitred.sandbox.world.nodes import more_like
 from maitred.sandbox.world.objects import Json
 from maitred.sandbox.world.takeover import take_over

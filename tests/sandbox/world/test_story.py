@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from maitred.model.manifest import InputError
+from maitred.model.world import World
 from maitred.sandbox.world.gangs import gang_objects
-from maitred.sandbox.world.layout import World, machines
+from maitred.sandbox.world.layout import machines
 from maitred.sandbox.world.story import Gang, read_story, stories
 
 LABELS = {key for machine in machines(World()) for key in machine.labels}

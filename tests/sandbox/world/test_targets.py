@@ -3,8 +3,9 @@
 import pytest
 
 from maitred.model.manifest import InputError
+from maitred.model.world import World
 from maitred.sandbox.kubelets import bodies
-from maitred.sandbox.world.layout import World, machines
+from maitred.sandbox.world.layout import machines
 from maitred.sandbox.world.nodes import more_like
 from maitred.sandbox.world.objects import Json
 from maitred.sandbox.world.targets import chosen, name_of

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 import click
 
 from maitred.cli import output
-from maitred.explain.text import printable
 from maitred.model.manifest import InputError
+from maitred.model.words import printable
 
 if TYPE_CHECKING:
     from maitred.kube.client import Client

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maitred.explain.text import printable
 from maitred.model.manifest import InputError, Reader, documents
 from maitred.model.policy import API_VERSION
+from maitred.model.words import printable
 
 if TYPE_CHECKING:
     from maitred.kube.client import Client

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from maitred.cli import output
-from maitred.cli.files import content, read_policy_file
+from maitred.cli.files import content, read_live_policy_file
 from maitred.cli.loops import quickest_loop
-from maitred.explain.text import printable
 from maitred.model.manifest import InputError
+from maitred.model.words import printable
 
 if TYPE_CHECKING:
+    from maitred.model.world import World
     from maitred.sandbox.controlplane.run import ControlPlane
-    from maitred.sandbox.world.layout import World
     from maitred.sandbox.world.story import Story
 
 VERSIONS = ("1.37", "1.36")
@@ -60,7 +60,7 @@ def command(
     from maitred.sandbox.place import sandbox_kubeconfig_path
 
     if policy is not None:
-        read_policy_file(policy)
+        read_live_policy_file(policy)
     path = Path(kubeconfig) if kubeconfig else sandbox_kubeconfig_path()
     evening = Evening(world_of(world), story_of(story), policy, path)
     try:
@@ -77,9 +77,10 @@ def command(
 
 
 def world_of(path: str | None) -> "World":
-    from maitred.sandbox.world.layout import World, read_world
+    from maitred.model.world import World, read_world
+    from maitred.sandbox.kubelets.marks import KUBELET
 
-    return World() if path is None else read_world(*content(path))
+    return World() if path is None else read_world(*content(path), taken=(KUBELET,))
 
 
 def story_of(name: str | None) -> "Story | None":

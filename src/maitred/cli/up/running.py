@@ -24,6 +24,7 @@ from maitred.kube.errors import KubeError
 from maitred.kube.lease import LeaderLease
 from maitred.model.manifest import InputError
 from maitred.model.policy import Level, Policy, Topology
+from maitred.model.world import BLOCK, RACK, World
 from maitred.sandbox.access import Access, embedded, real
 from maitred.sandbox.apiserver.memory import expect_much_to_stay
 from maitred.sandbox.controlplane.run import ControlPlane
@@ -33,7 +34,7 @@ from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
 from maitred.sandbox.place import MARKER, MARKER_NAMESPACE
 from maitred.sandbox.users import ADMIN, MAITRED
 from maitred.sandbox.world import nodes
-from maitred.sandbox.world.layout import BLOCK, RACK, World, machines
+from maitred.sandbox.world.layout import machines
 from maitred.sandbox.world.objects import Json, Objects
 from maitred.sandbox.world.player import Player
 from maitred.sandbox.world.story import Story

@@ -17,8 +17,7 @@ from rich.live import Live
 from maitred.cli.floor import FloorView, pause_since
 from maitred.explain.floorplan import UNDECIDED, Row
 from maitred.explain.floorplan_tables import by_verdict
-from maitred.explain.text import printable
-from maitred.model.words import counted
+from maitred.model.words import counted, printable
 from maitred.sandbox.world.player import row_words
 from maitred.sandbox.world.watcher import Watcher
 

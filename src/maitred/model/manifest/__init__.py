@@ -3,7 +3,7 @@
 from maitred.model.manifest.errors import InputError
 from maitred.model.manifest.parsing import LARGEST_SOURCE, Document, documents
 from maitred.model.manifest.reader import Reader
-from maitred.model.manifest.settings import read_plan, read_policy, read_settings
+from maitred.model.manifest.settings import read_live_policy, read_plan, read_policy, read_settings
 
 __all__ = [
     "LARGEST_SOURCE",
@@ -11,6 +11,7 @@ __all__ = [
     "InputError",
     "Reader",
     "documents",
+    "read_live_policy",
     "read_plan",
     "read_policy",
     "read_settings",

@@ -16,7 +16,7 @@ ANY_KEY = "..."
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 _MESSAGE = re.compile(r"(?s)(.*?)(?: - at (?:`key` in )?`\$(.*)`)?")
 _MISMATCH = re.compile(r"Expected `(.+)`, got `(.+)`")
-_BOUND = re.compile(r"Expected `.+` (>=|<=|>|<) (-?\d+)")
+_BOUND = re.compile(r"Expected `.+` (>=|<=|>|<) (-?\d+(?:\.\d*[1-9])?)(?:\.0)?")
 _FIELD = re.compile(r"Object (missing required|contains unknown) field `(.+)`")
 _ENUM = re.compile(r"Invalid enum value (.*)", re.DOTALL)
 
@@ -59,8 +59,9 @@ def field_error(error: msgspec.ValidationError, value: object, wanted: type) -> 
     message, path = (match[1], match[2] or "") if match else (str(error), "")
     tokens = [int(index) if index.isdigit() else name or index for name, index in _STEP.findall(path)]
     if found := _FIELD.fullmatch(message):
-        name = found[2]
-        what = "is required" if "missing" in found[1] else unknown_field(name, wanted, tokens)
+        name, missing = found[2], "missing" in found[1]
+        what = "is required" if missing else unknown_field(name, wanted, tokens)
+        tokens = named_keys(value, tokens, lambda v: isinstance(v, dict) and (name in v) != missing)
         return FieldError(join([*tokens, name]), what)
     mismatch = _MISMATCH.fullmatch(message)
     tokens = named_keys(value, tokens, lambda v: mismatch is None or type_name(v) == mismatch[2])

@@ -1,6 +1,6 @@
 """The documents of maitred's own: a Policy, and a Plan that was written earlier."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,7 +15,7 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
-from maitred.model.policy import Policy
+from maitred.model.policy import LIVE_ORDERS, Policy
 
 T = TypeVar("T")
 
@@ -30,11 +30,26 @@ def read_policy(data: bytes, source: str) -> tuple[Policy, dict[str, Any]]:
     return policy, plain
 
 
-def read_settings(data: bytes, source: str, into: type[T]) -> tuple[T, dict[str, Any]]:
-    """One document of settings, and the same as it was written."""
+def read_live_policy(data: bytes, source: str) -> tuple[Policy, dict[str, Any]]:
+    """A policy for decisions on a real cluster, of which less is known than of a simulated one."""
+    policy, plain = read_policy(data, source)
+    if policy.order not in LIVE_ORDERS:
+        known = " and ".join(LIVE_ORDERS)
+        what = f"{policy.order!r} goes by run times, which only simulations know; elsewhere there are {known}"
+        raise InputError(source, "", "order", what)
+    if policy.placement != "whole-groups":
+        what = f"{policy.placement!r} is there for comparison, in simulations only; leave it out"
+        raise InputError(source, "", "placement", what)
+    return policy, plain
+
+
+def read_settings(
+    data: bytes, source: str, into: type[T], hook: Callable[[type, Any], Any] | None = None
+) -> tuple[T, dict[str, Any]]:
+    """One document of settings, and the same as it was written. `hook` reads types of the caller's own."""
     plain = only_document(data, source)
     try:
-        return msgspec.convert(plain, into), plain
+        return msgspec.convert(plain, into, dec_hook=hook), plain
     except msgspec.ValidationError as error:
         problem = field_error(error, plain, into)
         raise InputError(source, "", problem.field, problem.what) from None

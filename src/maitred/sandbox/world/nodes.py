@@ -8,11 +8,11 @@ from maitred.kube.errors import ApiError
 from maitred.kube.resources import NODES
 from maitred.model.manifest import InputError
 from maitred.model.node import HEALTH_TAINTS, HOSTNAME
+from maitred.model.world import BLOCK, MOST_NODES, RACK, node_name
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
 from maitred.sandbox.kubelets.objects import Taint
-from maitred.sandbox.world.layout import BLOCK, MOST_NODES, RACK, node_name
 from maitred.sandbox.world.objects import Json, Objects
 from maitred.sandbox.world.targets import chosen, full_key, labels_of, name_of
 
