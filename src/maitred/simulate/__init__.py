@@ -1,0 +1,1 @@
+"""Discrete-event runs of the same decisions over days of virtual time."""

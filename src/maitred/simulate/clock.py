@@ -1,0 +1,23 @@
+"""Virtual time: whole microseconds since the run began, so that what is added up comes out exactly."""
+
+from datetime import UTC, datetime, timedelta
+
+Time = int
+
+MICROSECOND = 1
+SECOND = 1_000_000
+HOUR = 3600 * SECOND
+DAY = 24 * HOUR
+LONGEST = 36_500 * DAY
+"""A hundred years. No input may ask for more."""
+
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+"""The date that objects of a run are stamped with at time 0. Nothing depends on which it is."""
+
+
+def seconds(amount: float) -> Time:
+    return round(amount * SECOND)
+
+
+def moment(time: Time) -> datetime:
+    return BEGINNING + timedelta(microseconds=time)

@@ -1,0 +1,144 @@
+"""The room: nodes and their devices, which of them are broken, and who sits where."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from maitred.cluster.nodes import NodeTable
+from maitred.model.node import Node, NodeCondition, allocatable
+from maitred.model.policy import Level, Policy, is_device
+from maitred.simulate.clock import SECOND, Time
+from maitred.simulate.jobs import WHOLE
+from maitred.simulate.party import Party, Phase
+from maitred.simulate.results import FloorPlan, Table
+
+Sitter = tuple[Party, int]
+"""A member of a party, by its number."""
+
+
+@dataclass(slots=True)
+class Place:
+    """A node in a run."""
+
+    node: Node
+    """As it is when all is well."""
+    devices: dict[str, int]
+    down: int = 0
+    """Faults of the whole node that are not repaired yet."""
+    broken: int = 0
+    """Devices out of order."""
+    sitters: dict[Sitter, int] = field(default_factory=dict)
+    """Members and what each takes of the devices, in the order in which they came."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.devices.values())
+
+    @property
+    def broken_load(self) -> int:
+        """Thousandths of devices that nobody can use for now."""
+        return (self.total if self.down else min(self.broken, self.total)) * WHOLE
+
+    def as_it_is(self) -> Node:
+        node = self.node
+        if self.down:
+            return msgspec.structs.replace(
+                node,
+                status=msgspec.structs.replace(node.status, conditions=(NodeCondition("Ready", "Unknown"),)),
+            )
+        if not self.broken:
+            return node
+        left, resources = self.broken, dict(node.status.allocatable or node.status.capacity)
+        for resource, count in self.devices.items():
+            gone = min(left, count)
+            resources[resource], left = count - gone, left - gone
+        return msgspec.structs.replace(
+            node, status=msgspec.structs.replace(node.status, allocatable=resources)
+        )
+
+
+class Floor:
+    def __init__(self, nodes: Sequence[Node], policy: Policy, levels: Sequence[Level]) -> None:
+        self.places = {node.metadata.name: Place(node, devices_of(node, policy)) for node in nodes}
+        self.total = sum(place.total for place in self.places.values()) * WHOLE
+        self.broken = 0
+        """Thousandths of devices that nobody can use for now."""
+        self._levels = levels
+        table = NodeTable()
+        for node in nodes:
+            table.put(node)
+        self.nodes = table.view()
+        """All nodes as they are when all is well."""
+
+    def sit(self, party: Party, member: int, node: str) -> None:
+        party.seats[member] = node
+        party.sitting += 1
+        self.places[node].sitters[party, member] = party.job.crew_of[member].load
+
+    def stand(self, party: Party, member: int) -> None:
+        del self.places[party.seats[member]].sitters[party, member]
+        party.seats[member] = ""
+        party.sitting -= 1
+
+    # -- faults ----------------------------------------------------------------------------------------
+
+    def take_down(self, name: str) -> list[Sitter]:
+        """A node breaks. Those who sat there."""
+        place = self.places[name]
+        self._change(place, down=1)
+        return list(place.sitters)
+
+    def bring_up(self, name: str) -> None:
+        self._change(self.places[name], down=-1)
+
+    def break_device(self, name: str, which: float) -> list[Sitter]:
+        """One of the devices of a node that still work breaks. Who used it, if anyone did."""
+        place = self.places[name]
+        position = which * (place.total - place.broken) * WHOLE
+        self._change(place, broken=1)
+        for sitter, load in place.sitters.items():
+            position -= load
+            if position < 0 < load:
+                return [sitter]
+        return []
+
+    def mend_device(self, name: str) -> None:
+        self._change(self.places[name], broken=-1)
+
+    def _change(self, place: Place, down: int = 0, broken: int = 0) -> None:
+        self.broken -= place.broken_load
+        place.down += down
+        place.broken += broken
+        self.broken += place.broken_load
+
+    # -- a picture -------------------------------------------------------------------------------------
+
+    def plan(self, now: Time, waiting: Iterable[Party]) -> FloorPlan:
+        sitting = {party for place in self.places.values() for party, _ in place.sitters}
+        incomplete = sorted(party.name for party in sitting if party.phase == Phase.INCOMPLETE)
+        return FloorPlan(
+            time=now / SECOND,
+            tables=tuple(self._table(place) for place in self.places.values()),
+            incomplete=tuple(incomplete),
+            waiting=tuple(sorted(party.name for party in waiting)),
+        )
+
+    def _table(self, place: Place) -> Table:
+        labels = place.node.metadata.labels
+        block, rack = ["", "", *(labels.get(level.key, "") for level in self._levels)][-2:]
+        seats: dict[str, int] = {}
+        for (party, _), load in place.sitters.items():
+            seats[party.name] = seats.get(party.name, 0) + load
+        return Table(
+            node=place.node.metadata.name,
+            block=block,
+            rack=rack,
+            devices=place.total,
+            broken=place.broken_load // WHOLE,
+            seats=tuple((name, load / WHOLE) for name, load in seats.items() if load),
+        )
+
+
+def devices_of(node: Node, policy: Policy) -> dict[str, int]:
+    return {name: count for name, count in allocatable(node).items() if is_device(policy, name)}

@@ -1,0 +1,341 @@
+"""The loop: what happens next in virtual time, and what follows from it.
+
+All that happens at one moment happens before seats are given out at that moment, in a fixed order, so that a
+run does not depend on how its events came to be known.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
+from typing import Any, Protocol
+
+from maitred.simulate.books import Books
+from maitred.simulate.clock import DAY, Time
+from maitred.simulate.faults import Fault, Faults
+from maitred.simulate.floor import Floor, Sitter
+from maitred.simulate.jobs import Job, Workload
+from maitred.simulate.party import Party, Phase
+from maitred.simulate.results import Bucket, End
+from maitred.simulate.seating.seater import Moves, Removal, Seater, Seating
+
+LONGEST_STANDSTILL = 365 * DAY
+"""A run without a horizon is over when nobody works and no job has ended for so long."""
+MOMENTS_PER_TICK = 200
+
+
+class Kind(IntEnum):
+    """What can happen, in the order in which it does at one moment."""
+
+    FINISH = 0
+    READY = 1
+    REPAIR = 2
+    FAULT = 3
+    CANCEL = 4
+    RENDEZVOUS = 5
+    ARRIVAL = 6
+    CYCLE = 7
+    PATIENCE = 8
+
+
+class Watcher(Protocol):
+    """Who is told of what a seater wants to do, before it is done."""
+
+    def moves(self, loop: "Loop", moves: Moves) -> None: ...
+
+
+class Loop:
+    """One run. `tick` hears of progress, as a number from 0 to 1."""
+
+    def __init__(
+        self,
+        floor: Floor,
+        seater: Seater,
+        workload: Workload,
+        faults: Faults,
+        horizon: Time | None,
+        period: Time = 0,
+        watchers: Sequence[Watcher] = (),
+        tick: Callable[[float], None] = lambda fraction: None,
+    ) -> None:
+        self.floor, self.seater, self.workload, self.horizon = floor, seater, workload, horizon
+        self.now: Time = 0
+        self.books = Books(floor, seater)
+        self.parties: list[Party] = []
+        """Those that have arrived, in the order in which they did."""
+        self.ends: dict[Party, tuple[End, str]] = {}
+        """How jobs ended that did, with words where it was not well."""
+        self.cycles = 0
+        self.stood_still = False
+        self._faults, self._period, self._watchers, self._tick = faults, period, watchers, tick
+        self._events: list[tuple[Time, Kind, int, Any]] = []
+        self._pushed = 0
+        self._expected = 0
+        """Events to come but for faults, which come for ever."""
+        self._cycle_at: Time | None = None
+        self._last_end: Time = 0
+        self._handlers: dict[Kind, Callable[[Any], None]] = {
+            Kind.FINISH: self._finish,
+            Kind.READY: self._ready,
+            Kind.REPAIR: self._repair,
+            Kind.FAULT: self._fault,
+            Kind.CANCEL: self._cancel,
+            Kind.RENDEZVOUS: self._rendezvous_failed,
+            Kind.ARRIVAL: self._arrive,
+            Kind.CYCLE: self._cycle,
+            Kind.PATIENCE: self._lose_patience,
+        }
+
+    def run(self) -> None:
+        self._expect_next_arrival()
+        self._expect_next_fault()
+        self.books.settle(0)
+        moments = 0
+        while self._has_next() and not self._is_over():
+            self._moment(self._events[0][0])
+            moments += 1
+            if moments % MOMENTS_PER_TICK == 0:
+                self._tick(self._progress())
+        if self.horizon is not None:
+            self.now = self.horizon
+        self.books.close(self.now)
+        self._tick(1.0)
+
+    def _has_next(self) -> bool:
+        """Ends that an interruption has put off are no moments: where it happens often, they are the most."""
+        while self._events and self._events[0][1] == Kind.FINISH and not is_due(*self._events[0][3]):
+            heapq.heappop(self._events)
+            self._expected -= 1
+        return bool(self._events)
+
+    def _moment(self, time: Time) -> None:
+        self.books.meter.advance(time)
+        self.now = time
+        while self._events and self._events[0][0] == time:
+            _, kind, _, what = heapq.heappop(self._events)
+            self._expected -= kind != Kind.FAULT
+            self._handlers[kind](what)
+        self.books.settle(time)
+
+    def _is_over(self) -> bool:
+        next_time = self._events[0][0]
+        if self.horizon is not None:
+            return next_time >= self.horizon
+        if not self._expected:
+            return True
+        self.stood_still = self.books.nobody_works and next_time - self._last_end > LONGEST_STANDSTILL
+        return self.stood_still
+
+    def _progress(self) -> float:
+        if self.horizon:
+            return self.now / self.horizon
+        return len(self.ends) / max(1, len(self.workload))
+
+    def _expect(self, time: Time, kind: Kind, what: object) -> None:
+        self._pushed += 1
+        self._expected += kind != Kind.FAULT
+        heapq.heappush(self._events, (time, kind, self._pushed, what))
+
+    # -- arrivals and ends -----------------------------------------------------------------------------
+
+    def _expect_next_arrival(self) -> None:
+        if len(self.parties) < len(self.workload):
+            job = self.workload[len(self.parties)]
+            self._expect(job.arrival, Kind.ARRIVAL, job)
+
+    def _arrive(self, job: Job) -> None:
+        party = Party(job, len(self.parties))
+        self.parties.append(party)
+        self._expect_next_arrival()
+        if job.cancelled is not None:
+            self._expect(max(job.cancelled, self.now), Kind.CANCEL, party)
+        if job.patience is not None:
+            self._expect(self.now + job.patience, Kind.PATIENCE, party)
+        self.seater.wants(party, self.now)
+        self.books.note(party, self.now)
+        self._ask_for_cycle()
+
+    def _cancel(self, party: Party) -> None:
+        if party.phase != Phase.OVER:
+            self._end(party, "cancelled")
+
+    def _lose_patience(self, party: Party) -> None:
+        if party.phase == Phase.WAITING and party.first_seated is None:
+            self._end(party, "gaveUp")
+
+    def _end(self, party: Party, end: End, why: str = "") -> None:
+        party.pause(self.now)
+        self._unseat(party, party.sitters())
+        party.phase, party.ended = Phase.OVER, self.now
+        self.books.note(party, self.now)
+        self.seater.leaves(party)
+        self.ends[party] = (end, why)
+        self._last_end = self.now
+
+    # -- work ------------------------------------------------------------------------------------------
+
+    def _start(self, party: Party, members: Iterable[int]) -> None:
+        """Members who sit get ready."""
+        what = (party, party.round, tuple(members))
+        self._expect(self.now + party.job.start_up, Kind.READY, what)
+
+    def _ready(self, what: tuple[Party, int, tuple[int, ...]]) -> None:
+        party, round_, members = what
+        if party.round != round_ or party.phase == Phase.OVER:
+            return
+        party.ready.update(members)
+        party.phase = Phase.WORKING
+        party.change_speed(self.now)
+        self.books.note(party, self.now)
+        self._expect_finish(party)
+
+    def _expect_finish(self, party: Party) -> None:
+        """Unless it never ends, or those who sit so far can do nothing without the others' devices."""
+        remaining = party.remaining(self.now)
+        if remaining is not None and (party.speed or not remaining):
+            left = -(-remaining // party.speed) if remaining else 0
+            self._expect(self.now + left, Kind.FINISH, (party, party.pace))
+
+    def _finish(self, what: tuple[Party, int]) -> None:
+        if is_due(*what):
+            self._end(what[0], "finished")
+
+    # -- faults ----------------------------------------------------------------------------------------
+
+    def _expect_next_fault(self) -> None:
+        fault = next(self._faults, None)
+        if fault is not None:
+            self._expect(fault.time, Kind.FAULT, fault)
+
+    def _fault(self, fault: Fault) -> None:
+        hit: dict[Party, list[int]] = {}
+        for node in fault.nodes:
+            for party, member in self._break(node, fault.device):
+                hit.setdefault(party, []).append(member)
+        for party, members in hit.items():
+            self._fail(party, members)
+        self._nodes_changed(fault.nodes)
+        self._expect(fault.repaired, Kind.REPAIR, fault)
+        self._expect_next_fault()
+
+    def _break(self, node: str, device: float | None) -> list[Sitter]:
+        return self.floor.take_down(node) if device is None else self.floor.break_device(node, device)
+
+    def _repair(self, fault: Fault) -> None:
+        for node in fault.nodes:
+            if fault.device is None:
+                self.floor.bring_up(node)
+            else:
+                self.floor.mend_device(node)
+        self._nodes_changed(fault.nodes)
+
+    def _nodes_changed(self, nodes: Iterable[str]) -> None:
+        for node in nodes:
+            self.seater.node_changed(self.floor.places[node].as_it_is())
+        self._ask_for_cycle()
+
+    def _fail(self, party: Party, members: Sequence[int]) -> None:
+        party.failures += 1
+        self.books.failures += 1
+        self._stop(party, "lostToFailure")
+        self._send_away(party, members)
+
+    # -- seats -----------------------------------------------------------------------------------------
+
+    def _ask_for_cycle(self) -> None:
+        """At once, or at the next beat of the scheduler."""
+        at = self.now if not self._period else -(-self.now // self._period) * self._period
+        self._expect_cycle(at)
+
+    def _expect_cycle(self, at: Time) -> None:
+        if self._cycle_at is None or at < self._cycle_at:
+            self._cycle_at = at
+            self._expect(at, Kind.CYCLE, at)
+
+    def _cycle(self, at: Time) -> None:
+        if self._cycle_at != at:
+            return
+        self._cycle_at = None
+        self.cycles += 1
+        while moves := self.seater.cycle(self.now):
+            for watcher in self._watchers:
+                watcher.moves(self, moves)
+            for removal in moves.removals:
+                self._remove(removal)
+            for seating in moves.seatings:
+                self._seat(seating)
+            for party, why in moves.impossible.items():
+                self._end(party, "impossible", why)
+        self.books.look_for_deadlock(self.now)
+        again = self.seater.next_look(self.now)
+        if again is not None:
+            self._expect_cycle(again)
+
+    def _seat(self, seating: Seating) -> None:
+        party, had_quorum = seating.party, seating.party.has_quorum
+        members = [member for member, _ in seating.seats]
+        for member, node in seating.seats:
+            self.floor.sit(party, member, node)
+        self.seater.seated(party, members)
+        if had_quorum:
+            self._start(party, members)
+        elif party.has_quorum:
+            if party.first_seated is None:
+                party.first_seated = self.now
+            party.phase = Phase.STARTING
+            self._start(party, party.sitters())
+        else:
+            party.split = True
+            self._wait_for_the_rest(party)
+        self.books.note(party, self.now)
+
+    def _wait_for_the_rest(self, party: Party) -> None:
+        if party.phase != Phase.INCOMPLETE and party.job.rendezvous is not None:
+            self._expect(self.now + party.job.rendezvous, Kind.RENDEZVOUS, (party, party.round))
+        party.phase = Phase.INCOMPLETE
+
+    def _rendezvous_failed(self, what: tuple[Party, int]) -> None:
+        party, round_ = what
+        if party.phase == Phase.INCOMPLETE and party.round == round_:
+            party.round += 1
+            self._send_away(party, party.sitters())
+
+    def _remove(self, removal: Removal) -> None:
+        party = removal.party
+        party.evictions += 1
+        self.books.evictions += 1
+        self._stop(party, "lostToEviction")
+        self._send_away(party, party.sitters())
+
+    def _stop(self, party: Party, lost_to: Bucket) -> None:
+        """It no longer works. What it did since its last checkpoint is lost."""
+        if party.phase in (Phase.STARTING, Phase.WORKING):
+            self.books.lose(party.interrupt(self.now), lost_to)
+
+    def _send_away(self, party: Party, members: Sequence[int]) -> None:
+        """Members leave their seats, and their owner creates them anew."""
+        self._unseat(party, members)
+        for member in members:
+            party.created[member] = self.now
+            party.births[member] += 1
+        if party.has_quorum:
+            party.phase = Phase.STARTING
+            self._start(party, party.sitters())
+        elif party.sitting:
+            self._wait_for_the_rest(party)
+        else:
+            party.phase = Phase.WAITING
+        self.seater.wants(party, self.now)
+        self.books.note(party, self.now)
+        self._ask_for_cycle()
+
+    def _unseat(self, party: Party, members: Sequence[int]) -> None:
+        if members:
+            self.seater.unseated(party, members)
+            for member in members:
+                self.floor.stand(party, member)
+            self._ask_for_cycle()
+
+
+def is_due(party: Party, pace: int) -> bool:
+    """Whether an end still comes true that was expected of a party at this pace."""
+    return party.pace == pace and party.phase == Phase.WORKING

@@ -1,0 +1,1 @@
+"""Results of simulations for people: a table for a terminal, and a page for a browser."""

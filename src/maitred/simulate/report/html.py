@@ -1,0 +1,286 @@
+"""A result as one page that needs nothing else: no network, no library, no font."""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+
+from maitred.simulate.report import blockerbars, completions, floor, overtime, waits
+from maitred.simulate.report.amounts import duration, hours, number, percent
+from maitred.simulate.report.columns import jobs_by_policy
+from maitred.simulate.report.figures import BUCKET_NAMES, Row, Section, remarks, sections, setting
+from maitred.simulate.report.markup import Markup, element, joined, short, tip
+from maitred.simulate.report.plot import legend, policy_kind
+from maitred.simulate.report.script import SCRIPT
+from maitred.simulate.report.style import style
+from maitred.simulate.results import BUCKETS, Bucket, Result, Run, Summary
+
+MEANINGS: dict[str, str] = {
+    "productive": "devices of complete groups that compute, and keep what they computed",
+    "starting": "devices of complete groups that do not compute yet: images, rendezvous, checkpoints",
+    "held by incomplete groups": "devices of groups whose members sit and wait for the rest of their quorum",
+    "lost to eviction": "work since the last checkpoint of groups that were sent away",
+    "lost to failure": "work since the last checkpoint of groups that a broken node or device stopped",
+    "held in reserve": "free devices kept for a group that is to come",
+    "fragmented": "free devices while a job waited that needs no more than were free",
+    "idle": "free devices while no job waited that needs so few",
+    "broken": "devices out of order",
+    "wait": "all the time in which a job had no seats for its quorum; of jobs that had seats at all",
+    "completion": "from the arrival of a job to its end; of jobs that finished",
+    "p50, p99": "by nearest rank: as many percent of the jobs took this long or less",
+    "makespan": "from the first arrival to the end of the last job that ended",
+    "gangs split": "jobs that the scheduler left with some members seated and without their quorum",
+    "deadlocks": "how often incomplete groups came to hold so much that none of them could ever be completed",
+}
+
+
+def html(result: Result) -> str:
+    script = Markup(SCRIPT)
+    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    allowed = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    head = element(
+        "head",
+        Markup('<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'),
+        element("title", f"{result.scenario}: simulation"),
+        element("style", Markup(style())),
+    )
+    body = element(
+        "body",
+        patterns(),
+        element("main", *content(result)),
+        element("div", id="tip", hidden="", role="presentation"),
+        element("script", script),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def content(result: Result) -> Iterator[Markup]:
+    summaries, jobs = result.summaries, jobs_by_policy(result.runs)
+    shown = first_runs(result.runs)
+    yield element(
+        "header",
+        element("h1", result.scenario),
+        element("p", f"Simulated: {setting(result)}.", class_="lead"),
+    )
+    yield element(
+        "section", element("h2", "At a glance"), panels([glance(*one) for one in enumerate(summaries)])
+    )
+    yield part(
+        "Devices over time",
+        f"Every device is in exactly one state at any time. {of_seed(result)}",
+        legend([(bucket, BUCKET_NAMES[bucket]) for bucket in used(summaries)]),
+        panels(under_names(overtime.panels(shown), summaries)),
+    )
+    yield element(
+        "section",
+        panels(
+            [
+                titled("How soon jobs were done", legend(policies(summaries)), completions.plot(jobs)),
+                titled(
+                    "What jobs waited for, in hours",
+                    legend(policies(summaries), is_switch=False),
+                    blockerbars.plot(summaries),
+                ),
+            ]
+        ),
+    )
+    yield part(
+        "Wait against size",
+        "Both scales are logarithmic. Jobs that waited less than a second are at the bottom.",
+        panels(under_names(waits.panels(jobs), summaries)),
+    )
+    yield from floors(shown, summaries, result)
+    yield part(
+        "All figures", "The best of a row is bold, where one can be better.", card(comparison(summaries))
+    )
+    for title, lines in remarks(result):
+        yield element(
+            "section", element("h2", title), element("ul", *(element("li", line) for line in lines))
+        )
+    yield element("section", element("h2", "What the words mean"), meanings())
+
+
+# -- parts -------------------------------------------------------------------------------------------------
+
+
+def part(title: str, lead: str, *inside: str) -> Markup:
+    return element("section", element("h2", title), element("p", lead, class_="lead"), *inside)
+
+
+def panels(inside: Sequence[Markup]) -> Markup:
+    return element("div", *(card(one) for one in inside), class_="panels")
+
+
+def card(*inside: str) -> Markup:
+    return element("div", *inside, class_="card")
+
+
+def titled(title: str, *inside: str) -> Markup:
+    return joined([element("h3", title), *inside])
+
+
+def under_names(inside: Sequence[Markup], summaries: Sequence[Summary]) -> list[Markup]:
+    return [
+        joined([name(index, summary.policy), one])
+        for index, (one, summary) in enumerate(zip(inside, summaries, strict=True))
+    ]
+
+
+def name(index: int, policy: str) -> Markup:
+    return element("h3", element("i", class_=f"key {policy_kind(index)}"), short(policy))
+
+
+def policies(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
+    return [(policy_kind(index), short(summary.policy)) for index, summary in enumerate(summaries)]
+
+
+def first_runs(runs: Sequence[Run]) -> list[Run]:
+    """Of each policy the run with its first seed: what has a moment cannot be a mean over seeds."""
+    found: dict[str, Run] = {}
+    for run in runs:
+        found.setdefault(run.policy, run)
+    return list(found.values())
+
+
+def of_seed(result: Result) -> str:
+    seeds = result.summaries[0].seeds
+    return f"Shown are the runs with seed {seeds[0]}, one of {len(seeds)}." if len(seeds) > 1 else ""
+
+
+def used(summaries: Sequence[Summary]) -> list[Bucket]:
+    return [bucket for bucket in BUCKETS if any(one.device_hours[bucket] for one in summaries)]
+
+
+# -- at a glance -------------------------------------------------------------------------------------------
+
+
+def glance(index: int, summary: Summary) -> Markup:
+    lost = summary.device_hours["incomplete"]
+    figures = {
+        "jobs finished": number(summary.jobs["finished"]),
+        "mean wait": duration(summary.times.wait.mean),
+        "p99 wait": duration(summary.times.wait.p99),
+        "mean completion": duration(summary.times.completion.mean),
+        "makespan": duration(summary.makespan),
+        "held by incomplete groups": hours(lost),
+        "deadlocks": number(summary.deadlocks),
+    }
+    lines = [element("div", element("dt", label), element("dd", value)) for label, value in figures.items()]
+    return joined(
+        [
+            name(index, summary.policy),
+            element(
+                "p",
+                percent(summary.utilisation["productive"]),
+                element("small", "of device time productive"),
+                class_="big",
+            ),
+            split(summary),
+            element("dl", *lines, class_="glance"),
+        ]
+    )
+
+
+def split(summary: Summary) -> Markup:
+    """Where the device-hours went, as one bar."""
+    parts = [
+        element(
+            "i",
+            class_=bucket,
+            style=f"flex:{summary.utilisation[bucket]:.5f}",
+            data_tip=tip(
+                f"{BUCKET_NAMES[bucket]}: {percent(summary.utilisation[bucket])}",
+                f"{hours(summary.device_hours[bucket])} of devices",
+            ),
+        )
+        for bucket in BUCKETS
+        if summary.device_hours[bucket]
+    ]
+    return element("div", *parts, class_="split")
+
+
+# -- floor plans -------------------------------------------------------------------------------------------
+
+
+def floors(runs: Sequence[Run], summaries: Sequence[Summary], result: Result) -> Iterator[Markup]:
+    drawn = [
+        card(name(index, run.policy), floor.plan(run.floor))
+        for index, run in enumerate(runs)
+        if run.floor is not None
+    ]
+    if drawn:
+        yield part(
+            "Floor plan",
+            f"Each line is a node, each square a device, each colour a job. {of_seed(result)}",
+            legend(
+                [
+                    ("seated", "job at work"),
+                    ("held", "held by an incomplete group"),
+                    ("free", "free"),
+                    ("out", "broken"),
+                ],
+                is_switch=False,
+            ),
+            element("div", *drawn, class_="panels wide"),
+        )
+
+
+def patterns() -> Markup:
+    """Stripes that tell what is held in vain, or broken, also without colours."""
+    return element(
+        "svg", element("defs", stripes("held"), stripes("broken")), class_="defs", aria_hidden="true"
+    )
+
+
+def stripes(kind: str) -> Markup:
+    return element(
+        "pattern",
+        element("rect", class_=f"ground-{kind}", width=4, height=4),
+        element("rect", class_=f"stripe-{kind}", width=1.6, height=4),
+        id=f"hatch-{kind}",
+        patternUnits="userSpaceOnUse",
+        width=4,
+        height=4,
+        patternTransform="rotate(45)",
+    )
+
+
+# -- all figures -------------------------------------------------------------------------------------------
+
+
+def comparison(summaries: Sequence[Summary]) -> Markup:
+    head = element(
+        "tr",
+        element("th", element("span", "figure", class_="unseen"), scope="col"),
+        *(element("th", short(one.policy), scope="colgroup", colspan="2") for one in summaries),
+    )
+    bodies = [body(section, len(summaries)) for section in sections(summaries)]
+    made = element("table", element("thead", head), *bodies, class_="comparison")
+    return element("div", made, class_="scroll", tabindex="0")
+
+
+def body(section: Section, policies: int) -> Markup:
+    title = element(
+        "tr", element("th", section.title, scope="rowgroup", colspan=str(1 + 2 * policies)), class_="title"
+    )
+    return element("tbody", title, *(line(row) for row in section.rows))
+
+
+def line(row: Row) -> Markup:
+    cells = [
+        element("td", text, class_=kind(row, policy, place), colspan=None if len(cell) == 2 else "2")
+        for policy, cell in enumerate(row.cells)
+        for place, text in enumerate(cell)
+    ]
+    label = element("th", short(row.label), scope="row")
+    return element("tr", label, *cells, class_="aside" if row.is_aside else None)
+
+
+def kind(row: Row, policy: int, place: int) -> str | None:
+    kinds = ["first"] * (place == 0) + ["best"] * (policy in row.best)
+    return " ".join(kinds) or None
+
+
+def meanings() -> Markup:
+    pairs = [joined([element("dt", word), element("dd", what)]) for word, what in MEANINGS.items()]
+    return element("dl", *pairs, class_="meaning")

@@ -1,0 +1,181 @@
+"""What came of a run, as data: every job accounted for, every device-second in exactly one bucket."""
+
+from typing import Literal, get_args
+
+from maitred.model.meta import Lean
+from maitred.model.policy import API_VERSION
+
+Bucket = Literal[
+    "productive",
+    "starting",
+    "incomplete",
+    "lostToEviction",
+    "lostToFailure",
+    "reserved",
+    "fragmented",
+    "idle",
+    "broken",
+]
+BUCKETS: tuple[Bucket, ...] = get_args(Bucket)
+
+End = Literal["finished", "cancelled", "gaveUp", "impossible", "running", "waiting", "notArrived"]
+ENDS: tuple[End, ...] = get_args(End)
+"""How a job may stand at the end of a run. It is exactly one of these."""
+
+
+class Record(Lean, frozen=True, omit_defaults=False):
+    """Part of a result: every field is always written."""
+
+
+class Outcome(Record, frozen=True):
+    """One job at the end of a run. Times in seconds since the run began."""
+
+    job: str
+    end: End
+    arrival: float
+    members: int
+    devices: int
+    priority: int
+    started: float | None = None
+    """When its quorum first had seats."""
+    ended: float | None = None
+    waited: float = 0.0
+    """All the time in which it wanted seats for its quorum and had none, evictions and failures included."""
+    evictions: int = 0
+    failures: int = 0
+    split: bool = False
+    """Whether a scheduler ever left it with some members seated and its quorum not."""
+    why: str = ""
+    """For jobs that are impossible, or still wait: what was in the way."""
+
+
+class Sample(Record, frozen=True):
+    """Devices by bucket, on average, from one moment to the next."""
+
+    start: float
+    end: float
+    devices: dict[Bucket, float]
+    waiting: float
+    """Devices that waiting jobs asked for."""
+
+
+class Table(Record, frozen=True):
+    """A node in the floor plan."""
+
+    node: str
+    block: str
+    rack: str
+    devices: int
+    broken: int
+    seats: tuple[tuple[str, float], ...]
+    """Jobs and how many devices each has here; less than one where devices are shared."""
+
+
+class FloorPlan(Record, frozen=True):
+    """Who sat where at one moment."""
+
+    time: float
+    tables: tuple[Table, ...]
+    incomplete: tuple[str, ...]
+    """Jobs that held seats without their quorum."""
+    waiting: tuple[str, ...]
+
+
+class Run(Record, frozen=True):
+    """One policy with one seed."""
+
+    policy: str
+    seed: int
+    duration: float
+    """Virtual seconds from the beginning to the horizon, or to the last event."""
+    devices: int
+    nodes: int
+    device_seconds: dict[Bucket, float]
+    """They add up to devices × duration."""
+    makespan: float
+    """From the first arrival to the end of the last job that ended."""
+    evictions: int
+    """Groups that were sent away, each time counted."""
+    failures: int
+    """Groups that lost members to broken nodes or devices, each time counted."""
+    splits: int
+    """Jobs that a scheduler left with some members seated and without their quorum."""
+    deadlocks: int
+    """How often the incomplete groups came to hold so much that none of them could ever be completed."""
+    deadlocked_seconds: float
+    wait_by_blocker: dict[str, float]
+    """Seconds that jobs waited, by what was in the way."""
+    cycles: int
+    outcomes: tuple[Outcome, ...]
+    samples: tuple[Sample, ...]
+    floor: FloorPlan | None
+    warnings: tuple[str, ...] = ()
+
+
+class Spread(Record, frozen=True):
+    """Of several numbers. All zero where there are none."""
+
+    count: int = 0
+    mean: float = 0.0
+    p50: float = 0.0
+    p99: float = 0.0
+    max: float = 0.0
+
+
+class Times(Record, frozen=True):
+    """Seconds. Waits are of jobs that got seats at all, completions of those that finished."""
+
+    wait: Spread
+    completion: Spread
+
+
+class Range(Record, frozen=True):
+    """Of one figure over several seeds."""
+
+    least: float
+    most: float
+
+
+class AcrossSeeds(Record, frozen=True):
+    """How far the seeds are apart: of each run the mean wait, the mean completion and so on."""
+
+    wait: Range
+    completion: Range
+    productive: Range
+    makespan: Range
+
+
+class Summary(Record, frozen=True):
+    """One policy, over all seeds: means of what the runs came to; times of all their jobs together."""
+
+    policy: str
+    seeds: tuple[int, ...]
+    jobs: dict[End, float]
+    utilisation: dict[Bucket, float]
+    """Shares of all device-seconds. They add up to 1, unless there were none."""
+    device_hours: dict[Bucket, float]
+    makespan: float
+    evictions: float
+    failures: float
+    splits: float
+    deadlocks: float
+    deadlocked_seconds: float
+    wait_by_blocker: dict[str, float]
+    """Hours."""
+    times: Times
+    by_size: dict[str, Times]
+    """By devices: none, 1, 2-8, 9-64, 65+; those that occur."""
+    by_priority: dict[str, Times]
+    """The highest first."""
+    across_seeds: AcrossSeeds
+    warnings: tuple[str, ...] = ()
+
+
+class Result(Record, frozen=True):
+    """All runs of a scenario."""
+
+    scenario: str
+    summaries: tuple[Summary, ...]
+    runs: tuple[Run, ...]
+    api_version: str = API_VERSION
+    kind: str = "SimulationResult"

@@ -1,0 +1,84 @@
+"""What breaks, and when, for as long as anyone asks."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maitred.model.node import Node, allocatable
+from maitred.model.policy import Policy, is_device
+from maitred.simulate.clock import DAY
+from maitred.simulate.faults import Fault, Faults
+from maitred.simulate.scenario.document import Faulty, Lemons, Repair
+from maitred.simulate.scenario.streams import Generator, Streams
+from maitred.simulate.scenario.values import Times
+from maitred.simulate.traces.causes import Breaks, Cause
+
+Shares: TypeAlias = NDArray[np.float64]
+
+
+def faults_of(
+    faulty: Faulty, causes: Sequence[Cause], nodes: Sequence[Node], rack: str, streams: Streams
+) -> Faults:
+    """A Poisson process for each node. `rack` is the label that nodes behind one switch have in common."""
+    chance, mending = streams.of("faults"), streams.of("repairs")
+    names = [node.metadata.name for node in nodes]
+    likely = shares([cause.count for cause in causes])
+    unlucky = luck(faulty.lemons, len(nodes), streams.of("lemons"))
+    switches, bare = neighbours(nodes, rack), {node.metadata.name for node in nodes if not devices_of(node)}
+    repairs = by_class(faulty.repair)
+    gap, now = 1000 * DAY / (faulty.per_thousand_node_days * len(nodes)), 0.0
+    while True:
+        now += chance.exponential(gap)
+        node = names[chance.choice(len(names), p=unlucky)]
+        cause = causes[chance.choice(len(causes), p=likely)]
+        device, lasts = chance.random(), int(repairs[cause.breaks].draw(mending, 1)[0])
+        if cause.breaks == "device" and node in bare:
+            continue
+        yield Fault(
+            time=round(now),
+            nodes=switches[node] if cause.breaks == "rack" else (node,),
+            repaired=round(now) + lasts,
+            cause=cause.name,
+            device=device if cause.breaks == "device" else None,
+        )
+
+
+def by_class(repair: Repair) -> Mapping[Breaks, Times]:
+    return {
+        "device": repair.device,
+        "node": repair.node,
+        "rack": repair.rack,
+        "software": repair.software,
+    }
+
+
+def luck(lemons: Lemons | None, nodes: int, chance: Generator) -> Shares:
+    """The part of all faults that each node has."""
+    count = max(1, round(lemons.share * nodes)) if lemons else nodes
+    if lemons is None or count >= nodes:
+        return shares(np.ones(nodes))
+    parts = np.full(nodes, (1 - lemons.carry) / (nodes - count))
+    parts[chance.choice(nodes, count, replace=False)] = lemons.carry / count
+    return shares(parts)
+
+
+def shares(weights: Sequence[int] | Shares) -> Shares:
+    """They add up to 1."""
+    return np.asarray(weights, dtype=np.float64) / np.sum(weights)
+
+
+def neighbours(nodes: Sequence[Node], rack: str) -> dict[str, tuple[str, ...]]:
+    """All nodes behind the switch of each node; the node alone where nobody knows."""
+    racks = defaultdict[str, list[str]](list)
+    for node in nodes:
+        racks[node.metadata.labels.get(rack, "")].append(node.metadata.name)
+    named = {name: tuple(names) for key, names in racks.items() if key for name in names}
+    return named | {name: (name,) for name in racks.get("", ())}
+
+
+def devices_of(node: Node) -> int:
+    policy = Policy()
+    return sum(count for resource, count in allocatable(node).items() if is_device(policy, resource))

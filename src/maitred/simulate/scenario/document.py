@@ -1,0 +1,169 @@
+"""A scenario as it is written."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import field
+
+from maitred.model.pod import Quantity, Resources
+from maitred.model.policy import Policy, Setting
+from maitred.model.world import Kind, Levels
+from maitred.simulate.scenario.values import Amounts, Duration, Mean, OneOf, Times, duration
+
+MOST_JOBS = 2_000_000
+RESET, RECOVERY, RESTART = duration("5m"), duration("2.2h"), duration("1m")
+"""Of a device by software, of hardware on average (Delta, SC'25), and of what runs on a node."""
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=MOST_JOBS)]
+Rate = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Gpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
+Priority = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+ONE = Amounts(OneOf((1,), (1.0,)))
+
+
+class ClusterTrace(Setting, frozen=True):
+    """Nodes from a file."""
+
+    format: Literal["lingjun", "openb", "kubectl"]
+    file: str
+    resources: Resources = {}
+    """What each host has, where the file does not say. Empty: as in the usual world."""
+
+
+class Cluster(Setting, frozen=True):
+    """As in a World, or from a file."""
+
+    levels: Levels = Levels()
+    kinds: tuple[Kind, ...] | None = None
+    trace: ClusterTrace | None = None
+
+
+class Window(Setting, frozen=True):
+    """A time in which jobs arrive at another rate."""
+
+    start: Duration = field(name="from")
+    until: Duration
+    per_hour: Rate
+
+
+class Arrivals(Setting, frozen=True):
+    """When jobs come: by chance at a rate, regularly, at given times, or at rates that change."""
+
+    per_hour: Rate | None = None
+    every: Duration | None = None
+    at: tuple[Duration, ...] | None = None
+    windows: tuple[Window, ...] | None = None
+    daily: bool = False
+    """Whether the windows are hours of each day."""
+    start: Duration = field(default=Duration(0), name="from")
+    until: Duration | None = None
+    jobs: Count | None = None
+    """So many and no more."""
+
+
+class Trace(Setting, frozen=True):
+    """Jobs from a file. Times are counted from the arrival of its first job."""
+
+    format: Literal["itp", "muri", "openb", "kubectl"]
+    file: str
+    gpus_per_worker: Gpus = 8
+    """Of a job with more GPUs. One with fewer is a single worker."""
+    start: Duration = field(default=Duration(0), name="from")
+    until: Duration | None = None
+    limit: Count | None = None
+    speed: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 1.0
+    """How many times as fast jobs arrive. They run as long as they did."""
+    shuffle: bool = False
+    """Arrive in an order that is drawn, one each second."""
+    fill: Annotated[float, msgspec.Meta(gt=0, le=100)] | None = None
+    """Take jobs, and draw more when there are no more, until they ask for so many times the devices."""
+
+
+class Entry(Setting, frozen=True):
+    """Jobs that are drawn from the same spreads, or all jobs of one trace."""
+
+    name: str = ""
+    """Part of the names of its jobs. Jobs of a trace: the name of the file without its ending."""
+    arrivals: Arrivals | None = None
+    trace: Trace | None = None
+    workers: Amounts = ONE
+    quorum: Count | None = None
+    """Of jobs with fewer workers: all of them, as it is without it."""
+    gpus: Amounts = ONE
+    """Of each worker, as are cpu and memory."""
+    models: tuple[str, ...] = ()
+    """The GPU models that will do; none: any."""
+    cpu: Quantity | None = None
+    memory: Quantity | None = None
+    run_time: Times | None = None
+    """In a trace, of those jobs whose run time it does not tell."""
+    stay: bool = False
+    """Whether jobs run for ever, whatever else is said of their run time."""
+    priority: Priority | None = None
+    within: str = ""
+    start_up: Duration = Duration(0)
+    checkpoint: Duration | None = None
+    cancelled: Share = 0.0
+    """How many of them are given up, each at a moment of what would be its run if it began on arrival."""
+    patience: Duration | None = None
+    rendezvous: Duration | None = None
+
+    @property
+    def title(self) -> str:
+        if self.name or self.trace is None:
+            return self.name
+        return self.trace.file.rpartition("/")[2].partition(".")[0]
+
+
+class Lemons(Setting, frozen=True):
+    """A few nodes that have most of the trouble."""
+
+    share: Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    carry: Annotated[float, msgspec.Meta(gt=0, le=1)]
+    """Their part of all faults."""
+
+
+class Repair(Setting, frozen=True):
+    """How long it takes to mend what is broken. Devices are reset, or else looked after by someone."""
+
+    device: Times = Times(OneOf((RESET, RECOVERY), (1.0, 1.0)))
+    node: Times = Times(Mean(RECOVERY))
+    rack: Times = Times(Mean(RECOVERY))
+    software: Times = Times(OneOf((RESTART,), (1.0,)))
+
+
+class Faulty(Setting, frozen=True):
+    """How often nodes break, and from what."""
+
+    per_thousand_node_days: Annotated[float, msgspec.Meta(gt=0, le=100_000)]
+    lemons: Lemons | None = None
+    causes: str = ""
+    """A file that counts them. Without it: those of the training of Llama 3."""
+    repair: Repair = Repair()
+
+
+class Scenario(Setting, frozen=True):
+    name: str
+    workload: tuple[Entry, ...]
+    api_version: Literal["maitred.dev/v1alpha1"] = "maitred.dev/v1alpha1"
+    kind: Literal["Scenario"] = "Scenario"
+    cluster: Cluster = Cluster()
+    faults: Faulty | None = None
+    policies: dict[str, Policy] = field(default_factory=lambda: {"default": Policy()})
+    horizon: Duration | None = None
+    """When the run stops. Without it: when every job has ended."""
+    cycle: Duration = Duration(0)
+    """How long the scheduler rests between two decisions. 0: it decides whenever something happens."""
+
+    def files(self) -> tuple[str, ...]:
+        """The names of all files that are read with it, as they are written."""
+        return tuple(dict.fromkeys(self._files()))
+
+    def _files(self) -> Iterator[str]:
+        if self.cluster.trace:
+            yield self.cluster.trace.file
+        yield from (entry.trace.file for entry in self.workload if entry.trace)
+        if self.faults and self.faults.causes:
+            yield self.faults.causes

@@ -1,0 +1,185 @@
+"""What may be written for a time or a number: one value, or how it is spread over the jobs."""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from maitred.model.manifest.errors import field_error
+from maitred.model.policy import Setting
+from maitred.simulate.clock import DAY, HOUR, LONGEST, SECOND, seconds
+from maitred.simulate.scenario.streams import Generator
+
+MOST_VALUES = 10_000
+
+_UNITS = {"ms": SECOND // 1000, "s": SECOND, "m": 60 * SECOND, "h": HOUR, "d": DAY, "w": 7 * DAY}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])", re.ASCII)
+_DURATION = re.compile(rf"(-?)((?:{_PART.pattern})+)", re.ASCII)
+
+Ints: TypeAlias = NDArray[np.int64]
+
+
+class Duration(int):
+    """Microseconds."""
+
+
+class Median(Setting, frozen=True):
+    """Log-normal."""
+
+    median: Duration
+    sigma: Annotated[float, msgspec.Meta(ge=0, le=10)]
+
+    def draw(self, chance: Generator, count: int) -> Ints:
+        return whole(chance.lognormal(math.log(self.median), self.sigma, count))
+
+
+class Mean(Setting, frozen=True):
+    """Exponential."""
+
+    mean: Duration
+
+    def draw(self, chance: Generator, count: int) -> Ints:
+        return whole(chance.exponential(self.mean, count))
+
+
+class Between(Setting, frozen=True):
+    """Uniform."""
+
+    start: Duration = msgspec.field(name="from")
+    until: Duration
+
+    def draw(self, chance: Generator, count: int) -> Ints:
+        return chance.integers(self.start, self.until, count, endpoint=True)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    values: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    def draw(self, chance: Generator, count: int) -> Ints:
+        shares = np.array(self.weights) / sum(self.weights)
+        return np.array(self.values, dtype=np.int64)[chance.choice(len(self.values), count, p=shares)]
+
+
+class Times:
+    """How long something takes."""
+
+    def __init__(self, spread: OneOf | Median | Mean | Between) -> None:
+        self.spread = spread
+
+    def draw(self, chance: Generator, count: int) -> Ints:
+        return self.spread.draw(chance, count)
+
+
+class Amounts:
+    """How many there are of something."""
+
+    def __init__(self, spread: OneOf) -> None:
+        self.spread = spread
+
+    def draw(self, chance: Generator, count: int) -> Ints:
+        return self.spread.draw(chance, count)
+
+
+Weights = tuple[Annotated[float, msgspec.Meta(gt=0, le=1e9)], ...]
+
+
+class WrittenTimes(Setting, frozen=True):
+    values: tuple[Duration, ...] | None = None
+    weights: Weights | None = None
+    log_normal: Median | None = None
+    exponential: Mean | None = None
+    uniform: Between | None = None
+
+
+class WrittenAmounts(Setting, frozen=True):
+    values: tuple[Annotated[int, msgspec.Meta(ge=0, le=1_000_000)], ...]
+    weights: Weights | None = None
+
+
+def read_value(wanted: type, given: Any) -> Any:
+    """For msgspec: the values above, from what was written. ValueError says what is wrong with it."""
+    return _READERS[wanted](given)
+
+
+def duration(given: Any) -> Duration:
+    if isinstance(given, str) and (match := _DURATION.fullmatch(given)):
+        parts = [float(number) * _UNITS[unit] for number, unit in _PART.findall(match[2])]
+        time = round(sum(parts)) * (-1 if match[1] else 1)
+    elif isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < math.inf:
+        time = seconds(given)
+    else:
+        raise ValueError(f"{str(given)[:40]!r} is not a time such as 90s, 10m, 2h30m or 14d")
+    if time < 0:
+        raise ValueError(f"{given} is a negative time")
+    if time > LONGEST:
+        raise ValueError(f"{given} is longer than a hundred years")
+    return Duration(time)
+
+
+def times(given: Any) -> Times:
+    if not isinstance(given, dict):
+        return Times(OneOf((duration(given),), (1.0,)))
+    written = convert(given, WrittenTimes)
+    spreads = [written.log_normal, written.exponential, written.uniform]
+    chosen = [spread for spread in spreads if spread is not None]
+    if written.values is not None:
+        chosen.append(one_of(written.values, written.weights))
+    elif written.weights is not None:
+        raise ValueError("weights: they belong to values, and there are none")
+    if len(chosen) != 1:
+        raise ValueError("give one of values, logNormal, exponential and uniform")
+    check_spread(chosen[0])
+    return Times(chosen[0])
+
+
+def check_spread(spread: object) -> None:
+    match spread:
+        case Median(median=0):
+            raise ValueError("logNormal.median: must be more than 0")
+        case Mean(mean=0):
+            raise ValueError("exponential.mean: must be more than 0")
+        case Between(start=start, until=until) if until < start:
+            raise ValueError("uniform.until: is before from")
+
+
+def amounts(given: Any) -> Amounts:
+    if isinstance(given, dict):
+        written = convert(given, WrittenAmounts)
+        return Amounts(one_of(written.values, written.weights))
+    (value,) = convert({"values": [given]}, WrittenAmounts, "values[0]").values
+    return Amounts(one_of((value,), None))
+
+
+def one_of(values: tuple[int, ...], weights: Weights | None) -> OneOf:
+    if not values:
+        raise ValueError("values: is empty")
+    if len(values) > MOST_VALUES:
+        raise ValueError(f"values: more than {MOST_VALUES}")
+    if weights is not None and len(weights) != len(values):
+        raise ValueError(f"weights: there are {len(weights)}, and {len(values)} values")
+    return OneOf(values, weights or (1.0,) * len(values))
+
+
+def convert(given: dict[str, Any], into: type[Any], hidden: str = "") -> Any:
+    """Errors name the field within; `hidden` is one that nobody wrote."""
+    try:
+        return msgspec.convert(given, into, dec_hook=read_value)
+    except msgspec.ValidationError as error:
+        problem = field_error(error, given, into)
+        place = problem.field.removeprefix(hidden)
+        raise ValueError(f"{place}: {problem.what}" if place else problem.what) from None
+
+
+def whole(drawn: NDArray[np.float64]) -> Ints:
+    """Lengths of time are whole microseconds, at least one, and end some day."""
+    return np.clip(np.rint(drawn), 1, LONGEST).astype(np.int64)
+
+
+_READERS: dict[type, Callable[[Any], Any]] = {Duration: duration, Times: times, Amounts: amounts}

@@ -1,0 +1,1 @@
+"""Who gets seats: whole groups by `decide`, and the rules of others beside it for comparison."""

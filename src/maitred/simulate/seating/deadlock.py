@@ -1,0 +1,75 @@
+"""Whether groups that sit in part block each other for good."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints, NodeView
+from maitred.simulate.party import Party
+from maitred.simulate.seating.columns import Kind, kind_of, open_nodes
+
+
+def deadlocked(nodes: NodeView, incomplete: Iterable[Party]) -> bool:
+    """Whether none of these parties could be completed if all others finished and nobody else came.
+
+    `nodes` are the nodes in good order: what is broken will be mended. The answer depends on nothing but the
+    seats of these parties, so it need not be asked for again until those change.
+
+    Exact for parties whose missing members are of one kind. Of others, each kind is taken to have all that is
+    free to itself: what is called a deadlock is one, and some may be missed.
+    """
+    sitting: defaultdict[Kind, list[str]] = defaultdict(list)
+    gaps = [_gap(party, sitting) for party in incomplete]
+    rooms = _Rooms(nodes, sitting)
+    return bool(gaps) and not any(rooms.hold(gap) for gap in gaps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """How many members a party lacks, and who could be among them."""
+
+    size: int
+    standing: Counter[Kind]
+
+
+def _gap(party: Party, sitting: defaultdict[Kind, list[str]]) -> _Gap:
+    """Those of the party who sit are added to `sitting`."""
+    standing = Counter[Kind]()
+    end = 0
+    for crew in party.job.crews:
+        start, end = end, end + crew.count
+        kind, seats = kind_of(crew.spec), [seat for seat in party.seats[start:end] if seat]
+        standing[kind] += crew.count - len(seats)
+        if seats:
+            sitting[kind] += seats
+    return _Gap(party.job.quorum - party.job.members + standing.total(), standing)
+
+
+class _Rooms:
+    """What some who sit leave of the nodes to others."""
+
+    def __init__(self, nodes: NodeView, sitting: Mapping[Kind, list[str]]) -> None:
+        self._nodes = nodes
+        self._free = nodes.allocatable.copy()
+        self._copies: dict[Kind, int] = {}
+        for kind, seats in sitting.items():
+            here = np.bincount([nodes.rows[seat] for seat in seats], minlength=len(nodes.names))
+            for resource, amount in kind.requests:
+                self._free[nodes.resource_column(resource)] -= amount * here
+
+    def hold(self, gap: _Gap) -> bool:
+        return gap.size <= sum(min(count, self._room_for(kind)) for kind, count in gap.standing.items())
+
+    def _room_for(self, kind: Kind) -> int:
+        """How many of the kind there is room for, on all nodes together."""
+        if kind not in self._copies:
+            fits = [self._free_of(resource) // amount for resource, amount in kind.requests]
+            copies: Ints = np.min(fits, axis=0)
+            self._copies[kind] = int(copies[open_nodes(self._nodes, kind)].sum())
+        return self._copies[kind]
+
+    def _free_of(self, resource: str) -> Ints:
+        column = self._nodes.resource_column(resource)
+        return np.zeros_like(self._free[0]) if column is None else self._free[column]

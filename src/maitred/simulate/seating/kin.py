@@ -1,0 +1,98 @@
+"""Kin: parties that ask for the same, so that if the first of them cannot be seated, no other can.
+
+A long queue of like jobs costs no more to look at than its first. What is in the way of the first is in the
+way of all; how long it was is counted once, on a clock that each party reads when it begins and ends to wait.
+"""
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from maitred.simulate.clock import HOUR, Time
+from maitred.simulate.party import Party
+
+DIAGNOSED_EVERY = HOUR
+UNKNOWN = "Undecided"
+"""Nobody has looked yet."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Rank(NamedTuple):
+    """Smaller goes first, as on the agenda of `decide`."""
+
+    first: int
+    measure: float
+    created: Time
+    key: str
+
+
+class Waiter(NamedTuple):
+    rank: Rank
+    party: Party
+
+
+class Kin:
+    def __init__(self, now: Time) -> None:
+        self.waiters: list[Waiter] = []
+        self.open = True
+        """Whether the first may find seats, as far as is known."""
+        self.category = UNKNOWN
+        self.words = ""
+        self.diagnosed: Time | None = None
+        self._clock: Counter[str] = Counter()
+        self._set: Time = now
+
+    def __len__(self) -> int:
+        return len(self.waiters)
+
+    @property
+    def first(self) -> Waiter:
+        return self.waiters[0]
+
+    @property
+    def second(self) -> Waiter | None:
+        return self.waiters[1] if len(self.waiters) > 1 else None
+
+    def add(self, waiter: Waiter) -> None:
+        insort(self.waiters, waiter, key=lambda known: known.rank)
+
+    def remove(self, waiter: Waiter) -> None:
+        del self.waiters[bisect_left(self.waiters, waiter.rank, key=lambda known: known.rank)]
+
+    def diagnose(self, category: str, words: str, now: Time) -> None:
+        self._wind(now)
+        self.category, self.words, self.diagnosed, self.open = category, words, now, False
+
+    def needs_diagnosis(self, now: Time) -> bool:
+        return self.diagnosed is None or now - self.diagnosed >= DIAGNOSED_EVERY
+
+    def read_clock(self, now: Time) -> Counter[str]:
+        """How long something was in the way of this kin, since it is known."""
+        self._wind(now)
+        return Counter(self._clock)
+
+    def _wind(self, now: Time) -> None:
+        self._clock[self.category] += now - self._set
+        self._set = now
+
+
+def kin_key(party: Party) -> Hashable:
+    """Parties of which some sit are like nobody else."""
+    job = party.job
+    if party.sitting:
+        return party.number
+    return (
+        tuple((_encode(crew.spec), crew.count) for crew in job.crews),
+        job.quorum,
+        job.priority,
+        job.within,
+    )
+
+
+def passed(before: Mapping[str, Time], after: Mapping[str, Time]) -> Counter[str]:
+    """What the clock showed later, less what it showed before."""
+    return Counter({category: time - before.get(category, 0) for category, time in after.items()})

@@ -1,0 +1,180 @@
+"""The baseline without groups: each pod on its own, as kube-scheduler seats those of which it knows no group.
+
+It shows what partial gangs cost, and exists in simulations only. Every pod that waits is tried in every
+cycle, by priority, then by the arrival of its job, then by its number. What jobs and pods say of topology,
+ports, volumes and other pods is not read, and nobody is preempted. Each pod has a sample of the nodes of its
+own; since 1.35 like pods that follow each other within half a second of real time may share one.
+"""
+
+from bisect import bisect_left, insort
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+from operator import attrgetter
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints, Mask, NodeView
+from maitred.model.node import Node
+from maitred.simulate.clock import Time
+from maitred.simulate.party import Party
+from maitred.simulate.seating.columns import CLOSED, Columns, Kind, Load, kind_of, open_nodes
+from maitred.simulate.seating.kube_scores import nodes_to_score
+from maitred.simulate.seating.seater import UNDIAGNOSED, Moves, Seating
+
+Rank = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Members of one crew of a party who want seats, in the order of their numbers."""
+
+    rank: Rank
+    party: Party
+    members: deque[int]
+
+
+rank_of = attrgetter("rank")
+
+
+class Line:
+    """All who wait and are of one kind, and what each node is worth to them."""
+
+    def __init__(self, load: Load) -> None:
+        self.load = load
+        self.queue: list[Waiting] = []
+        self.worth: Ints = np.zeros(0, dtype=np.int64)
+        self.seen = 0
+        """The last change of the columns that `worth` knows of."""
+        self._nodes: NodeView | None = None
+        self._open: Mask = np.zeros(0, dtype=np.bool_)
+
+    def join(self, waiting: Waiting) -> None:
+        insort(self.queue, waiting, key=rank_of)
+
+    def quit(self, rank: Rank) -> None:
+        place = bisect_left(self.queue, rank, key=rank_of)
+        if place < len(self.queue) and self.queue[place].rank == rank:
+            del self.queue[place]
+
+    def look(self, columns: Columns) -> None:
+        """Bring `worth` up to date."""
+        if self._nodes is not columns.view:
+            self._nodes = columns.view
+            self._open = open_nodes(self._nodes, self.load.kind)
+            rows = np.arange(len(columns))
+            self.worth = np.full(len(columns), CLOSED, dtype=np.int64)
+        else:
+            rows = np.flatnonzero(columns.changed > self.seen)
+        rows = rows[self._open[rows]]
+        if len(rows):
+            self.worth[rows] = columns.worth(self.load, rows)
+        self.seen = columns.changes
+
+
+class PodByPod:
+    """A `Seater`."""
+
+    def __init__(self, nodes: Sequence[Node], seed: int) -> None:
+        self._columns = Columns()
+        self._lines: dict[Kind, Line] = {}
+        self._lines_of: dict[Party, tuple[Line, ...]] = {}
+        self._next_row = 0
+        self._dice = np.random.default_rng(seed)
+        """kube-scheduler breaks ties by lot."""
+        for node in nodes:
+            self._columns.put(node)
+
+    def node_changed(self, node: Node) -> None:
+        self._columns.put(node)
+
+    def wants(self, party: Party, now: Time) -> None:
+        if party not in self._lines_of:
+            self._lines_of[party] = tuple(self._line(kind_of(crew.spec)) for crew in party.job.crews)
+        self._quit(party)
+        standing, end = party.standing(), 0
+        for number, (crew, line) in enumerate(zip(party.job.crews, self._lines_of[party], strict=True)):
+            start, end = end, end + crew.count
+            if members := [member for member in standing if start <= member < end]:
+                line.join(Waiting(_rank(party, number), party, deque(members)))
+
+    def _line(self, kind: Kind) -> Line:
+        if kind not in self._lines:
+            self._lines[kind] = Line(Load(kind, self._columns.table))
+        return self._lines[kind]
+
+    def _quit(self, party: Party) -> None:
+        for number, line in enumerate(self._lines_of[party]):
+            line.quit(_rank(party, number))
+
+    def seated(self, party: Party, members: Sequence[int]) -> None:
+        """They are counted already, by the cycle that chose their nodes."""
+
+    def unseated(self, party: Party, members: Sequence[int]) -> None:
+        crews, lines = party.job.crews, self._lines_of[party]
+        line_of = [line for crew, line in zip(crews, lines, strict=True) for _ in range(crew.count)]
+        for member in members:
+            self._columns.give_back(line_of[member].load, party.seats[member])
+
+    def leaves(self, party: Party) -> None:
+        self._quit(party)
+        del self._lines_of[party]
+
+    def cycle(self, now: Time) -> Moves:
+        """Lines take turns by who is first in each. One that finds no node is done: nothing gets freer."""
+        chosen: defaultdict[Party, list[tuple[int, str]]] = defaultdict(list)
+        heads = [(line.queue[0].rank, line) for line in self._lines.values() if self._may_have_room(line)]
+        heapify(heads)
+        while heads:
+            line = heads[0][1]
+            waiting = line.queue[0]
+            chosen[waiting.party] += self._seat(line, waiting)
+            if not waiting.members:
+                del line.queue[0]
+            if waiting.members or not line.queue:
+                heappop(heads)
+            else:
+                heapreplace(heads, (line.queue[0].rank, line))
+        return Moves(seatings=[Seating(party, seats) for party, seats in chosen.items() if seats])
+
+    def _may_have_room(self, line: Line) -> bool:
+        """A line that found no node when it last looked need not look again before something changes."""
+        return bool(line.queue) and line.seen < self._columns.changes
+
+    def _seat(self, line: Line, waiting: Waiting) -> list[tuple[int, str]]:
+        """Seats for members from the first on, as far as there are nodes for them."""
+        chosen = []
+        while waiting.members and (node := self._choose(line)):
+            self._columns.take(line.load, node)
+            chosen.append((waiting.members.popleft(), node))
+        return chosen
+
+    def _choose(self, line: Line) -> str | None:
+        """The best node, by lot among equals; of large clusters, from where the pod before left off."""
+        line.look(self._columns)
+        rows = np.flatnonzero(line.worth != CLOSED)
+        if not len(rows):
+            return None
+        enough = nodes_to_score(len(self._columns))
+        if len(rows) > enough:
+            start = np.searchsorted(rows, self._next_row)
+            circle = np.concatenate((rows[start:], rows[:start]))
+            rows, self._next_row = circle[:enough], int(circle[enough])
+        worth = line.worth[rows]
+        best = rows[worth == worth.max()]
+        row = int(best[self._dice.integers(len(best))] if len(best) > 1 else best[0])
+        return self._columns.view.names[row]
+
+    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
+        return {UNDIAGNOSED: now - since}
+
+    def why(self, party: Party) -> str:
+        return UNDIAGNOSED
+
+    def next_look(self, now: Time) -> Time | None:
+        return None
+
+
+def _rank(party: Party, crew: int) -> Rank:
+    return -party.job.priority, party.number, crew

@@ -1,0 +1,73 @@
+"""Between the loop and those who give out seats: what a seater is told, and what it answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from maitred.model.node import Node
+from maitred.simulate.clock import Time
+from maitred.simulate.party import Party
+
+UNDIAGNOSED = "Unschedulable"
+"""What is in the way of those whose scheduler does not say: kube-scheduler's one word for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """Members of a party, by their numbers, and the nodes they are to sit on."""
+
+    party: Party
+    seats: Sequence[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A party that is sent away as a whole, and for whom."""
+
+    party: Party
+    preemptor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What is to be done, in this order: removals, then seatings."""
+
+    removals: Sequence[Removal] = ()
+    seatings: Sequence[Seating] = ()
+    impossible: Mapping[Party, str] = field(default_factory=dict)
+    """Parties that can never be seated on this cluster, and why. They leave the run."""
+
+    def __bool__(self) -> bool:
+        return bool(self.removals or self.seatings or self.impossible)
+
+
+class Seater(Protocol):
+    """Decides who sits where. It is told of everything that happens before it is asked."""
+
+    def node_changed(self, node: Node) -> None:
+        """A node broke, lost a device, or was mended."""
+
+    def wants(self, party: Party, now: Time) -> None:
+        """Members of the party want seats: it arrived, or lost some of those it had."""
+
+    def seated(self, party: Party, members: Sequence[int]) -> None:
+        """Members have taken the seats that the party now has for them."""
+
+    def unseated(self, party: Party, members: Sequence[int]) -> None:
+        """Members give up the seats that the party still has for them: they were sent away, broke down, or
+        the job is over."""
+
+    def leaves(self, party: Party) -> None:
+        """The job is over. Its members have been unseated before."""
+
+    def cycle(self, now: Time) -> Moves:
+        """What to do now. It is asked again until there is nothing to do."""
+
+    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
+        """What was in the way of a party that waited from then to now, and for how long."""
+
+    def why(self, party: Party) -> str:
+        """What is in the way of a party that waits, in words."""
+
+    def next_look(self, now: Time) -> Time | None:
+        """When time alone could change the answer."""

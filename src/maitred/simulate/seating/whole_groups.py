@@ -1,0 +1,256 @@
+"""Whole groups, as maitred seats them: `decide` on a cluster state, told of the run event by event."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
+from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.cluster.trial import Requests, copies_that_fit
+from maitred.decide import decide
+from maitred.decide.agenda import rank
+from maitred.model.group import PodGroup
+from maitred.model.node import HEALTH_TAINTS, Node
+from maitred.model.plan import GroupVerdict, Plan
+from maitred.model.pod import Pod, PodSpec
+from maitred.model.policy import Policy
+from maitred.model.requests import pod_requests
+from maitred.simulate.clock import Time, moment
+from maitred.simulate.jobs import Job
+from maitred.simulate.party import Party
+from maitred.simulate.seating.kin import UNKNOWN, Kin, Rank, Waiter, kin_key, passed
+from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
+from maitred.simulate.seating.orders import MEASURES
+from maitred.simulate.seating.seater import Moves, Seating
+
+SOLVABLE = ("Scheduled", "Waiting", "Preempting")
+
+
+@dataclass(slots=True)
+class Standing:
+    """A party of which members want seats."""
+
+    key: Hashable
+    kin: Kin
+    waiter: Waiter
+    clock: Counter[str]
+    """What the clock of its kin showed when it joined."""
+
+
+class WholeGroups:
+    def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
+        self.policy = policy
+        self.state = ClusterState()
+        for node in nodes:
+            self.state.apply(Put(node))
+        self._now: Time = 0
+        self._measure = MEASURES[policy.order]
+        self._kins: dict[Hashable, Kin] = {}
+        self._standing: dict[Party, Standing] = {}
+        self._waited: dict[Party, Counter[str]] = {}
+        """Of parties that have left their kin: what was in the way while they were there."""
+        self._known: dict[Party, None] = {}
+        """Parties whose pods the state has. Those far back in a queue are left out of it."""
+        self._requests: dict[bytes, Requests] = {}
+        self._room_made = False
+        """Whether anything became free since everyone was last looked at."""
+
+    # -- what happens ----------------------------------------------------------------------------------
+
+    def node_changed(self, node: Node) -> None:
+        self.state.apply(Put(node))
+        self._room_made = True
+
+    def wants(self, party: Party, now: Time) -> None:
+        self._leave_kin(party, now)
+        key = kin_key(party)
+        kin = self._kins.setdefault(key, Kin(now))
+        waiter = Waiter(self._rank(party, now), party)
+        kin.add(waiter)
+        self._standing[party] = Standing(key, kin, waiter, kin.read_clock(now))
+        if party in self._known:
+            for member in party.standing():
+                self.state.apply(Put(pod(party, member, "")))
+
+    def seated(self, party: Party, members: Sequence[int]) -> None:
+        self._leave_kin(party, self._now)
+        for member in members:
+            self.state.apply(Put(pod(party, member, party.seats[member])))
+        if party.sitting < party.job.members:
+            self.wants(party, self._now)
+
+    def unseated(self, party: Party, members: Sequence[int]) -> None:
+        for member in members:
+            self.state.apply(Delete(Pod, pod_key(party.job, member)))
+        self._room_made = True
+
+    def leaves(self, party: Party) -> None:
+        self._leave_kin(party, self._now)
+        self._waited.pop(party, None)
+        if party in self._known:
+            del self._known[party]
+            for member in party.standing():
+                self.state.apply(Delete(Pod, pod_key(party.job, member)))
+            if not is_lone(party.job):
+                self.state.apply(Delete(PodGroup, group_key(party.job)))
+
+    def _leave_kin(self, party: Party, now: Time) -> None:
+        standing = self._standing.pop(party, None)
+        if standing is None:
+            return
+        kin = standing.kin
+        self._waited.setdefault(party, Counter()).update(passed(standing.clock, kin.read_clock(now)))
+        kin.remove(standing.waiter)
+        if not kin.waiters:
+            del self._kins[standing.key]
+
+    # -- what is asked ---------------------------------------------------------------------------------
+
+    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
+        found = self._waited.pop(party, Counter())
+        standing = self._standing.get(party)
+        if standing is not None:
+            found.update(passed(standing.clock, standing.kin.read_clock(now)))
+            standing.clock = standing.kin.read_clock(now)
+        return found
+
+    def why(self, party: Party) -> str:
+        standing = self._standing.get(party)
+        return standing.kin.words if standing is not None else ""
+
+    def next_look(self, now: Time) -> Time | None:
+        return None
+
+    def cycle(self, now: Time) -> Moves:
+        self._now = now
+        if self._room_made:
+            self._room_made = False
+            for kin in self._kins.values():
+                kin.open = True
+        heads = self._heads(now)
+        if not heads:
+            return Moves()
+        plan = self._decide([kin.first for kin in heads], now)
+        return self._moves(heads, plan, now)
+
+    def _heads(self, now: Time) -> list[Kin]:
+        """Kins whose first may be seated, or of whom nobody knows lately what is in the way."""
+        free: Ints | None = None
+        heads = []
+        for kin in self._kins.values():
+            if kin.needs_diagnosis(now):
+                heads.append(kin)
+            elif kin.open:
+                free = self.state.free() if free is None else free
+                if self._could_sit(kin.first.party, free):
+                    heads.append(kin)
+                else:
+                    kin.open = False
+        return heads
+
+    def _decide(self, waiters: Sequence[Waiter], now: Time) -> Plan:
+        for waiter in waiters:
+            self._introduce(waiter.party)
+        return decide(
+            self.state.snapshot(),
+            self.policy,
+            moment(now),
+            groups={waiter.rank.key for waiter in waiters},
+            measures={waiter.rank.key: waiter.rank.measure for waiter in waiters},
+        )
+
+    def _introduce(self, party: Party) -> None:
+        if party in self._known:
+            return
+        self._known[party] = None
+        if not is_lone(party.job):
+            self.state.apply(Put(pod_group(party.job)))
+        for member in party.standing():
+            self.state.apply(Put(pod(party, member, "")))
+
+    def _moves(self, heads: Sequence[Kin], plan: Plan, now: Time) -> Moves:
+        """Seats of the first, and of others as long as nobody who was not asked has a better rank."""
+        verdicts = {verdict.group: verdict for verdict in plan.groups}
+        seats = seats_of(plan)
+        limit: Rank | None = None
+        seatings, impossible = [], dict[Party, str]()
+        for kin in sorted(heads, key=lambda kin: kin.first.rank):
+            waiter = kin.first
+            verdict = verdicts[waiter.rank.key]
+            if limit is not None and waiter.rank > limit:
+                break
+            if verdict.verdict not in SOLVABLE:
+                impossible.update(dict.fromkeys((known.party for known in kin.waiters), words_of(verdict)))
+            elif found := seats.get(waiter.rank.key):
+                seatings.append(Seating(waiter.party, found))
+                behind = kin.second
+                if behind is not None and (limit is None or behind.rank < limit):
+                    limit = behind.rank
+            else:
+                kin.diagnose(category_of(verdict), words_of(verdict), now)
+        return Moves(seatings=seatings, impossible=impossible)
+
+    def _rank(self, party: Party, now: Time) -> Rank:
+        first = rank(party.job.priority, self.policy.order)
+        return Rank(first, self._measure(party, now), party.age, group_key(party.job))
+
+    # -- room ------------------------------------------------------------------------------------------
+
+    def _could_sit(self, party: Party, free: Ints) -> bool:
+        """Whether there is room for the rest of its quorum, by amounts alone; False is certain."""
+        nodes = self.state.nodes
+        closed = nodes.derived("closed", lambda: closed_nodes(nodes))
+        codes = nodes.derived(("within", party.job.within), lambda: self._domains(nodes, party.job))
+        most = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+        for spec, count in self._wanted(party):
+            copies = np.where(closed | (codes < 0), 0, copies_that_fit(free, nodes, self._requests_of(spec)))
+            inside = np.bincount(np.maximum(codes, 0), weights=copies, minlength=len(most)).astype(np.int64)
+            most += np.minimum(inside, count)
+        return bool(most.max(initial=0) >= max(1, party.job.quorum - party.sitting))
+
+    def _wanted(self, party: Party) -> list[tuple[PodSpec, int]]:
+        if not party.sitting:
+            return [(crew.spec, crew.count) for crew in party.job.crews]
+        counts: dict[int, int] = Counter(id(party.job.crew_of[member].spec) for member in party.standing())
+        return [(crew.spec, counts[id(crew.spec)]) for crew in party.job.crews if id(crew.spec) in counts]
+
+    def _domains(self, nodes: NodeView, job: Job) -> Codes:
+        if not job.within:
+            return np.zeros(len(nodes.names), dtype=np.int32)
+        keys = {level.name: level.key for level in self.policy.topology.levels}
+        return nodes.column(keys.get(job.within, job.within)).codes
+
+    def _requests_of(self, spec: PodSpec) -> Requests:
+        written = _encode(spec)
+        found = self._requests.get(written)
+        if found is None:
+            found = self._requests[written] = tuple(sorted(pod_requests(spec).items()))
+        return found
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def closed_nodes(nodes: NodeView) -> Mask:
+    unwell = [any(taint.key in HEALTH_TAINTS for taint in taints) for taints in nodes.taint_sets]
+    return np.array(unwell, dtype=np.bool_)[nodes.taint_ids] | ~nodes.alive
+
+
+def seats_of(plan: Plan) -> dict[str, list[tuple[int, str]]]:
+    """Group -> its members, by number, and their nodes."""
+    seats: dict[str, list[tuple[int, str]]] = {}
+    for bind in plan.binds:
+        member = 0 if bind.pod == bind.group else int(bind.pod.rpartition("-")[2])
+        seats.setdefault(bind.group, []).append((member, bind.node))
+    return seats
+
+
+def category_of(verdict: GroupVerdict) -> str:
+    return verdict.blockers[0].category if verdict.blockers else UNKNOWN
+
+
+def words_of(verdict: GroupVerdict) -> str:
+    return "; ".join(f"{blocker.category}: {blocker.message}" for blocker in verdict.blockers)

@@ -1,0 +1,171 @@
+"""Many runs as one summary for each policy.
+
+Percentiles are by nearest rank: p99 of n values is the one in place ⌈0.99 n⌉ of their order, so that every
+percentile is the time of some job, never a time between two.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maitred.simulate.clock import HOUR, SECOND
+from maitred.simulate.results import (
+    BUCKETS,
+    ENDS,
+    AcrossSeeds,
+    Bucket,
+    End,
+    Outcome,
+    Range,
+    Run,
+    Spread,
+    Summary,
+    Times,
+)
+
+HOUR_S = HOUR / SECOND
+SIZES = {"none": 0, "1": 1, "2-8": 8, "9-64": 64}
+"""The most devices of a job of each size."""
+LARGEST = "65+"
+
+Floats = NDArray[np.float64]
+
+
+def summarise(runs: Sequence[Run]) -> tuple[Summary, ...]:
+    """Policies in the order in which they first appear."""
+    by_policy: dict[str, list[Run]] = {}
+    for run in runs:
+        by_policy.setdefault(run.policy, []).append(run)
+    return tuple(summary(policy, own) for policy, own in by_policy.items())
+
+
+def summary(policy: str, runs: Sequence[Run]) -> Summary:
+    outcomes = [outcome for run in runs for outcome in run.outcomes]
+    hours = {bucket: mean(run.device_seconds.get(bucket, 0.0) for run in runs) / HOUR_S for bucket in BUCKETS}
+    return Summary(
+        policy=policy,
+        seeds=tuple(run.seed for run in runs),
+        jobs=jobs_by_end(outcomes, len(runs)),
+        utilisation=shares(hours),
+        device_hours=hours,
+        makespan=mean(run.makespan for run in runs),
+        evictions=mean(run.evictions for run in runs),
+        failures=mean(run.failures for run in runs),
+        splits=mean(run.splits for run in runs),
+        deadlocks=mean(run.deadlocks for run in runs),
+        deadlocked_seconds=mean(run.deadlocked_seconds for run in runs),
+        wait_by_blocker=hours_by_blocker(runs),
+        times=times_of(outcomes),
+        by_size=by_size(outcomes),
+        by_priority=by_priority(outcomes),
+        across_seeds=across_seeds(runs),
+        warnings=tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
+    )
+
+
+def mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else 0.0
+
+
+def jobs_by_end(outcomes: Iterable[Outcome], runs: int) -> dict[End, float]:
+    count: dict[End, int] = dict.fromkeys(ENDS, 0)
+    for outcome in outcomes:
+        count[outcome.end] += 1
+    return {end: number / runs for end, number in count.items()}
+
+
+def shares(amounts: dict[Bucket, float]) -> dict[Bucket, float]:
+    total = sum(amounts.values())
+    return {bucket: amount / total if total else 0.0 for bucket, amount in amounts.items()}
+
+
+def hours_by_blocker(runs: Sequence[Run]) -> dict[str, float]:
+    """The one that cost the most first."""
+    seconds: dict[str, float] = {}
+    for run in runs:
+        for blocker, waited in run.wait_by_blocker.items():
+            seconds[blocker] = seconds.get(blocker, 0.0) + waited
+    worst_first = sorted(seconds, key=lambda blocker: (-seconds[blocker], blocker))
+    return {blocker: seconds[blocker] / HOUR_S / len(runs) for blocker in worst_first}
+
+
+# -- times -------------------------------------------------------------------------------------------------
+
+
+def times_of(outcomes: Iterable[Outcome]) -> Times:
+    found = list(outcomes)
+    return Times(wait=spread(waits(found)), completion=spread(completions(found)))
+
+
+def waits(outcomes: Iterable[Outcome]) -> Floats:
+    """Of jobs that got seats at all."""
+    return np.array([outcome.waited for outcome in outcomes if outcome.started is not None], np.float64)
+
+
+def completions(outcomes: Iterable[Outcome]) -> Floats:
+    """From arrival to end, of jobs that finished."""
+    return np.array(
+        [
+            outcome.ended - outcome.arrival
+            for outcome in outcomes
+            if outcome.end == "finished" and outcome.ended is not None
+        ],
+        np.float64,
+    )
+
+
+def spread(values: Floats) -> Spread:
+    if not values.size:
+        return Spread()
+    ordered = np.sort(values)
+    return Spread(
+        count=ordered.size,
+        mean=float(ordered.mean()),
+        p50=percentile(ordered, 50),
+        p99=percentile(ordered, 99),
+        max=float(ordered[-1]),
+    )
+
+
+def percentile(ordered: Floats, percent: int) -> float:
+    """By nearest rank, of values in ascending order."""
+    rank = -(-percent * ordered.size // 100)
+    return float(ordered[max(rank, 1) - 1])
+
+
+def size_of(devices: int) -> str:
+    return next((size for size, most in SIZES.items() if devices <= most), LARGEST)
+
+
+def by_size(outcomes: Iterable[Outcome]) -> dict[str, Times]:
+    found: dict[str, list[Outcome]] = {size: [] for size in (*SIZES, LARGEST)}
+    for outcome in outcomes:
+        found[size_of(outcome.devices)].append(outcome)
+    return {size: times_of(own) for size, own in found.items() if own}
+
+
+def by_priority(outcomes: Iterable[Outcome]) -> dict[str, Times]:
+    found: dict[int, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(outcome.priority, []).append(outcome)
+    return {str(priority): times_of(found[priority]) for priority in sorted(found, reverse=True)}
+
+
+# -- seeds -------------------------------------------------------------------------------------------------
+
+
+def across_seeds(runs: Sequence[Run]) -> AcrossSeeds:
+    times = [times_of(run.outcomes) for run in runs]
+    return AcrossSeeds(
+        wait=reach(one.wait.mean for one in times),
+        completion=reach(one.completion.mean for one in times),
+        productive=reach(shares(run.device_seconds).get("productive", 0.0) for run in runs),
+        makespan=reach(run.makespan for run in runs),
+    )
+
+
+def reach(values: Iterable[float]) -> Range:
+    found = list(values)
+    return Range(least=min(found), most=max(found))

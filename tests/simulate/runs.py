@@ -1,0 +1,134 @@
+"""Small runs for tests: clusters, jobs and faults said in a line, and strategies that draw them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from maitred.model.meta import ObjectMeta
+from maitred.model.node import Node, NodeSpec, NodeStatus
+from maitred.model.pod import Container, PodSpec, ResourceRequirements, Resources
+from maitred.model.policy import PREEMPTIVE_ORDERS, Level, Policy, Topology
+from maitred.simulate.clock import SECOND, Time
+from maitred.simulate.faults import Fault
+from maitred.simulate.floor import Floor
+from maitred.simulate.jobs import Crew, Job
+from maitred.simulate.loop import Loop, Watcher
+from maitred.simulate.seating.displacing import Displacing
+from maitred.simulate.seating.pod_by_pod import PodByPod
+from maitred.simulate.seating.seater import Seater
+from maitred.simulate.seating.whole_groups import WholeGroups
+
+GPU = "nvidia.com/gpu"
+RACK = Level("rack", "example.com/rack")
+
+
+def node(name: str, gpus: int = 8, rack: str = "r1", cpu: int = 96) -> Node:
+    return Node(
+        ObjectMeta(name=name, labels={RACK.key: rack}),
+        NodeSpec(),
+        NodeStatus({"cpu": cpu, "memory": "1Ti", GPU: gpus}),
+    )
+
+
+def crew(count: int = 1, gpus: int = 1, cpu: int = 1) -> Crew:
+    requests: Resources = {"cpu": cpu, "memory": "1Gi", **({GPU: gpus} if gpus else {})}
+    return Crew(PodSpec(containers=(Container(resources=ResourceRequirements(requests)),)), count, gpus)
+
+
+def job(
+    name: str, at: float = 0, workers: int = 1, gpus: int = 1, seconds: float | None = 60, **more: Any
+) -> Job:
+    """Times in seconds; all other times as they are."""
+    return Job(
+        name=name,
+        arrival=round(at * SECOND),
+        crews=(crew(workers, gpus),),
+        quorum=more.pop("quorum", workers),
+        run_time=None if seconds is None else round(seconds * SECOND),
+        **more,
+    )
+
+
+def seater_for(policy: Policy, nodes: Sequence[Node]) -> Seater:
+    if policy.placement == "pod-by-pod":
+        return PodByPod(nodes, 1)
+    return (Displacing if policy.order in PREEMPTIVE_ORDERS else WholeGroups)(nodes, policy)
+
+
+def play(
+    nodes: Sequence[Node],
+    jobs: Iterable[Job],
+    policy: Policy | None = None,
+    faults: Iterable[Fault] = (),
+    horizon: Time | None = None,
+    period: Time = 0,
+    watchers: Sequence[Watcher] = (),
+) -> Loop:
+    policy = policy or Policy(topology=Topology((RACK,)))
+    workload = tuple(sorted(jobs, key=lambda each: each.arrival))
+    floor = Floor(nodes, policy, (RACK,))
+    loop = Loop(floor, seater_for(policy, nodes), workload, iter(faults), horizon, period, watchers)
+    loop.run()
+    return loop
+
+
+# -- strategies --------------------------------------------------------------------------------------------
+
+TIMES = st.integers(0, 400).map(lambda count: count * SECOND // 4)
+MAYBE = st.none() | TIMES
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[Node, ...]:
+    sizes = draw(st.lists(st.sampled_from((1, 2, 4, 8)), min_size=1, max_size=5))
+    return tuple(node(f"n{i}", gpus, f"r{i // 2}", cpu=8) for i, gpus in enumerate(sizes))
+
+
+@st.composite
+def jobs(draw: st.DrawFn, name: str) -> Job:
+    crews = tuple(
+        crew(draw(st.integers(1, 3)), draw(st.integers(0, 4)), draw(st.integers(1, 3)))
+        for _ in range(draw(st.integers(1, 2)))
+    )
+    members = sum(each.count for each in crews)
+    return Job(
+        name=name,
+        arrival=draw(TIMES),
+        crews=crews,
+        quorum=draw(st.integers(1, members)) if draw(st.booleans()) else members,
+        run_time=draw(st.integers(0, 200 * SECOND)),
+        priority=draw(st.integers(0, 2)),
+        within=draw(st.sampled_from(("", "", "rack"))) if members > 1 else "",
+        start_up=draw(st.sampled_from((0, 5 * SECOND))),
+        checkpoint=draw(st.sampled_from((None, 0, 7 * SECOND, 60 * SECOND))),
+        cancelled=draw(st.none() | st.none() | TIMES),
+        patience=draw(st.none() | st.none() | TIMES),
+        rendezvous=draw(st.none() | st.just(30 * SECOND)),
+    )
+
+
+@st.composite
+def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Fault, ...]:
+    names = [each.metadata.name for each in nodes]
+    found = []
+    for _ in range(draw(st.integers(0, 4))):
+        time = draw(TIMES)
+        whole = draw(st.booleans())
+        found.append(
+            Fault(
+                time=time,
+                nodes=tuple(draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)))[
+                    : 2 if whole else 1
+                ],
+                repaired=time + draw(st.integers(1, 100)) * SECOND,
+                cause="drawn",
+                device=None if whole else draw(st.floats(0, 1, exclude_max=True)),
+            )
+        )
+    return tuple(sorted(found, key=lambda each: each.time))
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> tuple[Job, ...]:
+    return tuple(draw(jobs(f"j{number}")) for number in range(draw(st.integers(0, 7))))

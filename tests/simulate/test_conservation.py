@@ -1,0 +1,101 @@
+"""Nothing gets lost in a run: no job, no device-second, and no law on the way."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from maitred.model.node import Node
+from maitred.model.policy import Order, Placement, Policy, Topology
+from maitred.simulate.clock import SECOND, Time
+from maitred.simulate.faults import Fault
+from maitred.simulate.jobs import Job
+from maitred.simulate.loop import Loop
+from maitred.simulate.party import Phase
+from maitred.simulate.run import run_of
+from tests.oracle.effort import examples
+from tests.simulate.laws import Laws
+from tests.simulate.runs import RACK, clusters, faults, play, workloads
+
+POLICIES: list[tuple[Order, Placement]] = [
+    ("priority", "whole-groups"),
+    ("fifo", "whole-groups"),
+    ("shortest", "whole-groups"),
+    ("shortest-remaining", "whole-groups"),
+    ("shortest-service", "whole-groups"),
+    ("least-attained", "whole-groups"),
+    ("priority", "pod-by-pod"),
+]
+
+
+@pytest.mark.parametrize(("order", "placement"), POLICIES)
+@examples(60)
+@given(data=st.data())
+def test_every_job_and_every_device_second_is_accounted_for(
+    order: Order, placement: Placement, data: st.DataObject
+) -> None:
+    nodes = data.draw(clusters())
+    jobs, broken = data.draw(workloads()), data.draw(faults(nodes))
+    policy = Policy(
+        order=order,
+        placement=placement,
+        topology=Topology((RACK,)),
+        redecide_seconds=data.draw(st.sampled_from((0.0, 20.0))),
+    )
+    horizon = data.draw(st.none() | st.integers(1, 500).map(lambda count: count * SECOND))
+    period = data.draw(st.sampled_from((0, 10 * SECOND)))
+    laws = Laws(policy)
+    loop = play(nodes, jobs, policy, broken, horizon, period, [laws])
+    event(f"{min(laws.checked, 5)} moves")
+    event(f"{min(loop.books.evictions, 3)} evictions, {min(loop.books.failures, 3)} failures")
+    check_time(loop, nodes)
+    check_jobs(loop, jobs)
+    check_work(loop)
+    check_repeatable(loop, nodes, jobs, policy, broken, horizon, period)
+
+
+def check_time(loop: Loop, nodes: Sequence[Node]) -> None:
+    totals = loop.books.meter.totals
+    assert all(total >= 0 for total in totals.values())
+    assert sum(totals.values()) == loop.floor.total * loop.now
+    for sample in loop.books.meter.samples():
+        assert sum(sample.devices.values()) == pytest.approx(loop.floor.total / 1000)
+
+
+def check_jobs(loop: Loop, jobs: Sequence[Job]) -> None:
+    outcomes = run_of(loop, "p", 1, ()).outcomes
+    assert sorted(outcome.job for outcome in outcomes) == sorted(job.name for job in jobs)
+    for party in loop.parties:
+        over = party in loop.ends
+        assert over == (party.phase == Phase.OVER) == (party.ended is not None)
+        assert not (over and party.sitting)
+        assert party.waited <= (party.ended if party.ended is not None else loop.now) - party.job.arrival
+
+
+def check_work(loop: Loop) -> None:
+    """What was done is what jobs needed, and what they had to do again."""
+    totals = loop.books.meter.totals
+    with_devices = [party for party in loop.parties if party.job.load]
+    done = sum(
+        party.attained(loop.now if party.phase == Phase.WORKING else party.since) for party in with_devices
+    )
+    assert totals["productive"] + totals["lostToEviction"] + totals["lostToFailure"] == done
+    for party in loop.parties:
+        if party in loop.ends and loop.ends[party][0] == "finished":
+            assert party.job.work is not None
+            useful = party.saved + sum(s.speed * (s.end - s.start) for s in party.stretches)
+            assert party.job.work <= useful < party.job.work + party.job.members * 8000
+
+
+def check_repeatable(
+    loop: Loop,
+    nodes: Sequence[Node],
+    jobs: Sequence[Job],
+    policy: Policy,
+    broken: Sequence[Fault],
+    horizon: Time | None,
+    period: Time,
+) -> None:
+    again = play(nodes, jobs, policy, broken, horizon, period)
+    assert run_of(again, "p", 1, ()) == run_of(loop, "p", 1, ())
