@@ -15,6 +15,7 @@ from maitred.model.words import printable
 if TYPE_CHECKING:
     from rich.text import Text
 
+FAILED = 1
 BAD_INPUT = 2
 
 P = ParamSpec("P")
@@ -67,6 +68,16 @@ def refuses_bad_input(function: Callable[P, None]) -> Callable[P, None]:
             sys.exit(BAD_INPUT)
 
     return guarded
+
+
+def end_in_words(error: BaseException, *helpless: type[BaseException]) -> None:
+    """One line for what a person can help; anything else is a defect, and its trace is shown."""
+    from maitred.kube.errors import ConfigError, KubeError, first_of
+
+    error = first_of(error)
+    if isinstance(error, (InputError, KubeError, OSError, *helpless)):
+        click.echo(printable(str(error)), err=True)
+        sys.exit(BAD_INPUT if isinstance(error, InputError | ConfigError) else FAILED)
 
 
 def warn(warnings: Iterable[str]) -> None:

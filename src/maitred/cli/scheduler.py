@@ -14,6 +14,7 @@ import msgspec
 from maitred.cli import output
 from maitred.cli.files import content, read_live_policy_file
 from maitred.cli.loops import quickest_loop
+from maitred.cli.manifest import NAMESPACE
 from maitred.model.manifest import InputError, read_settings
 from maitred.model.manifest.checks import name_problem
 from maitred.model.policy import Setting
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
     from maitred.kube.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
-FAILED = 1
 NAME = "maitred"
 """What pods call us, and how the Lease is called."""
-SYSTEM_NAMESPACE = "maitred-system"
 
 
 Seconds = Annotated[float, msgspec.Meta(ge=1)]
@@ -162,7 +161,7 @@ def command(**options: Any) -> None:
         with asyncio.Runner(loop_factory=quickest_loop()) as runner:
             runner.run(serve(options))
     except Exception as error:
-        fail(error)
+        output.end_in_words(error)
         raise
 
 
@@ -192,17 +191,6 @@ def check(options: dict[str, Any]) -> None:
         raise InputError("--listen", "", "", f"{options['listen']!r} is not of the form HOST:PORT")
 
 
-def fail(error: BaseException) -> None:
-    """One line for what a person can help; anything else is a defect, and its trace is shown."""
-    from maitred.controllers.scheduling.scheduler import first_of
-    from maitred.kube.errors import ConfigError, KubeError
-
-    error = first_of(error)
-    if isinstance(error, InputError | KubeError | OSError):
-        click.echo(printable(str(error)), err=True)
-        sys.exit(output.BAD_INPUT if isinstance(error, InputError | ConfigError) else FAILED)
-
-
 async def serve(options: dict[str, Any]) -> None:
     from maitred.controllers.health import Health, serving
     from maitred.controllers.scheduling.metrics import Metrics
@@ -229,7 +217,7 @@ async def serve(options: dict[str, Any]) -> None:
     )
     async with Client(connection) as client, serving(options["listen"], health, metrics.registry):
         namespace = options["lease_namespace"] or (connection.in_cluster and connection.namespace)
-        lease = LeaderLease(client, namespace or SYSTEM_NAMESPACE, settings.scheduler or NAME)
+        lease = LeaderLease(client, namespace or NAMESPACE, settings.scheduler or NAME)
         scheduler = Scheduler(
             client,
             source(client, options),

@@ -19,7 +19,7 @@ from maitred.model.group import (
     marks_of,
 )
 from maitred.model.meta import Lean, Timestamp, key_of
-from maitred.model.node import Node, allocatable, effective_taints
+from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node, allocatable, effective_taints
 from maitred.model.plan import Verdict
 from maitred.model.pod import Pod, PodStatus
 from maitred.model.policy import Policy, is_device
@@ -30,8 +30,7 @@ from maitred.model.words import counted
 WIDE_LEVELS = ("block", "zone")
 NARROW_LEVELS = ("rack",)
 CLOSING = ("NoSchedule", "NoExecute")
-LOST_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
-CLOSED_TAINT = "node.kubernetes.io/unschedulable"
+LOST_TAINTS = (UNREACHABLE, NOT_READY)
 UNDECIDED = "no verdict yet"
 SANDBOX = "sandbox.maitred.dev/"
 _PARTS = re.compile(r"(\D*)(\d*)")
@@ -190,7 +189,7 @@ def openness(node: Node) -> Openness:
     keys = {taint.key for taint in effective_taints(node) if taint.effect in CLOSING}
     if keys.intersection(LOST_TAINTS):
         return "lost"
-    return "closed" if CLOSED_TAINT in keys else "open"
+    return "closed" if UNSCHEDULABLE in keys else "open"
 
 
 def floor_of(tables: Iterable[Table], members: Iterable[Member], parties: Mapping[str, Party]) -> Floor:

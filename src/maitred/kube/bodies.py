@@ -16,6 +16,11 @@ def wall_clock() -> datetime:
     return datetime.now(UTC)
 
 
+def timestamp() -> str:
+    """Now, as objects have it: to the second."""
+    return wall_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def micro_time(moment: datetime) -> str:
     """Always six digits: the server refuses a MicroTime that has fewer."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -70,3 +70,8 @@ class ApiError(KubeError):
     def is_final(self) -> bool:
         """Neither time, nor new credentials, nor a look at what is there by now will change it."""
         return not self.is_passing and self.status not in (401, 408, 409)
+
+
+def first_of(error: BaseException) -> BaseException:
+    """What went wrong, out of the groups that tasks wrap it in."""
+    return first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

@@ -11,11 +11,15 @@ from maitred.model.selector import integer
 HOSTNAME = "kubernetes.io/hostname"
 KUBELET_MAX_PODS = 110
 
+NOT_READY = "node.kubernetes.io/not-ready"
+UNREACHABLE = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+
 HEALTH_TAINTS = frozenset(
     {
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/unreachable",
-        "node.kubernetes.io/unschedulable",
+        NOT_READY,
+        UNREACHABLE,
+        UNSCHEDULABLE,
         "node.kubernetes.io/memory-pressure",
         "node.kubernetes.io/disk-pressure",
         "node.kubernetes.io/pid-pressure",
@@ -70,10 +74,10 @@ def allocatable(node: Node) -> Amounts:
 def effective_taints(node: Node) -> tuple[Taint, ...]:
     """The node's taints and those that its state implies, which the node controller adds a moment later."""
     taints = list(node.spec.taints)
-    implied = ["node.kubernetes.io/unschedulable"] if node.spec.unschedulable else []
+    implied = [UNSCHEDULABLE] if node.spec.unschedulable else []
     ready = next((c.status for c in node.status.conditions if c.type == "Ready"), "True")
     if ready != "True":
-        implied.append(f"node.kubernetes.io/{'not-ready' if ready == 'False' else 'unreachable'}")
+        implied.append(NOT_READY if ready == "False" else UNREACHABLE)
     present = {(taint.key, taint.effect) for taint in taints}
     taints += [Taint(key, "NoSchedule") for key in implied if (key, "NoSchedule") not in present]
     return tuple(taints)

@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 import click
 
 from maitred.cli import output
-from maitred.model.manifest import InputError
-from maitred.model.words import printable
 
 if TYPE_CHECKING:
     from maitred.kube.client import Client
 
-FAILED = 1
 INTERRUPTED = 130
 LOOK_SECONDS = 1.0
 MOST_MISSED = 3
@@ -66,7 +63,7 @@ def on_sandbox(work: Callable[Concatenate["Client", P], Awaitable[None]]) -> Cal
         except (KeyboardInterrupt, asyncio.CancelledError):
             sys.exit(INTERRUPTED)
         except Exception as error:
-            tell(error)
+            output.end_in_words(error)
             raise
 
     return command
@@ -108,17 +105,6 @@ async def until_gone(client: "Client") -> None:
         else:
             missed = 0
     raise KubeError("the sandbox is gone; `maitred up` starts another")
-
-
-def tell(error: BaseException) -> None:
-    """One line for what a person can help; anything else is a defect, and its trace is shown."""
-    from maitred.kube.errors import ConfigError, KubeError
-    from maitred.sandbox.world.nodes import first_of
-
-    error = first_of(error)
-    if isinstance(error, InputError | KubeError | OSError):
-        click.echo(printable(str(error)), err=True)
-        sys.exit(output.BAD_INPUT if isinstance(error, InputError | ConfigError) else FAILED)
 
 
 @asynccontextmanager

@@ -1,7 +1,6 @@
 """`maitred up`: a cluster in one command, with the scheduler on it."""
 
 import asyncio
-import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from maitred.cli import output
 from maitred.cli.files import content, read_live_policy_file
 from maitred.cli.loops import quickest_loop
 from maitred.model.manifest import InputError
-from maitred.model.words import printable
 
 if TYPE_CHECKING:
     from maitred.model.world import World
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from maitred.sandbox.world.story import Story
 
 VERSIONS = ("1.37", "1.36")
-FAILED = 1
 
 
 @click.command()
@@ -70,7 +67,9 @@ def command(
             runner = stack.enter_context(asyncio.Runner(loop_factory=quickest_loop()))
             runner.run(run(evening, plane))
     except Exception as error:
-        tell(error)
+        from maitred.sandbox.controlplane.toolchain import UnavailableError
+
+        output.end_in_words(error, UnavailableError)
         raise
     with suppress(OSError):  # The terminal may be gone, too.
         click.echo("\nThe sandbox is gone, and its kubeconfig with it.")
@@ -105,18 +104,3 @@ def control_plane(stack: ExitStack, version: str) -> "ControlPlane":
     stack.enter_context(plane.controller_manager())
     stack.enter_context(plane.kube_scheduler())
     return plane
-
-
-def tell(error: BaseException) -> None:
-    """One line for what a person can help; anything else is a defect, and its trace is shown."""
-    from maitred.kube.errors import KubeError
-    from maitred.sandbox.controlplane.toolchain import UnavailableError
-    from maitred.sandbox.world.nodes import first_of
-
-    error = first_of(error)
-    if isinstance(error, InputError):
-        click.echo(printable(str(error)), err=True)
-        sys.exit(output.BAD_INPUT)
-    if isinstance(error, KubeError | UnavailableError | OSError):
-        click.echo(printable(str(error)), err=True)
-        sys.exit(FAILED)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from maitred.cli.manifest import NAMESPACE
 from maitred.cli.manifest import objects as installed
 from maitred.cli.up.showing import Stage, showing
 from maitred.controllers.health import Health
@@ -40,7 +41,6 @@ from maitred.sandbox.world.player import Player
 from maitred.sandbox.world.story import Story
 from maitred.sandbox.world.watcher import Watcher, watching
 
-SYSTEM_NAMESPACE = "maitred-system"
 SCHEDULER = "maitred"
 RENEW_SECONDS = 3.0
 """Numbers in messages are newer than in a cluster: people look at them beside the floor."""
@@ -140,7 +140,7 @@ def scheduler(client: Client, evening: Evening) -> Scheduler:
     source: Source = (
         PolicyFile(os.path.abspath(evening.policy)) if evening.policy else LevelsOf(evening.world)
     )
-    lease = LeaderLease(client, SYSTEM_NAMESPACE, SCHEDULER)
+    lease = LeaderLease(client, NAMESPACE, SCHEDULER)
     return Scheduler(
         client,
         source,

@@ -12,7 +12,7 @@ from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.term import Settings, Term
 from maitred.kube.client import Client, pause
 from maitred.kube.discovery import Served, discover
-from maitred.kube.errors import ApiError, KubeError
+from maitred.kube.errors import ApiError, KubeError, first_of
 from maitred.kube.lease import LeaderLease
 from maitred.kube.permit import Always, Never, NotLeading, Permit
 
@@ -130,8 +130,3 @@ async def _until_lost(lost: asyncio.Event) -> None:
 def is_over(error: BaseException) -> bool:
     """What ends a term and not the process: others lead, or the group API was switched on or off."""
     return isinstance(error, NotLeading) or (isinstance(error, ApiError) and error.is_gone)
-
-
-def first_of(error: BaseException) -> BaseException:
-    """What went wrong, out of the groups that tasks wrap it in."""
-    return first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

@@ -15,7 +15,7 @@ import yaml
 DEEPEST = 100
 MOST_ALIASED = 1_000_000
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = object()
 _NO_KEY = object()
 _TAGS = "tag:yaml.org,2002:"
@@ -68,7 +68,7 @@ class Frame:
 def values(data: bytes) -> Iterator[Any]:
     """The value of each document."""
     try:
-        yield from build(yaml.parse(data, Loader=_LOADER))
+        yield from build(yaml.parse(data, Loader=LOADER))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

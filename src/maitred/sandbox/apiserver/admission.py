@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from maitred.model.node import NOT_READY
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.priorities import PREEMPT
 from maitred.sandbox.apiserver.kinds.volumes import default_class
@@ -9,7 +10,7 @@ from maitred.sandbox.apiserver.refusals import Refusal, forbidden, not_found
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, Key, Shelf, Store
 
-NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+NOT_READY_TAINT = {"key": NOT_READY, "effect": "NoSchedule"}
 PROTECTED = {
     "PodGroup": "scheduling.k8s.io/podgroup-protection",
     "PersistentVolume": "kubernetes.io/pv-protection",
@@ -177,8 +178,8 @@ def wrong_policy(kind: Kind, given: Any, computed: str) -> str:
 def taint_as_not_ready(body: Body) -> None:
     """Until its kubelet says otherwise."""
     taints = body.setdefault("spec", {}).setdefault("taints", [])
-    if not any(taint.get("key") == NOT_READY["key"] for taint in taints):
-        taints.append(dict(NOT_READY))
+    if not any(taint.get("key") == NOT_READY for taint in taints):
+        taints.append(dict(NOT_READY_TAINT))
 
 
 def terminating(kind: Kind, name: str, namespace: str) -> Refusal:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from maitred.model.manifest.yamltext import YamlError, build
+from maitred.model.manifest.yamltext import LOADER, YamlError, build
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.fielderrors import invalid
@@ -22,7 +22,6 @@ from maitred.sandbox.apiserver.store import decode, encode
 
 MOST_EVENTS = 200_000
 """Of a YAML parser, several for each value. No object is so large, and to read more would take seconds."""
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse(data: bytes, media: str, type: Struct) -> Body:
@@ -60,7 +59,7 @@ def is_json(data: bytes) -> bool:
 def json_of(data: bytes) -> bytes:
     """YAML as JSON. It is read event by event: a tree of unknown depth would have to be built recursively."""
     try:
-        value = next(build(bounded(yaml.parse(data, Loader=_YAML_LOADER))), None)
+        value = next(build(bounded(yaml.parse(data, Loader=LOADER))), None)
         return encode(value)
     except (YamlError, yaml.YAMLError, UnicodeError, OverflowError) as error:
         problem = str(error).splitlines()[0] if str(error) else type(error).__name__

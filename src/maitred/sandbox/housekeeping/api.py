@@ -1,7 +1,6 @@
 """The API as controllers use it: one attempt each, since the queue behind them tries again."""
 
 import asyncio
-import time
 from typing import TypeVar
 
 from maitred.kube.client import JSON, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, decoder, encode
@@ -12,10 +11,6 @@ from maitred.sandbox.housekeeping.objects import Json, Kept, Meta, Pod
 T = TypeVar("T", bound=Kept)
 
 AT_ONCE = 64
-
-
-def timestamp() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 class Api:

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Iterable
 
+from maitred.kube.bodies import timestamp
 from maitred.kube.resources import NODES, PODS
-from maitred.model.node import Taint
-from maitred.sandbox.housekeeping.api import Api, timestamp
+from maitred.model.node import Taint, tolerates
+from maitred.sandbox.housekeeping.api import Api
 from maitred.sandbox.housekeeping.nodes import bound_to
 from maitred.sandbox.housekeeping.objects import DISRUPTION_TARGET, Json, Node, Pod, Toleration
 from maitred.sandbox.housekeeping.recorder import Recorder
@@ -83,14 +84,6 @@ def seconds_borne(taints: Iterable[Taint], tolerations: Iterable[Toleration]) ->
             return 0.0
         limits += [t.toleration_seconds for t in matching if t.toleration_seconds is not None]
     return max(0.0, float(min(limits))) if limits else None
-
-
-def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return toleration.operator in ("", "Equal") and toleration.value == taint.value
 
 
 def disrupted(pod: Pod, reason: str, message: str) -> Json:

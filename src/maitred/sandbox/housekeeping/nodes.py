@@ -9,9 +9,10 @@ import logging
 import time
 from dataclasses import dataclass
 
+from maitred.kube.bodies import timestamp
 from maitred.kube.resources import LEASES, NODES, PODS
-from maitred.model.node import Taint
-from maitred.sandbox.housekeeping.api import Api, timestamp
+from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Taint
+from maitred.sandbox.housekeeping.api import Api
 from maitred.sandbox.housekeeping.objects import READY, Json, Lease, Node, Pod
 from maitred.sandbox.housekeeping.recorder import Recorder
 from maitred.sandbox.housekeeping.stock import Index, Stock
@@ -27,9 +28,6 @@ GRACE_SECONDS = 50.0
 FIRST_GRACE_SECONDS = 60.0
 
 PREFIX = "node.kubernetes.io/"
-UNSCHEDULABLE = f"{PREFIX}unschedulable"
-NOT_READY = f"{PREFIX}not-ready"
-UNREACHABLE = f"{PREFIX}unreachable"
 TAINTS = {
     (READY, "False"): NOT_READY,
     (READY, "Unknown"): UNREACHABLE,

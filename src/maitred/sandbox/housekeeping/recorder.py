@@ -6,9 +6,10 @@ import secrets
 import time
 from dataclasses import dataclass
 
+from maitred.kube.bodies import timestamp
 from maitred.kube.errors import KubeError
 from maitred.kube.resources import Resource
-from maitred.sandbox.housekeeping.api import Api, timestamp
+from maitred.sandbox.housekeeping.api import Api
 from maitred.sandbox.housekeeping.objects import Json, Meta
 
 log = logging.getLogger(__name__)

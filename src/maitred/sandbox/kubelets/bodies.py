@@ -1,12 +1,11 @@
 """What kubelets write: nodes, their heartbeats, and the status of their pods."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from maitred import __version__
-from maitred.kube.bodies import micro_time, wall_clock
+from maitred.kube.bodies import micro_time, timestamp, wall_clock
 from maitred.sandbox.kubelets.admission import Rejection
 from maitred.sandbox.kubelets.objects import Container, Pod, Quantities, Taint
 
@@ -30,10 +29,6 @@ class Machine:
     resources: Mapping[str, str]
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
-
-
-def timestamp() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def node(machine: Machine) -> Json:

@@ -9,6 +9,7 @@ from itertools import count
 from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, decoder
 from maitred.kube.reflector import Reflector, Sink
 from maitred.kube.resources import LEASES, NODES, PODS
+from maitred.model.node import NOT_READY, UNREACHABLE
 from maitred.sandbox.companions import Companions, companions
 from maitred.sandbox.housekeeping.work import all_of
 from maitred.sandbox.kubelets import bodies
@@ -27,8 +28,6 @@ HEARTBEAT_SECONDS = 15.0
 ROUNDS = 30
 """So many parts the heartbeats of all nodes are spread over, so that they do not come as one burst."""
 LEASE_NAMESPACE = "kube-node-lease"
-NOT_READY = "node.kubernetes.io/not-ready"
-UNREACHABLE = "node.kubernetes.io/unreachable"
 START_SECONDS = STOP_SECONDS = 0.05
 BOUND = {"fieldSelector": "spec.nodeName!="}
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from maitred.model.node import NOT_READY, UNREACHABLE
 from maitred.sandbox.kubelets.marks import RUN_SECONDS, START_SECONDS
 from maitred.sandbox.world.story import Gang
 
@@ -13,7 +14,7 @@ FORGIVING = 100
 loses eight at once would otherwise wait ten minutes before it makes new ones."""
 LOST_SECONDS = 2
 """How long a pod stays bound to a machine that is lost. In real clusters it is five minutes."""
-LOST = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+LOST = (UNREACHABLE, NOT_READY)
 
 
 def gang_objects(gang: Gang) -> tuple[Json, Json]:

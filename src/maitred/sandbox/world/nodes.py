@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maitred.kube.errors import ApiError
+from maitred.kube.errors import ApiError, first_of
 from maitred.kube.resources import NODES
 from maitred.model.manifest import InputError
 from maitred.model.node import HEALTH_TAINTS, HOSTNAME
@@ -132,9 +132,3 @@ async def for_each(items: Iterable[Any], work: Callable[[Any], Awaitable[object]
                 tasks.create_task(one(item))
     except ExceptionGroup as errors:
         raise first_of(errors) from None
-
-
-def first_of(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

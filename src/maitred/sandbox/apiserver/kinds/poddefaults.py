@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from maitred.model.node import NOT_READY, UNREACHABLE
 from maitred.sandbox.apiserver.kinds.podvolumes import SOURCES
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -12,8 +13,6 @@ _IMAGE = re.compile(
     rf"(?:{_HOST}(?:\.{_HOST})*(?::\d+)?/)?{_PART}(?:/{_PART})*(?::(?P<tag>\w[\w.-]{{0,127}}))?(?P<digest>@.+)?",
     re.ASCII,
 )
-NOT_READY = "node.kubernetes.io/not-ready"
-UNREACHABLE = "node.kubernetes.io/unreachable"
 TOLERATED_SECONDS = 300
 
 

@@ -11,12 +11,12 @@ from typing import Final
 
 import yaml
 
+from maitred.model.manifest.yamltext import LOADER
 from maitred.sandbox.apiserver.schema.notation import parse
 from maitred.sandbox.apiserver.schema.types import Struct
 
 META: Final = "meta.v1"
 _DATA: Final = Path(__file__).parent / "data"
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OF_EVERY_KIND: Final = {"apiVersion": "string", "kind": "string", "metadata": "1 ObjectMeta"}
 
 
@@ -33,7 +33,7 @@ def _group(group: str) -> dict[str, Struct]:
     structs: dict[str, Struct] = {}
     written: list[tuple[Struct, dict[str, str]]] = []
     for file in sorted(_DATA.glob(f"{group}.yaml")) + sorted(_DATA.glob(f"{group}.*.yaml")):
-        for title, fields in yaml.load(file.read_bytes(), Loader=_LOADER).items():
+        for title, fields in yaml.load(file.read_bytes(), Loader=LOADER).items():
             *marks, kind = title.split(" ")
             structs[kind] = Struct(f"{group}.{kind}", atomic="atomic" in marks)
             written.append((structs[kind], {**_OF_EVERY_KIND, **fields} if "kind" in marks else fields))
