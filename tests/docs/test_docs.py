@@ -14,6 +14,7 @@ from maitred.explain.topology import Topology
 from maitred.model import plan as model
 from maitred.model.policy import Policy, Setting
 from maitred.sandbox.apiserver.builtin import BUILTIN
+from maitred.simulate.scenario import document as scenario
 from tests.docs.console import ROOT, Block, agrees, blocks, has_evening, pages, replay, run
 
 EXAMPLES = ROOT / "examples"
@@ -61,9 +62,9 @@ def first_category(group: dict[str, Any]) -> str:
 def test_every_example_is_in_a_file_that_is_run() -> None:
     run_here = {file.parent for file in promises()}
     folders = {file.parent for file in EXAMPLES.rglob("*") if file.is_file()}
-    elsewhere = {EXAMPLES / name for name in ("policies", "stories", "tutorial", "worlds")}
-    assert folders - run_here == elsewhere, "stories, worlds and the tutorial have tests of their own"
-    assert {file.suffix for file in EXAMPLES.rglob("*") if file.is_file()} == {".yaml"}
+    elsewhere = {EXAMPLES / name for name in ("policies", "scenarios", "stories", "tutorial", "worlds")}
+    assert folders - run_here == elsewhere, "scenarios, stories, worlds and the tutorial have their own tests"
+    assert {file.suffix for file in EXAMPLES.rglob("*") if file.is_file()} == {".yaml", ".csv"}
 
 
 @pytest.mark.parametrize("file", sorted((EXAMPLES / "policies").iterdir()), ids=lambda file: file.name)
@@ -94,9 +95,9 @@ def anchors(page: Path) -> set[str]:
 # -- contracts -----------------------------------------------------------------------------------------
 
 
-def section(page: str, title: str) -> str:
+def section(page: str, title: str, level: str = "##") -> str:
     text = (ROOT / "docs" / page).read_text()
-    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    found = re.search(rf"^{level} {re.escape(title)}\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE)
     assert found, f"{page} has no section {title}"
     return found[1]
 
@@ -159,6 +160,24 @@ def test_the_plan_page_has_every_field_and_no_other(title: str, struct: type[msg
     assert first_column(section("plan.md", title)) == names
 
 
+@pytest.mark.parametrize(
+    ("title", "structs"),
+    [
+        ("Scenario", [scenario.Scenario]),
+        ("Cluster", [scenario.Cluster, scenario.ClusterTrace]),
+        ("Workload", [scenario.Entry]),
+        ("Arrivals", [scenario.Arrivals]),
+        ("Traces", [scenario.Trace]),
+        ("Faults", [scenario.Faulty]),
+    ],
+)
+def test_the_simulate_page_has_every_field_of_a_scenario(
+    title: str, structs: list[type[msgspec.Struct]]
+) -> None:
+    names = {field.encode_name for struct in structs for field in msgspec.structs.fields(struct)}
+    assert first_column(section("simulate.md", title, "###")) == names
+
+
 def test_the_compatibility_page_has_every_kind_that_the_sandbox_serves() -> None:
     rows = re.findall(r"^\| `([^`]+)` \| (.*) \|$", section("compatibility.md", "The sandbox"), re.MULTILINE)
     documented = {(version, name) for version, names in rows for name in names.split(", ")}
@@ -170,7 +189,10 @@ def test_the_topology_page_has_every_field_and_no_other() -> None:
     assert first_column(section("topology.md", "See what maitred sees")) == names
 
 
-@pytest.mark.parametrize("verb", ["decide", "verify", "policy check", "topology"])
+@pytest.mark.parametrize(
+    "verb",
+    ["decide", "verify", "policy check", "topology", pytest.param("simulate", marks=pytest.mark.slow)],
+)
 def test_the_examples_of_the_help_run(verb: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     status, shown = run([*verb.split(), "--help"], tmp_path)

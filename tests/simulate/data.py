@@ -1,11 +1,10 @@
 """Traces that are not ours to ship: read where they are, and missed with a word where they are not."""
 
-import os
-from pathlib import Path
-
 import pytest
 
-FOLDER = Path(os.environ.get("MAITRED_DATA", Path(__file__).parents[3] / "shared" / "data"))
+from benchmarks.anchors.data import data_folder
+
+FOLDER = data_folder()
 
 
 def shared(name: str) -> bytes:

@@ -13,6 +13,7 @@ VERBS = {
     "decide": "Decide over manifests: who is seated where, and what the others wait for.",
     "verify": "Check a Plan, or the bindings of a cluster, against the laws.",
     "topology": "Show levels and domains, what is free in each, and which labels are wrong.",
+    "simulate": "Run a scenario over days of virtual time, under several policies side by side.",
     "policy": "Check a policy file.",
     "scheduler": "Run the scheduler: seat the groups whose pods name it, or watch as a shadow.",
     "sandbox": "Break the sandbox, mend it, and play stories on it.",
