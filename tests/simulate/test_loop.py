@@ -10,7 +10,7 @@ from maitred.simulate.faults import Fault
 from maitred.simulate.jobs import WHOLE, Job
 from maitred.simulate.loop import Loop
 from maitred.simulate.results import BUCKETS, Run
-from maitred.simulate.run import run_of
+from maitred.simulate.run import STOOD_STILL, run_of
 from tests.simulate.runs import RACK, crew, job, node, play
 
 POD_BY_POD = Policy(placement="pod-by-pod")
@@ -198,6 +198,24 @@ def test_members_that_wait_too_long_for_the_others_fail_and_come_back() -> None:
     assert all(end == "finished" for end, _ in ends(loop).values())
     assert run(loop).deadlocks == 1
     assert 0 < run(loop).deadlocked_seconds <= 100
+
+
+def test_a_run_that_would_never_end_is_stopped() -> None:
+    """Both try again every 100 s, and are always in each other's way."""
+    jobs = [job(name, workers=5, gpus=1, rendezvous=100 * SECOND) for name in ("a", "b")]
+    nodes = [node("n1", gpus=8)]
+    blocked = [job("filler", gpus=4, seconds=None), *jobs]
+    loop = play(nodes, blocked, POD_BY_POD)
+    assert {end for end, _ in ends(loop).values()} == {"running", "waiting"}
+    assert run(loop).warnings == (STOOD_STILL,)
+
+
+def test_members_without_devices_do_nothing_for_a_job_that_needs_them() -> None:
+    """The quorum is three leaders without devices; the workers never get theirs, and others are compared."""
+    stuck = Job("stuck", SECOND, (crew(3, 0), crew(1, 8)), 3, 60 * SECOND)
+    jobs = [job("filler", gpus=1, seconds=None), stuck]
+    loop = play([node("n1")], jobs, Policy(order="shortest-remaining", redecide_seconds=20))
+    assert {end for end, _ in ends(loop).values()} == {"running"}
 
 
 # -- preemptive orders -------------------------------------------------------------------------------------

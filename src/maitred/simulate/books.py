@@ -97,8 +97,9 @@ class Books:
         self.meter.lose(stretches, to)
 
     @property
-    def nobody_works(self) -> bool:
-        return not any(party.phase in (Phase.STARTING, Phase.WORKING) for party in self._holds)
+    def anyone_nears_an_end(self) -> bool:
+        """Without faults and evictions, that is."""
+        return any(party.phase == Phase.STARTING or party.nears_its_end for party in self._holds)
 
     # -- moments ---------------------------------------------------------------------------------------
 

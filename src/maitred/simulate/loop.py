@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any, Protocol
 
 from maitred.simulate.books import Books
-from maitred.simulate.clock import DAY, Time
+from maitred.simulate.clock import Time
 from maitred.simulate.faults import Fault, Faults
 from maitred.simulate.floor import Floor, Sitter
 from maitred.simulate.jobs import Job, Workload
@@ -18,8 +18,9 @@ from maitred.simulate.party import Party, Phase
 from maitred.simulate.results import Bucket, End
 from maitred.simulate.seating.seater import Moves, Removal, Seater, Seating
 
-LONGEST_STANDSTILL = 365 * DAY
-"""A run without a horizon is over when nobody works and no job has ended for so long."""
+LONGEST_QUIET = 1000
+"""A run without a horizon is over when for so many moments no job came or went, and none is on its way to an
+end: groups that wait for each other may try for ever."""
 MOMENTS_PER_TICK = 200
 
 
@@ -72,7 +73,8 @@ class Loop:
         self._expected = 0
         """Events to come but for faults, which come for ever."""
         self._cycle_at: Time | None = None
-        self._last_end: Time = 0
+        self._quiet = 0
+        """Moments since a job came or went."""
         self._handlers: dict[Kind, Callable[[Any], None]] = {
             Kind.FINISH: self._finish,
             Kind.READY: self._ready,
@@ -115,6 +117,7 @@ class Loop:
             self._expected -= kind != Kind.FAULT
             self._handlers[kind](what)
         self.books.settle(time)
+        self._quiet += 1
 
     def _is_over(self) -> bool:
         next_time = self._events[0][0]
@@ -122,7 +125,9 @@ class Loop:
             return next_time >= self.horizon
         if not self._expected:
             return True
-        self.stood_still = self.books.nobody_works and next_time - self._last_end > LONGEST_STANDSTILL
+        if self._quiet > LONGEST_QUIET and len(self.parties) == len(self.workload):
+            self._quiet = 0
+            self.stood_still = not self.books.anyone_nears_an_end
         return self.stood_still
 
     def _progress(self) -> float:
@@ -145,6 +150,7 @@ class Loop:
     def _arrive(self, job: Job) -> None:
         party = Party(job, len(self.parties))
         self.parties.append(party)
+        self._quiet = 0
         self._expect_next_arrival()
         if job.cancelled is not None:
             self._expect(max(job.cancelled, self.now), Kind.CANCEL, party)
@@ -169,7 +175,7 @@ class Loop:
         self.books.note(party, self.now)
         self.seater.leaves(party)
         self.ends[party] = (end, why)
-        self._last_end = self.now
+        self._quiet = 0
 
     # -- work ------------------------------------------------------------------------------------------
 

@@ -81,6 +81,10 @@ class Party:
         return self.sitting >= self.job.quorum
 
     @property
+    def nears_its_end(self) -> bool:
+        return self.speed > 0 and self.job.work is not None
+
+    @property
     def age(self) -> Time:
         """When the oldest of its members was created."""
         return min(self.created)

@@ -17,6 +17,8 @@ from maitred.simulate.seating.seater import Seater
 from maitred.simulate.seating.whole_groups import WholeGroups
 from maitred.simulate.setup import Setup
 
+STOOD_STILL = "the run was stopped: those who are left wait for each other, or never end"
+
 
 def simulate(
     setup: Setup,
@@ -71,7 +73,7 @@ def run_of(loop: Loop, name: str, seed: int, warnings: Sequence[str]) -> Run:
         outcomes=(*outcomes, *absent),
         samples=books.meter.samples(),
         floor=books.picture,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *([STOOD_STILL] if loop.stood_still else [])),
     )
 
 

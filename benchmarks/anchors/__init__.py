@@ -1,0 +1,1 @@
+"""Figures that others have published, computed anew on maitred's own loop."""
