@@ -156,16 +156,25 @@ def test_surplus_members_come_later_and_make_it_faster() -> None:
 # -- pod by pod --------------------------------------------------------------------------------------------
 
 
-def two_gangs(**more: Any) -> list[Job]:
-    """Each of 8 members on a floor for 10: pod by pod, nobody is ever complete."""
-    return [job("a", workers=8, gpus=1, seconds=10, **more), job("b", workers=8, gpus=1, seconds=10, **more)]
+def two_gangs(later: float) -> list[Job]:
+    """Each of 8 members, on a floor for 10."""
+    return [job("a", workers=8, gpus=1, seconds=10), job("b", at=later, workers=8, gpus=1, seconds=10)]
 
 
 def test_pod_by_pod_the_first_gang_has_its_seats_and_the_second_holds_some() -> None:
-    loop = play([node("n1", gpus=10)], two_gangs(), POD_BY_POD)
+    loop = play([node("n1", gpus=10)], two_gangs(later=1), POD_BY_POD)
     assert ends(loop) == {"a": ("finished", 10.0), "b": ("finished", 20.0)}
-    assert device_seconds(loop)["incomplete"] == 20
+    assert device_seconds(loop)["incomplete"] == 2 * 9
     assert (run(loop).splits, run(loop).deadlocks) == (1, 0)
+
+
+def test_two_gangs_that_come_together_get_in_each_other_s_way_for_ever() -> None:
+    """Their pods are created in turns, so each has five seats of eight: nobody ever works."""
+    loop = play([node("n1", gpus=10)], two_gangs(later=0), POD_BY_POD, horizon=100 * SECOND)
+    assert ends(loop) == {"a": ("waiting", None), "b": ("waiting", None)}
+    assert device_seconds(loop) == {"incomplete": 1000}
+    assert (run(loop).splits, run(loop).deadlocks, run(loop).deadlocked_seconds) == (2, 1, 100.0)
+    assert {end for end, _ in ends(play([node("n1", gpus=10)], two_gangs(later=0))).values()} == {"finished"}
 
 
 def deadlock(**more: Any) -> list[Job]:

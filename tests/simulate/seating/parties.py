@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node, NodeCondition, NodeSpec, NodeStatus, Taint
 from maitred.model.pod import Container, PodSpec, Quantity, ResourceRequirements, Resources
+from maitred.simulate.clock import SECOND
 from maitred.simulate.jobs import Crew, Job
 from maitred.simulate.party import Party
 from maitred.simulate.seating.seater import Seater
@@ -43,9 +44,9 @@ def crew(count: int, cpu: Quantity = "", memory: Quantity = "", gpu: int = 0) ->
 
 
 def party(number: int, *crews: Crew, quorum: int | None = None, priority: int = 0, within: str = "") -> Party:
-    """The number is also the time at which it arrives."""
+    """The number is also the minute at which it arrives."""
     members = sum(crew.count for crew in crews)
-    job = Job(f"job{number}", number, crews, quorum or members, None, priority, within)
+    job = Job(f"job{number}", number * 60 * SECOND, crews, quorum or members, None, priority, within)
     return Party(job, number)
 
 

@@ -107,6 +107,29 @@ def test_order_is_priority_then_arrival_then_number() -> None:
     )
 
 
+def test_jobs_that_come_together_take_turns_as_their_pods_are_created() -> None:
+    first, second = party(0, crew(3, gpu=1)), party(1, crew(3, gpu=1))
+    second.created[:] = first.created
+    assert seated([node("a", gpu=4)], first, second) == [
+        ("job0", 0, "a"),
+        ("job0", 1, "a"),
+        ("job1", 0, "a"),
+        ("job1", 1, "a"),
+    ]
+
+
+def test_a_pod_that_is_created_anew_comes_after_those_who_wait() -> None:
+    seater = PodByPod([node("a", gpu=2)], 0)
+    first, second = party(0, crew(2, gpu=1)), party(1, crew(1, gpu=1))
+    for one in (first, second):
+        seater.wants(one, 0)
+    assert run_cycle(seater) == [("job0", 0, "a"), ("job0", 1, "a")]
+    send_away(seater, first, [1])
+    first.created[1] = second.created[0] + 1
+    seater.wants(first, 0)
+    assert run_cycle(seater) == [("job1", 0, "a")]
+
+
 def test_kinds_take_turns_by_rank() -> None:
     """The two who need a GPU each come first and last: between them the larger one takes what it finds."""
     small = [party(0, crew(1, gpu=1)), party(2, crew(1, gpu=1))]

@@ -46,6 +46,11 @@ LARGEST_SEED = 2**32 - 1
     metavar="N",
     help="The first seed; the others follow it.",
 )
+@click.option(
+    "--traces",
+    metavar="DIR",
+    help="Where the files are that the scenario names.  [default: beside it]",
+)
 @output.output("table", "json", "html")
 @click.option(
     "--engine",
@@ -63,7 +68,14 @@ LARGEST_SEED = 2**32 - 1
 )
 @output.refuses_bad_input
 def command(
-    file: str, policies: tuple[str, ...], seeds: int, first: int, form: str, engine: str, jobs: int | None
+    file: str,
+    policies: tuple[str, ...],
+    seeds: int,
+    first: int,
+    traces: str | None,
+    form: str,
+    engine: str,
+    jobs: int | None,
 ) -> None:
     """Run the scenario in FILE (- is standard input) and compare its policies.
 
@@ -81,7 +93,7 @@ def command(
     try:
         from maitred.cli.simulate.study import read_study
 
-        study = read_study(file, policies, range(first, first + seeds))
+        study = read_study(file, traces, policies, range(first, first + seeds))
         write(result_of(study, engine, jobs), form)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -47,10 +47,10 @@ class Study:
         return simulate(setup, case.name, case.policy, case.seed, tick)
 
 
-def read_study(path: str, policies: Sequence[str], seeds: Iterable[int]) -> Study:
+def read_study(path: str, traces: str | None, policies: Sequence[str], seeds: Iterable[int]) -> Study:
     data, source = content(path)
     scenario = read_scenario(data, source)
-    folder = Path(path).parent
+    folder = Path(path).parent if traces is None else Path(traces)
     files = {name: content(str(folder / name))[0] for name in scenario.files()}
     chosen = chosen_policies(policies, scenario.policies)
     for name, policy in chosen.items():

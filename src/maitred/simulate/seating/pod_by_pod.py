@@ -6,33 +6,36 @@ ports, volumes and other pods is not read, and nobody is preempted. Each pod has
 own; since 1.35 like pods that follow each other within half a second of real time may share one.
 """
 
-from bisect import bisect_left, insort
-from collections import defaultdict, deque
+from bisect import insort
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.model.node import Node
-from maitred.simulate.clock import Time
+from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.party import Party
 from maitred.simulate.seating.columns import CLOSED, Columns, Kind, Load, kind_of, open_nodes
 from maitred.simulate.seating.kube_scores import nodes_to_score
 from maitred.simulate.seating.seater import UNDIAGNOSED, Moves, Seating
 
-Rank = tuple[int, int, int]
+Rank = tuple[int, Time, int, int]
+
+CREATION = SECOND // 10
+"""Between two pods of a job: two jobs that come together share the 20 writes a second that a controller
+manager allows itself by default."""
 
 
-@dataclass(slots=True)
-class Waiting:
-    """Members of one crew of a party who want seats, in the order of their numbers."""
+class Waiting(NamedTuple):
+    """A member who wants a seat."""
 
     rank: Rank
     party: Party
-    members: deque[int]
+    member: int
 
 
 rank_of = attrgetter("rank")
@@ -53,10 +56,8 @@ class Line:
     def join(self, waiting: Waiting) -> None:
         insort(self.queue, waiting, key=rank_of)
 
-    def quit(self, rank: Rank) -> None:
-        place = bisect_left(self.queue, rank, key=rank_of)
-        if place < len(self.queue) and self.queue[place].rank == rank:
-            del self.queue[place]
+    def quit(self, party: Party) -> None:
+        self.queue = [waiting for waiting in self.queue if waiting.party is not party]
 
     def look(self, columns: Columns) -> None:
         """Bring `worth` up to date."""
@@ -93,11 +94,9 @@ class PodByPod:
         if party not in self._lines_of:
             self._lines_of[party] = tuple(self._line(kind_of(crew.spec)) for crew in party.job.crews)
         self._quit(party)
-        standing, end = party.standing(), 0
-        for number, (crew, line) in enumerate(zip(party.job.crews, self._lines_of[party], strict=True)):
-            start, end = end, end + crew.count
-            if members := [member for member in standing if start <= member < end]:
-                line.join(Waiting(_rank(party, number), party, deque(members)))
+        line_of = self._line_of(party)
+        for member in party.standing():
+            line_of[member].join(Waiting(_rank(party, member), party, member))
 
     def _line(self, kind: Kind) -> Line:
         if kind not in self._lines:
@@ -105,15 +104,19 @@ class PodByPod:
         return self._lines[kind]
 
     def _quit(self, party: Party) -> None:
-        for number, line in enumerate(self._lines_of[party]):
-            line.quit(_rank(party, number))
+        for line in self._lines_of[party]:
+            line.quit(party)
+
+    def _line_of(self, party: Party) -> list[Line]:
+        """The line of each member."""
+        pairs = zip(party.job.crews, self._lines_of[party], strict=True)
+        return [line for crew, line in pairs for _ in range(crew.count)]
 
     def seated(self, party: Party, members: Sequence[int]) -> None:
         """They are counted already, by the cycle that chose their nodes."""
 
     def unseated(self, party: Party, members: Sequence[int]) -> None:
-        crews, lines = party.job.crews, self._lines_of[party]
-        line_of = [line for crew, line in zip(crews, lines, strict=True) for _ in range(crew.count)]
+        line_of = self._line_of(party)
         for member in members:
             self._columns.give_back(line_of[member].load, party.seats[member])
 
@@ -128,27 +131,21 @@ class PodByPod:
         heapify(heads)
         while heads:
             line = heads[0][1]
-            waiting = line.queue[0]
-            chosen[waiting.party] += self._seat(line, waiting)
-            if not waiting.members:
+            _, party, member = line.queue[0]
+            node = self._choose(line)
+            if node is not None:
+                self._columns.take(line.load, node)
+                chosen[party].append((member, node))
                 del line.queue[0]
-            if waiting.members or not line.queue:
+            if node is None or not line.queue:
                 heappop(heads)
             else:
                 heapreplace(heads, (line.queue[0].rank, line))
-        return Moves(seatings=[Seating(party, seats) for party, seats in chosen.items() if seats])
+        return Moves(seatings=[Seating(party, seats) for party, seats in chosen.items()])
 
     def _may_have_room(self, line: Line) -> bool:
         """A line that found no node when it last looked need not look again before something changes."""
         return bool(line.queue) and line.seen < self._columns.changes
-
-    def _seat(self, line: Line, waiting: Waiting) -> list[tuple[int, str]]:
-        """Seats for members from the first on, as far as there are nodes for them."""
-        chosen = []
-        while waiting.members and (node := self._choose(line)):
-            self._columns.take(line.load, node)
-            chosen.append((waiting.members.popleft(), node))
-        return chosen
 
     def _choose(self, line: Line) -> str | None:
         """The best node, by lot among equals; of large clusters, from where the pod before left off."""
@@ -176,5 +173,5 @@ class PodByPod:
         return None
 
 
-def _rank(party: Party, crew: int) -> Rank:
-    return -party.job.priority, party.number, crew
+def _rank(party: Party, member: int) -> Rank:
+    return -party.job.priority, party.created[member] + member * CREATION, party.number, member
