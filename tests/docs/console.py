@@ -20,6 +20,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from maitred.cli import cli
+from tests.docs.shell import without_bars
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = 100
@@ -32,8 +33,6 @@ ANY_WORDS = "…"
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _UP = re.compile(r"(make up|(\S*/)?maitred up( (?!.*--help).*)?)")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
-_PASSING = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h\s(?:\x1b\[\d+[AK])+", re.DOTALL)
-"""Drawn while the cursor is hidden, and taken off the screen again: bars of progress."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class Terminal(io.TextIOWrapper):
 
     def text(self) -> str:
         self.seek(0)
-        return _STYLE.sub("", _PASSING.sub("", self.read()))
+        return _STYLE.sub("", without_bars(self.read()))
 
 
 def pages() -> list[Path]:

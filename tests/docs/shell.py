@@ -24,6 +24,7 @@ LEAVE = "\x1b[?1049l"
 """It ends with this: what was there before comes back."""
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PASSING = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h\s+(?:\x1b\[\d+[AK])+", re.DOTALL)
 _DONE = re.compile("\x1e(\\d+)\x1e")
 
 
@@ -127,4 +128,9 @@ def read(terminal: int) -> bytes:
 
 
 def plain(text: str) -> str:
-    return "\n".join(line.rstrip() for line in _CONTROL.sub("", text).split("\n"))
+    return "\n".join(line.rstrip() for line in _CONTROL.sub("", without_bars(text)).split("\n"))
+
+
+def without_bars(text: str) -> str:
+    """What was drawn while the cursor was hidden and taken off the screen again: how far something is."""
+    return _PASSING.sub("", text)

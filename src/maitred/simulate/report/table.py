@@ -38,7 +38,7 @@ class Column:
 
 def result_lines(result: Result, width: int | None = None) -> Iterator[Text]:
     """Without a width all policies are side by side and nothing wraps."""
-    yield Text(cut(result.scenario), "bold")
+    yield Text(printable(result.scenario), "bold")
     yield from wrapped(setting(result), width)
     found = sections(result.summaries)
     rows = [row for section in found for row in section.rows]
