@@ -10,7 +10,7 @@ from maitred.simulate.faults import Fault
 from maitred.simulate.jobs import WHOLE, Job
 from maitred.simulate.loop import Loop
 from maitred.simulate.results import BUCKETS, Run
-from maitred.simulate.run import STOOD_STILL, run_of
+from maitred.simulate.run import run_of
 from tests.simulate.runs import RACK, crew, job, node, play
 
 POD_BY_POD = Policy(placement="pod-by-pod")
@@ -216,7 +216,8 @@ def test_a_run_that_would_never_end_is_stopped() -> None:
     blocked = [job("filler", gpus=4, seconds=None), *jobs]
     loop = play(nodes, blocked, POD_BY_POD)
     assert {end for end, _ in ends(loop).values()} == {"running", "waiting"}
-    assert run(loop).warnings == (STOOD_STILL,)
+    (warning,) = run(loop).warnings
+    assert warning.startswith("2 jobs still waited when nothing more could happen")
 
 
 def test_members_without_devices_do_nothing_for_a_job_that_needs_them() -> None:
@@ -225,6 +226,24 @@ def test_members_without_devices_do_nothing_for_a_job_that_needs_them() -> None:
     jobs = [job("filler", gpus=1, seconds=None), stuck]
     loop = play([node("n1")], jobs, Policy(order="shortest-remaining", redecide_seconds=20))
     assert {end for end, _ in ends(loop).values()} == {"running"}
+
+
+def test_who_never_leaves_takes_part_in_a_deadlock() -> None:
+    """Without the service there would be room for one of the two."""
+    service = job("service", gpus=2, seconds=None)
+    loop = play([node("n1", gpus=10)], [service, *two_gangs(later=1)], POD_BY_POD, horizon=100 * SECOND)
+    assert {end for end, _ in ends(loop).values()} == {"running", "finished"}
+    gangs = [job(name, at=1, workers=8, gpus=1, seconds=10) for name in ("a", "b")]
+    stuck = play([node("n1", gpus=10)], [service, *gangs], POD_BY_POD, horizon=101 * SECOND)
+    assert (run(stuck).deadlocks, run(stuck).deadlocked_seconds) == (1, 100.0)
+
+
+def test_pod_by_pod_a_job_is_seated_outside_its_rack() -> None:
+    nodes = [node("n1", gpus=1, rack="r1"), node("n2", gpus=1, rack="r2")]
+    pair = job("pair", workers=2, gpus=1, within="rack")
+    policy = Policy(placement="pod-by-pod", topology=Topology((RACK,)))
+    assert [outcome.astray for outcome in run(play(nodes, [pair], policy)).outcomes] == [True]
+    assert ends(play(nodes, [pair]))["pair"][0] == "impossible"
 
 
 # -- preemptive orders -------------------------------------------------------------------------------------

@@ -26,9 +26,11 @@ class Books:
         self.waiting: dict[Party, None] = {}
         """Parties that want seats for their quorum."""
         self._floor, self._seater = floor, seater
+        self._staying: dict[Party, None] = {}
+        """Parties that sit and never end."""
         self._incomplete: dict[Party, None] = {}
         """Parties of which some sit and wait for the rest of their quorum."""
-        self._incomplete_changed = False
+        self._look_for_deadlock = False
         self._unsettled: dict[Party, None] = {}
         """Parties that stand differently since the last moment was settled."""
         self._held: Counter[Bucket] = Counter()
@@ -45,12 +47,19 @@ class Books:
         """The party stands differently from now on."""
         self._unsettled[party] = None
         self._note_wait(party, now)
-        if party.phase == Phase.INCOMPLETE:
-            self._incomplete[party] = None
-            self._incomplete_changed = True
-        elif party in self._incomplete:
-            del self._incomplete[party]
-            self._incomplete_changed = True
+        self._note_blocking(party)
+
+    def _note_blocking(self, party: Party) -> None:
+        """Those who take part in deadlocks: each change of them may make one, or end it."""
+        incomplete = party.phase == Phase.INCOMPLETE
+        stays = party.job.run_time is None and party.phase in (Phase.STARTING, Phase.WORKING)
+        for list_, belongs in ((self._incomplete, incomplete), (self._staying, stays)):
+            if belongs:
+                list_[party] = None
+                self._look_for_deadlock = True
+            elif party in list_:
+                del list_[party]
+                self._look_for_deadlock = True
 
     def _note_wait(self, party: Party, now: Time) -> None:
         waits = party.phase in (Phase.WAITING, Phase.INCOMPLETE)
@@ -124,9 +133,9 @@ class Books:
             self.picture = self._floor.plan(now, self.waiting)
 
     def look_for_deadlock(self, now: Time) -> None:
-        if self._incomplete_changed:
-            self._incomplete_changed = False
-            self._note_deadlock(deadlocked(self._floor.nodes, self._incomplete), now)
+        if self._look_for_deadlock:
+            self._look_for_deadlock = False
+            self._note_deadlock(deadlocked(self._floor.nodes, self._incomplete, self._staying), now)
 
     def _note_deadlock(self, found: bool, now: Time) -> None:
         if found and self._deadlocked_since is None:

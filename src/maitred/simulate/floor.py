@@ -1,6 +1,6 @@
 """The room: nodes and their devices, which of them are broken, and who sits where."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -30,6 +30,8 @@ class Place:
     """Devices out of order."""
     sitters: dict[Sitter, int] = field(default_factory=dict)
     """Members and what each takes of the devices, in the order in which they came."""
+    shares: dict[Sitter, int] = field(default_factory=dict)
+    """Of members who take a share of a device: which."""
 
     @property
     def total(self) -> int:
@@ -39,6 +41,14 @@ class Place:
     def broken_load(self) -> int:
         """Thousandths of devices that nobody can use for now."""
         return (self.total if self.down else min(self.broken, self.total)) * WHOLE
+
+    def users(self) -> Iterator[tuple[list[Sitter], int]]:
+        """Who breaks down together when a device does, and what they keep from others of the devices."""
+        together: dict[Sitter | int, list[Sitter]] = {}
+        for sitter in self.sitters:
+            together.setdefault(self.shares.get(sitter, sitter), []).append(sitter)
+        for device, sitters in together.items():
+            yield sitters, WHOLE if isinstance(device, int) else self.sitters[device]
 
     def as_it_is(self) -> Node:
         node = self.node
@@ -65,21 +75,36 @@ class Floor:
         self.broken = 0
         """Thousandths of devices that nobody can use for now."""
         self._levels = levels
+        self._keys = {level.name: level.key for level in policy.topology.levels}
         table = NodeTable()
         for node in nodes:
             table.put(node)
         self.nodes = table.view()
         """All nodes as they are when all is well."""
 
-    def sit(self, party: Party, member: int, node: str) -> None:
+    def sit(self, party: Party, member: int, node: str, shared: int | None = None) -> None:
+        """`shared` is the device of which it takes a share."""
         party.seats[member] = node
         party.sitting += 1
-        self.places[node].sitters[party, member] = party.job.crew_of[member].load
+        place = self.places[node]
+        place.sitters[party, member] = party.job.crew_of[member].load
+        if shared is not None:
+            place.shares[party, member] = shared
 
     def stand(self, party: Party, member: int) -> None:
-        del self.places[party.seats[member]].sitters[party, member]
+        place = self.places[party.seats[member]]
+        del place.sitters[party, member]
+        place.shares.pop((party, member), None)
         party.seats[member] = ""
         party.sitting -= 1
+
+    def keeps_together(self, party: Party) -> bool:
+        """Whether all who sit are in one domain of the level that the party requires, if it requires any."""
+        if not party.job.within:
+            return True
+        key = self._keys.get(party.job.within, party.job.within)
+        labels = [self.places[node].node.metadata.labels.get(key) for node in set(party.seats) if node]
+        return len(set(labels)) == 1
 
     # -- faults ----------------------------------------------------------------------------------------
 
@@ -93,14 +118,14 @@ class Floor:
         self._change(self.places[name], down=-1)
 
     def break_device(self, name: str, which: float) -> list[Sitter]:
-        """One of the devices of a node that still work breaks. Who used it, if anyone did."""
+        """One of the devices of a node that still work breaks. Those who used it."""
         place = self.places[name]
         position = which * (place.total - place.broken) * WHOLE
         self._change(place, broken=1)
-        for sitter, load in place.sitters.items():
+        for users, load in place.users():
             position -= load
             if position < 0 < load:
-                return [sitter]
+                return users
         return []
 
     def mend_device(self, name: str) -> None:

@@ -280,13 +280,14 @@ class Loop:
         party, had_quorum = seating.party, seating.party.has_quorum
         members = [member for member, _ in seating.seats]
         for member, node in seating.seats:
-            self.floor.sit(party, member, node)
+            self.floor.sit(party, member, node, seating.device)
         self.seater.seated(party, members)
         if had_quorum:
             self._start(party, members)
         elif party.has_quorum:
             if party.first_seated is None:
                 party.first_seated = self.now
+            party.astray |= not self.floor.keeps_together(party)
             party.phase = Phase.STARTING
             self._start(party, party.sitters())
         else:

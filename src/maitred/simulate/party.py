@@ -66,6 +66,7 @@ class Party:
     evictions: int = 0
     failures: int = 0
     split: bool = False
+    astray: bool = False
 
     def __post_init__(self) -> None:
         members = self.job.members

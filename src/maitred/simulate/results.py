@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 
 from maitred.model.meta import Lean
-from maitred.model.policy import API_VERSION
+from maitred.model.policy import API_VERSION, Placement
 
 Bucket = Literal[
     "productive",
@@ -45,6 +45,8 @@ class Outcome(Record, frozen=True):
     failures: int = 0
     split: bool = False
     """Whether a scheduler ever left it with some members seated and its quorum not."""
+    astray: bool = False
+    """Whether a scheduler ever seated it outside the one domain that it requires."""
     why: str = ""
     """For jobs that are impossible, or still wait: what was in the way."""
 
@@ -100,6 +102,8 @@ class Run(Record, frozen=True):
     """Groups that lost members to broken nodes or devices, each time counted."""
     splits: int
     """Jobs that a scheduler left with some members seated and without their quorum."""
+    astray: int
+    """Jobs that a scheduler seated outside the one domain, such as the rack, that they require."""
     deadlocks: int
     """How often the incomplete groups came to hold so much that none of them could ever be completed."""
     deadlocked_seconds: float
@@ -109,6 +113,7 @@ class Run(Record, frozen=True):
     outcomes: tuple[Outcome, ...]
     samples: tuple[Sample, ...]
     floor: FloorPlan | None
+    placement: Placement = "whole-groups"
     warnings: tuple[str, ...] = ()
 
 
@@ -123,7 +128,8 @@ class Spread(Record, frozen=True):
 
 
 class Times(Record, frozen=True):
-    """Seconds. Waits are of jobs that got seats at all, completions of those that finished."""
+    """Seconds. Waits of all jobs that arrived and are not impossible, so far where they still wait: a policy
+    does no better by letting jobs wait for ever. Completions of those that finished."""
 
     wait: Spread
     completion: Spread
@@ -145,10 +151,32 @@ class AcrossSeeds(Record, frozen=True):
     makespan: Range
 
 
+class Difference(Record, frozen=True):
+    """Of one figure between two policies: of their summaries, and over pairs of runs with the same seed."""
+
+    amount: float
+    least: float
+    most: float
+
+
+class Against(Record, frozen=True):
+    """A policy against another one: how much more of each it has; below zero, less."""
+
+    policy: str
+    """The other one."""
+    finished: Difference
+    wait: Difference
+    """Mean wait in seconds."""
+    hours_in_vain: Difference
+    """Device-hours held by incomplete groups, lost to eviction or lost to failure."""
+    deadlocks: Difference
+
+
 class Summary(Record, frozen=True):
     """One policy, over all seeds: means of what the runs came to; times of all their jobs together."""
 
     policy: str
+    placement: Placement
     seeds: tuple[int, ...]
     jobs: dict[End, float]
     utilisation: dict[Bucket, float]
@@ -158,16 +186,19 @@ class Summary(Record, frozen=True):
     evictions: float
     failures: float
     splits: float
+    astray: float
     deadlocks: float
     deadlocked_seconds: float
     wait_by_blocker: dict[str, float]
-    """Hours."""
+    """Seconds, by what was in the way; what cost the most first."""
     times: Times
     by_size: dict[str, Times]
     """By devices: none, 1, 2-8, 9-64, 65+; those that occur."""
     by_priority: dict[str, Times]
     """The highest first."""
     across_seeds: AcrossSeeds
+    against: Against | None = None
+    """Against the first policy that seats pod by pod, or else the first of all. That one has nothing here."""
     warnings: tuple[str, ...] = ()
 
 

@@ -4,20 +4,21 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from maitred.model.policy import PREEMPTIVE_ORDERS, Policy, Topology
+from maitred.model.manifest.errors import InputError
+from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Placement, Policy, Topology
+from maitred.model.words import counted
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.floor import Floor
-from maitred.simulate.jobs import WHOLE
+from maitred.simulate.jobs import WHOLE, Workload
 from maitred.simulate.loop import Loop, Watcher
 from maitred.simulate.party import Party, Phase
 from maitred.simulate.results import End, Outcome, Run
 from maitred.simulate.seating.displacing import Displacing
 from maitred.simulate.seating.pod_by_pod import PodByPod
 from maitred.simulate.seating.seater import Seater
+from maitred.simulate.seating.shares.shared_devices import SharedDevices
 from maitred.simulate.seating.whole_groups import WholeGroups
 from maitred.simulate.setup import Setup
-
-STOOD_STILL = "the run was stopped: those who are left wait for each other, or never end"
 
 
 def simulate(
@@ -31,22 +32,44 @@ def simulate(
     """The same setup, policy and seed give the same Run."""
     if not policy.topology.levels:
         policy = msgspec.structs.replace(policy, topology=Topology(setup.levels))
+    check_jobs(name, policy, setup.workload)
     floor = Floor(setup.nodes, policy, setup.levels)
     seater = seater_for(policy, setup, seed)
     loop = Loop(floor, seater, setup.workload, setup.faults, setup.horizon, setup.period, watchers, tick)
     loop.run()
-    return run_of(loop, name, seed, setup.warnings)
+    return run_of(loop, name, seed, setup.warnings, policy.placement)
 
 
 def seater_for(policy: Policy, setup: Setup, seed: int) -> Seater:
     if policy.placement == "pod-by-pod":
         return PodByPod(setup.nodes, seed)
+    if policy.placement in SHARING_PLACEMENTS:
+        return SharedDevices(setup.nodes, policy, setup.workload)
     if policy.order in PREEMPTIVE_ORDERS:
         return Displacing(setup.nodes, policy)
     return WholeGroups(setup.nodes, policy)
 
 
-def run_of(loop: Loop, name: str, seed: int, warnings: Sequence[str]) -> Run:
+def check_jobs(name: str, policy: Policy, workload: Workload) -> None:
+    """No placement ignores what a job asks for."""
+    sharing = policy.placement in SHARING_PLACEMENTS
+    advice = "whole-groups" if sharing else f"one of {', '.join(SHARING_PLACEMENTS)}"
+    for job in workload:
+        if not sharing and any(crew.share for crew in job.crews):
+            what = "takes a share of a device"
+        elif sharing and job.members > 1:
+            what = f"has {job.members} members"
+        elif sharing and job.within:
+            what = f"has to be within one {job.within}"
+        else:
+            continue
+        words = f"{policy.placement!r} cannot seat job {job.name}, which {what}; take {advice}"
+        raise InputError(f"policy {name}", "", "placement", words)
+
+
+def run_of(
+    loop: Loop, name: str, seed: int, warnings: Sequence[str], placement: Placement = "whole-groups"
+) -> Run:
     books, floor = loop.books, loop.floor
     outcomes = [outcome_of(party, loop) for party in loop.parties]
     absent = [
@@ -66,6 +89,7 @@ def run_of(loop: Loop, name: str, seed: int, warnings: Sequence[str]) -> Run:
         evictions=books.evictions,
         failures=books.failures,
         splits=sum(party.split for party in loop.parties),
+        astray=sum(party.astray for party in loop.parties),
         deadlocks=books.deadlocks,
         deadlocked_seconds=books.deadlocked_for / SECOND,
         wait_by_blocker={what: time / SECOND for what, time in sorted(books.wait_by_blocker.items()) if time},
@@ -73,8 +97,18 @@ def run_of(loop: Loop, name: str, seed: int, warnings: Sequence[str]) -> Run:
         outcomes=(*outcomes, *absent),
         samples=books.meter.samples(),
         floor=books.picture,
-        warnings=(*warnings, *([STOOD_STILL] if loop.stood_still else [])),
+        placement=placement,
+        warnings=(*warnings, *left_waiting(loop)),
     )
+
+
+def left_waiting(loop: Loop) -> list[str]:
+    """A run without a horizon goes on as long as anything can happen, and then some may still wait."""
+    waiting = sum(party.phase in (Phase.WAITING, Phase.INCOMPLETE) for party in loop.parties)
+    if loop.horizon is not None or not waiting:
+        return []
+    told = f"{counted(waiting, 'job')} still waited when nothing more could happen, and would have for ever"
+    return [f"{told}; times and device-hours are counted up to then: give a horizon to compare policies"]
 
 
 def outcome_of(party: Party, loop: Loop) -> Outcome:
@@ -94,6 +128,7 @@ def outcome_of(party: Party, loop: Loop) -> Outcome:
         evictions=party.evictions,
         failures=party.failures,
         split=party.split,
+        astray=party.astray,
         why=why,
     )
 

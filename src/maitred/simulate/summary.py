@@ -4,7 +4,7 @@ Percentiles are by nearest rank: p99 of n values is the one in place âŒˆ0.99 nâŒ
 percentile is the time of some job, never a time between two.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from maitred.simulate.results import (
     BUCKETS,
     ENDS,
     AcrossSeeds,
+    Against,
     Bucket,
+    Difference,
     End,
     Outcome,
     Range,
@@ -29,6 +31,10 @@ SIZES = {"none": 0, "1": 1, "2-8": 8, "9-64": 64}
 """The most devices of a job of each size."""
 LARGEST = "65+"
 
+NEVER_HERE: tuple[End, ...] = ("impossible", "notArrived")
+"""Jobs that no policy can do anything for: their waits say nothing about it."""
+IN_VAIN: tuple[Bucket, ...] = ("incomplete", "lostToEviction", "lostToFailure")
+
 Floats = NDArray[np.float64]
 
 
@@ -37,14 +43,16 @@ def summarise(runs: Sequence[Run]) -> tuple[Summary, ...]:
     by_policy: dict[str, list[Run]] = {}
     for run in runs:
         by_policy.setdefault(run.policy, []).append(run)
-    return tuple(summary(policy, own) for policy, own in by_policy.items())
+    baseline = baseline_of(list(by_policy.values()))
+    return tuple(summary(policy, own, baseline) for policy, own in by_policy.items())
 
 
-def summary(policy: str, runs: Sequence[Run]) -> Summary:
+def summary(policy: str, runs: Sequence[Run], baseline: Sequence[Run]) -> Summary:
     outcomes = [outcome for run in runs for outcome in run.outcomes]
     hours = {bucket: mean(run.device_seconds.get(bucket, 0.0) for run in runs) / HOUR_S for bucket in BUCKETS}
     return Summary(
         policy=policy,
+        placement=runs[0].placement,
         seeds=tuple(run.seed for run in runs),
         jobs=jobs_by_end(outcomes, len(runs)),
         utilisation=shares(hours),
@@ -53,13 +61,15 @@ def summary(policy: str, runs: Sequence[Run]) -> Summary:
         evictions=mean(run.evictions for run in runs),
         failures=mean(run.failures for run in runs),
         splits=mean(run.splits for run in runs),
+        astray=mean(run.astray for run in runs),
         deadlocks=mean(run.deadlocks for run in runs),
         deadlocked_seconds=mean(run.deadlocked_seconds for run in runs),
-        wait_by_blocker=hours_by_blocker(runs),
+        wait_by_blocker=seconds_by_blocker(runs),
         times=times_of(outcomes),
         by_size=by_size(outcomes),
         by_priority=by_priority(outcomes),
         across_seeds=across_seeds(runs),
+        against=against(runs, baseline),
         warnings=tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
     )
 
@@ -81,14 +91,14 @@ def shares(amounts: dict[Bucket, float]) -> dict[Bucket, float]:
     return {bucket: amount / total if total else 0.0 for bucket, amount in amounts.items()}
 
 
-def hours_by_blocker(runs: Sequence[Run]) -> dict[str, float]:
+def seconds_by_blocker(runs: Sequence[Run]) -> dict[str, float]:
     """The one that cost the most first."""
     seconds: dict[str, float] = {}
     for run in runs:
         for blocker, waited in run.wait_by_blocker.items():
             seconds[blocker] = seconds.get(blocker, 0.0) + waited
     worst_first = sorted(seconds, key=lambda blocker: (-seconds[blocker], blocker))
-    return {blocker: seconds[blocker] / HOUR_S / len(runs) for blocker in worst_first}
+    return {blocker: seconds[blocker] / len(runs) for blocker in worst_first}
 
 
 # -- times -------------------------------------------------------------------------------------------------
@@ -100,8 +110,8 @@ def times_of(outcomes: Iterable[Outcome]) -> Times:
 
 
 def waits(outcomes: Iterable[Outcome]) -> Floats:
-    """Of jobs that got seats at all."""
-    return np.array([outcome.waited for outcome in outcomes if outcome.started is not None], np.float64)
+    """Of jobs that wanted seats at some time, whether they ever got them or not."""
+    return np.array([outcome.waited for outcome in outcomes if outcome.end not in NEVER_HERE], np.float64)
 
 
 def completions(outcomes: Iterable[Outcome]) -> Floats:
@@ -169,3 +179,47 @@ def across_seeds(runs: Sequence[Run]) -> AcrossSeeds:
 def reach(values: Iterable[float]) -> Range:
     found = list(values)
     return Range(least=min(found), most=max(found))
+
+
+# -- one policy against another ----------------------------------------------------------------------------
+
+
+def baseline_of(policies: Sequence[Sequence[Run]]) -> Sequence[Run]:
+    """What the others are compared with: the runs that show the problem, wherever they stand."""
+    return next((runs for runs in policies if runs[0].placement == "pod-by-pod"), policies[0])
+
+
+def against(runs: Sequence[Run], baseline: Sequence[Run]) -> Against | None:
+    """Runs with the same seed saw the same jobs and faults, so that only the policy makes a difference."""
+    if runs[0].policy == baseline[0].policy:
+        return None
+    by_seed = {run.seed: run for run in baseline}
+    pairs = [(run, by_seed[run.seed]) for run in runs if run.seed in by_seed]
+
+    def difference(figure: Callable[[Sequence[Run]], float]) -> Difference:
+        each = [figure([run]) - figure([other]) for run, other in pairs]
+        return Difference(figure(runs) - figure(baseline), min(each), max(each))
+
+    return Against(
+        policy=baseline[0].policy,
+        finished=difference(finished),
+        wait=difference(mean_wait),
+        hours_in_vain=difference(hours_in_vain),
+        deadlocks=difference(deadlocks),
+    )
+
+
+def finished(runs: Sequence[Run]) -> float:
+    return mean(sum(outcome.end == "finished" for outcome in run.outcomes) for run in runs)
+
+
+def mean_wait(runs: Sequence[Run]) -> float:
+    return spread(waits(outcome for run in runs for outcome in run.outcomes)).mean
+
+
+def hours_in_vain(runs: Sequence[Run]) -> float:
+    return mean(sum(run.device_seconds.get(bucket, 0.0) for bucket in IN_VAIN) for run in runs) / HOUR_S
+
+
+def deadlocks(runs: Sequence[Run]) -> float:
+    return mean(run.deadlocks for run in runs)

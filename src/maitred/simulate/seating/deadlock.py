@@ -11,17 +11,20 @@ from maitred.simulate.party import Party
 from maitred.simulate.seating.columns import Kind, kind_of, open_nodes
 
 
-def deadlocked(nodes: NodeView, incomplete: Iterable[Party]) -> bool:
-    """Whether none of these parties could be completed if all others finished and nobody else came.
+def deadlocked(nodes: NodeView, incomplete: Iterable[Party], staying: Iterable[Party] = ()) -> bool:
+    """Whether none of the incomplete parties could be completed if all others finished and nobody else came.
 
-    `nodes` are the nodes in good order: what is broken will be mended. The answer depends on nothing but the
-    seats of these parties, so it need not be asked for again until those change.
+    `nodes` are the nodes in good order: what is broken will be mended. `staying` are complete and never
+    finish. The answer depends on nothing but the seats of all these, so it need not be asked for again until
+    they change.
 
     Exact for parties whose missing members are of one kind. Of others, each kind is taken to have all that is
     free to itself: what is called a deadlock is one, and some may be missed.
     """
     sitting: defaultdict[Kind, list[str]] = defaultdict(list)
     gaps = [_gap(party, sitting) for party in incomplete]
+    for party in staying:
+        _gap(party, sitting)
     rooms = _Rooms(nodes, sitting)
     return bool(gaps) and not any(rooms.hold(gap) for gap in gaps)
 
