@@ -57,12 +57,14 @@ class Search(Setting, frozen=True):
 
 
 Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
-Placement = Literal["whole-groups", "pod-by-pod"]
+Placement = Literal["whole-groups", "pod-by-pod", "best-fit", "fragmentation-gradient", "least-loss"]
 
 LIVE_ORDERS: tuple[Order, ...] = ("priority", "fifo")
 """Orders by what the API says of a group. The others go by its run time or by the service it has had."""
 PREEMPTIVE_ORDERS: tuple[Order, ...] = ("shortest-remaining", "shortest-service", "least-attained")
 """Orders in which a group that waits may take the place of one that runs."""
+SHARING_PLACEMENTS: tuple[Placement, ...] = ("best-fit", "fragmentation-gradient", "least-loss")
+"""Placements of lone pods, which may take a share of a device."""
 
 
 class Policy(Setting, frozen=True):

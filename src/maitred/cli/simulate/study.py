@@ -79,6 +79,7 @@ def from_file(path: str, own: Mapping[str, Policy]) -> tuple[str, Policy]:
 
 def check_order(name: str, policy: Policy) -> None:
     """A policy says nothing that a run would ignore."""
-    if policy.placement == "pod-by-pod" and policy.order != "priority":
-        what = f"{policy.order!r} has no say in placement pod-by-pod, which goes by priority; leave it out"
+    if policy.placement != "whole-groups" and policy.order != "priority":
+        goes = f"in placement {policy.placement}, which goes by priority"
+        what = f"{policy.order!r} has no say {goes}; leave it out"
         raise InputError(f"policy {name}", "", "order", what)

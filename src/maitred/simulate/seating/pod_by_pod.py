@@ -6,58 +6,32 @@ ports, volumes and other pods is not read, and nobody is preempted. Each pod has
 own; since 1.35 like pods that follow each other within half a second of real time may share one.
 """
 
-from bisect import insort
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from heapq import heapify, heappop, heapreplace
-from operator import attrgetter
-from typing import NamedTuple
 
 import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.model.node import Node
-from maitred.simulate.clock import SECOND, Time
+from maitred.simulate.clock import Time
 from maitred.simulate.party import Party
 from maitred.simulate.seating.columns import CLOSED, Columns, Kind, Load, kind_of, open_nodes
 from maitred.simulate.seating.kube_scores import nodes_to_score
+from maitred.simulate.seating.lines import Line, serve_in_turns
 from maitred.simulate.seating.seater import UNDIAGNOSED, Moves, Seating
 
-Rank = tuple[int, Time, int, int]
 
-CREATION = SECOND // 10
-"""Between two pods of a job: two jobs that come together share the 20 writes a second that a controller
-manager allows itself by default."""
-
-
-class Waiting(NamedTuple):
-    """A member who wants a seat."""
-
-    rank: Rank
-    party: Party
-    member: int
-
-
-rank_of = attrgetter("rank")
-
-
-class Line:
+class ScoredLine(Line):
     """All who wait and are of one kind, and what each node is worth to them."""
 
     def __init__(self, load: Load) -> None:
+        super().__init__()
         self.load = load
-        self.queue: list[Waiting] = []
         self.worth: Ints = np.zeros(0, dtype=np.int64)
         self.seen = 0
         """The last change of the columns that `worth` knows of."""
         self._nodes: NodeView | None = None
         self._open: Mask = np.zeros(0, dtype=np.bool_)
-
-    def join(self, waiting: Waiting) -> None:
-        insort(self.queue, waiting, key=rank_of)
-
-    def quit(self, party: Party) -> None:
-        self.queue = [waiting for waiting in self.queue if waiting.party is not party]
 
     def look(self, columns: Columns) -> None:
         """Bring `worth` up to date."""
@@ -79,8 +53,8 @@ class PodByPod:
 
     def __init__(self, nodes: Sequence[Node], seed: int) -> None:
         self._columns = Columns()
-        self._lines: dict[Kind, Line] = {}
-        self._lines_of: dict[Party, tuple[Line, ...]] = {}
+        self._lines: dict[Kind, ScoredLine] = {}
+        self._lines_of: dict[Party, tuple[ScoredLine, ...]] = {}
         self._next_row = 0
         self._dice = np.random.default_rng(seed)
         """kube-scheduler breaks ties by lot."""
@@ -96,18 +70,18 @@ class PodByPod:
         self._quit(party)
         line_of = self._line_of(party)
         for member in party.standing():
-            line_of[member].join(Waiting(_rank(party, member), party, member))
+            line_of[member].join(party, member)
 
-    def _line(self, kind: Kind) -> Line:
+    def _line(self, kind: Kind) -> ScoredLine:
         if kind not in self._lines:
-            self._lines[kind] = Line(Load(kind, self._columns.table))
+            self._lines[kind] = ScoredLine(Load(kind, self._columns.table))
         return self._lines[kind]
 
     def _quit(self, party: Party) -> None:
         for line in self._lines_of[party]:
             line.quit(party)
 
-    def _line_of(self, party: Party) -> list[Line]:
+    def _line_of(self, party: Party) -> list[ScoredLine]:
         """The line of each member."""
         pairs = zip(party.job.crews, self._lines_of[party], strict=True)
         return [line for crew, line in pairs for _ in range(crew.count)]
@@ -125,29 +99,23 @@ class PodByPod:
         del self._lines_of[party]
 
     def cycle(self, now: Time) -> Moves:
-        """Lines take turns by who is first in each. One that finds no node is done: nothing gets freer."""
         chosen: defaultdict[Party, list[tuple[int, str]]] = defaultdict(list)
-        heads = [(line.queue[0].rank, line) for line in self._lines.values() if self._may_have_room(line)]
-        heapify(heads)
-        while heads:
-            line = heads[0][1]
-            _, party, member = line.queue[0]
+
+        def serve(line: ScoredLine) -> bool:
             node = self._choose(line)
             if node is not None:
                 self._columns.take(line.load, node)
-                chosen[party].append((member, node))
-                del line.queue[0]
-            if node is None or not line.queue:
-                heappop(heads)
-            else:
-                heapreplace(heads, (line.queue[0].rank, line))
+                chosen[line.queue[0].party].append((line.queue[0].member, node))
+            return node is not None
+
+        serve_in_turns(filter(self._may_have_room, self._lines.values()), serve)
         return Moves(seatings=[Seating(party, seats) for party, seats in chosen.items()])
 
-    def _may_have_room(self, line: Line) -> bool:
+    def _may_have_room(self, line: ScoredLine) -> bool:
         """A line that found no node when it last looked need not look again before something changes."""
         return bool(line.queue) and line.seen < self._columns.changes
 
-    def _choose(self, line: Line) -> str | None:
+    def _choose(self, line: ScoredLine) -> str | None:
         """The best node, by lot among equals; of large clusters, from where the pod before left off."""
         line.look(self._columns)
         rows = np.flatnonzero(line.worth != CLOSED)
@@ -171,7 +139,3 @@ class PodByPod:
 
     def next_look(self, now: Time) -> Time | None:
         return None
-
-
-def _rank(party: Party, member: int) -> Rank:
-    return -party.job.priority, party.created[member] + member * CREATION, party.number, member

@@ -18,6 +18,8 @@ class Seating:
 
     party: Party
     seats: Sequence[tuple[int, str]]
+    device: int | None = None
+    """Of its only member, where that takes a share of a device: the number by which the seater knows it."""
 
 
 @dataclass(frozen=True, slots=True)
