@@ -176,7 +176,12 @@ def test_a_scenario_that_is_wrong(tmp_path: Path) -> None:
 
 def test_traces_are_looked_for_beside_the_scenario(tmp_path: Path) -> None:
     file, traces = written(tmp_path / "traced.yaml", TRACED), tmp_path / "traces"
-    assert refused(file) == f"{traces / 'jobs.csv'}: no such file or directory"
+    missing = "no such file or directory"
+    where = f"{file}: workload[0].trace.file"
+    hint = "; --traces names another folder"
+    assert refused(file) == f"{where}: {traces / 'jobs.csv'}: {missing}{hint}"
+    other = tmp_path / "other"
+    assert refused(file, "--traces", str(other)) == f"{where}: {other / 'traces' / 'jobs.csv'}: {missing}"
     traces.mkdir()
     written(traces / "jobs.csv", "job_id,submission_time,duration,num_gpu\n1,0,600,8\n2,60,600,16\n")
     (run,) = found(file).runs

@@ -8,6 +8,7 @@ from tests.simulate.scenario.writing import entry, setup
 
 GOOD = "arrivals: {perHour: 1}, runTime: 1h"
 ITP = b"job_id,submission_time,duration,num_gpu\n1,0,60,8\n"
+SPLIT = "; split a window over midnight in two, one until 24h and one from 0h"
 
 
 def refusal(text: str, files: dict[str, bytes] | None = None) -> str:
@@ -52,7 +53,11 @@ def test_the_scenario_that_the_others_are_changed_from_is_good() -> None:
         ),
         (
             "{daily: true, windows: [{from: 20h, until: 30h, perHour: 1}]}",
-            ".windows[0].until: a day has 24 hours",
+            f".windows[0].until: a day has 24 hours{SPLIT}",
+        ),
+        (
+            "{daily: true, windows: [{from: 20h, until: 8h, perHour: 1}]}",
+            f".windows[0].until: is not after from{SPLIT}",
         ),
     ],
 )
@@ -224,6 +229,15 @@ def test_a_horizon_of_nothing_and_a_name_of_nothing() -> None:
     [
         ("trace: {format: itp, file: f}, gpus: 3", "workload[0].gpus: the trace says that; leave it out"),
         ("trace: {format: openb, file: f}, cpu: 3", "workload[0].cpu: the trace says that; leave it out"),
+        ("trace: {format: itp, file: f}, quorum: 3", "workload[0].quorum: the trace says that; leave it out"),
+        (
+            "trace: {format: itp, file: f, gangs: owners}",
+            "workload[0].trace.gangs: is about pods and their owners, as in kubectl dumps; leave it out",
+        ),
+        (
+            "trace: {format: kubectl, file: f, gangs: jobs}",
+            "workload[0].trace.gangs: 'jobs' is not one of declared, owners",
+        ),
         ("trace: {format: itp, file: ''}", "workload[0].trace.file: is required: the name of a file"),
         (
             "trace: {format: itp, file: f, from: 2h, until: 1h}",

@@ -28,7 +28,7 @@ def test_the_examples_are_valid(file: Path) -> None:
     ready = prepare(scenario, file.name, files, 1)
     assert ready.nodes
     assert ready.workload
-    assert [policy.placement for policy in scenario.policies.values()] == ["whole-groups", "pod-by-pod"]
+    assert {policy.placement for policy in scenario.policies.values()} == {"whole-groups", "pod-by-pod"}
 
 
 def test_a_job_has_all_that_is_said_of_its_entry() -> None:
@@ -135,6 +135,48 @@ workload: [{name: a, trace: {format: kubectl, file: all.json}, runTime: 1h, prio
     assert [node.metadata.name for node in ready.nodes] == ["n1"]
     assert [level.name for level in ready.levels] == ["rack"]
     assert [(job.name, job.run_time, job.priority) for job in ready.workload] == [("a-default-p", HOUR, 5)]
+
+
+def test_pods_of_a_dump_are_gangs_by_their_owners_and_need_as_many_as_is_said() -> None:
+    owner = {"kind": "Job", "name": "train", "uid": "u", "controller": True}
+    about = {"creationTimestamp": "2026-01-01T00:00:00Z", "ownerReferences": [owner]}
+    pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{n}", **about}} for n in range(4)]
+    dump = json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}).encode()
+    text = entry("trace: {format: kubectl, file: f, gangs: owners}, runTime: 1h, quorum: 3", "")
+    (job,) = setup(text, files={"f": dump}).workload
+    assert (job.members, job.quorum) == (4, 3)
+
+
+def test_nodes_that_a_dump_found_closed_stay_so_and_are_told_of() -> None:
+    has = {"allocatable": {"nvidia.com/gpu": "8"}}
+    unready = {**has, "conditions": [{"type": "Ready", "status": "Unknown"}]}
+    nodes = [
+        {"metadata": {"name": "open"}, "status": has},
+        {"metadata": {"name": "cordoned"}, "status": has, "spec": {"unschedulable": True}},
+        {"metadata": {"name": "unready"}, "status": unready},
+    ]
+    listed = [{"apiVersion": "v1", "kind": "Node", **node} for node in nodes]
+    dump = json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}).encode()
+    ready = setup(entry(ONE, "cluster: {trace: {format: kubectl, file: n.json}}"), files={"n.json": dump})
+    assert [node.spec.unschedulable for node in ready.nodes] == [False, True, False]
+    assert ready.warnings == ("n.json: 2 nodes cordoned or not ready: 16 devices unused for the whole run",)
+    assert setup(entry(ONE)).warnings == ()
+
+
+def test_every_file_is_named_with_the_field_that_has_it() -> None:
+    text = """
+cluster: {trace: {format: lingjun, file: topo}}
+workload:
+- {name: a, arrivals: {at: [0s]}, runTime: 1h}
+- {name: b, trace: {format: itp, file: jobs}}
+- {name: c, trace: {format: itp, file: jobs, from: 1h}}
+faults: {perThousandNodeDays: 1, causes: why}
+"""
+    assert read_scenario((HEAD + text).encode(), "s.yaml").files() == {
+        "topo": "cluster.trace.file",
+        "jobs": "workload[1].trace.file",
+        "why": "faults.causes",
+    }
 
 
 def test_a_trace_of_muri() -> None:

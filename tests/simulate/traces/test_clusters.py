@@ -101,6 +101,10 @@ def test_a_variant_without_times_is_read_only_where_none_are_needed() -> None:
     assert (job.load, job.run_time, job.given_up) == (8000, None, None)
     with pytest.raises(InputError, match="with shuffle: true a trace needs no times"):
         read_openb_pods(data, "pods.csv", timed=True)
+    with pytest.raises(
+        InputError, match=r"num_gpu: there is no such column; there are name, cpu_milli, memory_mib$"
+    ):
+        read_openb_pods(b"name,cpu_milli,memory_mib\n", "pods.csv", timed=True)
 
 
 @pytest.mark.parametrize(

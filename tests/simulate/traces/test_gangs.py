@@ -53,12 +53,36 @@ def test_jobs_of_muri_run_as_long_as_in_its_simulator() -> None:
     assert (job.quorum, job.model) == (2, "gpt2")
 
 
+def test_jobs_of_itp_may_have_come_on_dates() -> None:
+    dates = ["2026-01-31T12:00:00Z", "2026-01-31T14:00:01.5+02:00", "2026-01-31 12:00:02"]
+    data = ITP + "".join(f"{n},{date},1,1\n" for n, date in enumerate(dates))
+    arrivals = [job.arrival for job in read_itp(data.encode(), "t.csv", EIGHT).jobs]
+    assert [arrival - arrivals[0] for arrival in arrivals] == [0, 1_500_000, 2 * SECOND]
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
         ("a,-5,1,1", "line 2: submission_time: -5 is negative"),
         ("a,5,-1,1", "line 2: duration: -1 is negative"),
         ("a,5,1,some", "line 2: num_gpu: 'some' is not a number"),
+        (
+            "a,5,1,0.5",
+            "line 2: num_gpu: '0.5' is not a whole number; the format openb tells of parts of a GPU",
+        ),
+        (
+            "a,noon,1,1",
+            "line 2: submission_time: 'noon' is neither a number of seconds nor a date such as "
+            "2026-01-31T12:00:00Z",
+        ),
+        (
+            "a,5,1,1\nb,2026-01-31T12:00:00Z,1,1",
+            "line 3: submission_time: '2026-01-31T12:00:00Z': some rows have a date here, and others seconds",
+        ),
+        (
+            "a,1969-12-31T23:59:59Z,1,1",
+            "line 2: submission_time: 1969-12-31T23:59:59Z is not within a hundred years from 1970",
+        ),
         ("a,5,1,2000000", "line 2: num_gpu: 2000000 is more than any job has"),
         ("a,5,1,1\na,6,1,1", "line 3: job_id: 'a' is that of line 2 too"),
         ("A_1,5,1,1\na-1,6,1,1", "line 3: job_id: 'a-1' is that of line 2 too"),

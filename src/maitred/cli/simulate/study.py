@@ -50,13 +50,23 @@ class Study:
 def read_study(path: str, traces: str | None, policies: Sequence[str], seeds: Iterable[int]) -> Study:
     data, source = content(path)
     scenario = read_scenario(data, source)
-    folder = Path(path).parent if traces is None else Path(traces)
-    files = {name: content(str(folder / name))[0] for name in scenario.files()}
     chosen = chosen_policies(policies, scenario.policies)
     for name, policy in chosen.items():
         check_order(name, policy)
     cases = [Case(name, policy, seed) for name, policy in chosen.items() for seed in seeds]
-    return Study(source, scenario, files, tuple(cases))
+    return Study(source, scenario, read_files(scenario, source, path, traces), tuple(cases))
+
+
+def read_files(scenario: Scenario, source: str, path: str, traces: str | None) -> Mapping[str, bytes]:
+    """What the scenario names, from the folder of traces or beside it."""
+    folder, files = Path(path).parent if traces is None else Path(traces), dict[str, bytes]()
+    for name, field in scenario.files().items():
+        try:
+            files[name] = content(str(folder / name))[0]
+        except InputError as problem:
+            hint = "; --traces names another folder" if traces is None else ""
+            raise InputError(source, "", field, f"{problem}{hint}") from None
+    return files
 
 
 def chosen_policies(asked: Sequence[str], own: Mapping[str, Policy]) -> Mapping[str, Policy]:

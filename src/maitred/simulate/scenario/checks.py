@@ -21,10 +21,16 @@ LONGEST_TITLE = 200
 MOST_DRAWN = 1_000_000
 MOST_WORKERS = 100_000
 MOST_GPUS = 1024
-OF_JOBS = ("workers", "gpus", "quorum", "models")
-OF_PODS = (*OF_JOBS, "cpu", "memory")
-"""What a trace of jobs or of pods says itself."""
+SIZES = ("workers", "gpus", "models")
+TOLD = {
+    "itp": (*SIZES, "quorum"),
+    "muri": (*SIZES, "quorum"),
+    "openb": (*SIZES, "quorum", "cpu", "memory"),
+    "kubectl": (*SIZES, "cpu", "memory"),
+}
+"""What traces say themselves. Dumps may leave the quorum open."""
 NOTHING_SAID = Entry()
+MIDNIGHT = "; split a window over midnight in two, one until 24h and one from 0h"
 
 
 @contextmanager
@@ -137,10 +143,11 @@ def check_amounts(field: str, amounts: Amounts, least: int, most: int) -> None:
 
 def check_traced(entry: Entry, trace: Trace) -> None:
     check_file("trace.file", trace.file)
-    own = OF_PODS if trace.format in ("openb", "kubectl") else OF_JOBS
-    for field in own:
+    for field in TOLD[trace.format]:
         if getattr(entry, field) != getattr(NOTHING_SAID, field):
             raise FieldError(field, "the trace says that; leave it out")
+    if trace.gangs != "declared" and trace.format != "kubectl":
+        raise FieldError("trace.gangs", "is about pods and their owners, as in kubectl dumps; leave it out")
     if trace.until is not None and trace.until <= trace.start:
         raise FieldError("trace.until", "is not after from")
 
@@ -185,9 +192,9 @@ def check_windows(arrivals: Arrivals) -> None:
     windows = sorted(enumerate(arrivals.windows or ()), key=lambda window: window[1].start)
     for position, window in windows:
         if window.until <= window.start:
-            raise FieldError(f"windows[{position}].until", "is not after from")
+            raise FieldError(f"windows[{position}].until", f"is not after from{MIDNIGHT * arrivals.daily}")
         if arrivals.daily and window.until > DAY:
-            raise FieldError(f"windows[{position}].until", "a day has 24 hours")
+            raise FieldError(f"windows[{position}].until", f"a day has 24 hours{MIDNIGHT}")
     for (earlier, before), (position, window) in pairwise(windows):
         if window.start < before.until:
             raise FieldError(f"windows[{position}]", f"overlapping rates: windows[{earlier}] has not ended")

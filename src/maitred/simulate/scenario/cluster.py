@@ -3,12 +3,16 @@
 from collections.abc import Mapping, Sequence
 
 from maitred.model.manifest.errors import InputError
-from maitred.model.node import Node
+from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node, effective_taints
 from maitred.model.policy import Level
+from maitred.model.words import counted
 from maitred.model.world import BLOCK, KIND, RACK, USUAL, Kind, Levels, Place, places
+from maitred.simulate.scenario.breakage import devices_of
 from maitred.simulate.scenario.document import Cluster, ClusterTrace
 from maitred.simulate.traces.kubectl import read_nodes
 from maitred.simulate.traces.nodes import node, read_lingjun, read_openb_nodes
+
+CLOSED = (UNSCHEDULABLE, NOT_READY, UNREACHABLE)
 
 
 def nodes_of(cluster: Cluster, files: Mapping[str, bytes]) -> tuple[Node, ...]:
@@ -29,6 +33,16 @@ def traced(trace: ClusterTrace, data: bytes, levels: Levels) -> tuple[Node, ...]
             return read_openb_nodes(data, trace.file)
         case "kubectl":
             return read_nodes(data, trace.file)
+
+
+def warnings_of(cluster: Cluster, nodes: Sequence[Node]) -> list[str]:
+    """Nobody in a run opens a node that a dump found closed."""
+    closed = [node for node in nodes if any(taint.key in CLOSED for taint in effective_taints(node))]
+    if not closed or cluster.trace is None:
+        return []
+    devices = counted(sum(map(devices_of, closed)), "device")
+    what = f"{counted(len(closed), 'node')} cordoned or not ready: {devices} unused for the whole run"
+    return [f"{cluster.trace.file}: {what}"]
 
 
 def placed(place: Place, levels: Levels) -> Node:

@@ -10,6 +10,7 @@ from maitred.model.pod import Quantity, Resources
 from maitred.model.policy import Policy, Setting
 from maitred.model.world import Kind, Levels
 from maitred.simulate.scenario.values import Amounts, Duration, Mean, OneOf, Times, duration
+from maitred.simulate.traces.kubectl import Gangs
 
 MOST_JOBS = 2_000_000
 RESET, RECOVERY, RESTART = duration("5m"), duration("2.2h"), duration("1m")
@@ -68,6 +69,7 @@ class Trace(Setting, frozen=True):
 
     format: Literal["itp", "muri", "openb", "kubectl"]
     file: str
+    gangs: Gangs = "declared"
     gpus_per_worker: Gpus = 8
     """Of a job with more GPUs. One with fewer is a single worker."""
     start: Duration = field(default=Duration(0), name="from")
@@ -90,7 +92,7 @@ class Entry(Setting, frozen=True):
     trace: Trace | None = None
     workers: Amounts = ONE
     quorum: Count | None = None
-    """Of jobs with fewer workers: all of them, as it is without it."""
+    """Of jobs with fewer workers: all of them, as it is without it. In a dump: of all its jobs."""
     gpus: Amounts = ONE
     """Of each worker, as are cpu and memory."""
     models: tuple[str, ...] = ()
@@ -157,13 +159,18 @@ class Scenario(Setting, frozen=True):
     cycle: Duration = Duration(0)
     """How long the scheduler rests between two decisions. 0: it decides whenever something happens."""
 
-    def files(self) -> tuple[str, ...]:
-        """The names of all files that are read with it, as they are written."""
-        return tuple(dict.fromkeys(self._files()))
+    def files(self) -> dict[str, str]:
+        """The names of all files that are read with it, as they are written, and the field that has each."""
+        names = dict[str, str]()
+        for place, name in self._files():
+            names.setdefault(name, place)
+        return names
 
-    def _files(self) -> Iterator[str]:
+    def _files(self) -> Iterator[tuple[str, str]]:
         if self.cluster.trace:
-            yield self.cluster.trace.file
-        yield from (entry.trace.file for entry in self.workload if entry.trace)
+            yield "cluster.trace.file", self.cluster.trace.file
+        for position, entry in enumerate(self.workload):
+            if entry.trace:
+                yield f"workload[{position}].trace.file", entry.trace.file
         if self.faults and self.faults.causes:
-            yield self.faults.causes
+            yield "faults.causes", self.faults.causes

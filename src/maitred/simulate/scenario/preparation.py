@@ -10,7 +10,7 @@ from maitred.simulate.faults import Faults
 from maitred.simulate.jobs import WHOLE, Job
 from maitred.simulate.scenario.breakage import devices_of, faults_of
 from maitred.simulate.scenario.checks import check_scenario, inside
-from maitred.simulate.scenario.cluster import levels_of, nodes_of
+from maitred.simulate.scenario.cluster import levels_of, nodes_of, warnings_of
 from maitred.simulate.scenario.document import Scenario
 from maitred.simulate.scenario.streams import Streams
 from maitred.simulate.scenario.values import read_value
@@ -45,7 +45,7 @@ def set_up(scenario: Scenario, files: Mapping[str, bytes], streams: Streams) -> 
     levels = levels_of(scenario.cluster.levels, nodes)
     check_within(scenario, nodes, levels)
     supply = Supply(files, streams, scenario.horizon, sum(map(devices_of, nodes)) * WHOLE)
-    workload, warnings, names = list[Job](), list[str](), set[str]()
+    workload, warnings, names = list[Job](), warnings_of(scenario.cluster, nodes), set[str]()
     for position, entry in enumerate(scenario.workload):
         with inside(f"workload[{position}]"):
             jobs, words = jobs_of(entry, supply)

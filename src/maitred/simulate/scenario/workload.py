@@ -77,7 +77,7 @@ def read(entry: Entry, trace: Trace, data: bytes) -> Reading:
         case "openb":
             return read_openb_pods(data, trace.file, timed=not trace.shuffle)
         case "kubectl":
-            return read_groups(data, trace.file)
+            return read_groups(data, trace.file, trace.gangs, entry.quorum)
 
 
 def cut(trace: Trace, jobs: Sequence[Traced]) -> list[Traced]:

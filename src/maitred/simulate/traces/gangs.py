@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from maitred.simulate.clock import SECOND, Time
+from maitred.simulate.traces.moments import Moments
 from maitred.simulate.traces.rows import Row, rows
 from maitred.simulate.traces.traced import Names, Reading, Traced
 from maitred.simulate.traces.workers import Ask
@@ -12,6 +13,7 @@ MILLISECOND = SECOND // 1000
 MURI_STRETCH = 1015
 """Thousandths. Muri's simulator takes iterations to be so much longer than was measured."""
 MOST_GPUS = 1_000_000
+WHOLE_ONLY = "; the format openb tells of parts of a GPU"
 
 Times = Callable[[Row], tuple[Time, Time]]
 """Arrival and run time of a job."""
@@ -33,11 +35,8 @@ class Split:
 
 def read_itp(data: bytes, source: str, split: Split) -> Reading:
     table = rows(data, source, ("job_id", "submission_time", "duration", "num_gpu"))
-    return read(table, source, split, itp_times)
-
-
-def itp_times(row: Row) -> tuple[Time, Time]:
-    return row.time("submission_time", SECOND), row.time("duration", SECOND)
+    submitted = Moments("submission_time")
+    return read(table, source, split, lambda row: (submitted.of(row), row.time("duration", SECOND)))
 
 
 def read_muri(data: bytes, source: str, split: Split) -> Reading:
@@ -54,7 +53,7 @@ def muri_times(row: Row) -> tuple[Time, Time]:
 def read(table: Iterable[Row], source: str, split: Split, times: Times) -> Reading:
     names, jobs, rounded = Names(), list[Traced](), 0
     for row in table:
-        gpus = row.whole("num_gpu")
+        gpus = row.whole("num_gpu", WHOLE_ONLY)
         if gpus > MOST_GPUS:
             raise row.refuse("num_gpu", f"{gpus} is more than any job has")
         workers, each = split.workers(gpus)

@@ -2,11 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
 from maitred.model.group import (
+    MIN_COUNT,
     Group,
     PodGroup,
     group_from_marks,
@@ -15,44 +17,33 @@ from maitred.model.group import (
     marks_of,
     names_pod_group,
 )
-from maitred.model.manifest import Document, InputError, Reader, documents
-from maitred.model.manifest.errors import field_error
-from maitred.model.meta import Lean, Timestamp, key_of
+from maitred.model.manifest import InputError, Reader, documents
+from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.pod import Affinity, Pod, PodSpec, is_node_bound
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import PriorityClass, rank_of
 from maitred.model.requests import pod_requests
 from maitred.model.world import MOST_NODES
-from maitred.simulate.clock import Time
 from maitred.simulate.jobs import Crew
 from maitred.simulate.traces.rows import unpacked
+from maitred.simulate.traces.stays import (
+    FOREVER,
+    Stay,
+    at_their_most,
+    lasted,
+    longest,
+    stay_of,
+    time_together,
+)
 from maitred.simulate.traces.traced import Reading, Traced, pod_name
 
-MICROSECOND = timedelta(microseconds=1)
+Gangs = Literal["declared", "owners"]
+"""Which pods are one job: those that name one group, or also those that one Job or the like controls."""
 
-
-class Terminated(Lean, frozen=True):
-    started_at: Timestamp | None = None
-    finished_at: Timestamp | None = None
-
-
-class ContainerState(Lean, frozen=True):
-    terminated: Terminated | None = None
-
-
-class ContainerStatus(Lean, frozen=True):
-    state: ContainerState = ContainerState()
-
-
-class Ending(Lean, frozen=True):
-    container_statuses: tuple[ContainerStatus, ...] = ()
-
-
-class Ended(Lean, frozen=True):
-    """The part of a pod that no decision reads: how long it ran."""
-
-    status: Ending = Ending()
+TOO_FEW = "groups have fewer pods than their quorum; it is taken to be all of them"
+UNSAID = f"groups have a quorum of 1: no pod has {MIN_COUNT}, no PodGroup is there; give quorum if it is more"
+ALL_ALONE = "every job is a single pod; with gangs: owners the pods of one Job or the like are one job"
 
 
 def read_nodes(data: bytes, source: str) -> tuple[Node, ...]:
@@ -64,25 +55,48 @@ def read_nodes(data: bytes, source: str) -> tuple[Node, ...]:
     return nodes
 
 
-def read_groups(data: bytes, source: str) -> Reading:
-    """The groups of all pods but those that belong to their nodes."""
-    reader, pods, runs, changed = Reader(), list[Pod](), dict[str, Time](), Counter[str]()
+def read_groups(data: bytes, source: str, gangs: Gangs = "declared", quorum: int | None = None) -> Reading:
+    """The jobs of all pods but those that belong to their nodes. `quorum` is that of each of them."""
+    reader, stays, changed = Reader(), list[Stay](), Counter[str]()
     for document in documents(unpacked(data, source), source):
         found = reader.take(document)
         if not isinstance(found, Pod):
             continue
         if is_node_bound(found.metadata):
             changed["pods belong to their nodes and were left out"] += 1
-            continue
-        if found.metadata.creation_timestamp is None:
-            what = "is required: jobs arrive when their pods were created"
-            raise InputError(source, document.title, "metadata.creationTimestamp", what)
-        pods.append(found)
-        if (ran := run_time(document)) is not None:
-            runs[key_of(found.metadata)] = ran
-    jobs = list(jobs_of(pods, runs, Objects(reader), changed))
+        else:
+            stays.append(stay_of(found, document))
+    bonds = defaultdict[Bond, list[Stay]](list)
+    for stay in stays:
+        bonds[bond_of(stay, gangs)].append(stay)
+    jobs = list(jobs_of(bonds, Objects(reader), quorum, changed))
     warnings = [*reader.warnings(), *(f"{count} {what}" for what, count in changed.items() if count)]
+    if jobs and gangs == "declared" and not any(map(is_gang, jobs)):
+        warnings.append(ALL_ALONE)
     return Reading(jobs, tuple(f"{source}: {warning}" for warning in warnings))
+
+
+def is_gang(job: Traced) -> bool:
+    return sum(crew.count for crew in job.crews) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """What makes pods one job. A pod without any is a job by itself."""
+
+    by: Literal["group", "owner", "pod"]
+    key: str
+    uid: str = ""
+    """An owner that was made anew under its name is another one."""
+
+
+def bond_of(stay: Stay, gangs: Gangs) -> Bond:
+    about, owner = stay.pod.metadata, stay.owner
+    if key := group_key(stay.pod):
+        return Bond("group", key)
+    if owner is not None and gangs == "owners":
+        return Bond("owner", f"{about.namespace or 'default'}/{owner.name}", f"{owner.kind} {owner.uid}")
+    return Bond("pod", key_of(about))
 
 
 class Objects:
@@ -94,10 +108,17 @@ class Objects:
             c.metadata.name: c for c in reader.objects if isinstance(c, PriorityClass)
         }
 
-    def group(self, key: str, members: list[Pod]) -> Group:
-        if declared := self.groups.get(key) if names_pod_group(members[0]) else None:
+    def group(self, key: str, members: list[Stay]) -> Group:
+        if declared := self.groups.get(key) if names_pod_group(members[0].pod) else None:
             return group_from_pod_group(declared)
-        return group_from_marks(key, (marks_of(pod.metadata) for pod in members))
+        return group_from_marks(key, (marks_of(member.pod.metadata) for member in members))
+
+    def quorum(self, bond: Bond, group: Group, members: int, changed: Counter[str]) -> int:
+        if bond.by == "owner":
+            return members
+        changed[TOO_FEW] += group.quorum > members
+        changed[UNSAID] += members > 1 and not group.gang and bond.key not in self.groups
+        return min(group.quorum, members)
 
     def priority(self, group: Group, member: PodSpec) -> int:
         """As decisions take it: that of the group, and where it says nothing that of its members."""
@@ -109,42 +130,34 @@ class Objects:
 
 
 def jobs_of(
-    pods: list[Pod], runs: Mapping[str, Time], objects: Objects, changed: Counter[str]
+    bonds: Mapping[Bond, list[Stay]], objects: Objects, quorum: int | None, changed: Counter[str]
 ) -> Iterator[Traced]:
-    groups = defaultdict[str, list[Pod]](list)
-    for pod in pods:
-        groups[group_key(pod) or f"pod {key_of(pod.metadata)}"].append(pod)
-    beginning = min((created(pod) for pod in pods), default=datetime.min)
+    beginning = min((stay.created for stays in bonds.values() for stay in stays), default=FOREVER)
     names = Counter[str]()
-    for key, members in groups.items():
-        group = objects.group(key, members)
-        times = [runs.get(key_of(pod.metadata)) for pod in members]
-        ran = [time for time in times if time is not None]
-        name = pod_name(key.removeprefix("pod "))
-        names[name] += 1
-        if group.quorum > len(members):
-            changed["groups have fewer pods than their quorum; it is taken to be all of them"] += 1
+    for bond, stays in bonds.items():
+        members = at_their_most(stays) if bond.by == "owner" else stays
+        group = objects.group(bond.key, members)
         yield Traced(
-            name=name if names[name] == 1 else f"{name}-{names[name]}",
-            arrival=(min(map(created, members)) - beginning) // MICROSECOND,
+            name=told_apart(pod_name(bond.key), names),
+            arrival=lasted(beginning, min(stay.created for stay in stays)),
             crews=tuple(crews_of(members, changed)),
-            run_time=max(ran) if len(ran) == len(members) else None,
-            quorum=min(group.quorum, len(members)),
-            priority=objects.priority(group, members[0].spec),
+            run_time=time_together(stays, members) if bond.by == "owner" else longest(members),
+            quorum=min(quorum or objects.quorum(bond, group, len(members), changed), len(members)),
+            priority=objects.priority(group, members[0].pod.spec),
             within=group.topology.required,
         )
 
 
-def created(pod: Pod) -> datetime:
-    assert pod.metadata.creation_timestamp is not None  # Others were refused.
-    return pod.metadata.creation_timestamp
+def told_apart(name: str, taken: Counter[str]) -> str:
+    taken[name] += 1
+    return name if taken[name] == 1 else told_apart(f"{name}-{taken[name]}", taken)
 
 
-def crews_of(members: list[Pod], changed: Counter[str]) -> Iterator[Crew]:
+def crews_of(members: list[Stay], changed: Counter[str]) -> Iterator[Crew]:
     """Members with the same spec, in the order of the file."""
     counts: dict[bytes, list[PodSpec]] = {}
-    for pod in members:
-        spec = as_new(pod.spec, changed)
+    for member in members:
+        spec = as_new(member.pod.spec, changed)
         counts.setdefault(msgspec.json.encode(spec), []).append(spec)
     policy = Policy()
     for alike in counts.values():
@@ -182,19 +195,3 @@ def as_new(spec: PodSpec, changed: Counter[str]) -> PodSpec:
 def claims_of(spec: PodSpec) -> bool:
     volumes = any(volume.persistent_volume_claim or volume.ephemeral for volume in spec.volumes)
     return volumes or bool(spec.resource_claims)
-
-
-def run_time(document: Document) -> Time | None:
-    """From the first start of a container to the last end; None for a pod that has not ended."""
-    plain = document.plain()
-    try:
-        statuses = msgspec.convert(plain, Ended).status.container_statuses
-    except msgspec.ValidationError as error:
-        problem = field_error(error, plain, Ended)
-        raise InputError(document.source, document.title, problem.field, problem.what) from None
-    ends = [status.state.terminated for status in statuses]
-    starts = [end.started_at for end in ends if end and end.started_at]
-    finishes = [end.finished_at for end in ends if end and end.finished_at]
-    if not ends or len(starts) < len(ends) or len(finishes) < len(ends):
-        return None
-    return max(0, (max(finishes) - min(starts)) // MICROSECOND)

@@ -9,13 +9,14 @@ from maitred.simulate.traces.workers import crew
 COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 TIMES = ("creation_time", "deletion_time", "scheduled_time")
 """Some variants of the trace have none of them."""
+ADVICE = dict.fromkeys(TIMES, "; with shuffle: true a trace needs no times")
 
 
 def read_openb_pods(data: bytes, source: str, timed: bool) -> Reading:
     """Unless `timed`, pods may be without times: they come at once, and nobody knows how long they ran."""
     names, jobs = Names(), list[Traced]()
     columns = (*COLUMNS, *TIMES) if timed else COLUMNS
-    for row in rows(data, source, columns, "; with shuffle: true a trace needs no times"):
+    for row in rows(data, source, columns, ADVICE):
         name, crews = names.of(row, "name"), (crew_of(row),)
         if not (timed or row.has("creation_time")):
             jobs.append(Traced(name, 0, crews, None, 1))

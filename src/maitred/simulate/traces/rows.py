@@ -13,6 +13,7 @@ from maitred.simulate.clock import LONGEST, Time
 MOST_ROWS = 2_000_000
 MOST_UNPACKED = 256 * 2**20
 LARGEST_NUMBER = 10**15
+NO_ADVICE: Mapping[str, str] = {}
 
 _GZIP = b"\x1f\x8b"
 
@@ -34,10 +35,10 @@ class Row:
             raise self.refuse(column, "is empty")
         return self.cells[column]
 
-    def whole(self, column: str) -> int:
+    def whole(self, column: str, advice: str = "") -> int:
         number = self.number(column)
         if number != int(number):
-            raise self.refuse(column, f"{self.cells[column]!r} is not a whole number")
+            raise self.refuse(column, f"{self.cells[column][:40]!r} is not a whole number{advice}")
         return int(number)
 
     def time(self, column: str, unit: Time) -> Time:
@@ -70,15 +71,18 @@ class Row:
         return number
 
 
-def rows(data: bytes, source: str, columns: Sequence[str], advice: str = "") -> Iterator[Row]:
-    """The rows of a table that has at least these columns. `advice` is for those whose table has not."""
+def rows(
+    data: bytes, source: str, columns: Sequence[str], advice: Mapping[str, str] = NO_ADVICE
+) -> Iterator[Row]:
+    """The rows of a table that has at least these columns. `advice` says what to do without one of them."""
     lines = csv.reader(text_of(data, source).splitlines(keepends=True))
     try:
         names = [name.strip() for name in next(lines, [])]
         if missing := [column for column in columns if column not in names]:
             found = ", ".join(names)[:200] or "none at all"
+            hint = advice.get(missing[0], "")
             raise InputError(
-                source, "line 1", missing[0], f"there is no such column; there are {found}{advice}"
+                source, "line 1", missing[0], f"there is no such column; there are {found}{hint}"
             )
         for number, cells in enumerate(filter(None, lines)):
             if number == MOST_ROWS:
