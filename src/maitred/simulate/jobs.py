@@ -58,6 +58,11 @@ class Job:
     def members(self) -> int:
         return sum(crew.count for crew in self.crews)
 
+    @property
+    def is_elastic(self) -> bool:
+        """Whether it works without some of its members."""
+        return self.quorum < self.members
+
     @cached_property
     def crew_of(self) -> tuple[Crew, ...]:
         """The crew of each member; members are numbered crew after crew."""

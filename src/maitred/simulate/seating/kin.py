@@ -53,10 +53,6 @@ class Kin:
     def first(self) -> Waiter:
         return self.waiters[0]
 
-    @property
-    def second(self) -> Waiter | None:
-        return self.waiters[1] if len(self.waiters) > 1 else None
-
     def add(self, waiter: Waiter) -> None:
         insort(self.waiters, waiter, key=lambda known: known.rank)
 

@@ -57,6 +57,8 @@ class WholeGroups:
         self._requests: dict[bytes, Requests] = {}
         self._room_made = False
         """Whether anything became free since everyone was last looked at."""
+        self._elastic = 0
+        """How many of those who want seats could do with fewer than they want."""
 
     # -- what happens ----------------------------------------------------------------------------------
 
@@ -71,6 +73,7 @@ class WholeGroups:
         waiter = Waiter(self._rank(party, now), party)
         kin.add(waiter)
         self._standing[party] = Standing(key, kin, waiter, kin.read_clock(now))
+        self._elastic += party.job.is_elastic
         if party in self._known:
             for member in party.standing():
                 self.state.apply(Put(pod(party, member, "")))
@@ -102,6 +105,7 @@ class WholeGroups:
         if standing is None:
             return
         kin = standing.kin
+        self._elastic -= party.job.is_elastic
         self._waited.setdefault(party, Counter()).update(passed(standing.clock, kin.read_clock(now)))
         kin.remove(standing.waiter)
         if not kin.waiters:
@@ -133,8 +137,13 @@ class WholeGroups:
         heads = self._heads(now)
         if not heads:
             return Moves()
-        plan = self._decide([kin.first for kin in heads], now)
-        return self._moves(heads, plan, now)
+        waiters = [waiter for kin in heads for waiter in self._asked(kin)]
+        return self._moves(heads, self._decide(waiters, now), now)
+
+    def _asked(self, kin: Kin) -> Sequence[Waiter]:
+        """The first speaks for all, but where some could do with fewer: a surplus comes after all quorums, so
+        everyone must be looked at together."""
+        return kin.waiters if self._elastic else kin.waiters[:1]
 
     def _heads(self, now: Time) -> list[Kin]:
         """Kins whose first may be seated, or of whom nobody knows lately what is in the way."""
@@ -173,24 +182,23 @@ class WholeGroups:
 
     def _moves(self, heads: Sequence[Kin], plan: Plan, now: Time) -> Moves:
         """Seats of the first, and of others as long as nobody who was not asked has a better rank."""
-        verdicts = {verdict.group: verdict for verdict in plan.groups}
-        seats = seats_of(plan)
-        limit: Rank | None = None
+        verdicts, seats = {verdict.group: verdict for verdict in plan.groups}, seats_of(plan)
+        not_asked: Rank | None = None
         seatings, impossible = [], dict[Party, str]()
         for kin in sorted(heads, key=lambda kin: kin.first.rank):
-            waiter = kin.first
-            verdict = verdicts[waiter.rank.key]
-            if limit is not None and waiter.rank > limit:
+            if not_asked is not None and kin.first.rank > not_asked:
                 break
+            asked = self._asked(kin)
+            found = [Seating(w.party, seats[w.rank.key]) for w in asked if w.rank.key in seats]
+            seatings += found
+            verdict = verdicts[kin.first.rank.key]
             if verdict.verdict not in SOLVABLE:
-                impossible.update(dict.fromkeys((known.party for known in kin.waiters), words_of(verdict)))
-            elif found := seats.get(waiter.rank.key):
-                seatings.append(Seating(waiter.party, found))
-                behind = kin.second
-                if behind is not None and (limit is None or behind.rank < limit):
-                    limit = behind.rank
-            else:
+                impossible.update(dict.fromkeys((w.party for w in kin.waiters), words_of(verdict)))
+            elif not found:
                 kin.diagnose(category_of(verdict), words_of(verdict), now)
+            elif len(asked) < len(kin):
+                behind = kin.waiters[len(asked)].rank
+                not_asked = behind if not_asked is None else min(behind, not_asked)
         return Moves(seatings=seatings, impossible=impossible)
 
     def _rank(self, party: Party, now: Time) -> Rank:

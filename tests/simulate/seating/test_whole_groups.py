@@ -1,0 +1,137 @@
+"""To ask about the first of each kin, where there is room, comes to the same as to ask about everybody."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.decide import decide
+from maitred.model.group import PodGroup
+from maitred.model.node import Node
+from maitred.model.pod import Pod
+from maitred.model.policy import Order, Policy, Topology
+from maitred.simulate.clock import SECOND, Time, moment
+from maitred.simulate.floor import Floor
+from maitred.simulate.loop import Loop
+from maitred.simulate.party import Party
+from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
+from maitred.simulate.seating.orders import MEASURES
+from maitred.simulate.seating.seater import Moves, Seating
+from maitred.simulate.seating.whole_groups import WholeGroups, seats_of, words_of
+from tests.oracle.effort import examples
+from tests.simulate.runs import RACK, clusters, faults, job, node, play, workloads
+
+
+class Everybody:
+    """A seater that lets `decide` look at all who wait, every time."""
+
+    def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
+        self.policy, self.state = policy, ClusterState()
+        self.standing: dict[str, Party] = {}
+        for each in nodes:
+            self.state.apply(Put(each))
+
+    def node_changed(self, node: Node) -> None:
+        self.state.apply(Put(node))
+
+    def wants(self, party: Party, now: Time) -> None:
+        self.standing[group_key(party.job)] = party
+        if not is_lone(party.job):
+            self.state.apply(Put(pod_group(party.job)))
+        for member in party.standing():
+            self.state.apply(Put(pod(party, member, "")))
+
+    def seated(self, party: Party, members: Sequence[int]) -> None:
+        for member in members:
+            self.state.apply(Put(pod(party, member, party.seats[member])))
+        if not party.standing():
+            del self.standing[group_key(party.job)]
+
+    def unseated(self, party: Party, members: Sequence[int]) -> None:
+        for member in members:
+            self.state.apply(Delete(Pod, pod_key(party.job, member)))
+
+    def leaves(self, party: Party) -> None:
+        self.standing.pop(group_key(party.job), None)
+        for member in range(party.job.members):
+            self.state.apply(Delete(Pod, pod_key(party.job, member)))
+        self.state.apply(Delete(PodGroup, group_key(party.job)))
+
+    def cycle(self, now: Time) -> Moves:
+        measure = MEASURES[self.policy.order]
+        measures = {key: measure(party, now) for key, party in self.standing.items()}
+        plan = decide(self.state.snapshot(), self.policy, moment(now), measures=measures)
+        never = [verdict for verdict in plan.groups if verdict.verdict == "Impossible"]
+        return Moves(
+            seatings=[Seating(self.standing[group], found) for group, found in seats_of(plan).items()],
+            impossible={self.standing[verdict.group]: words_of(verdict) for verdict in never},
+        )
+
+    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
+        return {}
+
+    def why(self, party: Party) -> str:
+        return ""
+
+    def next_look(self, now: Time) -> Time | None:
+        return None
+
+
+def history(loop: Loop) -> list[tuple[object, ...]]:
+    return [
+        (
+            party.name,
+            party.first_seated,
+            party.ended,
+            party.waited,
+            party.failures,
+            loop.ends.get(party, ("",))[0],
+        )
+        for party in loop.parties
+    ]
+
+
+@pytest.mark.parametrize("order", ["priority", "fifo", "shortest"])
+@examples(60)
+@given(data=st.data())
+def test_as_one_decision_over_the_whole_queue(order: Order, data: st.DataObject) -> None:
+    nodes = data.draw(clusters())
+    jobs, broken = data.draw(workloads()), data.draw(faults(nodes))
+    policy = Policy(order=order, topology=Topology((RACK,)))
+    ours = play(nodes, jobs, policy, broken, horizon=500 * SECOND)
+    workload = tuple(sorted(jobs, key=lambda each: each.arrival))
+    plain = Loop(
+        Floor(nodes, policy, (RACK,)), Everybody(nodes, policy), workload, iter(broken), 500 * SECOND
+    )
+    plain.run()
+    assert history(ours) == history(plain)
+
+
+def test_a_second_of_a_kin_goes_before_another_kin_that_ranks_behind_it() -> None:
+    """One look at the firsts of both kins would seat `big`, though `small-2` is older than it."""
+    nodes = [node("n1", gpus=3)]
+    jobs = [
+        job("filler", gpus=3, seconds=10),
+        job("small-1", at=1, gpus=1, seconds=50),
+        job("small-2", at=2, gpus=1, seconds=50),
+        job("big", at=3, gpus=2, seconds=50),
+    ]
+    loop = play(nodes, jobs)
+    assert {party.name: party.first_seated for party in loop.parties} == {
+        "filler": 0,
+        "small-1": 10 * SECOND,
+        "small-2": 10 * SECOND,
+        "big": 60 * SECOND,
+    }
+
+
+def test_only_the_first_of_a_long_queue_is_known_to_the_state() -> None:
+    policy = Policy()
+    nodes = [node("n1", gpus=1)]
+    seater = WholeGroups(nodes, policy)
+    jobs = tuple(job(f"j{number:03}", gpus=1, seconds=1000) for number in range(100))
+    loop = Loop(Floor(nodes, policy, ()), seater, jobs, iter(()), 10 * SECOND)
+    loop.run()
+    assert len(seater.state.snapshot().groups) == 1
