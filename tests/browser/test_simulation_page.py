@@ -15,6 +15,7 @@ from maitred.simulate.results import Result
 from tests.simulate.report.results import SPLITS, result
 
 SPITEFUL = "</script><script>alert(1)</script><img src=http://example.com/x onerror=alert(2)>\"'&\u202e"
+SEVEN = ["fifo", *SPLITS, "shortest", "least-attained", "remaining"]
 AA = 4.5
 """The contrast of text that WCAG asks for."""
 
@@ -96,9 +97,10 @@ def opener(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
 
 def spiteful() -> Result:
     """Jobs, policies and blockers with names that try to be more than names."""
-    made = msgspec.json.encode(result(jobs=40, scenario=SPITEFUL))
+    made = msgspec.json.encode(result(jobs=40, scenario=SPITEFUL)).decode()
     for name in (*SPLITS, "team-", "Capacity"):
-        made = made.replace(name.encode(), msgspec.json.encode(SPITEFUL + name)[1:-1])
+        spite = msgspec.json.encode(SPITEFUL + name).decode()[1:-1]
+        made = re.sub(f'(?<!"placement":"){name}', spite.replace("\\", r"\\"), made)
     return msgspec.json.decode(made, type=Result)
 
 
@@ -131,7 +133,7 @@ def test_the_figures_are_there_to_read(opener: Opener) -> None:
     expect(page.locator(".comparison")).to_contain_text("held by incomplete groups")
     expect(page.get_by_text("the trace ends before the horizon (pod-by-pod)")).to_be_visible()
     page.get_by_text("Completion times, as a table").click()
-    expect(page.get_by_role("rowheader", name="99 % of jobs")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="99 % of all jobs")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -188,6 +190,36 @@ def test_nothing_is_wider_than_the_page(opener: Opener, width: int) -> None:
     assert beyond == []
 
 
+def test_a_wide_table_says_so_and_keeps_its_labels_in_sight(opener: Opener) -> None:
+    page = opener(result(jobs=40, policies=SEVEN)).page
+    expect(page.locator(".hint")).to_be_visible()
+    labels = page.locator(".comparison .title div, .comparison tbody tr:not(.title) th")
+    before = [box["x"] for box in map(Locator.bounding_box, labels.all()) if box]
+    scrolled = page.locator(".hint + .scroll").evaluate(
+        "(box) => { box.scrollLeft = 300; return box.scrollLeft; }"
+    )
+    assert scrolled > 100
+    assert [box["x"] for box in map(Locator.bounding_box, labels.all()) if box] == before
+
+
+def test_a_table_that_fits_says_nothing(opener: Opener) -> None:
+    page = opener(result(jobs=40, policies=SEVEN[:2])).page
+    expect(page.locator(".hint")).to_be_hidden()
+
+
+def test_seven_policies_leave_little_of_a_row_empty(opener: Opener) -> None:
+    page = opener(result(jobs=40, policies=SEVEN)).page
+    boxes = [one.bounding_box() for one in page.locator(".panels").first.locator(".card").all()]
+    assert len({box["y"] for box in boxes if box}) == 2
+
+
+def test_what_was_saved_is_told_beside_each_policy_but_the_baseline(opener: Opener) -> None:
+    page = opener(result(jobs=40)).page
+    glances = page.locator("section").first.locator(".card")
+    assert glances.filter(has_text="Against pod-by-pod").count() == 2
+    expect(glances.filter(has_text="compared with this one")).to_contain_text("pod-by-pod")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_by_day_and_by_night(opener: Opener, scheme: Literal["light", "dark"]) -> None:
     page = opener(result(), scheme=scheme).page
@@ -201,6 +233,7 @@ def test_text_can_be_read_by_day_and_by_night(opener: Opener, scheme: Literal["l
         ".glance dt",
         ".marks span",
         ".comparison td",
+        ".comparison small",
         ".best",
     ):
         contrast = page.locator(text).first.evaluate(CONTRAST)

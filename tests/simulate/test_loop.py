@@ -117,6 +117,15 @@ def test_a_broken_device_hits_who_uses_it_and_nobody_else() -> None:
         assert device_seconds(loop)["broken"] == 10
 
 
+def test_what_a_broken_device_makes_impossible_waits_for_the_repair() -> None:
+    loop = play(
+        [node("n1")],
+        [job("a", at=10, gpus=8, seconds=10)],
+        faults=[fault(5, "n1", repaired=60, device=0.5)],
+    )
+    assert ends(loop) == {"a": ("finished", 70.0)}
+
+
 def test_cancelled_while_it_waits_and_while_it_runs() -> None:
     jobs = [job("a", gpus=8, seconds=100, cancelled=30 * SECOND), job("b", gpus=8, cancelled=20 * SECOND)]
     assert ends(play([node("n1")], jobs)) == {"a": ("cancelled", 30.0), "b": ("cancelled", 20.0)}

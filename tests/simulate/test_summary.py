@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maitred.simulate.results import BUCKETS, ENDS, Bucket, End, Outcome, Run, Spread
+from maitred.simulate.results import (
+    BUCKETS,
+    ENDS,
+    Against,
+    Bucket,
+    Difference,
+    End,
+    Outcome,
+    Run,
+    Spread,
+)
 from maitred.simulate.summary import percentile, size_of, spread, summarise
 from tests.simulate.report.results import result
 
@@ -43,6 +53,7 @@ def run(outcomes: Sequence[Outcome] = (), policy: str = "p", seed: int = 1, **ch
         "evictions": 0,
         "failures": 0,
         "splits": 0,
+        "astray": 0,
         "deadlocks": 0,
         "deadlocked_seconds": 0.0,
         "wait_by_blocker": {},
@@ -72,15 +83,18 @@ def test_every_job_is_counted_once_and_over_seeds_on_average() -> None:
     assert summary.jobs == counted
 
 
-def test_waits_are_of_jobs_that_had_seats_and_completions_of_those_that_finished() -> None:
+def test_waits_are_of_all_jobs_that_could_run_and_completions_of_those_that_finished() -> None:
     jobs = [
         job(waited=4.0, arrival=0.0, ended=50.0),
         job("running", waited=8.0, ended=None),
         job("cancelled", waited=0.0, ended=999.0),
-        job("waiting", waited=1e9, started=None, ended=None),
+        job("gaveUp", waited=60.0, started=None, ended=70.0),
+        job("waiting", waited=128.0, started=None, ended=None),
+        job("impossible", waited=1e9, started=None),
+        job("notArrived", waited=1e9, started=None, ended=None),
     ]
     (summary,) = summarise([run(jobs)])
-    assert summary.times.wait == Spread(count=3, mean=4.0, p50=4.0, p99=8.0, max=8.0)
+    assert summary.times.wait == Spread(count=5, mean=40.0, p50=8.0, p99=128.0, max=128.0)
     assert summary.times.completion == Spread(count=1, mean=50.0, p50=50.0, p99=50.0, max=50.0)
 
 
@@ -117,10 +131,10 @@ def test_a_cluster_without_devices_has_no_shares() -> None:
     assert set(summary.utilisation.values()) == {0.0}
 
 
-def test_blockers_are_hours_for_each_seed_and_the_worst_comes_first() -> None:
-    blocked = [{"Capacity": 3600.0}, {"Topology": 14400.0, "Capacity": 3600.0}]
+def test_blockers_are_seconds_of_one_run_and_the_worst_comes_first() -> None:
+    blocked = [{"Capacity": 60.0}, {"Topology": 240.0, "Capacity": 60.0}]
     (summary,) = summarise([run(seed=seed, wait_by_blocker=one) for seed, one in enumerate(blocked)])
-    assert list(summary.wait_by_blocker.items()) == [("Topology", 2.0), ("Capacity", 1.0)]
+    assert list(summary.wait_by_blocker.items()) == [("Topology", 120.0), ("Capacity", 60.0)]
 
 
 def test_seeds_are_as_far_apart_as_their_runs() -> None:
@@ -132,6 +146,36 @@ def test_seeds_are_as_far_apart_as_their_runs() -> None:
     assert (summary.across_seeds.wait.least, summary.across_seeds.wait.most) == (2.0, 7.0)
     assert (summary.across_seeds.makespan.least, summary.across_seeds.makespan.most) == (1.0, 5.0)
     assert summary.across_seeds.productive.least == summary.across_seeds.productive.most == 0.25
+
+
+def test_a_policy_is_compared_run_by_run_with_the_same_seed() -> None:
+    held: dict[Bucket, float] = {"incomplete": 7200.0, "lostToEviction": 3600.0, "lostToFailure": 3600.0}
+    runs = [
+        run([job(waited=100.0)], "base", 1, device_seconds=held, deadlocks=3),
+        run([job(waited=200.0), job("waiting", waited=400.0)], "base", 2),
+        run([job(waited=10.0), job(waited=10.0)], "other", 2, deadlocks=1),
+        run([job(waited=40.0)], "other", 1),
+    ]
+    base, other = summarise(runs)
+    assert base.against is None
+    assert other.against == Against(
+        policy="base",
+        finished=Difference(0.5, 0.0, 1.0),
+        wait=Difference(20.0 - 700.0 / 3, -290.0, -60.0),
+        hours_in_vain=Difference(-2.0, -4.0, 0.0),
+        deadlocks=Difference(-1.0, -3.0, 1.0),
+    )
+
+
+def test_all_are_compared_with_pod_by_pod_wherever_it_stands() -> None:
+    runs = [run(policy="a"), run(policy="pods", placement="pod-by-pod"), run(policy="b")]
+    assert [one.against.policy if one.against else None for one in summarise(runs)] == ["pods", None, "pods"]
+    assert [one.against.policy if one.against else None for one in summarise(runs[::2])] == [None, "a"]
+
+
+def test_runs_without_a_seed_in_common_are_not_compared() -> None:
+    _, other = summarise([run(policy="a", seed=1), run(policy="b", seed=2)])
+    assert other.against is None
 
 
 def test_the_same_warning_is_given_once() -> None:

@@ -191,10 +191,10 @@ def baseline_of(policies: Sequence[Sequence[Run]]) -> Sequence[Run]:
 
 def against(runs: Sequence[Run], baseline: Sequence[Run]) -> Against | None:
     """Runs with the same seed saw the same jobs and faults, so that only the policy makes a difference."""
-    if runs[0].policy == baseline[0].policy:
-        return None
     by_seed = {run.seed: run for run in baseline}
     pairs = [(run, by_seed[run.seed]) for run in runs if run.seed in by_seed]
+    if runs[0].policy == baseline[0].policy or not pairs:
+        return None
 
     def difference(figure: Callable[[Sequence[Run]], float]) -> Difference:
         each = [figure([run]) - figure([other]) for run, other in pairs]

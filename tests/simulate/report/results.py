@@ -85,6 +85,7 @@ def run(policy: str, seed: int, jobs: int, nodes: int, split: dict[Bucket, float
         evictions=sum(one.evictions for one in outcomes),
         failures=sum(one.failures for one in outcomes),
         splits=int(jobs * incomplete),
+        astray=int(jobs * incomplete / 2),
         deadlocks=int(40 * incomplete),
         deadlocked_seconds=incomplete * duration,
         wait_by_blocker={
@@ -97,6 +98,7 @@ def run(policy: str, seed: int, jobs: int, nodes: int, split: dict[Bucket, float
         outcomes=outcomes,
         samples=samples,
         floor=floor_of(rng, nodes, 0.6 * duration, incomplete > 0),
+        placement="pod-by-pod" if incomplete else "whole-groups",
         warnings=("the trace ends before the horizon",) if policy == "pod-by-pod" else (),
     )
 

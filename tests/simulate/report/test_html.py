@@ -12,6 +12,7 @@ from maitred.simulate.report.floor import MOST_NODES
 from maitred.simulate.report.html import html
 from maitred.simulate.report.markup import Markup, data, element
 from maitred.simulate.report.overtime import condensed
+from maitred.simulate.report.plot import BASELINE, POLICIES, policy_kinds
 from maitred.simulate.results import BUCKETS, FloorPlan, Result, Sample, Table
 from maitred.simulate.summary import summarise
 from tests.simulate.report.results import result
@@ -122,6 +123,42 @@ def test_a_node_that_is_given_more_than_it_has_is_not_drawn_wider() -> None:
 def test_nodes_that_are_left_out_are_counted() -> None:
     page = floor_page(*[table(node=f"n{number}") for number in range(MOST_NODES + 1)])
     assert f"The first {MOST_NODES:,} of {MOST_NODES + 1:,} nodes are shown." in page
+
+
+def test_one_device_is_one_device() -> None:
+    plan = FloorPlan(time=60.0, tables=(table(seats=(("alone", 1),)),), incomplete=(), waiting=())
+    page = html(made(run([job(devices=1)], floor=plan)))
+    assert "1 job held 1 device;" in page
+    assert "1 device&#10;waited 10 s" in page
+    assert "1 devices" not in page
+
+
+def test_jobs_without_seats_are_counted_as_all_others_are() -> None:
+    jobs = [job(), job("waiting", started=None), job("waiting", started=None)]
+    assert "Never had seats: 2 of 3 jobs (red)." in html(made(run(jobs)))
+    page = html(made(run(jobs), run(jobs[:2], seed=2)))
+    assert "Never had seats: 1.5 of 2.5 jobs of a run, on average (red)." in page
+    assert "Shown are the jobs of all 2 runs." in page
+
+
+def test_what_pod_by_pod_is_told_is_explained_where_it_is_shown() -> None:
+    told = "pod by pod is told no more than that"
+    assert html(made(run(wait_by_blocker={"Unschedulable": 60.0}))).count(told) == 2
+    assert told not in html(made(run(wait_by_blocker={"Capacity": 60.0})))
+
+
+def test_pod_by_pod_is_grey_wherever_it_stands_and_takes_no_colour_from_others() -> None:
+    pods = run(policy="pods", placement="pod-by-pod")
+    others = [run(policy=f"p{number}") for number in range(len(POLICIES) + 1)]
+    colours = [*POLICIES, POLICIES[0]]
+    for place in (0, 3, len(others)):
+        runs = [*others[:place], pods, *others[place:]]
+        assert policy_kinds(summarise(runs)) == [*colours[:place], BASELINE, *colours[place:]]
+
+
+def test_the_most_of_a_low_plot_is_not_written_over_the_mark_below_it() -> None:
+    assert [name for _, name in amount_axis(577, 2).marks] == ["0", "500"]
+    assert [name for _, name in amount_axis(800, 2).marks] == ["0", "500", "800"]
 
 
 def test_devices_over_time_stay_the_same_in_fewer_samples() -> None:

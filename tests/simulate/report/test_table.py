@@ -1,10 +1,12 @@
 """The table of a result: what it says, where it says nothing, and that it fits."""
 
 import re
+from itertools import takewhile
 
 import pytest
 
-from maitred.simulate.report.amounts import duration, hours, moment, number, percent
+from maitred.simulate.report.against import MINUS
+from maitred.simulate.report.amounts import amount, between, duration, hours, moment, number, percent
 from maitred.simulate.report.table import result_lines
 from maitred.simulate.results import Result, Run
 from maitred.simulate.summary import summarise
@@ -14,13 +16,15 @@ from tests.simulate.test_summary import job, run
 SMALL = (
     run([job(), job("impossible", job="huge", started=None, why="needs 9 devices, the cluster has 4")]),
     run(
-        [job(waited=5400.0), job("waiting", started=None)],
+        [job(waited=5400.0), job("waiting", started=None, waited=1800.0)],
         policy="pods",
+        placement="pod-by-pod",
         device_seconds={"productive": 1800.0, "incomplete": 1800.0, "idle": 10800.0},
         splits=1,
+        astray=1,
         deadlocks=2,
         deadlocked_seconds=7200.0,
-        wait_by_blocker={"Capacity": 5400.0},
+        wait_by_blocker={"Unschedulable": 7200.0},
         warnings=("the trace has no priorities",),
     ),
 )
@@ -45,14 +49,16 @@ def test_the_whole_page() -> None:
         "  still waiting                            0                1",
         "  impossible                               1                0",
         "Wait",
-        "  mean                                  10 s            1.5 h",
-        "  p50                                   10 s            1.5 h",
+        "  of all jobs that arrived; those that still wait count with their wait so far",
+        "  mean                                  10 s            1.0 h",
+        "  p50                                   10 s         30.0 min",
         "  p99                                   10 s            1.5 h",
         "Completion",
+        "  of jobs that finished",
         "  mean                               1.7 min          1.7 min",
         "  p50                                1.7 min          1.7 min",
         "  p99                                1.7 min          1.7 min",
-        "  makespan                           1.7 min          1.7 min",
+        "  makespan                           1.7 min                -",
         "Device-hours",
         "  productive                   25.0 %  1.0 h    12.5 %  0.5 h",
         "  held by incomplete groups       0 %    0 h    12.5 %  0.5 h",
@@ -62,12 +68,21 @@ def test_the_whole_page() -> None:
         "  evictions                                0                0",
         "  groups hit by failures                   0                0",
         "  gangs split                              0                1",
+        "  outside required domain                  0                1",
         "  deadlocks                                0                2",
         "  time in deadlock                       0 s            2.0 h",
         "Wait by devices of a job: mean, p99",
-        "  1                              10 s   10 s     1.5 h  1.5 h",
+        "  1                              10 s   10 s     1.0 h  1.5 h",
         "Hours that jobs waited, by blocker",
-        "  Capacity                               0 h            1.5 h",
+        "  Unschedulable: pod by pod is told no more than that",
+        "  Unschedulable                          0 h            2.0 h",
+        "Against pods",
+        "  in vain: held by incomplete groups, or lost to eviction or failure",
+        "  jobs finished                            0                -",
+        f"  mean wait                        {MINUS}59.8 min                -",
+        "    that is                    360 × shorter                -",
+        f"  device-hours in vain                  {MINUS}0.5                -",
+        f"  deadlocks                               {MINUS}2                -",
         "",
         "Warnings",
         "  the trace has no priorities (pods)",
@@ -94,22 +109,90 @@ def test_policies_that_do_not_fit_come_below() -> None:
     assert len(heads) == 3
 
 
+def rows(found: Result, section: str) -> dict[str, str]:
+    """What is said under a title, by the first words of each line."""
+    shown = lines(found)
+    inside = [line.strip() for line in takewhile(is_inside, shown[shown.index(section) + 1 :])]
+    return {re.split("  +", line)[0]: line for line in inside}
+
+
+def is_inside(line: str) -> bool:
+    return line.startswith(" ")
+
+
+def best(found: Result, section: str, label: str) -> list[str]:
+    """What is green in a row."""
+    shown = list(result_lines(found))
+    titles = [line.plain for line in shown]
+    row = next(line for line in shown[titles.index(section) :] if line.plain.strip().startswith(label))
+    return [row.plain[span.start : span.end].strip() for span in row.spans if span.style == "green"]
+
+
 def test_the_spread_over_seeds_is_told_where_there_are_several() -> None:
     assert not any("over seeds" in line for line in lines(result(seeds=1)))
-    assert sum("over seeds" in line for line in lines(result(seeds=2))) == 4
+    assert sum("over seeds" in line for line in lines(result(seeds=2))) == 7
 
 
-def test_nobody_wins_by_the_few_that_were_let_through() -> None:
-    few = run([job(waited=0.0), *[job("waiting", started=None)] * 9], policy="few")
+def test_what_is_a_mean_of_runs_and_what_is_of_all_jobs_is_told_where_there_are_several_seeds() -> None:
+    assert not any("means of one run" in line for line in lines(result(seeds=1)))
+    assert any("means of one run" in line for line in lines(result(seeds=2)))
+
+
+def test_jobs_that_never_got_seats_count_in_waits() -> None:
+    few = run([job(waited=0.0), *[job("waiting", started=None, waited=3600.0)] * 9], policy="few")
     all_ = run([job(waited=60.0)] * 10, policy="all")
-    mean = next(line for line in result_lines(made(few, all_)) if line.plain.strip().startswith("mean"))
-    (winner,) = [mean.plain[span.start : span.end].strip() for span in mean.spans if span.style == "green"]
-    assert winner == "1.0 min"
+    assert rows(made(few, all_), "Wait")["mean"].split()[1:] == ["54.0", "min", "1.0", "min"]
+    assert best(made(few, all_), "Wait", "mean") == ["1.0 min"]
+
+
+def test_nobody_completes_soonest_by_the_few_that_were_let_through() -> None:
+    few = run([job(ended=20.0), *[job("waiting", started=None)] * 9], policy="few")
+    all_ = run([job(ended=610.0)] * 10, policy="all")
+    assert best(made(few, all_), "Completion", "mean") == ["10.0 min"]
+    slow = run([job(ended=1210.0)] * 10, policy="slow")
+    as_quick = run([job(ended=610.0)], policy="as quick")
+    assert best(made(as_quick, all_, slow), "Completion", "mean") == ["10.0 min"]
+    told = "of jobs that finished; not called best, having finished over 1 % fewer than others: few"
+    assert told in rows(made(few, all_), "Completion")
+    assert "of jobs that finished" in rows(made(all_), "Completion")
+
+
+def test_a_makespan_is_of_policies_that_are_done() -> None:
+    done, cut_off = run([job()], policy="a"), run([job(), job("running", ended=None)], policy="b")
+    assert rows(made(done, cut_off), "Completion")["makespan"].split() == ["makespan", "1.7", "min", "-"]
+    assert "makespan" not in rows(made(cut_off), "Completion")
+
+
+def test_sizes_and_priorities_say_of_how_many_jobs_unless_policies_differ() -> None:
+    one = run([job(devices=80, priority=1)] * 3 + [job()])
+    title = "Wait by devices of a job: mean, p99"
+    assert list(rows(made(one, run(one.outcomes, seed=2)), title)) == ["1 (1 job)", "65+ (3 jobs)"]
+    assert list(rows(made(one), "Wait by priority: mean, p99")) == ["1 (3 jobs)", "0 (1 job)"]
+    other = run([job("impossible", devices=80)] * 2 + [job(devices=80), job()], policy="other")
+    assert list(rows(made(one, other), title)) == ["1 (1 job)", "65+"]
+
+
+def test_differences_over_seeds() -> None:
+    def runs(policy: str, *waits: float) -> list[Run]:
+        return [run([job(waited=wait)], policy, seed) for seed, wait in enumerate(waits)]
+
+    made_up = made(*runs("a", 7200.0, 3600.0), *runs("b", 1800.0, 5400.0))
+    found = rows(made_up, "Against a")
+    assert found["mean wait"].split() == ["mean", "wait", "-", f"{MINUS}30.0", "min"]
+    assert found["that is"].split() == ["that", "is", "-", "1.5", "×", "shorter"]
+    (reach,) = [line for line in lines(made_up) if " to +" in line]
+    assert reach.split() == ["over", "seeds", "-", f"{MINUS}1.5", "h", "to", "+30.0", "min"]
+
+
+def test_a_policy_alone_is_compared_with_nobody() -> None:
+    assert not any(line.startswith("Against") for line in lines(made(SMALL[0])))
 
 
 def test_names_that_a_terminal_would_trip_over() -> None:
-    spiteful = made(run([job()], policy="\x1b[2Jclear\n" + "x" * 500))
-    assert not any("\x1b" in line or len(line) > 60 for line in lines(spiteful))
+    name = "\x1b[2Jclear\n" + "x" * 500
+    spiteful = made(run(policy=name), run([job()], policy="other"))
+    assert sum("xxx" in line for line in lines(spiteful)) == 3
+    assert not any("\x1b" in line or "x" * 80 in line for line in lines(spiteful))
 
 
 @pytest.mark.parametrize(
@@ -135,6 +218,12 @@ def test_moments() -> None:
 
 
 def test_amounts() -> None:
+    assert [amount(1, "job"), amount(0.5, "job"), amount(1234, "job")] == ["1 job", "0.5 jobs", "1,234 jobs"]
+    assert [between("2.0 h", "–", "3.1 h"), between("2.0 min", "–", "3.1 h")] == [
+        "2.0 – 3.1 h",
+        "2.0 min – 3.1 h",
+    ]
+    assert [between("2", "to", "3"), between("2 h", "to", "2 h")] == ["2 to 3", "2 h"]
     assert [number(1234.0), number(584.66), number(0.0)] == ["1,234", "584.7", "0"]
     assert [percent(0.0), percent(0.0004), percent(0.613), percent(1.0)] == [
         "0 %",

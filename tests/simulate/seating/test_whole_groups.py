@@ -30,10 +30,13 @@ class Everybody:
     def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
         self.policy, self.state = policy, ClusterState()
         self.standing: dict[str, Party] = {}
-        for each in nodes:
+        self.well = {each.metadata.name: each for each in nodes}
+        self.nodes = dict(self.well)
+        for each in self.nodes.values():
             self.state.apply(Put(each))
 
     def node_changed(self, node: Node) -> None:
+        self.nodes[node.metadata.name] = node
         self.state.apply(Put(node))
 
     def wants(self, party: Party, now: Time) -> None:
@@ -63,7 +66,8 @@ class Everybody:
         measure = MEASURES[self.policy.order]
         measures = {key: measure(party, now) for key, party in self.standing.items()}
         plan = decide(self.state.snapshot(), self.policy, moment(now), measures=measures)
-        never = [verdict for verdict in plan.groups if verdict.verdict == "Impossible"]
+        well = self.nodes == self.well
+        never = [verdict for verdict in plan.groups if well and verdict.verdict == "Impossible"]
         return Moves(
             seatings=[Seating(self.standing[group], found) for group, found in seats_of(plan).items()],
             impossible={self.standing[verdict.group]: words_of(verdict) for verdict in never},

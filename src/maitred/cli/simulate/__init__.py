@@ -83,7 +83,7 @@ def command(
 
     \b
     Examples:
-      maitred simulate examples/scenarios/first-week.yaml
+      maitred simulate examples/scenarios/rush-hour.yaml
       maitred simulate examples/scenarios/first-week.yaml --seeds 3 -o html > report.html
     """
     if form == "html" and sys.stdout.isatty():

@@ -5,9 +5,14 @@ DAYS_FROM = 2 * 86_400.0
 """Up to two days people count in hours."""
 
 
-def number(amount: float) -> str:
+def number(found: float) -> str:
     """`1,234`; a mean over seeds need not be whole, and has one digit more then."""
-    return f"{round(amount):,}" if abs(amount - round(amount)) < 0.05 else f"{amount:,.1f}"
+    return f"{round(found):,}" if abs(found - round(found)) < 0.05 else f"{found:,.1f}"
+
+
+def amount(count: float, noun: str) -> str:
+    """`1 device`, `2.5 devices`."""
+    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
@@ -16,6 +21,14 @@ def duration(seconds: float) -> str:
         if seconds >= (DAYS_FROM if unit == "d" else length):
             return f"{digits(seconds / length)} {unit}"
     return f"{number(seconds) if seconds < 10 else round(seconds)} s"
+
+
+def between(least: str, word: str, most: str) -> str:
+    """`2.1 – 3.2 h`: a unit that both have is written once."""
+    if least == most:
+        return most
+    alone, _, unit = least.rpartition(" ")
+    return f"{alone if alone and most.endswith(f' {unit}') else least} {word} {most}"
 
 
 def moment(seconds: float) -> str:
@@ -28,10 +41,10 @@ def moment(seconds: float) -> str:
     return " ".join(parts[:2]) or "0 s"
 
 
-def digits(amount: float) -> str:
-    if not amount:
+def digits(found: float) -> str:
+    if not found:
         return "0"
-    return f"{amount:.1f}" if amount < 100 else f"{amount:,.0f}"
+    return f"{found:.1f}" if found < 100 else f"{found:,.0f}"
 
 
 def percent(share: float) -> str:
@@ -41,5 +54,5 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share >= 0.0005 else "< 0.1 %"
 
 
-def hours(amount: float) -> str:
-    return f"{digits(amount)} h"
+def hours(found: float) -> str:
+    return f"{digits(found)} h"

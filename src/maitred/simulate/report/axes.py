@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from maitred.simulate.report.amounts import number
 
 MOST_MARKS = 5
-CLOSE = 0.1
 DAY_S, HOUR_S, MINUTE_S = 86_400.0, 3600.0, 60.0
 TIME_UNITS = ((DAY_S, "d"), (HOUR_S, "h"), (MINUTE_S, "min"), (1.0, "s"))
 TIME_STEPS = (
@@ -54,7 +53,7 @@ def amount_axis(most: float, marks: int = MOST_MARKS) -> Axis:
     most = most or 1.0
     step = max(nice_step(most, marks), 1.0)
     amounts = [count * step for count in range(int(most / step) + 1)]
-    if most - amounts[-1] > CLOSE * most:
+    if most - amounts[-1] > most / (2 * marks):
         amounts.append(most)
     return Axis(lambda amount: amount / most, tuple((amount / most, number(amount)) for amount in amounts))
 

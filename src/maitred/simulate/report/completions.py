@@ -8,7 +8,7 @@ from maitred.simulate.report.amounts import duration, percent
 from maitred.simulate.report.axes import Axis, long_time_axis, share_axis
 from maitred.simulate.report.columns import Jobs
 from maitred.simulate.report.markup import Markup, data, element, short
-from maitred.simulate.report.plot import across, frame, policy_kind, table, up
+from maitred.simulate.report.plot import across, frame, table, up
 from maitred.simulate.summary import Floats
 
 STEPS = 160
@@ -25,14 +25,14 @@ def plot(policies: Sequence[Jobs]) -> Markup:
     drawn = frame(
         "Completion times",
         "For each policy a line that rises from no job to the share of jobs that finished.",
-        [line(index, times, own, x) for index, own in enumerate(shares)],
+        [line(jobs.kind, times, own, x) for jobs, own in zip(policies, shares, strict=True)],
         x=x,
         y=share_axis(),
-        unit="jobs that finished within this time of their arrival",
+        unit="of all jobs that arrived, those that finished within this time of their arrival",
         kind="taller",
         series=series(policies, times, shares, x),
     )
-    return element("div", drawn, figures(policies))
+    return element("div", drawn, figures(policies), class_="growing")
 
 
 def share_done(jobs: Jobs, times: Floats) -> list[float]:
@@ -41,10 +41,10 @@ def share_done(jobs: Jobs, times: Floats) -> list[float]:
     return [float(count) / max(len(jobs.outcomes), 1) for count in done]
 
 
-def line(index: int, times: Floats, shares: Sequence[float], x: Axis) -> Markup:
+def line(kind: str, times: Floats, shares: Sequence[float], x: Axis) -> Markup:
     places = [across(x.place(float(time))) for time in times]
     points = [f"{place:.0f} {up(share):.1f}" for place, share in zip(places, shares, strict=True)]
-    return element("path", class_=f"line {policy_kind(index)}", d=f"M{'L'.join(points)}")
+    return element("path", class_=f"line {kind}", d=f"M{'L'.join(points)}")
 
 
 def series(policies: Sequence[Jobs], times: Floats, shares: Sequence[Sequence[float]], x: Axis) -> Markup:
@@ -55,17 +55,19 @@ def series(policies: Sequence[Jobs], times: Floats, shares: Sequence[Sequence[fl
             "rows": [
                 {
                     "name": short(jobs.policy),
-                    "kind": policy_kind(index),
+                    "kind": jobs.kind,
                     "values": [percent(share) for share in own],
                 }
-                for index, (jobs, own) in enumerate(zip(policies, shares, strict=True))
+                for jobs, own in zip(policies, shares, strict=True)
             ],
         }
     )
 
 
 def figures(policies: Sequence[Jobs]) -> Markup:
-    rows = [[f"{share} % of jobs", *(within(jobs, share) for jobs in policies)] for share in TABLE_PERCENTS]
+    rows = [
+        [f"{share} % of all jobs", *(within(jobs, share) for jobs in policies)] for share in TABLE_PERCENTS
+    ]
     return table(["done", *(short(jobs.policy) for jobs in policies)], rows, "Completion times, as a table")
 
 

@@ -1,14 +1,16 @@
 """The comparison of policies as rows of words, which the table and the page both show."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from maitred.model.words import counted
-from maitred.simulate.report.amounts import duration, hours, number, percent
+from maitred.simulate.report import against
+from maitred.simulate.report.amounts import amount, between, duration, hours, number, percent
+from maitred.simulate.report.markup import short
+from maitred.simulate.report.rows import NONE, Cell, Row, Section, cells, contest
 from maitred.simulate.results import BUCKETS, ENDS, Bucket, End, Range, Result, Spread, Summary, Times
-from maitred.simulate.summary import LARGEST, SIZES
+from maitred.simulate.seating.seater import UNDIAGNOSED
+from maitred.simulate.summary import HOUR_S, LARGEST, SIZES
 
 BUCKET_NAMES: dict[Bucket, str] = {
     "productive": "productive",
@@ -32,39 +34,13 @@ END_NAMES: dict[End, str] = {
 MOST_ROWS = 12
 """Priorities, and blockers: of more, only so many are shown."""
 MOST_REMARKS = 5
-NONE = "-"
 NEARLY_ALL = 0.99
+UNDONE: tuple[End, ...] = ("running", "waiting", "notArrived")
+OF_WAITS = "of all jobs that arrived; those that still wait count with their wait so far"
+OF_COMPLETIONS = "of jobs that finished"
+NO_DIAGNOSIS = f"{UNDIAGNOSED}: pod by pod is told no more than that"
 
 Figure = Callable[[Summary], float]
-Cell = tuple[str, ...]
-"""One amount, or two that belong side by side."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure of every policy."""
-
-    label: str
-    cells: tuple[Cell, ...]
-    best: frozenset[int] = frozenset()
-    """Which policies do best in it, as far as the words tell, where one can do better than another."""
-    is_aside: bool = False
-    """It says more about the row above."""
-
-
-def contest(label: str, cells: tuple[Cell, ...], best: Collection[int]) -> Row:
-    """Who reads the same as the best is as good; and nobody is better where all read the same."""
-    words = {cells[index] for index in best}
-    winners = frozenset(index for index, cell in enumerate(cells) if cell in words)
-    return Row(label, cells, winners if len(winners) < len(cells) else frozenset())
-
-
-@dataclass(frozen=True)
-class Section:
-    """Rows about one thing. Those that would say zero of every policy are left out."""
-
-    title: str
-    rows: tuple[Row, ...]
 
 
 def setting(result: Result) -> str:
@@ -77,40 +53,31 @@ def setting(result: Result) -> str:
     return f"{size}, {length} of virtual time, {counted(seeds, 'seed')}"
 
 
-def cells(words: Iterable[str]) -> tuple[Cell, ...]:
-    return tuple((word,) for word in words)
+def averages(result: Result) -> str:
+    """How several runs of a policy became one number."""
+    if len(result.summaries[0].seeds) == 1:
+        return ""
+    return (
+        "Numbers of jobs and events, hours and device-hours are means of one run. "
+        "Wait and completion times are of the jobs of all runs together."
+    )
 
 
 def sections(summaries: Sequence[Summary]) -> tuple[Section, ...]:
     made = (
         Section("Jobs", tuple(job_rows(summaries))),
-        Section("Wait", tuple(wait_rows(summaries))),
-        Section("Completion", tuple(completion_rows(summaries))),
+        Section("Wait", tuple(wait_rows(summaries)), OF_WAITS),
+        Section("Completion", tuple(completion_rows(summaries)), about_completions(summaries)),
         Section("Device-hours", tuple(device_rows(summaries))),
         Section("Events", tuple(event_rows(summaries))),
         Section("Wait by devices of a job: mean, p99", tuple(size_rows(summaries))),
         Section("Wait by priority: mean, p99", tuple(priority_rows(summaries))),
-        Section("Hours that jobs waited, by blocker", tuple(blocker_rows(summaries))),
+        Section(
+            "Hours that jobs waited, by blocker", tuple(blocker_rows(summaries)), about_blockers(summaries)
+        ),
+        *against.section(summaries),
     )
     return tuple(section for section in made if section.rows)
-
-
-# -- who does best -----------------------------------------------------------------------------------------
-
-
-def least(summaries: Sequence[Summary], figure: Figure, among: Iterable[int] | None = None) -> list[int]:
-    values = {index: figure(summaries[index]) for index in among or range(len(summaries))}
-    return [index for index, value in values.items() if value == min(values.values())]
-
-
-def quickest(summaries: Sequence[Summary], figure: Figure) -> list[int]:
-    """The least of those who finished the most: nobody wins by the times of the few that were let through."""
-    most = max(one.jobs["finished"] for one in summaries)
-    return least(
-        summaries,
-        figure,
-        [index for index, one in enumerate(summaries) if one.jobs["finished"] >= NEARLY_ALL * most],
-    )
 
 
 # -- sections ----------------------------------------------------------------------------------------------
@@ -122,7 +89,7 @@ def job_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
     yield contest(
         "finished",
         cells(f"{number(done)} of {number(total)}" for done, total in zip(finished, arrived, strict=True)),
-        least(summaries, lambda one: -one.jobs["finished"]),
+        [-done for done in finished],
     )
     for end, name in END_NAMES.items():
         counts = [one.jobs[end] for one in summaries]
@@ -135,17 +102,49 @@ def wait_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
 
 
 def completion_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
-    yield from time_rows(summaries, lambda one: one.times.completion, lambda one: one.across_seeds.completion)
-    yield contest(
-        "makespan",
-        cells(duration(one.makespan) for one in summaries),
-        quickest(summaries, lambda one: one.makespan),
+    yield from time_rows(
+        summaries,
+        lambda one: one.times.completion,
+        lambda one: one.across_seeds.completion,
+        contenders(summaries),
     )
-    yield from seeds_row(summaries, lambda one: one.across_seeds.makespan, duration)
+    yield from makespan_rows(summaries)
+
+
+def contenders(summaries: Sequence[Summary]) -> list[int]:
+    """Those who finished nearly the most: nobody wins by the times of the few that were let through."""
+    enough = NEARLY_ALL * max(one.jobs["finished"] for one in summaries)
+    return [index for index, one in enumerate(summaries) if one.jobs["finished"] >= enough]
+
+
+def about_completions(summaries: Sequence[Summary]) -> str:
+    enough = contenders(summaries)
+    few = [short(one.policy) for index, one in enumerate(summaries) if index not in enough]
+    if not few:
+        return OF_COMPLETIONS
+    return f"{OF_COMPLETIONS}; not called best, having finished over 1 % fewer than others: {', '.join(few)}"
+
+
+def makespan_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+    """Where all is done. Else the last end tells when the run was stopped, and nothing about the policy."""
+    done = [index for index, one in enumerate(summaries) if is_done(one)]
+    if not done:
+        return
+    words = [duration(one.makespan) if is_done(one) else NONE for one in summaries]
+    among = [index for index in contenders(summaries) if index in done]
+    yield contest("makespan", cells(words), [one.makespan for one in summaries], among)
+    yield from seeds_row(summaries, lambda one: one.across_seeds.makespan if is_done(one) else None, duration)
+
+
+def is_done(summary: Summary) -> bool:
+    return not any(summary.jobs[end] for end in UNDONE)
 
 
 def time_rows(
-    summaries: Sequence[Summary], spread: Callable[[Summary], Spread], seeds: Callable[[Summary], Range]
+    summaries: Sequence[Summary],
+    spread: Callable[[Summary], Spread],
+    seeds: Callable[[Summary], Range],
+    among: Sequence[int] | None = None,
 ) -> Iterator[Row]:
     figures: dict[str, Callable[[Spread], float]] = {
         "mean": lambda one: one.mean,
@@ -153,18 +152,11 @@ def time_rows(
         "p99": lambda one: one.p99,
     }
     for label, figure in figures.items():
-        words = [duration(figure(spread(one))) if spread(one).count else NONE for one in summaries]
-        yield contest(label, cells(words), quickest(summaries, partial(of_spread, spread, figure)))
+        times = [figure(spread(one)) if spread(one).count else math.inf for one in summaries]
+        words = [duration(time) if time < math.inf else NONE for time in times]
+        yield contest(label, cells(words), times, among)
         if label == "mean":
             yield from seeds_row(summaries, seeds, duration)
-
-
-def of_spread(
-    spread: Callable[[Summary], Spread], figure: Callable[[Spread], float], summary: Summary
-) -> float:
-    """Nobody is quick by having nothing to count."""
-    found = spread(summary)
-    return figure(found) if found.count else math.inf
 
 
 def device_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
@@ -173,7 +165,7 @@ def device_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
         if not any(amount for _, amount in split):
             continue
         if bucket == "productive":
-            yield contest(BUCKET_NAMES[bucket], shares_and_hours(split), most_productive(summaries))
+            yield contest(BUCKET_NAMES[bucket], shares_and_hours(split), [-share for share, _ in split])
             yield from seeds_row(summaries, lambda one: one.across_seeds.productive, percent)
         else:
             yield Row(BUCKET_NAMES[bucket], shares_and_hours(split))
@@ -181,39 +173,46 @@ def device_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
     yield Row("all", shares_and_hours(totals))
 
 
-def most_productive(summaries: Sequence[Summary]) -> list[int]:
-    return least(summaries, lambda one: -one.utilisation["productive"])
-
-
 def shares_and_hours(split: Iterable[tuple[float, float]]) -> tuple[Cell, ...]:
     return tuple((percent(share), hours(amount)) for share, amount in split)
 
 
 def event_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
-    counts: dict[str, Figure] = {
-        "evictions": lambda one: one.evictions,
-        "groups hit by failures": lambda one: one.failures,
-        "gangs split": lambda one: one.splits,
-        "deadlocks": lambda one: one.deadlocks,
-    }
-    for label, count in counts.items():
-        yield Row(label, cells(number(count(one)) for one in summaries))
+    def row(label: str, count: Figure, words: Callable[[float], str] = number) -> Row:
+        return Row(label, cells(words(count(one)) for one in summaries))
+
+    yield row("evictions", lambda one: one.evictions)
+    yield row("groups hit by failures", lambda one: one.failures)
+    yield row("gangs split", lambda one: one.splits)
+    if any(one.astray for one in summaries):
+        yield row("outside required domain", lambda one: one.astray)
+    yield row("deadlocks", lambda one: one.deadlocks)
     if any(one.deadlocks for one in summaries):
-        yield Row("time in deadlock", cells(duration(one.deadlocked_seconds) for one in summaries))
+        yield row("time in deadlock", lambda one: one.deadlocked_seconds, duration)
 
 
 def size_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
     for size in (*SIZES, LARGEST):
-        if any(size in one.by_size for one in summaries):
-            yield mean_and_tail(size, [one.by_size.get(size) for one in summaries])
+        times = [one.by_size.get(size) for one in summaries]
+        if any(times):
+            yield mean_and_tail(with_count(size, summaries, times), times)
 
 
 def priority_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
     """Nothing, where all jobs have the same priority."""
     found = sorted({int(priority) for one in summaries for priority in one.by_priority}, reverse=True)
     if len(found) > 1:
-        for priority in found[:MOST_ROWS]:
-            yield mean_and_tail(str(priority), [one.by_priority.get(str(priority)) for one in summaries])
+        for priority in map(str, found[:MOST_ROWS]):
+            times = [one.by_priority.get(priority) for one in summaries]
+            yield mean_and_tail(with_count(priority, summaries, times), times)
+
+
+def with_count(name: str, summaries: Sequence[Summary], times: Sequence[Times | None]) -> str:
+    """`65+ (13 jobs)`, where all policies had as many."""
+    counts = {
+        own.wait.count / len(one.seeds) if own else 0.0 for one, own in zip(summaries, times, strict=True)
+    }
+    return f"{name} ({amount(counts.pop(), 'job')})" if len(counts) == 1 else name
 
 
 def mean_and_tail(label: str, times: Sequence[Times | None]) -> Row:
@@ -226,7 +225,11 @@ def mean_and_tail(label: str, times: Sequence[Times | None]) -> Row:
 def blocker_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
     for blocker in blockers(summaries):
         waited = [one.wait_by_blocker.get(blocker, 0.0) for one in summaries]
-        yield Row(blocker, cells(map(hours, waited)))
+        yield Row(blocker, cells(hours(seconds / HOUR_S) for seconds in waited))
+
+
+def about_blockers(summaries: Sequence[Summary]) -> str:
+    return NO_DIAGNOSIS if UNDIAGNOSED in blockers(summaries) else ""
 
 
 def blockers(summaries: Sequence[Summary]) -> list[str]:
@@ -239,12 +242,12 @@ def blockers(summaries: Sequence[Summary]) -> list[str]:
 
 
 def seeds_row(
-    summaries: Sequence[Summary], reach: Callable[[Summary], Range], words: Callable[[float], str]
+    summaries: Sequence[Summary], reach: Callable[[Summary], Range | None], words: Callable[[float], str]
 ) -> Iterator[Row]:
     """From the least to the most of the row above, where there are several seeds."""
     if any(len(one.seeds) > 1 for one in summaries):
-        ranges = [reach(one) for one in summaries]
-        found = cells(f"{words(one.least)} – {words(one.most)}" for one in ranges)
+        ranges = map(reach, summaries)
+        found = cells(between(words(one.least), "–", words(one.most)) if one else NONE for one in ranges)
         yield Row("over seeds", found, is_aside=True)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from maitred.model.words import counted
-from maitred.simulate.report.amounts import moment, number
+from maitred.simulate.report.amounts import amount, moment, number
 from maitred.simulate.report.markup import Markup, data, element, short
 from maitred.simulate.report.plot import table
 from maitred.simulate.results import FloorPlan, Table
@@ -16,6 +16,10 @@ SMALLEST_CELL = 6
 WIDEST_NODE = 32
 TALLEST_RACK = 16
 """Nodes; a larger rack goes on beside itself."""
+MOMENT = (
+    "The moment is that at which incomplete groups held about the most; of a policy that has none, that at "
+    "which about the most devices were held."
+)
 MOST_NODES = 3_000
 MOST_JOBS = 15
 
@@ -55,7 +59,8 @@ def plan(floor: FloorPlan) -> Markup:
 def standing(floor: FloorPlan, held: dict[str, float]) -> str:
     """The moment in numbers."""
     stuck = sum(held.get(job, 0.0) for job in floor.incomplete)
-    parts = [f"After {moment(floor.time)}: {len(held):,} jobs held {number(sum(held.values()))} devices"]
+    all_held = amount(sum(held.values()), "device")
+    parts = [f"After {moment(floor.time)}: {amount(len(held), 'job')} held {all_held}"]
     if stuck:
         parts.append(f"{counted(len(floor.incomplete), 'job')} incomplete, with {number(stuck)} of these")
     if broken := sum(one.broken for one in floor.tables):
@@ -94,7 +99,7 @@ def picture(
         height=cell * len(tables),
         style=f"--cell:{cell}px",
         role="img",
-        aria_label=f"{rack or 'nodes'}: {len(tables)} nodes",
+        aria_label=f"{rack or 'nodes'}: {counted(len(tables), 'node')}",
     )
 
 
@@ -127,7 +132,7 @@ def stretch(what: What, drawn: str, numbers: dict[str, int], incomplete: frozens
 
 
 def told(job: str, devices: float, is_incomplete: bool) -> list[str]:
-    return [short(job), f"{number(devices)} devices{', incomplete' if is_incomplete else ''}"]
+    return [short(job), f"{amount(devices, 'device')}{', incomplete' if is_incomplete else ''}"]
 
 
 def figures(held: dict[str, float], incomplete: frozenset[str]) -> Markup:

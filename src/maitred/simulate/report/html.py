@@ -5,11 +5,21 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from maitred.simulate.report import blockerbars, completions, floor, overtime, waits
-from maitred.simulate.report.amounts import duration, hours, number, percent
+from maitred.simulate.report.against import IN_VAIN
 from maitred.simulate.report.columns import jobs_by_policy
-from maitred.simulate.report.figures import BUCKET_NAMES, Row, Section, remarks, sections, setting
-from maitred.simulate.report.markup import Markup, element, joined, short, tip
-from maitred.simulate.report.plot import legend, policy_kind
+from maitred.simulate.report.figures import (
+    BUCKET_NAMES,
+    OF_COMPLETIONS,
+    OF_WAITS,
+    averages,
+    remarks,
+    sections,
+    setting,
+)
+from maitred.simulate.report.glance import glance
+from maitred.simulate.report.markup import Markup, element, joined, short
+from maitred.simulate.report.plot import legend, policy_kinds
+from maitred.simulate.report.rows import Row, Section
 from maitred.simulate.report.script import SCRIPT
 from maitred.simulate.report.style import style
 from maitred.simulate.results import BUCKETS, Bucket, Result, Run, Summary
@@ -24,12 +34,15 @@ MEANINGS: dict[str, str] = {
     "fragmented": "free devices while a job waited that needs no more than were free",
     "idle": "free devices while no job waited that needs so few",
     "broken": "devices out of order",
-    "wait": "all the time in which a job had no seats for its quorum; of jobs that had seats at all",
-    "completion": "from the arrival of a job to its end; of jobs that finished",
+    "wait": f"the time in which a job had no seats for its quorum; {OF_WAITS}, impossible ones not at all",
+    "completion": f"from the arrival of a job to its end; {OF_COMPLETIONS}",
     "p50, p99": "by nearest rank: as many percent of the jobs took this long or less",
-    "makespan": "from the first arrival to the end of the last job that ended",
+    "makespan": "from the first arrival to the last end, where every job came to an end",
+    "over seeds": "the least and the most of any run; of differences, of any two runs with the same seed",
     "gangs split": "jobs that the scheduler left with some members seated and without their quorum",
+    "outside required domain": "jobs that were seated outside the one rack or block that they require",
     "deadlocks": "how often incomplete groups came to hold so much that none of them could ever be completed",
+    "device-hours in vain": IN_VAIN.removeprefix("in vain: "),
 }
 
 
@@ -55,41 +68,41 @@ def html(result: Result) -> str:
 
 
 def content(result: Result) -> Iterator[Markup]:
-    summaries, jobs = result.summaries, jobs_by_policy(result.runs)
-    shown = first_runs(result.runs)
+    summaries, kinds = result.summaries, policy_kinds(result.summaries)
+    jobs, shown = jobs_by_policy(result.runs, kinds), first_runs(result.runs)
+    names = [name(kind, one.policy) for kind, one in zip(kinds, summaries, strict=True)]
     yield element(
         "header",
         element("h1", result.scenario),
-        element("p", f"Simulated: {setting(result)}.", class_="lead"),
+        element("p", f"Simulated: {setting(result)}. {averages(result)}", class_="lead"),
     )
-    yield element(
-        "section", element("h2", "At a glance"), panels([glance(*one) for one in enumerate(summaries)])
+    yield part(
+        "At a glance",
+        f"Waits are {OF_WAITS}. Completion times are {OF_COMPLETIONS}.",
+        panels(under(names, [glance(one, summaries) for one in summaries])),
     )
     yield part(
         "Devices over time",
         f"Every device is in exactly one state at any time. {of_seed(result)}",
         legend([(bucket, BUCKET_NAMES[bucket]) for bucket in used(summaries)]),
-        panels(under_names(overtime.panels(shown), summaries)),
+        panels(under(names, overtime.panels(shown))),
     )
+    policies = [(kind, short(one.policy)) for kind, one in zip(kinds, summaries, strict=True)]
     yield element(
         "section",
         panels(
             [
-                titled("How soon jobs were done", legend(policies(summaries)), completions.plot(jobs)),
-                titled(
-                    "What jobs waited for, in hours",
-                    legend(policies(summaries), is_switch=False),
-                    blockerbars.plot(summaries),
-                ),
+                titled("How soon jobs were done", legend(policies), completions.plot(jobs)),
+                titled("What jobs waited for, in hours", blockerbars.plot(summaries, kinds)),
             ]
         ),
     )
     yield part(
         "Wait against size",
-        "Both scales are logarithmic. Jobs that waited less than a second are at the bottom.",
-        panels(under_names(waits.panels(jobs), summaries)),
+        f"Both scales are logarithmic; waits of less than a second are at the bottom. {of_all(result)}",
+        panels(under(names, waits.panels(jobs))),
     )
-    yield from floors(shown, summaries, result)
+    yield from floors(names, shown, result)
     yield part(
         "All figures", "The best of a row is bold, where one can be better.", card(comparison(summaries))
     )
@@ -108,7 +121,10 @@ def part(title: str, lead: str, *inside: str) -> Markup:
 
 
 def panels(inside: Sequence[Markup]) -> Markup:
-    return element("div", *(card(one) for one in inside), class_="panels")
+    """Three in a row, or four where that leaves less of the last row empty."""
+    leaves_less = -len(inside) % 4 < -len(inside) % 3
+    cards = map(card, inside)
+    return element("div", *cards, class_="panels four" if leaves_less else "panels")
 
 
 def card(*inside: str) -> Markup:
@@ -119,19 +135,12 @@ def titled(title: str, *inside: str) -> Markup:
     return joined([element("h3", title), *inside])
 
 
-def under_names(inside: Sequence[Markup], summaries: Sequence[Summary]) -> list[Markup]:
-    return [
-        joined([name(index, summary.policy), one])
-        for index, (one, summary) in enumerate(zip(inside, summaries, strict=True))
-    ]
+def under(names: Sequence[Markup], inside: Sequence[Markup]) -> list[Markup]:
+    return [joined(pair) for pair in zip(names, inside, strict=True)]
 
 
-def name(index: int, policy: str) -> Markup:
-    return element("h3", element("i", class_=f"key {policy_kind(index)}"), short(policy))
-
-
-def policies(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
-    return [(policy_kind(index), short(summary.policy)) for index, summary in enumerate(summaries)]
+def name(kind: str, policy: str) -> Markup:
+    return element("h3", element("i", class_=f"key {kind}"), short(policy))
 
 
 def first_runs(runs: Sequence[Run]) -> list[Run]:
@@ -147,71 +156,28 @@ def of_seed(result: Result) -> str:
     return f"Shown are the runs with seed {seeds[0]}, one of {len(seeds)}." if len(seeds) > 1 else ""
 
 
+def of_all(result: Result) -> str:
+    seeds = len(result.summaries[0].seeds)
+    return f"Shown are the jobs of all {seeds} runs." if seeds > 1 else ""
+
+
 def used(summaries: Sequence[Summary]) -> list[Bucket]:
     return [bucket for bucket in BUCKETS if any(one.device_hours[bucket] for one in summaries)]
-
-
-# -- at a glance -------------------------------------------------------------------------------------------
-
-
-def glance(index: int, summary: Summary) -> Markup:
-    lost = summary.device_hours["incomplete"]
-    figures = {
-        "jobs finished": number(summary.jobs["finished"]),
-        "mean wait": duration(summary.times.wait.mean),
-        "p99 wait": duration(summary.times.wait.p99),
-        "mean completion": duration(summary.times.completion.mean),
-        "makespan": duration(summary.makespan),
-        "held by incomplete groups": hours(lost),
-        "deadlocks": number(summary.deadlocks),
-    }
-    lines = [element("div", element("dt", label), element("dd", value)) for label, value in figures.items()]
-    return joined(
-        [
-            name(index, summary.policy),
-            element(
-                "p",
-                percent(summary.utilisation["productive"]),
-                element("small", "of device time productive"),
-                class_="big",
-            ),
-            split(summary),
-            element("dl", *lines, class_="glance"),
-        ]
-    )
-
-
-def split(summary: Summary) -> Markup:
-    """Where the device-hours went, as one bar."""
-    parts = [
-        element(
-            "i",
-            class_=bucket,
-            style=f"flex:{summary.utilisation[bucket]:.5f}",
-            data_tip=tip(
-                f"{BUCKET_NAMES[bucket]}: {percent(summary.utilisation[bucket])}",
-                f"{hours(summary.device_hours[bucket])} of devices",
-            ),
-        )
-        for bucket in BUCKETS
-        if summary.device_hours[bucket]
-    ]
-    return element("div", *parts, class_="split")
 
 
 # -- floor plans -------------------------------------------------------------------------------------------
 
 
-def floors(runs: Sequence[Run], summaries: Sequence[Summary], result: Result) -> Iterator[Markup]:
+def floors(names: Sequence[Markup], runs: Sequence[Run], result: Result) -> Iterator[Markup]:
     drawn = [
-        card(name(index, run.policy), floor.plan(run.floor))
-        for index, run in enumerate(runs)
+        card(title, floor.plan(run.floor))
+        for title, run in zip(names, runs, strict=True)
         if run.floor is not None
     ]
     if drawn:
         yield part(
             "Floor plan",
-            f"Each line is a node, each square a device, each colour a job. {of_seed(result)}",
+            f"Each line is a node, each square a device, each colour a job. {floor.MOMENT} {of_seed(result)}",
             legend(
                 [
                     ("seated", "job at work"),
@@ -256,12 +222,20 @@ def comparison(summaries: Sequence[Summary]) -> Markup:
     )
     bodies = [body(section, len(summaries)) for section in sections(summaries)]
     made = element("table", element("thead", head), *bodies, class_="comparison")
-    return element("div", made, class_="scroll", tabindex="0")
+    hint = element(
+        "p", "The table is wider than the page: scroll it sideways.", class_="note hint", hidden=""
+    )
+    return joined([hint, element("div", made, class_="scroll", tabindex="0")])
 
 
 def body(section: Section, policies: int) -> Markup:
+    words = [element("span", section.title)]
+    if section.about:
+        words.append(element("small", section.about))
     title = element(
-        "tr", element("th", section.title, scope="rowgroup", colspan=str(1 + 2 * policies)), class_="title"
+        "tr",
+        element("th", element("div", *words), scope="rowgroup", colspan=str(1 + 2 * policies)),
+        class_="title",
     )
     return element("tbody", title, *(line(row) for row in section.rows))
 

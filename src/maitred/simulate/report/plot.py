@@ -5,18 +5,26 @@ are as large on a telephone as on a wall.
 """
 
 from collections.abc import Sequence
+from itertools import count
 
 from maitred.simulate.report.axes import Axis
 from maitred.simulate.report.markup import Markup, element, joined
+from maitred.simulate.results import Summary
 
 SIDE = 1000
 """Of the square that everything is drawn in, before it is stretched."""
-POLICIES = 8
-"""Colours of policies; with more policies they come again."""
+POLICIES = tuple(f"policy-{number}" for number in range(7))
+"""Classes, and colours, of policies; with more policies they come again."""
+BASELINE = "policy-baseline"
+"""Of pod by pod, wherever it stands: grey, so that the others stand out from it."""
 
 
-def policy_kind(index: int) -> str:
-    return f"policy-{index % POLICIES}"
+def policy_kinds(summaries: Sequence[Summary]) -> list[str]:
+    baseline = next((one.policy for one in summaries if one.placement == "pod-by-pod"), None)
+    numbers = count()
+    return [
+        BASELINE if one.policy == baseline else POLICIES[next(numbers) % len(POLICIES)] for one in summaries
+    ]
 
 
 def across(place: float) -> float:

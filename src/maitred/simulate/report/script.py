@@ -94,5 +94,13 @@ SCRIPT = """
         .forEach((mark) => mark.classList.toggle("faded", isOn));
     })
   );
+
+  const hint = document.querySelector(".hint");
+  const tellOfMore = () => {
+    const table = hint.nextElementSibling;
+    hint.hidden = table.scrollWidth <= table.clientWidth;
+  };
+  addEventListener("resize", tellOfMore);
+  tellOfMore();
 })();
 """

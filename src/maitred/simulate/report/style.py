@@ -1,7 +1,7 @@
 """How the page looks, by day, by night, on a telephone and on paper. Fonts are the reader's own."""
 
 from maitred.simulate.report.floor import COLOURS
-from maitred.simulate.report.plot import POLICIES
+from maitred.simulate.report.plot import BASELINE, POLICIES
 from maitred.simulate.results import BUCKETS
 
 RULES = """
@@ -12,7 +12,7 @@ RULES = """
   --productive: #1f8a6d; --starting: #8ccfb9; --incomplete: #f0a30a; --lostToEviction: #e0682f;
   --lostToFailure: #c22f4a; --reserved: #7d70d1; --fragmented: #9cb3c8; --idle: #e3e7eb; --broken: #69717c;
   --policy-0: #2a69cf; --policy-1: #b2388f; --policy-2: #0b8ba3; --policy-3: #a0611b;
-  --policy-4: #5d52b8; --policy-5: #5f8018; --policy-6: #ad4f43; --policy-7: #76818e;
+  --policy-4: #5d52b8; --policy-5: #5f8018; --policy-6: #14532d; --policy-baseline: #76818e;
   --job-light: 62%; --job-chroma: .11;
 }
 @media screen and (prefers-color-scheme: dark) {
@@ -22,7 +22,7 @@ RULES = """
     --productive: #2aa583; --starting: #1d6450; --incomplete: #f2ae2e; --lostToEviction: #e87a45;
     --lostToFailure: #e0526b; --reserved: #8f83e0; --fragmented: #5d7489; --idle: #2b323b; --broken: #8d96a3;
     --policy-0: #6ba3f7; --policy-1: #e57cc6; --policy-2: #3fbdd8; --policy-3: #dfa257;
-    --policy-4: #a59bf2; --policy-5: #a5c958; --policy-6: #e88d80; --policy-7: #a3adb9;
+    --policy-4: #a59bf2; --policy-5: #a5c958; --policy-6: #c9f2dc; --policy-baseline: #a3adb9;
     --job-light: 66%; --job-chroma: .1;
   }
 }
@@ -46,9 +46,10 @@ section > .lead { font-size: .92rem; margin-top: .2rem; max-width: 60rem; }
   display: grid; gap: 1.25rem; margin-top: 1rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr));
 }
+.panels.four { grid-template-columns: repeat(auto-fit, minmax(min(100%, 16.5rem), 1fr)); }
 .panels.wide { grid-template-columns: 1fr; }
 .card {
-  min-width: 0; padding: 1.1rem 1.2rem; background: var(--card);
+  display: flex; flex-direction: column; min-width: 0; padding: 1.1rem 1.2rem; background: var(--card);
   border: 1px solid var(--line); border-radius: 12px; box-shadow: var(--shadow);
 }
 .note { color: var(--soft); font-size: .82rem; margin-top: .5rem; }
@@ -56,12 +57,16 @@ section > .lead { font-size: .92rem; margin-top: .2rem; max-width: 60rem; }
 .legend .key, #tip .key { border-radius: 2px; }
 h3 .key { border-radius: 50%; }
 
-.big { font-size: 2.5rem; font-weight: 650; letter-spacing: -.03em; line-height: 1.1; margin-top: .7rem; }
-.big small { font-size: .85rem; font-weight: 450; letter-spacing: 0; color: var(--soft); margin-left: .4rem; }
+.big {
+  display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .5rem; margin-top: .7rem;
+  font-size: 2.5rem; font-weight: 650; letter-spacing: -.03em; line-height: 1.1;
+}
+.big small { font-size: .85rem; font-weight: 450; letter-spacing: 0; color: var(--soft); text-wrap: nowrap; }
 .split { display: flex; height: 14px; margin: .8rem 0 1rem; border-radius: 4px; overflow: hidden; gap: 1px; }
 .split i { min-width: 1px; }
 .glance { display: grid; grid-template-columns: 1fr auto; row-gap: .3rem; font-size: .92rem; }
 .glance div { display: contents; }
+.card > h4 { margin: 1rem 0 .3rem; padding-top: .8rem; border-top: 1px solid var(--line); }
 .glance dt { color: var(--soft); }
 .glance dd { text-align: right; font-variant-numeric: tabular-nums; font-weight: 550; }
 
@@ -82,7 +87,9 @@ h3 .key { border-radius: 50%; }
 .canvas { position: relative; z-index: 1; height: 100%; }
 .canvas svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; }
 .tall .canvas { height: 14rem; }
-.taller .canvas { height: 19rem; }
+.taller .canvas { min-height: 19rem; }
+.growing, .growing .plot { flex: 1; display: flex; flex-direction: column; }
+.growing .axes { flex: 1; }
 .low .canvas { height: 4.5rem; }
 .marks { position: relative; pointer-events: none; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .marks span { position: absolute; }
@@ -107,11 +114,13 @@ svg path, svg rect { vector-effect: non-scaling-stroke; }
 .boxed:hover .box { fill-opacity: .55; }
 .faded { opacity: .07; }
 
-.bars { margin-top: .8rem; display: grid; gap: .8rem; font-size: .88rem; }
+.bars { display: grid; gap: .8rem; margin-top: .8rem; font-size: .88rem; }
+.bars div { min-width: 0; }
 .bars dt { font-weight: 550; margin-bottom: .2rem; }
 .bars dd { display: flex; align-items: center; gap: .5rem; height: 1.25rem; }
-.bar { height: .8rem; border-radius: 0 3px 3px 0; min-width: 2px; }
+.bar { flex: none; height: .8rem; border-radius: 0 3px 3px 0; min-width: 2px; }
 .bars span { color: var(--soft); font-size: .8rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.bars span:last-child { min-width: 0; overflow: hidden; text-overflow: ellipsis; }
 
 .floor { display: flex; flex-wrap: wrap; gap: .9rem 1.6rem; margin-top: .8rem; }
 .block { max-width: 100%; }
@@ -141,19 +150,30 @@ svg path, svg rect { vector-effect: non-scaling-stroke; }
   width: 2em;
 }
 
-table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
+table {
+  border-collapse: separate; border-spacing: 0; width: 100%;
+  font-size: .88rem; font-variant-numeric: tabular-nums;
+}
 th, td { padding: .28rem .5rem; text-align: right; border-bottom: 1px solid var(--line); }
 th:first-child { text-align: left; font-weight: 450; }
 thead th { font-weight: 650; vertical-align: bottom; }
 td { white-space: nowrap; }
 td.best { color: var(--best); font-weight: 650; }
-.comparison { min-width: 30rem; }
+.comparison { min-width: 30rem; line-height: 22px; }
+.comparison th, .comparison td { padding-block: 4px; }
+.comparison th:first-child { position: sticky; left: 0; z-index: 1; background: var(--card); }
 .comparison tbody th { padding-left: 0; min-width: 9rem; }
-.comparison .title th { font-weight: 650; padding-top: 1.1rem; border-bottom-color: var(--soft); }
+.comparison .title th { font-weight: 650; padding-top: 18px; border-bottom-color: var(--soft); }
+.comparison .title div { position: sticky; left: 0; width: max-content; max-width: min(100%, 100vw - 5rem); }
+.comparison .title small { font-size: .82rem; font-weight: 450; color: var(--soft); margin-left: .6rem; }
 .comparison .aside th, .comparison .aside td { color: var(--soft); font-size: .82em; }
 .comparison .aside th { padding-left: 1rem; }
 .comparison thead th:not(:first-child), .comparison td.first { padding-left: 1.4rem; }
 .scroll { overflow-x: auto; }
+.hint:not([hidden]) + .scroll {
+  background: linear-gradient(to left, var(--card) 1rem, transparent) right / 3rem 100% no-repeat local,
+    linear-gradient(to left, rgb(0 0 0 / .16), transparent) right / .9rem 100% no-repeat scroll;
+}
 details { margin-top: .7rem; font-size: .84rem; }
 summary { cursor: pointer; color: var(--soft); }
 details .scroll { margin-top: .5rem; }
@@ -194,7 +214,7 @@ footer { margin-top: 2.5rem; color: var(--soft); font-size: .82rem; }
 
 def style() -> str:
     """Rules that differ only by what they are for come first: all others may say more."""
-    kinds = [*BUCKETS, *(f"policy-{number}" for number in range(POLICIES))]
+    kinds = [*BUCKETS, *POLICIES, BASELINE]
     fills = "".join(
         f".{kind} {{ fill: var(--{kind}); stroke: var(--{kind}); }}\n"
         f".key.{kind}, .split .{kind}, .bar.{kind} {{ background: var(--{kind}); }}\n"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from maitred.model.words import printable
-from maitred.simulate.report.figures import Cell, Row, Section, remarks, sections, setting
+from maitred.simulate.report.figures import averages, remarks, sections, setting
+from maitred.simulate.report.rows import Cell, Row, Section
 from maitred.simulate.results import Result
 
 GAP = "  "
@@ -39,14 +40,15 @@ class Column:
 def result_lines(result: Result, width: int | None = None) -> Iterator[Text]:
     """Without a width all policies are side by side and nothing wraps."""
     yield Text(printable(result.scenario), "bold")
-    yield from wrapped(setting(result), width)
+    for told in filter(None, (setting(result), averages(result))):
+        yield from wrapped(told, width)
     found = sections(result.summaries)
     rows = [row for section in found for row in section.rows]
     labels = max(len(label(row)) for row in rows)
     columns = [column(index, summary.policy, rows) for index, summary in enumerate(result.summaries)]
     for chosen in side_by_side(columns, None if width is None else width - labels):
         yield Text()
-        yield from comparison(found, chosen, labels)
+        yield from comparison(found, chosen, labels, width)
     for title, lines in remarks(result):
         yield Text()
         yield Text(title, "bold")
@@ -83,10 +85,13 @@ def side_by_side(columns: Sequence[Column], room: int | None) -> Iterator[list[C
     yield chosen
 
 
-def comparison(found: Sequence[Section], columns: Sequence[Column], labels: int) -> Iterator[Text]:
+def comparison(
+    found: Sequence[Section], columns: Sequence[Column], labels: int, width: int | None
+) -> Iterator[Text]:
     yield Text(" " * labels + "".join(APART + one.name.rjust(one.width) for one in columns), "bold")
     for section in found:
         yield Text(section.title, "bold")
+        yield from wrapped(section.about, width, "dim") if section.about else ()
         for row in section.rows:
             line = Text(label(row).ljust(labels), "dim" if row.is_aside else "")
             for one in columns:
@@ -95,10 +100,10 @@ def comparison(found: Sequence[Section], columns: Sequence[Column], labels: int)
             yield line
 
 
-def wrapped(line: str, width: int | None) -> Iterator[Text]:
+def wrapped(line: str, width: int | None, style: str = "") -> Iterator[Text]:
     shown = printable(line)
     if width is None:
-        yield Text(f"{INDENT}{shown}")
+        yield Text(f"{INDENT}{shown}", style)
         return
     for piece in textwrap.wrap(shown, width, initial_indent=INDENT, subsequent_indent=2 * INDENT):
-        yield Text(piece)
+        yield Text(piece, style)

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from maitred.model.words import counted
-from maitred.simulate.report.amounts import duration
+from maitred.simulate.report.amounts import amount, duration, number
 from maitred.simulate.report.axes import Axis, long_time_axis, size_axis
 from maitred.simulate.report.columns import Jobs
 from maitred.simulate.report.markup import Markup, element, short, tip
-from maitred.simulate.report.plot import across, frame, policy_kind, table, up
+from maitred.simulate.report.plot import across, frame, table, up
 from maitred.simulate.summary import percentile
 
 MOST_DOTS = 2_000
@@ -30,41 +29,48 @@ def panels(policies: Sequence[Jobs]) -> list[Markup]:
         return [element("p", "No job arrived.", class_="note") for _ in policies]
     x = size_axis(int(devices.min()), int(devices.max()))
     y = long_time_axis(SHORTEST_S, float(waited.max()))
-    return [panel(jobs, index, x, y) for index, jobs in enumerate(policies)]
+    return [panel(jobs, x, y) for jobs in policies]
 
 
-def panel(jobs: Jobs, index: int, x: Axis, y: Axis) -> Markup:
+def panel(jobs: Jobs, x: Axis, y: Axis) -> Markup:
     are_few = len(jobs.outcomes) <= MOST_DOTS
     found = by_size(jobs)
-    never = len(jobs.outcomes) - int(jobs.seated.sum())
     plot = frame(
         f"Wait against size, {jobs.policy}",
         "A dot for each job." if are_few else MARKS_MEAN,
-        dots(jobs, index, x, y) if are_few else [box(size, own, index, x, y) for size, own in found.items()],
+        dots(jobs, x, y) if are_few else [box(size, own, jobs.kind, x, y) for size, own in found.items()],
         x=x,
         y=y,
         unit="wait, by devices of the job",
         kind="tall",
     )
-    return element("div", plot, element("p", note(never, are_few), class_="note"), figures(found))
+    return element("div", plot, element("p", note(jobs, are_few), class_="note"), figures(found))
 
 
-def note(never: int, are_few: bool) -> str:
-    missing = f"Never had seats: {counted(never, 'job')}{', in red' if are_few else ', not shown'}."
-    return " ".join([*([] if are_few else [MARKS_MEAN]), missing if never else "Every job had seats."])
+def note(jobs: Jobs, are_few: bool) -> str:
+    return " ".join([*([] if are_few else [MARKS_MEAN]), never_seated(jobs, are_few)])
+
+
+def never_seated(jobs: Jobs, are_few: bool) -> str:
+    never = len(jobs.outcomes) - int(jobs.seated.sum())
+    if not never:
+        return "Every job had seats."
+    total = f"{number(never / jobs.runs)} of {amount(len(jobs.outcomes) / jobs.runs, 'job')}"
+    each = " of a run, on average" if jobs.runs > 1 else ""
+    return f"Never had seats: {total}{each}{' (red)' if are_few else ''}."
 
 
 # -- dots --------------------------------------------------------------------------------------------------
 
 
-def dots(jobs: Jobs, index: int, x: Axis, y: Axis) -> list[Markup]:
+def dots(jobs: Jobs, x: Axis, y: Axis) -> list[Markup]:
     apart = x.place(2) - x.place(1)
     return [
         element(
             "path",
-            class_=f"dot {policy_kind(index)}{'' if jobs.seated[number] else ' never'}",
+            class_=f"dot {jobs.kind}{'' if jobs.seated[number] else ' never'}",
             d=f"M{across(x.place(one.devices) + shift(number) * apart):.0f} {up(y.place(one.waited)):.0f}h1",
-            data_tip=tip(short(one.job), f"{one.devices:,} devices", f"waited {duration(one.waited)}"),
+            data_tip=tip(short(one.job), amount(one.devices, "device"), f"waited {duration(one.waited)}"),
         )
         for number, one in enumerate(jobs.outcomes)
     ]
@@ -83,16 +89,16 @@ Quantiles = tuple[int, list[float]]
 
 
 def by_size(jobs: Jobs) -> dict[int, Quantiles]:
-    """Jobs that had seats; those between two powers of two count as the larger one."""
+    """Sizes between two powers of two count as the larger one."""
     sizes = np.where(jobs.devices > 0, 2 ** np.ceil(np.log2(np.maximum(jobs.devices, 1))), 0).astype(np.int64)
     found = {}
-    for size in np.unique(sizes[jobs.seated]).tolist():
-        waits = np.sort(jobs.waited[jobs.seated & (sizes == size)])
+    for size in np.unique(sizes).tolist():
+        waits = np.sort(jobs.waited[sizes == size])
         found[size] = (waits.size, [percentile(waits, percent) for percent in PERCENTS])
     return found
 
 
-def box(size: int, found: Quantiles, index: int, x: Axis, y: Axis) -> Markup:
+def box(size: int, found: Quantiles, kind: str, x: Axis, y: Axis) -> Markup:
     count, times = found
     middle, half = across(x.place(size)), across(BOX * (x.place(2) - x.place(1)))
     low, lower, median, upper, high = (round(up(y.place(time))) for time in times)
@@ -102,9 +108,9 @@ def box(size: int, found: Quantiles, index: int, x: Axis, y: Axis) -> Markup:
         element("path", class_="whisker", d=f"M{middle:.0f} {low}V{lower}M{middle:.0f} {upper}V{high}"),
         element("rect", class_="box", x=left, y=upper, width=width, height=max(lower - upper, 4)),
         element("path", class_="median", d=f"M{left:.0f} {median}h{width:.0f}"),
-        class_=f"boxed {policy_kind(index)}",
+        class_=f"boxed {kind}",
         data_tip=tip(
-            f"{sizes_named(size)}: {count:,} jobs",
+            f"{sizes_named(size)}: {amount(count, 'job')}",
             f"half waited at most {duration(times[2])}",
             f"95 % waited at most {duration(times[4])}",
         ),
@@ -113,7 +119,7 @@ def box(size: int, found: Quantiles, index: int, x: Axis, y: Axis) -> Markup:
 
 def sizes_named(size: int) -> str:
     if size <= 2:
-        return f"{size} device{'' if size == 1 else 's'}"
+        return amount(size, "device")
     return f"{size // 2 + 1:,}-{size:,} devices"
 
 

@@ -23,10 +23,12 @@ def deadlocked(nodes: NodeView, incomplete: Iterable[Party], staying: Iterable[P
     """
     sitting: defaultdict[Kind, list[str]] = defaultdict(list)
     gaps = [_gap(party, sitting) for party in incomplete]
+    if not gaps:
+        return False
     for party in staying:
         _gap(party, sitting)
     rooms = _Rooms(nodes, sitting)
-    return bool(gaps) and not any(rooms.hold(gap) for gap in gaps)
+    return not any(rooms.hold(gap) for gap in gaps)
 
 
 @dataclass(frozen=True, slots=True)

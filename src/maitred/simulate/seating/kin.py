@@ -40,6 +40,8 @@ class Kin:
         self.waiters: list[Waiter] = []
         self.open = True
         """Whether the first may find seats, as far as is known."""
+        self.hopeless = False
+        """Whether it could never sit on the nodes as they were, some of which were broken."""
         self.category = UNKNOWN
         self.words = ""
         self.diagnosed: Time | None = None

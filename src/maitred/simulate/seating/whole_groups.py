@@ -27,6 +27,7 @@ from maitred.simulate.seating.orders import MEASURES
 from maitred.simulate.seating.seater import Moves, Seating
 
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
+"""Other verdicts are final, unless devices are broken: they will be mended, which `decide` does not know."""
 
 
 @dataclass(slots=True)
@@ -44,7 +45,9 @@ class WholeGroups:
     def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
         self.policy = policy
         self.state = ClusterState()
-        for node in nodes:
+        self._well = {node.metadata.name: node for node in nodes}
+        self._unwell: set[str] = set()
+        for node in self._well.values():
             self.state.apply(Put(node))
         self._now: Time = 0
         self._measure = MEASURES[policy.order]
@@ -65,6 +68,10 @@ class WholeGroups:
     def node_changed(self, node: Node) -> None:
         self.state.apply(Put(node))
         self._room_made = True
+        if node == self._well[node.metadata.name]:
+            self._unwell.discard(node.metadata.name)
+        else:
+            self._unwell.add(node.metadata.name)
 
     def wants(self, party: Party, now: Time) -> None:
         self._leave_kin(party, now)
@@ -150,7 +157,7 @@ class WholeGroups:
         free: Ints | None = None
         heads = []
         for kin in self._kins.values():
-            if kin.needs_diagnosis(now):
+            if kin.needs_diagnosis(now) or (kin.hopeless and not self._unwell):
                 heads.append(kin)
             elif kin.open:
                 free = self.state.free() if free is None else free
@@ -192,7 +199,8 @@ class WholeGroups:
             found = [Seating(w.party, seats[w.rank.key]) for w in asked if w.rank.key in seats]
             seatings += found
             verdict = verdicts[kin.first.rank.key]
-            if verdict.verdict not in SOLVABLE:
+            kin.hopeless = verdict.verdict not in SOLVABLE
+            if kin.hopeless and not self._unwell:
                 impossible.update(dict.fromkeys((w.party for w in kin.waiters), words_of(verdict)))
             elif not found:
                 kin.diagnose(category_of(verdict), words_of(verdict), now)

@@ -1,0 +1,37 @@
+"""What a rule for the placement of pods that share devices has to say."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maitred.simulate.seating.columns import Rows
+from maitred.simulate.seating.shares.asks import Ask
+
+Floats = NDArray[np.float64]
+
+NO_ROOM = -np.inf
+"""The score of a node that a pod cannot go to."""
+
+
+class Opinion(NamedTuple):
+    """Of nodes, in the order in which they were asked about."""
+
+    scores: Floats
+    """More is better."""
+    devices: Rows
+    """For a share: the best device of each."""
+
+
+class Rule(Protocol):
+    def judge(self, ask: Ask, rows: Rows) -> Opinion:
+        """What to think of these nodes, all of which have room. It may only depend on the nodes themselves:
+        until one of them changes, the opinion of it stands."""
+
+    def choose(self, scores: Floats) -> int:
+        """The row to take. All nodes are there, and one of them has room at least."""
+
+
+def first_of_the_best(scores: Floats) -> int:
+    """Ties go to the node that comes first, so that equals are filled one after the other."""
+    return int(scores.argmax())
