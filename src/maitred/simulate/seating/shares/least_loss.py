@@ -37,10 +37,10 @@ class LeastLoss:
         self._room = room
         self._seen = 0
         kinds = Counter({ask: count for ask, count in commonest(demand).items() if ask.devices})
-        self._cpu: Ints = np.array([ask.cpu for ask in kinds], dtype=np.int64)
-        self._memory: Ints = np.array([ask.memory for ask in kinds], dtype=np.int64)
+        self._cpu: Floats = np.array([max(ask.cpu, 1) for ask in kinds], dtype=np.float64)
+        self._memory: Floats = np.array([max(ask.memory, 1) for ask in kinds], dtype=np.float64)
         self._devices: Ints = np.array([ask.devices for ask in kinds], dtype=np.int64)
-        self._load: Floats = np.array([ask.load / WHOLE for ask in kinds])
+        self._load: Floats = np.array([ask.load / WHOLE for ask in kinds], dtype=np.float64)
         self._shares = np.array([ask.shares for ask in kinds], dtype=np.bool_)
         self._worth = worths(sizes_of(kinds))
         """Of what is free of a device, by thousandths."""
@@ -79,7 +79,7 @@ class LeastLoss:
         return best, drop[np.arange(len(best)), best]
 
     def _value(self, rows: Rows, cpu: Ints, memory: Ints, worth: Floats, whole: Ints) -> Floats:
-        pods = np.minimum(times(cpu, self._cpu), times(memory, self._memory))
+        pods = np.floor(np.minimum(cpu[:, None] / self._cpu, memory[:, None] / self._memory))
         rest = np.where(self._shares, worth[:, None], whole[:, None] // self._devices * self._devices)
         usable = np.minimum(pods * self._load, rest)
         for _ in range(SQUARINGS):
@@ -114,10 +114,3 @@ def sought_after(demand: Floats, reach: Mask, devices: Floats) -> Floats:
     on_each = reach @ np.divide(demand, open_to, out=np.zeros_like(demand), where=open_to > 0)
     average = on_each @ devices / max(devices.sum(), 1.0)
     return on_each / average if average else np.ones(len(devices))
-
-
-def times(free: Ints, asked: Ints) -> Floats:
-    """How many pods of each kind there is enough for on each node."""
-    found: Floats = np.full((len(free), len(asked)), np.inf)
-    np.divide(free[:, None], asked, out=found, where=asked > 0)
-    return np.floor(found, out=found)

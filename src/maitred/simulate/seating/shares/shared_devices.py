@@ -72,6 +72,8 @@ class SharedDevices:
         self._room = Room(nodes, policy)
         self._rule = RULES[policy.placement](self._room, asks_of(workload))
         self._lines: dict[Ask, JudgedLine] = {}
+        self._busy: dict[JudgedLine, None] = {}
+        """Those in which someone waits, among others."""
         self._line_of: dict[Party, JudgedLine] = {}
         self._seats: dict[Party, Seat] = {}
 
@@ -81,7 +83,9 @@ class SharedDevices:
     def wants(self, party: Party, now: Time) -> None:
         if party not in self._line_of:
             self._line_of[party] = self._line(ask_of(party.job.crews[0]))
-        self._line_of[party].join(party, 0)
+        line = self._line_of[party]
+        line.join(party, 0)
+        self._busy[line] = None
 
     def _line(self, ask: Ask) -> JudgedLine:
         if ask not in self._lines:
@@ -108,12 +112,13 @@ class SharedDevices:
             seatings.append(self._seat(line))
             return True
 
-        serve_in_turns(filter(self._may_have_room, self._lines.values()), serve)
+        self._busy = {line: None for line in self._busy if line.queue}
+        serve_in_turns(filter(self._may_have_room, self._busy), serve)
         return Moves(seatings=seatings)
 
     def _may_have_room(self, line: JudgedLine) -> bool:
         """A line that found no node when it last looked need not look again before something changes."""
-        return bool(line.queue) and line.seen < self._room.changes
+        return line.seen < self._room.changes
 
     def _seat(self, line: JudgedLine) -> Seating:
         """The first of the line takes the best node."""
