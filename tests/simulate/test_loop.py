@@ -162,6 +162,31 @@ def test_surplus_members_come_later_and_make_it_faster() -> None:
     assert ends(loop)["gang"] == ("finished", 40 + (400 - 78) / 4)
 
 
+@pytest.mark.parametrize(
+    ("more", "faults", "period"),
+    [
+        ({"patience": 3000 * SECOND}, [], 0),
+        ({"cancelled": 3000 * SECOND}, [], 0),
+        ({"rendezvous": 3000 * SECOND}, [], 0),
+        ({}, [fault(50, "n2", repaired=3000)], 0),
+        ({}, [], 60 * SECOND),
+    ],
+    ids=["patience", "a cancellation", "a rendezvous", "a repair", "the next beat"],
+)
+def test_a_run_ends_with_its_last_job(more: Any, faults: list[Fault], period: int) -> None:
+    jobs = [job("a", workers=2, gpus=4, seconds=100, **more)]
+    assert play([node("n1"), node("n2")], jobs, faults=faults, period=period).now == 100 * SECOND
+
+
+def test_who_waits_for_a_repair_is_not_given_up() -> None:
+    """The node that it needs is mended after a month, in which another breaks all the time."""
+    nodes = [node("n1", gpus=8), node("n2", gpus=1)]
+    broken = [fault(0, "n1", repaired=30 * 86400)]
+    broken += [fault(600 * number, "n2", repaired=600 * number + 60) for number in range(1, 3000)]
+    loop = play(nodes, [job("a", at=1, gpus=8, seconds=10)], faults=broken)
+    assert ends(loop) == {"a": ("finished", 30 * 86400 + 10.0)}
+
+
 # -- pod by pod --------------------------------------------------------------------------------------------
 
 
@@ -226,7 +251,7 @@ def test_a_run_that_would_never_end_is_stopped() -> None:
     loop = play(nodes, blocked, POD_BY_POD)
     assert {end for end, _ in ends(loop).values()} == {"running", "waiting"}
     (warning,) = run(loop).warnings
-    assert warning.startswith("2 jobs still waited when nothing more could happen")
+    assert warning.startswith("2 jobs still waited when nobody was on the way to an end")
 
 
 def test_members_without_devices_do_nothing_for_a_job_that_needs_them() -> None:

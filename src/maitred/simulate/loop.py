@@ -19,8 +19,8 @@ from maitred.simulate.results import Bucket, End
 from maitred.simulate.seating.seater import Moves, Removal, Seater, Seating
 
 LONGEST_QUIET = 1000
-"""A run without a horizon is over when for so many moments no job came or went, and none is on its way to an
-end: groups that wait for each other may try for ever."""
+"""A run without a horizon is over when for so many moments no job came or went, none is on its way to an end,
+and all that was broken is mended: groups that wait for each other may try for ever."""
 MOMENTS_PER_TICK = 200
 
 
@@ -66,7 +66,6 @@ class Loop:
         self.ends: dict[Party, tuple[End, str]] = {}
         """How jobs ended that did, with words where it was not well."""
         self.cycles = 0
-        self.stood_still = False
         self._faults, self._period, self._watchers, self._tick = faults, period, watchers, tick
         self._events: list[tuple[Time, Kind, int, Any]] = []
         self._pushed = 0
@@ -75,6 +74,8 @@ class Loop:
         self._cycle_at: Time | None = None
         self._quiet = 0
         """Moments since a job came or went."""
+        self._still_until: Time | None = None
+        """Where all has been quiet for long: when the last of what was then broken will have been mended."""
         self._handlers: dict[Kind, Callable[[Any], None]] = {
             Kind.FINISH: self._finish,
             Kind.READY: self._ready,
@@ -103,8 +104,8 @@ class Loop:
         self._tick(1.0)
 
     def _has_next(self) -> bool:
-        """Ends that an interruption has put off are no moments: where it happens often, they are the most."""
-        while self._events and self._events[0][1] == Kind.FINISH and not is_due(*self._events[0][3]):
+        """What does not come true any more is no moment. Where many are interrupted, that is most of it."""
+        while self._events and not is_due(self._events[0][1], self._events[0][3]):
             heapq.heappop(self._events)
             self._expected -= 1
         return bool(self._events)
@@ -115,7 +116,8 @@ class Loop:
         while self._events and self._events[0][0] == time:
             _, kind, _, what = heapq.heappop(self._events)
             self._expected -= kind != Kind.FAULT
-            self._handlers[kind](what)
+            if is_due(kind, what):
+                self._handlers[kind](what)
         self.books.settle(time)
         self._quiet += 1
 
@@ -123,12 +125,18 @@ class Loop:
         next_time = self._events[0][0]
         if self.horizon is not None:
             return next_time >= self.horizon
-        if not self._expected:
+        if not self._expected or len(self.ends) == len(self.workload):
             return True
-        if self._quiet > LONGEST_QUIET and len(self.parties) == len(self.workload):
-            self._quiet = 0
-            self.stood_still = not self.books.anyone_nears_an_end
-        return self.stood_still
+        return self._quiet > LONGEST_QUIET and self._stands_still(next_time)
+
+    def _stands_still(self, next_time: Time) -> bool:
+        if len(self.parties) < len(self.workload) or self.books.anyone_nears_an_end:
+            self._stir()
+            return False
+        if self._still_until is None:
+            helpful = (Kind.REPAIR, Kind.CANCEL)
+            self._still_until = max((time for time, kind, _, _ in self._events if kind in helpful), default=0)
+        return next_time > self._still_until
 
     def _progress(self) -> float:
         if self.horizon:
@@ -150,7 +158,7 @@ class Loop:
     def _arrive(self, job: Job) -> None:
         party = Party(job, len(self.parties))
         self.parties.append(party)
-        self._quiet = 0
+        self._stir()
         self._expect_next_arrival()
         if job.cancelled is not None:
             self._expect(max(job.cancelled, self.now), Kind.CANCEL, party)
@@ -161,12 +169,10 @@ class Loop:
         self._ask_for_cycle()
 
     def _cancel(self, party: Party) -> None:
-        if party.phase != Phase.OVER:
-            self._end(party, "cancelled")
+        self._end(party, "cancelled")
 
     def _lose_patience(self, party: Party) -> None:
-        if party.phase == Phase.WAITING and party.first_seated is None:
-            self._end(party, "gaveUp")
+        self._end(party, "gaveUp")
 
     def _end(self, party: Party, end: End, why: str = "") -> None:
         party.pause(self.now)
@@ -175,7 +181,11 @@ class Loop:
         self.books.note(party, self.now)
         self.seater.leaves(party)
         self.ends[party] = (end, why)
-        self._quiet = 0
+        self._stir()
+
+    def _stir(self) -> None:
+        """A job came or went, or will."""
+        self._quiet, self._still_until = 0, None
 
     # -- work ------------------------------------------------------------------------------------------
 
@@ -185,9 +195,7 @@ class Loop:
         self._expect(self.now + party.job.start_up, Kind.READY, what)
 
     def _ready(self, what: tuple[Party, int, tuple[int, ...]]) -> None:
-        party, round_, members = what
-        if party.round != round_ or party.phase == Phase.OVER:
-            return
+        party, _, members = what
         party.ready.update(members)
         party.phase = Phase.WORKING
         party.change_speed(self.now)
@@ -202,8 +210,7 @@ class Loop:
             self._expect(self.now + left, Kind.FINISH, (party, party.pace))
 
     def _finish(self, what: tuple[Party, int]) -> None:
-        if is_due(*what):
-            self._end(what[0], "finished")
+        self._end(what[0], "finished")
 
     # -- faults ----------------------------------------------------------------------------------------
 
@@ -301,10 +308,9 @@ class Loop:
         party.phase = Phase.INCOMPLETE
 
     def _rendezvous_failed(self, what: tuple[Party, int]) -> None:
-        party, round_ = what
-        if party.phase == Phase.INCOMPLETE and party.round == round_:
-            party.round += 1
-            self._send_away(party, party.sitters())
+        party, _ = what
+        party.round += 1
+        self._send_away(party, party.sitters())
 
     def _remove(self, removal: Removal) -> None:
         party = removal.party
@@ -343,6 +349,21 @@ class Loop:
             self._ask_for_cycle()
 
 
-def is_due(party: Party, pace: int) -> bool:
-    """Whether an end still comes true that was expected of a party at this pace."""
-    return party.pace == pace and party.phase == Phase.WORKING
+def is_due(kind: Kind, what: Any) -> bool:
+    """Whether what was expected of a party still comes true."""
+    match kind:
+        case Kind.FINISH:
+            party, pace = what
+            return bool(party.pace == pace and party.phase == Phase.WORKING)
+        case Kind.READY:
+            party, round_, _ = what
+            return bool(party.round == round_ and party.phase != Phase.OVER)
+        case Kind.RENDEZVOUS:
+            party, round_ = what
+            return bool(party.round == round_ and party.phase == Phase.INCOMPLETE)
+        case Kind.CANCEL:
+            return bool(what.phase != Phase.OVER)
+        case Kind.PATIENCE:
+            return bool(what.phase == Phase.WAITING and what.first_seated is None)
+        case _:
+            return True

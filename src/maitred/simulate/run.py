@@ -63,7 +63,7 @@ def check_jobs(name: str, policy: Policy, workload: Workload) -> None:
             what = f"has to be within one {job.within}"
         else:
             continue
-        words = f"{policy.placement!r} cannot seat job {job.name}, which {what}; take {advice}"
+        words = f"{policy.placement!r} cannot seat job {job.name}, which {what}; take {advice}, or leave such jobs out"
         raise InputError(f"policy {name}", "", "placement", words)
 
 
@@ -103,12 +103,14 @@ def run_of(
 
 
 def left_waiting(loop: Loop) -> list[str]:
-    """A run without a horizon goes on as long as anything can happen, and then some may still wait."""
+    """A run without a horizon ends when nobody nears an end, and then some may still wait."""
     waiting = sum(party.phase in (Phase.WAITING, Phase.INCOMPLETE) for party in loop.parties)
     if loop.horizon is not None or not waiting:
         return []
-    told = f"{counted(waiting, 'job')} still waited when nothing more could happen, and would have for ever"
-    return [f"{told}; times and device-hours are counted up to then: give a horizon to compare policies"]
+    told = f"{counted(waiting, 'job')} still waited when nobody was on the way to an end"
+    return [
+        f"{told}, and would have for ever; times and device-hours are counted up to then: give a horizon to compare policies"
+    ]
 
 
 def outcome_of(party: Party, loop: Loop) -> Outcome:
