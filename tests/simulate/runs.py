@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node, NodeSpec, NodeStatus
 from maitred.model.pod import Container, PodSpec, ResourceRequirements, Resources
-from maitred.model.policy import PREEMPTIVE_ORDERS, Level, Policy, Topology
+from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Level, Policy, Topology
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.faults import Fault
 from maitred.simulate.floor import Floor
-from maitred.simulate.jobs import Crew, Job
+from maitred.simulate.jobs import Crew, Job, Workload
 from maitred.simulate.loop import Loop, Watcher
 from maitred.simulate.seating.displacing import Displacing
 from maitred.simulate.seating.pod_by_pod import PodByPod
 from maitred.simulate.seating.seater import Seater
+from maitred.simulate.seating.shares.shared_devices import SharedDevices
 from maitred.simulate.seating.whole_groups import WholeGroups
 
 GPU = "nvidia.com/gpu"
@@ -31,9 +32,11 @@ def node(name: str, gpus: int = 8, rack: str = "r1", cpu: int = 96) -> Node:
     )
 
 
-def crew(count: int = 1, gpus: int = 1, cpu: int = 1) -> Crew:
+def crew(count: int = 1, gpus: int = 1, cpu: int = 1, rack: str = "") -> Crew:
+    """`rack` is the only one that its members may be in."""
     requests: Resources = {"cpu": cpu, "memory": "1Gi", **({GPU: gpus} if gpus else {})}
-    return Crew(PodSpec(containers=(Container(resources=ResourceRequirements(requests)),)), count, gpus)
+    containers = (Container(resources=ResourceRequirements(requests)),)
+    return Crew(PodSpec(containers, node_selector={RACK.key: rack} if rack else {}), count, gpus)
 
 
 def job(
@@ -43,16 +46,18 @@ def job(
     return Job(
         name=name,
         arrival=round(at * SECOND),
-        crews=(crew(workers, gpus),),
+        crews=(crew(workers, gpus, rack=more.pop("rack", "")),),
         quorum=more.pop("quorum", workers),
         run_time=None if seconds is None else round(seconds * SECOND),
         **more,
     )
 
 
-def seater_for(policy: Policy, nodes: Sequence[Node]) -> Seater:
+def seater_for(policy: Policy, nodes: Sequence[Node], workload: Workload) -> Seater:
     if policy.placement == "pod-by-pod":
         return PodByPod(nodes, 1)
+    if policy.placement in SHARING_PLACEMENTS:
+        return SharedDevices(nodes, policy, workload)
     return (Displacing if policy.order in PREEMPTIVE_ORDERS else WholeGroups)(nodes, policy)
 
 
@@ -68,7 +73,7 @@ def play(
     policy = policy or Policy(topology=Topology((RACK,)))
     workload = tuple(sorted(jobs, key=lambda each: each.arrival))
     floor = Floor(nodes, policy, (RACK,))
-    loop = Loop(floor, seater_for(policy, nodes), workload, iter(faults), horizon, period, watchers)
+    loop = Loop(floor, seater_for(policy, nodes, workload), workload, iter(faults), horizon, period, watchers)
     loop.run()
     return loop
 

@@ -355,3 +355,24 @@ def test_members_of_different_kinds_and_a_quorum_of_some() -> None:
     mixed = Job("mixed", 0, (crew(1, 0), crew(3, 4)), 3, 60 * SECOND)
     loop = play([node("n1")], [mixed])
     assert ends(loop) == {"mixed": ("finished", 90.0)}
+
+
+def test_who_must_go_is_chosen_among_those_on_nodes_that_help() -> None:
+    """The last in the order sits in another rack: to send it away would help nobody."""
+    nodes = [node(name, rack=name) for name in ("a", "b")]
+    jobs = [
+        job("long-a", gpus=8, seconds=36000, checkpoint=0, rack="a"),
+        job("long-b", at=1, gpus=8, seconds=72000, checkpoint=0, rack="b"),
+        job("short-a", at=60, gpus=8, seconds=3600, rack="a"),
+    ]
+    loop = play(nodes, jobs, Policy(order="shortest-remaining", redecide_seconds=0))
+    assert ends(loop)["short-a"] == ("finished", 3660.0)
+    assert [outcome.evictions for outcome in run(loop).outcomes] == [1, 0, 0]
+
+
+def test_only_the_lack_of_a_quorum_is_a_wait() -> None:
+    """Two of four sit at once, the others never; the node is away for ten seconds."""
+    elastic = job("elastic", workers=4, quorum=2, gpus=1, seconds=200, checkpoint=0)
+    loop = play([node("n1", gpus=3)], [elastic], faults=[fault(100, "n1", repaired=110)])
+    assert run(loop).outcomes[0].waited == 10.0
+    assert sum(run(loop).wait_by_blocker.values()) == 10.0

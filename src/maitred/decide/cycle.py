@@ -31,14 +31,16 @@ def decide(
     scheduler: str | None = None,
     groups: Container[str] | None = None,
     measures: Mapping[str, float] = NOT_MEASURED,
+    explained: Container[str] | None = None,
 ) -> Plan:
     """What to do with every waiting group. A pure function: the same input gives the same Plan.
 
     `now` is the only clock there is; `scheduler` limits the decision to pods that name that scheduler, and
     `groups` to those whose result may have changed since they were last decided. `measures` are, by group,
-    what the policy's order goes by where the API does not say it, such as the run time that is left.
+    what the policy's order goes by where the API does not say it, such as the run time that is left. To find
+    out what is in the way takes longer than to find seats; `explained` limits it to some groups.
     """
-    return Cycle(snapshot, policy, scheduler, groups, measures).run()
+    return Cycle(snapshot, policy, scheduler, groups, measures, explained).run()
 
 
 @dataclass(slots=True)
@@ -83,9 +85,11 @@ class Cycle:
         scheduler: str | None,
         groups: Container[str] | None = None,
         measures: Mapping[str, float] = NOT_MEASURED,
+        explained: Container[str] | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.measures = measures
+        self.explained = explained
         self.house = House(policy, known_levels(policy, snapshot))
         self.trial = Trial.of(snapshot)
         self.exhausted = False
@@ -188,7 +192,7 @@ class Cycle:
             verdict, blockers = "Invalid", tuple(map(invalid_blocker, screening.problems))
         elif screening.obstacles:
             blockers = screening.obstacles
-        elif case.ask.shapes:
+        elif case.ask.shapes and (self.explained is None or case.key in self.explained):
             own = tuple((int(view.shapes[member]), row) for member, row in case.seated)
             blockers, impossible = diagnosis.of(view, case.ask, own, self._ahead_of(case))
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict

@@ -15,9 +15,5 @@ BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 """The date that objects of a run are stamped with at time 0. Nothing depends on which it is."""
 
 
-def seconds(amount: float) -> Time:
-    return round(amount * SECOND)
-
-
 def moment(time: Time) -> datetime:
     return BEGINNING + timedelta(microseconds=time)

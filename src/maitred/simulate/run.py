@@ -63,8 +63,8 @@ def check_jobs(name: str, policy: Policy, workload: Workload) -> None:
             what = f"has to be within one {job.within}"
         else:
             continue
-        words = f"{policy.placement!r} cannot seat job {job.name}, which {what}; take {advice}, or leave such jobs out"
-        raise InputError(f"policy {name}", "", "placement", words)
+        words = f"{policy.placement!r} cannot seat job {job.name}, which {what}"
+        raise InputError(f"policy {name}", "", "placement", f"{words}; take {advice}, or leave such jobs out")
 
 
 def run_of(
@@ -107,10 +107,8 @@ def left_waiting(loop: Loop) -> list[str]:
     waiting = sum(party.phase in (Phase.WAITING, Phase.INCOMPLETE) for party in loop.parties)
     if loop.horizon is not None or not waiting:
         return []
-    told = f"{counted(waiting, 'job')} still waited when nobody was on the way to an end"
-    return [
-        f"{told}, and would have for ever; times and device-hours are counted up to then: give a horizon to compare policies"
-    ]
+    told = f"{counted(waiting, 'job')} still waited when nobody was on the way to an end, for ever"
+    return [f"{told}; times and device-hours are counted up to then: give a horizon to compare policies"]
 
 
 def outcome_of(party: Party, loop: Loop) -> Outcome:

@@ -4,21 +4,20 @@ Parties are compared when something happens, but no more often than the policy s
 strictly lower and is needed for seats that were found; whoever can stay beside those seats stays.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from maitred.cluster.nodes import Ints
 from maitred.cluster.state import Delete, Put
 from maitred.model.node import Node
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 from maitred.simulate.clock import Time, seconds
 from maitred.simulate.party import Party
-from maitred.simulate.seating.kin import Rank, Waiter
+from maitred.simulate.seating.amounts import Footprint
+from maitred.simulate.seating.kin import Waiter
 from maitred.simulate.seating.objects import pod, pod_key
 from maitred.simulate.seating.seater import Moves, Removal, Seating
-from maitred.simulate.seating.whole_groups import WholeGroups, seats_of
-
-Seats = Iterable[tuple[int, str]]
+from maitred.simulate.seating.whole_groups import Seats, WholeGroups, seats_of
 
 
 class Displacing(WholeGroups):
@@ -26,16 +25,23 @@ class Displacing(WholeGroups):
         super().__init__(nodes, policy)
         self._interval = seconds(policy.redecide_seconds)
         self._next_comparison: Time = 0
-        self._sitting: dict[Party, None] = {}
+        self._sitting: dict[Party, Footprint] = {}
 
     def seated(self, party: Party, members: Sequence[int]) -> None:
         super().seated(party, members)
-        self._sitting[party] = None
+        self._sitting[party] = self._footprint(party, party.sitters())
 
     def unseated(self, party: Party, members: Sequence[int]) -> None:
         super().unseated(party, members)
-        if len(members) == party.sitting:
+        left = [member for member in party.sitters() if member not in members]
+        if left:
+            self._sitting[party] = self._footprint(party, left)
+        else:
             del self._sitting[party]
+
+    def _footprint(self, party: Party, members: Iterable[int]) -> Footprint:
+        seats = [(member, party.seats[member]) for member in members]
+        return self.amounts.footprint(party, seats, self.state.nodes)
 
     def next_look(self, now: Time) -> Time | None:
         """As long as there are some to compare."""
@@ -51,76 +57,75 @@ class Displacing(WholeGroups):
         return moves
 
     def _displace(self, now: Time) -> Moves:
-        """For the first in the order for whom others can be sent away."""
-        sitting = sorted((self._rank(party, now), party.number, party) for party in self._sitting)
-        for waiter in sorted((kin.first for kin in self._kins.values()), key=lambda first: first.rank):
-            lesser = [party for rank, _, party in sitting if is_ahead(waiter.rank, rank)]
-            if lesser and not waiter.party.has_quorum:
-                moves = self._in_place_of(lesser, waiter, now)
+        """For the first in the order for whom others can be sent away.
+
+        The further a waiter is behind, the fewer are behind it: they come back one by one.
+        """
+        order = sorted((self._rank(party, now)[:2], party.number, party) for party in self._sitting)
+        ranks, parties = [rank for rank, _, _ in order], [party for _, _, party in order]
+        free, first = self.state.free(), 0
+        for party in parties:
+            self._sitting[party].add_to(free)
+        for waiter in sorted((kin.first for kin in self._kins.values()), key=lambda waiter: waiter.rank):
+            behind = bisect_right(ranks, waiter.rank[:2])
+            for party in parties[first:behind]:
+                self._sitting[party].take_from(free)
+            first = behind
+            party = waiter.party
+            if not party.has_quorum and self.amounts.could_sit(party, self.state.nodes, free):
+                moves = self._in_place_of(parties[behind:], waiter, now)
                 if moves is not None:
                     return moves
         return Moves()
 
     def _in_place_of(self, lesser: Sequence[Party], waiter: Waiter, now: Time) -> Moves | None:
-        gone = lesser[self._first_to_go(waiter.party, lesser) :]
-        if not gone:
-            return None
+        """In place of as few as there seem to be enough, or else of all of them."""
+        few = lesser[self._first_to_go(lesser, waiter.party) :]
+        for gone in (few, lesser) if len(few) < len(lesser) else (lesser,):
+            found = self._seats_without(gone, waiter, now)
+            if found:
+                needed = self._who_cannot_stay(gone, waiter.party, found)
+                removals = [Removal(party, waiter.party.name) for party in needed]
+                return Moves(removals=removals, seatings=[Seating(waiter.party, found)])
+        return None
+
+    def _first_to_go(self, lesser: Sequence[Party], party: Party) -> int:
+        """From whom on, in the order, all must go for there to be room by amounts."""
+        free, gone_from = self.state.free(), len(lesser)
+        room_from, none_from = 0, len(lesser)
+        while none_from - room_from > 1:
+            middle = (none_from + room_from) // 2
+            for other in lesser[middle:gone_from]:
+                self._sitting[other].add_to(free)
+            for other in lesser[gone_from:middle]:
+                self._sitting[other].take_from(free)
+            gone_from = middle
+            if self.amounts.could_sit(party, self.state.nodes, free):
+                room_from = middle
+            else:
+                none_from = middle
+        return room_from
+
+    def _seats_without(self, gone: Sequence[Party], waiter: Waiter, now: Time) -> Seats | None:
         for party in gone:
             for member in party.sitters():
                 self.state.apply(Delete(Pod, pod_key(party.job, member)))
         found = seats_of(self._decide([waiter], now)).get(waiter.rank.key)
-        needed = self._who_cannot_stay(gone, waiter.party, found) if found else []
         for party in gone:
             for member in party.sitters():
                 self.state.apply(Put(pod(party, member, party.seats[member])))
-        if not found:
-            return None
-        removals = [Removal(party, waiter.party.name) for party in needed]
-        return Moves(removals=removals, seatings=[Seating(waiter.party, found)])
+        return found
 
-    def _first_to_go(self, party: Party, lesser: Sequence[Party]) -> int:
-        """From whom on, in the order, all must go for there to be room; past the last if that will not do."""
-        few, many = len(lesser), 0
-        if not self._room_without(lesser, party):
-            return len(lesser)
-        while few - many > 1:
-            middle = (few + many) // 2
-            if self._room_without(lesser[middle:], party):
-                many = middle
-            else:
-                few = middle
-        return many
-
-    def _room_without(self, gone: Iterable[Party], party: Party) -> bool:
-        free = self.state.free()
-        for other in gone:
-            self._charge(free, other, seats_of_party(other), -1)
-        return self._could_sit(party, free)
-
-    def _who_cannot_stay(self, gone: Iterable[Party], party: Party, found: Seats) -> list[Party]:
+    def _who_cannot_stay(self, gone: Sequence[Party], party: Party, found: Seats) -> list[Party]:
         """Those whose own seats are taken. The better they rank, the sooner they may keep them."""
         free, needed = self.state.free(), []
-        self._charge(free, party, found, +1)
         for other in gone:
-            self._charge(free, other, seats_of_party(other), +1)
-            if (free < 0).any():
-                self._charge(free, other, seats_of_party(other), -1)
+            self._sitting[other].add_to(free)
+        self.amounts.footprint(party, found, self.state.nodes).take_from(free)
+        for other in gone:
+            footprint = self._sitting[other]
+            footprint.take_from(free)
+            if footprint.overdraws(free):
+                footprint.add_to(free)
                 needed.append(other)
         return needed
-
-    def _charge(self, free: Ints, party: Party, seats: Seats, sign: int) -> None:
-        nodes = self.state.nodes
-        for member, node in seats:
-            for resource, requested in self._requests_of(party.job.crew_of[member].spec):
-                column = nodes.resource_column(resource)
-                if column is not None:
-                    free[column, nodes.rows[node]] -= sign * requested
-
-
-def seats_of_party(party: Party) -> list[tuple[int, str]]:
-    return [(member, party.seats[member]) for member in party.sitters()]
-
-
-def is_ahead(rank: Rank, other: Rank) -> bool:
-    """Strictly, by priority and measure. To be older is no reason to take another's place."""
-    return rank[:2] < other[:2]

@@ -63,7 +63,7 @@ class Kin:
 
     def diagnose(self, category: str, words: str, now: Time) -> None:
         self._wind(now)
-        self.category, self.words, self.diagnosed, self.open = category, words, now, False
+        self.category, self.words, self.diagnosed = category, words, now
 
     def needs_diagnosis(self, now: Time) -> bool:
         return self.diagnosed is None or now - self.diagnosed >= DIAGNOSED_EVERY

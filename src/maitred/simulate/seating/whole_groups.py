@@ -1,31 +1,28 @@
 """Whole groups, as maitred seats them: `decide` on a cluster state, told of the run event by event."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-import numpy as np
-
-from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
+from maitred.cluster.nodes import Ints
 from maitred.cluster.state import ClusterState, Delete, Put
-from maitred.cluster.trial import Requests, copies_that_fit
 from maitred.decide import decide
 from maitred.decide.agenda import rank
 from maitred.model.group import PodGroup
-from maitred.model.node import HEALTH_TAINTS, Node
+from maitred.model.node import Node
 from maitred.model.plan import GroupVerdict, Plan
-from maitred.model.pod import Pod, PodSpec
+from maitred.model.pod import Pod
 from maitred.model.policy import Policy
-from maitred.model.requests import pod_requests
 from maitred.simulate.clock import Time, moment
-from maitred.simulate.jobs import Job
 from maitred.simulate.party import Party
+from maitred.simulate.seating.amounts import Amounts
 from maitred.simulate.seating.kin import UNKNOWN, Kin, Rank, Waiter, kin_key, passed
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import MEASURES
 from maitred.simulate.seating.seater import Moves, Seating
 
+Seats = list[tuple[int, str]]
+"""Members, by number, and their nodes."""
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
 """Other verdicts are final, unless devices are broken: they will be mended, which `decide` does not know."""
 
@@ -39,6 +36,8 @@ class Standing:
     waiter: Waiter
     clock: Counter[str]
     """What the clock of its kin showed when it joined."""
+    lacks_quorum: bool
+    """Surplus that stands does not make a party wait."""
 
 
 class WholeGroups:
@@ -57,7 +56,7 @@ class WholeGroups:
         """Of parties that have left their kin: what was in the way while they were there."""
         self._known: dict[Party, None] = {}
         """Parties whose pods the state has. Those far back in a queue are left out of it."""
-        self._requests: dict[bytes, Requests] = {}
+        self.amounts = Amounts(policy)
         self._room_made = False
         """Whether anything became free since everyone was last looked at."""
         self._elastic = 0
@@ -79,7 +78,7 @@ class WholeGroups:
         kin = self._kins.setdefault(key, Kin(now))
         waiter = Waiter(self._rank(party, now), party)
         kin.add(waiter)
-        self._standing[party] = Standing(key, kin, waiter, kin.read_clock(now))
+        self._standing[party] = Standing(key, kin, waiter, kin.read_clock(now), not party.has_quorum)
         self._elastic += party.job.is_elastic
         if party in self._known:
             for member in party.standing():
@@ -113,7 +112,8 @@ class WholeGroups:
             return
         kin = standing.kin
         self._elastic -= party.job.is_elastic
-        self._waited.setdefault(party, Counter()).update(passed(standing.clock, kin.read_clock(now)))
+        if standing.lacks_quorum:
+            self._waited.setdefault(party, Counter()).update(passed(standing.clock, kin.read_clock(now)))
         kin.remove(standing.waiter)
         if not kin.waiters:
             del self._kins[standing.key]
@@ -123,7 +123,7 @@ class WholeGroups:
     def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
         found = self._waited.pop(party, Counter())
         standing = self._standing.get(party)
-        if standing is not None:
+        if standing is not None and standing.lacks_quorum:
             found.update(passed(standing.clock, standing.kin.read_clock(now)))
             standing.clock = standing.kin.read_clock(now)
         return found
@@ -145,7 +145,11 @@ class WholeGroups:
         if not heads:
             return Moves()
         waiters = [waiter for kin in heads for waiter in self._asked(kin)]
-        return self._moves(heads, self._decide(waiters, now), now)
+        explained = {kin.first.rank.key for kin in heads if self._needs_diagnosis(kin, now)}
+        return self._moves(heads, self._decide(waiters, now, explained), explained)
+
+    def _needs_diagnosis(self, kin: Kin, now: Time) -> bool:
+        return kin.needs_diagnosis(now) or (kin.hopeless and not self._unwell)
 
     def _asked(self, kin: Kin) -> Sequence[Waiter]:
         """The first speaks for all, but where some could do with fewer: a surplus comes after all quorums, so
@@ -157,17 +161,17 @@ class WholeGroups:
         free: Ints | None = None
         heads = []
         for kin in self._kins.values():
-            if kin.needs_diagnosis(now) or (kin.hopeless and not self._unwell):
+            if self._needs_diagnosis(kin, now):
                 heads.append(kin)
             elif kin.open:
                 free = self.state.free() if free is None else free
-                if self._could_sit(kin.first.party, free):
+                if self.amounts.could_sit(kin.first.party, self.state.nodes, free):
                     heads.append(kin)
                 else:
                     kin.open = False
         return heads
 
-    def _decide(self, waiters: Sequence[Waiter], now: Time) -> Plan:
+    def _decide(self, waiters: Sequence[Waiter], now: Time, explained: Container[str] = ()) -> Plan:
         for waiter in waiters:
             self._introduce(waiter.party)
         return decide(
@@ -176,6 +180,7 @@ class WholeGroups:
             moment(now),
             groups={waiter.rank.key for waiter in waiters},
             measures={waiter.rank.key: waiter.rank.measure for waiter in waiters},
+            explained=explained,
         )
 
     def _introduce(self, party: Party) -> None:
@@ -187,7 +192,7 @@ class WholeGroups:
         for member in party.standing():
             self.state.apply(Put(pod(party, member, "")))
 
-    def _moves(self, heads: Sequence[Kin], plan: Plan, now: Time) -> Moves:
+    def _moves(self, heads: Sequence[Kin], plan: Plan, explained: Container[str]) -> Moves:
         """Seats of the first, and of others as long as nobody who was not asked has a better rank."""
         verdicts, seats = {verdict.group: verdict for verdict in plan.groups}, seats_of(plan)
         not_asked: Rank | None = None
@@ -199,12 +204,14 @@ class WholeGroups:
             found = [Seating(w.party, seats[w.rank.key]) for w in asked if w.rank.key in seats]
             seatings += found
             verdict = verdicts[kin.first.rank.key]
-            kin.hopeless = verdict.verdict not in SOLVABLE
+            kin.open = bool(found)
+            if verdict.group in explained:
+                kin.hopeless = verdict.verdict not in SOLVABLE
+                if not found:
+                    kin.diagnose(category_of(verdict), words_of(verdict), self._now)
             if kin.hopeless and not self._unwell:
                 impossible.update(dict.fromkeys((w.party for w in kin.waiters), words_of(verdict)))
-            elif not found:
-                kin.diagnose(category_of(verdict), words_of(verdict), now)
-            elif len(asked) < len(kin):
+            elif found and len(asked) < len(kin):
                 behind = kin.waiters[len(asked)].rank
                 not_asked = behind if not_asked is None else min(behind, not_asked)
         return Moves(seatings=seatings, impossible=impossible)
@@ -213,51 +220,10 @@ class WholeGroups:
         first = rank(party.job.priority, self.policy.order)
         return Rank(first, self._measure(party, now), party.age, group_key(party.job))
 
-    # -- room ------------------------------------------------------------------------------------------
 
-    def _could_sit(self, party: Party, free: Ints) -> bool:
-        """Whether there is room for the rest of its quorum, by amounts alone; False is certain."""
-        nodes = self.state.nodes
-        closed = nodes.derived("closed", lambda: closed_nodes(nodes))
-        codes = nodes.derived(("within", party.job.within), lambda: self._domains(nodes, party.job))
-        most = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
-        for spec, count in self._wanted(party):
-            copies = np.where(closed | (codes < 0), 0, copies_that_fit(free, nodes, self._requests_of(spec)))
-            inside = np.bincount(np.maximum(codes, 0), weights=copies, minlength=len(most)).astype(np.int64)
-            most += np.minimum(inside, count)
-        return bool(most.max(initial=0) >= max(1, party.job.quorum - party.sitting))
-
-    def _wanted(self, party: Party) -> list[tuple[PodSpec, int]]:
-        if not party.sitting:
-            return [(crew.spec, crew.count) for crew in party.job.crews]
-        counts: dict[int, int] = Counter(id(party.job.crew_of[member].spec) for member in party.standing())
-        return [(crew.spec, counts[id(crew.spec)]) for crew in party.job.crews if id(crew.spec) in counts]
-
-    def _domains(self, nodes: NodeView, job: Job) -> Codes:
-        if not job.within:
-            return np.zeros(len(nodes.names), dtype=np.int32)
-        keys = {level.name: level.key for level in self.policy.topology.levels}
-        return nodes.column(keys.get(job.within, job.within)).codes
-
-    def _requests_of(self, spec: PodSpec) -> Requests:
-        written = _encode(spec)
-        found = self._requests.get(written)
-        if found is None:
-            found = self._requests[written] = tuple(sorted(pod_requests(spec).items()))
-        return found
-
-
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def closed_nodes(nodes: NodeView) -> Mask:
-    unwell = [any(taint.key in HEALTH_TAINTS for taint in taints) for taints in nodes.taint_sets]
-    return np.array(unwell, dtype=np.bool_)[nodes.taint_ids] | ~nodes.alive
-
-
-def seats_of(plan: Plan) -> dict[str, list[tuple[int, str]]]:
+def seats_of(plan: Plan) -> dict[str, Seats]:
     """Group -> its members, by number, and their nodes."""
-    seats: dict[str, list[tuple[int, str]]] = {}
+    seats: dict[str, Seats] = {}
     for bind in plan.binds:
         member = 0 if bind.pod == bind.group else int(bind.pod.rpartition("-")[2])
         seats.setdefault(bind.group, []).append((member, bind.node))

@@ -1,0 +1,89 @@
+"""Room by amounts: what parties take, and whether there could be seats for one, before a closer look."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
+from maitred.cluster.trial import Rows, copies_that_fit
+from maitred.model.pod import PodSpec
+from maitred.model.policy import Policy
+from maitred.simulate.party import Party
+from maitred.simulate.seating.columns import Kind, kind_of, open_nodes
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Footprint(NamedTuple):
+    """What the seats of a party take: on these nodes, so much of every resource."""
+
+    rows: Rows
+    amounts: Ints
+
+    def add_to(self, free: Ints) -> None:
+        free[:, self.rows] += self.amounts
+
+    def take_from(self, free: Ints) -> None:
+        free[:, self.rows] -= self.amounts
+
+    def overdraws(self, free: Ints) -> bool:
+        return bool((free[:, self.rows] < 0).any())
+
+
+class Amounts:
+    """`free` is what is left of every resource on every node, one column per node."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._keys = {level.name: level.key for level in policy.topology.levels}
+        self._kinds: dict[bytes, Kind] = {}
+
+    def could_sit(self, party: Party, nodes: NodeView, free: Ints) -> bool:
+        """Whether there is room for the rest of its quorum, on nodes that it may use; False is certain."""
+        codes = nodes.derived(("within", party.job.within), lambda: self._domains(nodes, party.job.within))
+        most = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+        for kind, count in self._wanted(party):
+            able = self._open_to(kind, nodes) & (codes >= 0)
+            copies = np.where(able, copies_that_fit(free, nodes, kind.requests), 0)
+            inside = np.bincount(np.maximum(codes, 0), weights=copies, minlength=len(most)).astype(np.int64)
+            most += np.minimum(inside, count)
+        return bool(most.max(initial=0) >= max(1, party.job.quorum - party.sitting))
+
+    def footprint(self, party: Party, seats: Iterable[tuple[int, str]], nodes: NodeView) -> Footprint:
+        """Of members, by number, on these nodes."""
+        taken: dict[int, Ints] = {}
+        for member, node in seats:
+            row = nodes.rows[node]
+            if row not in taken:
+                taken[row] = np.zeros(len(nodes.resources), dtype=np.int64)
+            for resource, amount in self._kind(party.job.crew_of[member].spec).requests:
+                column = nodes.resource_column(resource)
+                if column is not None:
+                    taken[row][column] += amount
+        return Footprint(np.array(list(taken), dtype=np.intp), np.stack(list(taken.values()), axis=1))
+
+    def _wanted(self, party: Party) -> Iterator[tuple[Kind, int]]:
+        """Kinds of members who stand, and how many of each."""
+        start = 0
+        for crew in party.job.crews:
+            seats = party.seats[start : start + crew.count]
+            start += crew.count
+            if standing := seats.count(""):
+                yield self._kind(crew.spec), standing
+
+    def _open_to(self, kind: Kind, nodes: NodeView) -> Mask:
+        return nodes.derived(("open to", kind), lambda: open_nodes(nodes, kind))
+
+    def _kind(self, spec: PodSpec) -> Kind:
+        written = _encode(spec)
+        kind = self._kinds.get(written)
+        if kind is None:
+            kind = self._kinds[written] = kind_of(spec)
+        return kind
+
+    def _domains(self, nodes: NodeView, level: str) -> Codes:
+        """The domain of each node; all nodes are one where no level is required."""
+        if not level:
+            return np.zeros(len(nodes.names), dtype=np.int32)
+        return nodes.column(self._keys.get(level, level)).codes
