@@ -143,6 +143,11 @@ def test_a_policy_that_is_nowhere(small: str) -> None:
     assert refused(small, "--policy", "hole") == words
 
 
+def test_a_policy_without_a_name(small: str) -> None:
+    words = "--policy: '' is neither a file nor one of the scenario's policies: whole, each"
+    assert refused(small, "--policy", "") == words
+
+
 def test_two_policies_of_one_name(small: str, tmp_path: Path) -> None:
     own = written(tmp_path / "whole.yaml", "order: priority")
     assert "two are called 'whole'" in refused(small, "--policy", own, "--policy", "whole")
@@ -155,10 +160,17 @@ def test_a_policy_file_that_is_wrong(small: str, tmp_path: Path) -> None:
 
 def test_an_order_that_would_be_ignored(small: str, tmp_path: Path) -> None:
     own = written(tmp_path / "own.yaml", "{order: fifo, placement: pod-by-pod}")
-    words = (
-        "policy own: order: 'fifo' has no say in placement pod-by-pod, which goes by priority; leave it out"
-    )
-    assert refused(small, "--policy", own) == words
+    words = "order: 'fifo' has no say in placement pod-by-pod, which goes by priority; leave it out"
+    assert refused(small, "--policy", own) == f"{own}: {words}"
+    file = written(tmp_path / "odd.yaml", SMALL.replace("{placement:", "{order: fifo, placement:"))
+    assert refused(file) == f"{file}: policies.each.{words}"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_placement_that_cannot_seat_the_jobs(tmp_path: Path, jobs: str) -> None:
+    file = written(tmp_path / "gangs.yaml", SMALL.replace("pod-by-pod", "best-fit"))
+    said = refused(file, "--policy", "each", "--seeds", "2", "--jobs", jobs)
+    assert said.startswith(f"{file}: policies.each.placement: 'best-fit' cannot seat job train-")
 
 
 # -- input that is not valid ---------------------------------------------------------------------------
@@ -172,6 +184,12 @@ def test_a_scenario_that_is_not_there(tmp_path: Path) -> None:
 def test_a_scenario_that_is_wrong(tmp_path: Path) -> None:
     file = written(tmp_path / "wrong.yaml", SMALL.replace("perHour: 6", "perHour: -6"))
     assert refused(file).startswith(f"{file}: workload[0].arrivals.perHour: must be more than 0")
+
+
+def test_seeds_beyond_the_largest(small: str) -> None:
+    assert cases(small, "--policy", "each", "--seed", "4294967295") == [("each", 4294967295)]
+    words = "2 from 4294967295 on go past 4294967295, the largest; begin with a smaller --seed"
+    assert refused(small, "--seed", "4294967295", "--seeds", "2") == f"--seeds: {words}"
 
 
 def test_traces_are_looked_for_beside_the_scenario(tmp_path: Path) -> None:

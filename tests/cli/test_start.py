@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from maitred import __version__
 from maitred.cli import VERBS, cli
 
 HEAVY = ("msgspec", "numpy", "rich", "yaml")
+FULL = Path("/dev/full")
 
 
 def test_help_names_every_verb_and_every_verb_has_help() -> None:
@@ -32,6 +35,16 @@ def test_help_imports_nothing_heavy() -> None:
     program = f"import sys, maitred.cli; print([m for m in {HEAVY} if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "[]\n"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="the system has no disk that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["manifest", "--image", "a/b:1"]])
+def test_a_full_disk_takes_one_line(arguments: list[str]) -> None:
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "maitred.cli", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (1, "the output: No space left on device\n")
 
 
 def test_it_runs_as_a_module() -> None:

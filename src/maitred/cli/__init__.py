@@ -1,6 +1,8 @@
 """The command line: one module per verb, imported only when it is used, so that help comes at once."""
 
+import errno
 import sys
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -20,6 +22,9 @@ VERBS = {
     "manifest": "Print the objects that run the scheduler in a cluster.",
 }
 """Verb -> its help in one line. The module of the same name has it as `command`."""
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""No defect of ours, wherever it comes up."""
 
 
 class Verbs(click.Group):
@@ -47,4 +52,12 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         # A label in a script that the terminal cannot show is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
-    cli(prog_name="maitred")
+    try:
+        cli(prog_name="maitred")
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        with suppress(OSError):
+            sys.stdout.close()  # Or what is left of the output would be written, and fail, once more.
+        click.echo(f"{error.filename or 'the output'}: {error.strerror}", err=True)
+        sys.exit(1)

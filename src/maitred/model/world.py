@@ -18,6 +18,7 @@ from maitred.model.manifest.settings import check_distinct, read_settings
 from maitred.model.node import Taint
 from maitred.model.pod import Resources
 from maitred.model.policy import Level, Setting
+from maitred.model.quantity import thousandths
 
 MOST_NODES = 20_000
 KIND = "node.kubernetes.io/instance-type"
@@ -113,13 +114,21 @@ def check_levels(levels: Levels) -> None:
 def check_kind(field: str, kind: Kind, taken: Collection[str]) -> None:
     if problem := name_problem(kind.name, 63):
         raise FieldError(f"{field}.name", problem)
-    check_quantities([(f"{field}.resources", kind.resources)])
+    check_resources(f"{field}.resources", kind.resources)
     for key in kind.labels:
         if problem := label_key_problem(key):
             raise FieldError(f"{field}.labels", problem)
         if key in taken:
             raise FieldError(f"{field}.labels", f"{key} is set for every node; leave it out")
     check_taints(f"{field}.taints", kind.taints)
+
+
+def check_resources(field: str, resources: Resources) -> None:
+    """Of what has a vendor's name in front, such as devices, the API server takes whole numbers only."""
+    check_quantities([(field, resources)])
+    for resource, quantity in resources.items():
+        if "/" in resource and thousandths(quantity) % 1000:
+            raise FieldError(f"{field}.{resource}", f"{quantity!r} is not a whole number")
 
 
 def places(kinds: Sequence[Kind]) -> Iterator[Place]:

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any, Protocol
 
 from maitred.simulate.books import Books
-from maitred.simulate.clock import Time
+from maitred.simulate.clock import LONGEST, Time
 from maitred.simulate.faults import Fault, Faults
 from maitred.simulate.floor import Floor, Sitter
 from maitred.simulate.jobs import Job, Workload
@@ -21,6 +21,8 @@ from maitred.simulate.seating.seater import Moves, Removal, Seater, Seating
 LONGEST_QUIET = 1000
 """A run without a horizon is over when for so many moments no job came or went, none is on its way to an end,
 and all that was broken is mended: groups that wait for each other may try for ever."""
+LAST_MOMENT = 10 * LONGEST
+"""Of a run without a horizon: times must have a date."""
 MOMENTS_PER_TICK = 200
 
 
@@ -125,6 +127,8 @@ class Loop:
         next_time = self._events[0][0]
         if self.horizon is not None:
             return next_time >= self.horizon
+        if next_time > LAST_MOMENT:
+            return True
         if not self._expected or len(self.ends) == len(self.workload):
             return True
         return self._quiet > LONGEST_QUIET and self._stands_still(next_time)

@@ -49,6 +49,10 @@ def test_kinds_have_their_own_racks_labels_and_taints() -> None:
         ("kinds: [{name: a}]", "kinds[0].resources: is required"),
         ("kinds: [{name: a, resources: {cpu: many}}]", "kinds[0].resources.cpu: 'many' is not a quantity"),
         (
+            "kinds: [{name: a, resources: {cpu: 1500m, nvidia.com/gpu: 1500m}}]",
+            "kinds[0].resources.nvidia.com/gpu: '1500m' is not a whole number",
+        ),
+        (
             "kinds: [{name: a, resources: {}, rack: 4}]",
             "kinds[0].rack: there is no such field; did you mean racks?",
         ),

@@ -1,5 +1,7 @@
 """What a scenario may not say. Every finding names the file, the field and what is wrong with it."""
 
+import json
+
 import pytest
 
 from maitred.model.manifest import InputError
@@ -8,6 +10,8 @@ from tests.simulate.scenario.writing import entry, setup
 
 GOOD = "arrivals: {perHour: 1}, runTime: 1h"
 ITP = b"job_id,submission_time,duration,num_gpu\n1,0,60,8\n"
+TWO = ITP + b"2,100,60,8\n"
+NINES = "9" * 400
 SPLIT = "; split a window over midnight in two, one until 24h and one from 0h"
 
 
@@ -75,6 +79,9 @@ def test_arrivals(arrivals: str, error: str) -> None:
             "{daily: true, windows: [{from: 1h, until: 3h, perHour: 1}], jobs: 5}",
             "daily: goes on for ever; give a horizon, or here until",
         ),
+        ("{every: 400d, jobs: 100}", "every: 100 jobs would take more than a hundred years to arrive"),
+        ("{perHour: 1e-15, jobs: 3}", "perHour: 3 jobs would take more than a hundred years to arrive"),
+        ("{perHour: 1e-320, jobs: 3}", "perHour: 3 jobs would take more than a hundred years to arrive"),
     ],
 )
 def test_arrivals_must_end(arrivals: str, error: str) -> None:
@@ -91,6 +98,10 @@ def test_arrivals_must_end(arrivals: str, error: str) -> None:
         (".inf", "'inf' is not a time such as 90s, 10m, 2h30m or 14d"),
         ("-3", "-3 is a negative time"),
         ("40000d", "40000d is longer than a hundred years"),
+        (f"{NINES}d", f"{NINES[:40]} is longer than a hundred years"),
+        (f"-{NINES}d", f"-{NINES[:39]} is a negative time"),
+        ("1e305", "1e+305 is longer than a hundred years"),
+        (f"{{values: [1h, {NINES}h]}}", f"values[1]: {NINES[:40]} is longer than a hundred years"),
         ("{}", "give one of values, logNormal, exponential and uniform"),
         (
             "{exponential: {mean: 1h}, values: [1h]}",
@@ -175,6 +186,8 @@ def test_workloads(text: str, error: str) -> None:
         ("kind: Policy", "kind: 'Policy' is not Scenario"),
         ("cycle: -1s", "cycle: -1s is a negative time"),
         ("policies: {}", "policies: is empty; leave it out for the default policy"),
+        ("policies: {a: , b: {order: fifo}}", "policies.a: is empty; write {} for the defaults"),
+        ("policies: {a: {}, b: ~}", "policies.b: is empty; write {} for the defaults"),
         ("policies: {a: {ordr: fifo}}", "policies.a.ordr: there is no such field; did you mean order?"),
         ("policies: {a b: {}}", "policies: 'a b' is not a name: letters, digits, '-' and '.' only"),
         (
@@ -185,6 +198,14 @@ def test_workloads(text: str, error: str) -> None:
         (
             "cluster: {kinds: [{name: a, resources: {cpu: x}}]}",
             "cluster.kinds[0].resources.cpu: 'x' is not a quantity, such as 500m, 4, 1.5Gi or 2e3",
+        ),
+        (
+            "cluster: {kinds: [{name: a, resources: {nvidia.com/gpu: 1500m}}]}",
+            "cluster.kinds[0].resources.nvidia.com/gpu: '1500m' is not a whole number",
+        ),
+        (
+            "cluster: {trace: {format: lingjun, file: y, resources: {nvidia.com/gpu: 7.5}}}",
+            "cluster.trace.resources.nvidia.com/gpu: 7.5 is not a whole number",
         ),
         (
             "cluster: {levels: {rack: example.com/block}}",
@@ -207,6 +228,10 @@ def test_workloads(text: str, error: str) -> None:
         (
             "faults: {perThousandNodeDays: 1, lemons: {share: 2, carry: 1}}",
             "faults.lemons.share: must be less than 1, not 2",
+        ),
+        (
+            "faults: {perThousandNodeDays: 1, causes: .}",
+            "faults.causes: '.' is not the name of a file",
         ),
         (
             "faults: {perThousandNodeDays: 1, repair: {device: -5m}}",
@@ -252,10 +277,22 @@ def test_a_horizon_of_nothing_and_a_name_of_nothing() -> None:
             "workload[0].trace.format: 'philly' is not one of itp, kubectl, muri, openb",
         ),
         ("trace: {format: itp, file: f, speed: 0}", "workload[0].trace.speed: must be more than 0, not 0"),
+        (
+            "trace: {format: itp, file: f, speed: 1e-320}",
+            "workload[0].trace.speed: is so slow that the jobs take more than a hundred years to arrive",
+        ),
     ],
 )
 def test_traces(fields: str, error: str) -> None:
-    assert refusal(entry(fields), {"f": ITP}).startswith(f"s.yaml: {error}")
+    assert refusal(entry(fields), {"f": TWO}).startswith(f"s.yaml: {error}")
+
+
+@pytest.mark.parametrize("file", [".", "..", "traces/", "traces/..", "-", "./-", "a\0b"])
+def test_a_file_has_the_name_of_one(file: str) -> None:
+    """Also where a job's name would come from it."""
+    name = json.dumps(file)
+    text = f"workload: [{{trace: {{format: itp, file: {name}}}}}]"
+    assert refusal(text) == f"s.yaml: workload[0].trace.file: {file!r} is not the name of a file"
 
 
 def test_files_are_named_in_what_is_said_of_them() -> None:

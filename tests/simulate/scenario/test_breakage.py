@@ -28,6 +28,10 @@ def test_nodes_break_as_often_as_was_asked_for() -> None:
     assert times == sorted(times)
 
 
+def test_what_breaks_too_seldom_for_any_number_never_does() -> None:
+    assert faults("{perThousandNodeDays: 1e-320}") == []
+
+
 def test_the_same_seed_breaks_the_same() -> None:
     assert faults("{perThousandNodeDays: 5}", 100) == faults("{perThousandNodeDays: 5}", 100)
     assert faults("{perThousandNodeDays: 5}", 100, 2) != faults("{perThousandNodeDays: 5}", 100, 1)

@@ -12,7 +12,7 @@ from maitred.simulate.traces.rows import rows, unpacked
 
 
 def test_columns_are_found_by_name_in_any_order_and_number() -> None:
-    (row,) = rows(b"\xef\xbb\xbfb, a ,c\n2, 1 ,3\n\n", "t.csv", ("a", "b"))
+    (row,) = rows(b"\xef\xbb\xbfb, a ,c,,\n2, 1 ,3,,\n\n", "t.csv", ("a", "b"))
     assert (row.line, row.whole("a"), row.whole("b"), row.text("c")) == (2, 1, 2, "3")
 
 
@@ -37,6 +37,7 @@ def test_a_packed_file_is_read_as_what_is_in_it() -> None:
         (b"a\nnan\n", "line 2: a: 'nan' is not a number"),
         (b"a\n1e999999\n", "line 2: a: 1e999999 is too large"),
         (b"a\n-1\n", "line 2: a: -1 is negative"),
+        (b"a,b, b\n1,2,3\n", "line 1: b: there are several columns of this name"),
         (b"a\n1.5\n", "line 2: a: '1.5' is not a whole number"),
         (b'a,b\n"",1\n', "line 2: a: is empty"),
         (b"a\n\xff\n", "not text: byte 2 is not UTF-8"),

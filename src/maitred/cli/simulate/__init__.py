@@ -90,6 +90,9 @@ def command(
         raise InputError("-o html", "", "", "is a page for a browser: write it to a file with > report.html")
     if engine == "ray" and jobs is not None:
         raise InputError("--jobs", "", "", "is for --engine local; Ray runs as many as it has cores")
+    if first + seeds - 1 > LARGEST_SEED:
+        what = f"{seeds} from {first} on go past {LARGEST_SEED}, the largest; begin with a smaller --seed"
+        raise InputError("--seeds", "", "", what)
     try:
         from maitred.cli.simulate.study import read_study
 

@@ -1,5 +1,6 @@
 """What is to be run: every policy with every seed, on one scenario."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,24 @@ class EngineError(Exception):
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A policy that was chosen, and where it is written."""
+
+    policy: Policy
+    source: str
+    place: str = ""
+    """What comes before the names of its fields, in the file of a scenario."""
+
+    def refusal(self, field: str, what: str) -> InputError:
+        return InputError(self.source, "", f"{self.place}{field}", what)
+
+
+@dataclass(frozen=True)
 class Case:
     """One run."""
 
     name: str
-    policy: Policy
+    choice: Choice
     seed: int
 
     def __str__(self) -> str:
@@ -44,16 +58,20 @@ class Study:
         """The case of this number. Nothing that another run could have changed goes into it."""
         case = self.cases[number]
         setup = prepare(self.scenario, self.source, self.files, case.seed)
-        return simulate(setup, case.name, case.policy, case.seed, tick)
+        try:
+            return simulate(setup, case.name, case.choice.policy, case.seed, tick)
+        except InputError as problem:
+            raise case.choice.refusal(problem.field, problem.what) from None
 
 
 def read_study(path: str, traces: str | None, policies: Sequence[str], seeds: Iterable[int]) -> Study:
     data, source = content(path)
     scenario = read_scenario(data, source)
-    chosen = chosen_policies(policies, scenario.policies)
-    for name, policy in chosen.items():
-        check_order(name, policy)
-    cases = [Case(name, policy, seed) for name, policy in chosen.items() for seed in seeds]
+    own = {name: Choice(policy, source, f"policies.{name}.") for name, policy in scenario.policies.items()}
+    chosen = chosen_policies(policies, own)
+    for choice in chosen.values():
+        check_order(choice)
+    cases = [Case(name, choice, seed) for name, choice in chosen.items() for seed in seeds]
     return Study(source, scenario, read_files(scenario, source, path, traces), tuple(cases))
 
 
@@ -69,27 +87,28 @@ def read_files(scenario: Scenario, source: str, path: str, traces: str | None) -
     return files
 
 
-def chosen_policies(asked: Sequence[str], own: Mapping[str, Policy]) -> Mapping[str, Policy]:
+def chosen_policies(asked: Sequence[str], own: Mapping[str, Choice]) -> Mapping[str, Choice]:
     """By name; all of the scenario's if none are asked for. What is not one of their names is a file."""
-    chosen: dict[str, Policy] = {}
+    chosen: dict[str, Choice] = {}
     for text in asked:
-        name, policy = (text, own[text]) if text in own else from_file(text, own)
+        name, choice = (text, own[text]) if text in own else from_file(text, own)
         if name in chosen:
             raise InputError("--policy", "", "", f"two are called {name!r}; give one of them another name")
-        chosen[name] = policy
+        chosen[name] = choice
     return chosen or own
 
 
-def from_file(path: str, own: Mapping[str, Policy]) -> tuple[str, Policy]:
-    if not Path(path).exists():
+def from_file(path: str, own: Mapping[str, Choice]) -> tuple[str, Choice]:
+    if not os.path.exists(path):
         what = f"{path!r} is neither a file nor one of the scenario's policies: {', '.join(own)}"
         raise InputError("--policy", "", "", what)
-    return Path(path).stem, read_policy_file(path)[0]
+    return Path(path).stem, Choice(read_policy_file(path)[0], path)
 
 
-def check_order(name: str, policy: Policy) -> None:
+def check_order(choice: Choice) -> None:
     """A policy says nothing that a run would ignore."""
+    policy = choice.policy
     if policy.placement != "whole-groups" and policy.order != "priority":
         goes = f"in placement {policy.placement}, which goes by priority"
         what = f"{policy.order!r} has no say {goes}; leave it out"
-        raise InputError(f"policy {name}", "", "order", what)
+        raise choice.refusal("order", what)

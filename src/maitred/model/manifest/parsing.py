@@ -83,11 +83,11 @@ class Document:
         sensible = named.metadata.name and len(name) <= LONGEST_TITLE
         return f"{self.kind} {name}" if sensible else f"{self.kind} in {self.place}"
 
-    def plain(self) -> dict[str, Any]:
-        """The object as dicts and lists, without nulls."""
+    def plain(self, nulls: bool = False) -> dict[str, Any]:
+        """The object as dicts and lists, without nulls unless they are wanted."""
         try:
             body = self.body if isinstance(self.body, dict) else msgspec.json.decode(self.body)
-            return without_nulls(body)  # type: ignore[no-any-return]
+            return body if nulls else without_nulls(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(self.source, self.place, "", json_words(error)) from None
 

@@ -1,6 +1,6 @@
 """The documents of maitred's own: a Policy, and a Plan that was written earlier."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -44,30 +44,49 @@ def read_live_policy(data: bytes, source: str) -> tuple[Policy, dict[str, Any]]:
 
 
 def read_settings(
-    data: bytes, source: str, into: type[T], hook: Callable[[type, Any], Any] | None = None
+    data: bytes,
+    source: str,
+    into: type[T],
+    hook: Callable[[type, Any], Any] | None = None,
+    named: Iterable[str] = (),
 ) -> tuple[T, dict[str, Any]]:
-    """One document of settings, and the same as it was written. `hook` reads types of the caller's own."""
-    plain = only_document(data, source)
+    """One document of settings, and the same as it was written.
+
+    `hook` reads types of the caller's own. `named` are the fields that have objects by their names.
+    """
+    document = only_document(data, source)
+    plain = document.plain()
     try:
+        for field in named:
+            check_bodies(field, document.plain(nulls=True).get(field))
         return msgspec.convert(plain, into, dec_hook=hook), plain
     except msgspec.ValidationError as error:
         problem = field_error(error, plain, into)
-        raise InputError(source, "", problem.field, problem.what) from None
+    except FieldError as found:
+        problem = found
+    raise InputError(source, "", problem.field, problem.what)
+
+
+def check_bodies(field: str, objects: object) -> None:
+    """Nulls are taken as absent, but who writes a name wants to have something of that name."""
+    for name, body in objects.items() if isinstance(objects, Mapping) else ():
+        if body is None:
+            raise FieldError(f"{field}.{name}", "is empty; write {} for the defaults")
 
 
 def read_plan(data: bytes, source: str) -> dict[str, Any]:
     """A Plan as it was written; who judges it trusts nothing in it."""
-    plain = only_document(data, source)
+    plain = only_document(data, source).plain()
     if plain.get("kind") != "Plan":
         raise InputError(source, "", "kind", "must be Plan")
     return plain
 
 
-def only_document(data: bytes, source: str) -> dict[str, Any]:
+def only_document(data: bytes, source: str) -> Document:
     found = [body for _, body in parts(data, source) if body is not None]
     if len(found) > 1:
         raise InputError(source, "", "", f"has {len(found)} documents; one is allowed")
-    return Document(source, "", "", "", found[0] if found else {}).plain()
+    return Document(source, "", "", "", found[0] if found else {})
 
 
 def check_policy(policy: Policy) -> None:

@@ -11,15 +11,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.simulate.clock import DAY, HOUR, Time
+from maitred.simulate.clock import DAY, HOUR, LONGEST, Time
 from maitred.simulate.scenario.document import MOST_JOBS, Arrivals
 from maitred.simulate.scenario.streams import Generator
 from maitred.simulate.scenario.values import Ints
 
 AT_ONCE = 4096
 
-Stretch: TypeAlias = tuple[Time, float, float]
-"""From, until, and arrivals per microsecond between the two. Until may be infinite."""
+Stretch: TypeAlias = tuple[Time, Time, float]
+"""From, until, and arrivals per microsecond between the two."""
 
 
 def arrival_times(arrivals: Arrivals, horizon: Time | None, chance: Generator) -> Ints:
@@ -28,19 +28,19 @@ def arrival_times(arrivals: Arrivals, horizon: Time | None, chance: Generator) -
         return np.sort(np.array(arrivals.at, dtype=np.int64))
     end = end_of(arrivals, horizon)
     if arrivals.every is not None:
-        count = min(most, math.ceil((end - arrivals.start) / arrivals.every)) if end < math.inf else most
+        count = min(most, math.ceil((end - arrivals.start) / arrivals.every))
         times = arrivals.start + np.arange(count, dtype=np.int64) * arrivals.every
     else:
         times = by_chance(list(stretches(arrivals, end)), most, chance)
     return times[times < end][:most]
 
 
-def end_of(arrivals: Arrivals, horizon: Time | None) -> float:
-    return min(time for time in (arrivals.until, horizon, math.inf) if time is not None)
+def end_of(arrivals: Arrivals, horizon: Time | None) -> Time:
+    return min(time for time in (arrivals.until, horizon, LONGEST) if time is not None)
 
 
 def expected(arrivals: Arrivals, horizon: Time | None) -> float:
-    """How many jobs arrive on average, unless their number is limited. Infinite where there is no end."""
+    """How many jobs arrive on average, unless their number is limited."""
     end = end_of(arrivals, horizon)
     if arrivals.at is not None:
         return len(arrivals.at)
@@ -49,7 +49,7 @@ def expected(arrivals: Arrivals, horizon: Time | None) -> float:
     return sum((until - since) * rate for since, until, rate in stretches(arrivals, end))
 
 
-def stretches(arrivals: Arrivals, end: float) -> Iterator[Stretch]:
+def stretches(arrivals: Arrivals, end: Time) -> Iterator[Stretch]:
     if arrivals.per_hour is not None:
         yield from clipped((arrivals.start, end, arrivals.per_hour / HOUR), arrivals.start, end)
     windows = sorted(arrivals.windows or (), key=lambda window: window.start)
@@ -59,7 +59,7 @@ def stretches(arrivals: Arrivals, end: float) -> Iterator[Stretch]:
             yield from clipped(stretch, arrivals.start, end)
 
 
-def clipped(stretch: Stretch, start: Time, end: float) -> Iterator[Stretch]:
+def clipped(stretch: Stretch, start: Time, end: Time) -> Iterator[Stretch]:
     since, until, rate = max(stretch[0], start), min(stretch[1], end), stretch[2]
     if since < until:
         yield since, until, rate

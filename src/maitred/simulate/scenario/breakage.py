@@ -1,5 +1,6 @@
 """What breaks, and when, for as long as anyone asks."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -30,8 +31,7 @@ def faults_of(
     switches, bare = neighbours(nodes, rack), {node.metadata.name for node in nodes if not devices_of(node)}
     repairs = by_class(faulty.repair)
     gap, now = 1000 * DAY / (faulty.per_thousand_node_days * len(nodes)), 0.0
-    while True:
-        now += chance.exponential(gap)
+    while (now := now + chance.exponential(gap)) < math.inf:
         node = names[chance.choice(len(names), p=unlucky)]
         cause = causes[chance.choice(len(causes), p=likely)]
         device, lasts = chance.random(), int(repairs[cause.breaks].draw(mending, 1)[0])

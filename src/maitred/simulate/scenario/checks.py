@@ -1,15 +1,14 @@
 """What the types of a scenario leave open. Each finding names the field."""
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 
-from maitred.model.manifest.checks import check_key, check_quantities, name_problem, quantity_problem
+from maitred.model.manifest.checks import check_key, name_problem, quantity_problem
 from maitred.model.manifest.errors import FieldError
 from maitred.model.manifest.settings import check_policy
 from maitred.model.policy import Policy
-from maitred.model.world import check_floor, check_levels
+from maitred.model.world import check_floor, check_levels, check_resources
 from maitred.simulate.clock import DAY
 from maitred.simulate.scenario.arrivals import expected
 from maitred.simulate.scenario.document import Arrivals, Cluster, Entry, Scenario, Trace
@@ -56,6 +55,8 @@ def check_scenario(scenario: Scenario) -> None:
     check_titles(scenario.workload)
     with inside("policies"):
         check_policies(scenario.policies)
+    if scenario.faults and scenario.faults.causes:
+        check_file("faults.causes", scenario.faults.causes)
     if scenario.horizon == 0:
         raise FieldError("horizon", "must be more than 0")
     if scenario.faults and scenario.horizon is None and any(entry.stay for entry in scenario.workload):
@@ -74,7 +75,7 @@ def check_cluster(cluster: Cluster) -> None:
         check_file("trace.file", cluster.trace.file)
         if cluster.trace.resources and cluster.trace.format != "lingjun":
             raise FieldError("trace.resources", "the file says what each node has; leave it out")
-        check_quantities([("trace.resources", cluster.trace.resources)])
+        check_resources("trace.resources", cluster.trace.resources)
 
 
 def check_policies(policies: Mapping[str, Policy]) -> None:
@@ -100,7 +101,6 @@ def check_titles(workload: tuple[Entry, ...]) -> None:
 
 
 def check_entry(entry: Entry, horizon: Duration | None) -> None:
-    check_entry_name(entry)
     if entry.arrivals is not None and entry.trace is None:
         with inside("arrivals"):
             check_arrivals(entry.arrivals, horizon)
@@ -109,6 +109,7 @@ def check_entry(entry: Entry, horizon: Duration | None) -> None:
         check_traced(entry, entry.trace)
     else:
         raise FieldError("arrivals", "give either arrivals or a trace")
+    check_entry_name(entry)
     if entry.stay and (entry.run_time is not None or entry.cancelled):
         other = "cancelled" if entry.run_time is None else "runTime"
         raise FieldError("stay", f"contradicts {other}; give one of the two")
@@ -153,8 +154,10 @@ def check_traced(entry: Entry, trace: Trace) -> None:
 
 
 def check_file(field: str, file: str) -> None:
-    if not file or "\0" in file:
+    if not file:
         raise FieldError(field, "is required: the name of a file, seen from that of the scenario")
+    if file.rpartition("/")[2] in ("", ".", "..", "-") or "\0" in file:
+        raise FieldError(field, f"{file[:40]!r} is not the name of a file")
 
 
 # ---- arrivals
@@ -202,10 +205,14 @@ def check_windows(arrivals: Arrivals) -> None:
 
 def check_number(arrivals: Arrivals, horizon: Duration | None, kind: str) -> None:
     """Jobs must come to an end, and be so few that a run of them can."""
+    endless = arrivals.until is None and horizon is None and kind in ("perHour", "every")
     if arrivals.daily and arrivals.until is None and horizon is None:
         raise FieldError("daily", "goes on for ever; give a horizon, or here until")
-    count = arrivals.jobs or expected(arrivals, horizon)
-    if count == math.inf:
+    if endless and arrivals.jobs is None:
         raise FieldError(kind, "goes on for ever; give a horizon, or here until or jobs")
+    number = expected(arrivals, horizon)
+    count = arrivals.jobs or number
     if count > MOST_DRAWN:
         raise FieldError(kind, f"about {count:.0f} jobs; at most {MOST_DRAWN} are drawn")
+    if endless and count > number:
+        raise FieldError(kind, f"{count} jobs would take more than a hundred years to arrive")

@@ -21,7 +21,7 @@ from maitred.simulate.traces.causes import USUAL, read_causes
 
 def read_scenario(data: bytes, source: str) -> Scenario:
     """Raises InputError, which names the file and the field."""
-    scenario, _ = read_settings(data, source, Scenario, read_value)
+    scenario, _ = read_settings(data, source, Scenario, read_value, named=("policies",))
     try:
         check_scenario(scenario)
     except FieldError as problem:

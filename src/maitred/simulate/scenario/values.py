@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from maitred.model.manifest.errors import field_error
 from maitred.model.policy import Setting
-from maitred.simulate.clock import DAY, HOUR, LONGEST, SECOND, seconds
+from maitred.simulate.clock import DAY, HOUR, LONGEST, SECOND
 from maitred.simulate.scenario.streams import Generator
 
 MOST_VALUES = 10_000
@@ -111,16 +111,16 @@ def read_value(wanted: type, given: Any) -> Any:
 def duration(given: Any) -> Duration:
     if isinstance(given, str) and (match := _DURATION.fullmatch(given)):
         parts = [float(number) * _UNITS[unit] for number, unit in _PART.findall(match[2])]
-        time = round(sum(parts)) * (-1 if match[1] else 1)
+        time = sum(parts) * (-1 if match[1] else 1)
     elif isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < math.inf:
-        time = seconds(given)
+        time = given * SECOND
     else:
         raise ValueError(f"{str(given)[:40]!r} is not a time such as 90s, 10m, 2h30m or 14d")
     if time < 0:
-        raise ValueError(f"{given} is a negative time")
+        raise ValueError(f"{str(given)[:40]} is a negative time")
     if time > LONGEST:
-        raise ValueError(f"{given} is longer than a hundred years")
-    return Duration(time)
+        raise ValueError(f"{str(given)[:40]} is longer than a hundred years")
+    return Duration(round(time))
 
 
 def times(given: Any) -> Times:

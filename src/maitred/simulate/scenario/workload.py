@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from maitred.model.manifest.errors import FieldError
-from maitred.simulate.clock import SECOND, Time
+from maitred.simulate.clock import LONGEST, SECOND, Time
 from maitred.simulate.jobs import Job
 from maitred.simulate.scenario.arrivals import arrival_times
 from maitred.simulate.scenario.document import MOST_JOBS, Entry, Trace
@@ -84,8 +84,11 @@ def cut(trace: Trace, jobs: Sequence[Traced]) -> list[Traced]:
     """Those that arrive in the time that was asked for, which is counted from the first arrival of all."""
     first = jobs[0].arrival if jobs else 0
     since, until = first + trace.start, None if trace.until is None else first + trace.until
-    kept = [job for job in jobs if since <= job.arrival and (until is None or job.arrival < until)]
-    return [replace(job, arrival=round((job.arrival - since) / trace.speed)) for job in kept[: trace.limit]]
+    within = [job for job in jobs if since <= job.arrival and (until is None or job.arrival < until)]
+    kept = within[: trace.limit]
+    if kept and (kept[-1].arrival - since) / trace.speed > LONGEST:
+        raise FieldError("trace.speed", "is so slow that the jobs take more than a hundred years to arrive")
+    return [replace(job, arrival=round((job.arrival - since) / trace.speed)) for job in kept]
 
 
 def filled(jobs: Sequence[Traced], room: int, chance: Generator) -> list[Traced]:

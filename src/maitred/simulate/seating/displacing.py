@@ -11,7 +11,7 @@ from maitred.cluster.state import Delete, Put
 from maitred.model.node import Node
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
-from maitred.simulate.clock import Time, seconds
+from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.party import Party
 from maitred.simulate.seating.amounts import Footprint
 from maitred.simulate.seating.kin import Waiter
@@ -23,7 +23,7 @@ from maitred.simulate.seating.whole_groups import Seats, WholeGroups, seats_of
 class Displacing(WholeGroups):
     def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
         super().__init__(nodes, policy)
-        self._interval = seconds(policy.redecide_seconds)
+        self._interval = round(policy.redecide_seconds * SECOND)
         self._next_comparison: Time = 0
         self._sitting: dict[Party, Footprint] = {}
 

@@ -27,6 +27,10 @@ SOLVABLE = ("Scheduled", "Waiting", "Preempting")
 """Other verdicts are final, unless devices are broken: they will be mended, which `decide` does not know."""
 
 
+LOOKED_AT = 4
+"""Kins at a time. Most of the time there is room for one more party, and the others look in vain."""
+
+
 @dataclass(slots=True)
 class Standing:
     """A party of which members want seats."""
@@ -157,18 +161,20 @@ class WholeGroups:
         return kin.waiters if self._elastic else kin.waiters[:1]
 
     def _heads(self, now: Time) -> list[Kin]:
-        """Kins whose first may be seated, or of whom nobody knows lately what is in the way."""
+        """Kins whose first may be seated, or of whom nobody knows lately what is in the way; only the first few,
+        since those behind them would have to be looked at again once they sit."""
         free: Ints | None = None
-        heads = []
-        for kin in self._kins.values():
+        heads: list[Kin] = []
+        for kin in sorted(self._kins.values(), key=lambda kin: kin.first.rank):
+            if len(heads) == LOOKED_AT and not self._elastic:
+                break
             if self._needs_diagnosis(kin, now):
                 heads.append(kin)
             elif kin.open:
                 free = self.state.free() if free is None else free
-                if self.amounts.could_sit(kin.first.party, self.state.nodes, free):
+                kin.open = self.amounts.could_sit(kin.first.party, self.state.nodes, free)
+                if kin.open:
                     heads.append(kin)
-                else:
-                    kin.open = False
         return heads
 
     def _decide(self, waiters: Sequence[Waiter], now: Time, explained: Container[str] = ()) -> Plan:
@@ -197,7 +203,7 @@ class WholeGroups:
         verdicts, seats = {verdict.group: verdict for verdict in plan.groups}, seats_of(plan)
         not_asked: Rank | None = None
         seatings, impossible = [], dict[Party, str]()
-        for kin in sorted(heads, key=lambda kin: kin.first.rank):
+        for kin in heads:
             if not_asked is not None and kin.first.rank > not_asked:
                 break
             asked = self._asked(kin)

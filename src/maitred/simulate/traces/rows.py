@@ -2,6 +2,7 @@
 
 import csv
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -84,6 +85,8 @@ def rows(
             raise InputError(
                 source, "line 1", missing[0], f"there is no such column; there are {found}{hint}"
             )
+        if twice := [name for name, count in Counter(filter(None, names)).items() if count > 1]:
+            raise InputError(source, "line 1", twice[0], "there are several columns of this name")
         for number, cells in enumerate(filter(None, lines)):
             if number == MOST_ROWS:
                 raise InputError(source, "", "", f"more than {MOST_ROWS} rows")

@@ -7,7 +7,7 @@ from maitred.simulate.jobs import WHOLE
 from maitred.simulate.seating.columns import Rows
 from maitred.simulate.seating.shares.asks import Ask
 from maitred.simulate.seating.shares.room import Room
-from maitred.simulate.seating.shares.rule import NO_ROOM, Floats, Opinion, first_of_the_best
+from maitred.simulate.seating.shares.rule import Opinion
 
 FULL = 100
 
@@ -27,15 +27,6 @@ class BestFit:
         cpu = (self._room.cpu(rows) - ask.cpu) / self._most_cpu
         devices = (free.sum(axis=1) - ask.load) / self._most_devices
         return Opinion(np.floor((1 - (cpu + devices) / 2) * FULL), tightest(ask, free))
-
-    def choose(self, scores: Floats) -> int:
-        """Scores are stretched from 0 to 100 first, and rounded down, as kube-scheduler does: near enough is
-        a tie."""
-        open_ = scores > NO_ROOM
-        least, most = scores[open_].min(), scores.max()
-        if least == most:
-            return first_of_the_best(scores)
-        return first_of_the_best(np.where(open_, np.floor((scores - least) * FULL / (most - least)), -1))
 
 
 def tightest(ask: Ask, free: Ints) -> Rows:

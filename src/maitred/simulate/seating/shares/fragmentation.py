@@ -14,7 +14,7 @@ from maitred.simulate.jobs import WHOLE
 from maitred.simulate.seating.columns import Rows
 from maitred.simulate.seating.shares.asks import Ask, commonest
 from maitred.simulate.seating.shares.room import Room
-from maitred.simulate.seating.shares.rule import NO_ROOM, Floats, Opinion, first_of_the_best
+from maitred.simulate.seating.shares.rule import NO_ROOM, Floats, Opinion
 
 STEPS = 100
 
@@ -58,9 +58,6 @@ class FragmentationGradient:
         scores = np.full(free.shape, NO_ROOM)
         scores[place, device] = self._score(ask, nodes, stranded, fit)
         return Opinion(scores.max(axis=1), scores.argmax(axis=1))
-
-    def choose(self, scores: Floats) -> int:
-        return first_of_the_best(scores)
 
     def _score(self, ask: Ask, rows: Rows, stranded: Ints, fit: Ints) -> Floats:
         """In steps, as it was published: 100 times the logistic function of the fragmentation that goes."""

@@ -17,7 +17,7 @@ from maitred.simulate.seating.columns import Rows
 from maitred.simulate.seating.shares.asks import Ask, commonest
 from maitred.simulate.seating.shares.prices import worths
 from maitred.simulate.seating.shares.room import Room
-from maitred.simulate.seating.shares.rule import Floats, Opinion, first_of_the_best
+from maitred.simulate.seating.shares.rule import Floats, Opinion
 
 UNTOUCHED = 1.02
 """The worth of a device that nobody uses. Its parts come to 1."""
@@ -67,9 +67,6 @@ class LeastLoss:
             worth, whole = worth - ask.devices * UNTOUCHED, whole - ask.devices
         then = self._value(rows, room.cpu(rows) - ask.cpu, room.memory(rows) - ask.memory, worth, whole)
         return Opinion(-(self._sought[rows] * (self._now[rows] - then)).round(DIGITS), devices)
-
-    def choose(self, scores: Floats) -> int:
-        return first_of_the_best(scores)
 
     def _best_devices(self, ask: Ask, free: Ints) -> tuple[Rows, Floats]:
         """The device of each node that loses least of its worth with the share, and how much that is."""

@@ -7,12 +7,10 @@ of shares that fits one device together costs more than a device.
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maitred.cluster.nodes import Ints
 from maitred.simulate.jobs import WHOLE
-
-Floats = NDArray[np.float64]
+from maitred.simulate.seating.shares.rule import Floats
 
 CLOSE = 1e-9
 MOST_SIZES = 32

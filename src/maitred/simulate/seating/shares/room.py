@@ -20,7 +20,7 @@ class Room:
     def __init__(self, nodes: Sequence[Node], policy: Policy) -> None:
         self.columns = Columns()
         self._policy = policy
-        most = max((self._count(node) for node in nodes), default=0)
+        most = max([1, *map(self._count, nodes)])
         self.devices: Ints = np.zeros((len(nodes), most), dtype=np.int64)
         """Thousandths of each device that are free, node by node. There is nothing of those that are gone."""
         self._gone: Mask = np.ones((len(nodes), most), dtype=np.bool_)

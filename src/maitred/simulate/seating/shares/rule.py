@@ -27,11 +27,3 @@ class Rule(Protocol):
     def judge(self, ask: Ask, rows: Rows) -> Opinion:
         """What to think of these nodes, all of which have room. It may only depend on the nodes themselves:
         until one of them changes, the opinion of it stands."""
-
-    def choose(self, scores: Floats) -> int:
-        """The row to take. All nodes are there, and one of them has room at least."""
-
-
-def first_of_the_best(scores: Floats) -> int:
-    """Ties go to the node that comes first, so that equals are filled one after the other."""
-    return int(scores.argmax())

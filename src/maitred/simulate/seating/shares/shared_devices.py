@@ -107,7 +107,7 @@ class SharedDevices:
 
         def serve(line: JudgedLine) -> bool:
             line.look(self._room, self._rule)
-            if line.scores.max() == NO_ROOM:
+            if line.scores.max(initial=NO_ROOM) == NO_ROOM:
                 return False
             seatings.append(self._seat(line))
             return True
@@ -121,8 +121,9 @@ class SharedDevices:
         return line.seen < self._room.changes
 
     def _seat(self, line: JudgedLine) -> Seating:
-        """The first of the line takes the best node."""
-        row = self._rule.choose(line.scores)
+        """The first of the line takes the best node; of equals the first, so that they are filled one after
+        the other."""
+        row = int(line.scores.argmax())
         party, ask, node = line.queue[0].party, line.ask, self._room.view.names[row]
         shared = int(line.devices[row]) if ask.shares else None
         devices = self._room.whole_devices(row, ask.devices) if shared is None else (shared,)
