@@ -10,10 +10,11 @@ from typing import Protocol
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Defaults, Source
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.scheduler import Scheduler, first_of
+from maitred.controllers.scheduling.scheduler import Scheduler
 from maitred.controllers.scheduling.term import Settings
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served, discover
+from maitred.kube.errors import first_of
 from maitred.kube.lease import LeaderLease
 from maitred.kube.reflector import Reflector
 from maitred.kube.resources import LEASES, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
