@@ -161,8 +161,8 @@ class WholeGroups:
         return kin.waiters if self._elastic else kin.waiters[:1]
 
     def _heads(self, now: Time) -> list[Kin]:
-        """Kins whose first may be seated, or of whom nobody knows lately what is in the way. Only a few: those
-        behind them would have to be looked at again once they sit."""
+        """Kins whose first may be seated, or of whom nobody knows lately what is in the way; a few of them,
+        since those behind would have to be looked at again once they sit."""
         free: Ints | None = None
         heads: list[Kin] = []
         for kin in sorted(self._kins.values(), key=lambda kin: kin.first.rank):
