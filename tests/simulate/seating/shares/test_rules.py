@@ -12,6 +12,8 @@ from maitred.simulate.clock import SECOND
 from maitred.simulate.jobs import Job
 from maitred.simulate.party import Party
 from maitred.simulate.seating.seater import UNDIAGNOSED
+from maitred.simulate.seating.shares.asks import asks_of
+from maitred.simulate.seating.shares.fragmentation import without_memory
 from maitred.simulate.seating.shares.shared_devices import SharedDevices
 from maitred.simulate.traces.workers import MODEL, crew
 from tests.oracle.effort import examples
@@ -138,6 +140,18 @@ def test_fgd_takes_the_device_on_which_least_is_stranded() -> None:
     ]
 
 
+def test_fgd_keeps_devices_together_for_those_who_need_several() -> None:
+    """On `two` nobody could take two devices any more, so both would be lost to half of the demand."""
+    table = Table("fragmentation-gradient", {"two": small(2), "three": small(3)}, [whole(2), whole()] * 10)
+    assert table.seat(share(300)) == ("three", 0)
+
+
+def test_fgd_takes_pods_that_differ_in_memory_for_the_same() -> None:
+    jobs = [as_party(number, PlainPod(1000, 100 * number, 1, 500)).job for number in (1, 2, 3)]
+    ((ask, count),) = without_memory(asks_of(tuple(jobs))).items()
+    assert (ask.cpu, ask.memory, ask.devices, ask.each, count) == (1000, 0, 1, 500, 3)
+
+
 def test_fgd_knows_which_models_the_demand_can_use() -> None:
     """Nobody can use the devices of `old`: what is free there is lost already."""
     nodes = {"new": small(2, "H100"), "old": small(2, "P100")}
@@ -165,6 +179,13 @@ def test_least_loss_keeps_parts_for_those_that_fill_them() -> None:
     assert table.seat(share(700)) == ("a", 1)
 
 
+def test_least_loss_leaves_devices_untouched() -> None:
+    """By price alone half of a device is worth the same wherever it is."""
+    table = Table("least-loss", {"a": small(1, "H100"), "b": small(1, "P100")}, [share(500)] * 10)
+    assert table.seat(share(500, models=("P100",))) == ("b", 0)
+    assert [table.seat(share(500)) for _ in range(2)] == [("b", 0), ("a", 0)]
+
+
 def test_least_loss_spares_the_models_that_are_sought_after() -> None:
     nodes = {"new": small(2, "H100"), "old": small(2, "P100")}
     table = Table("least-loss", nodes, [whole(models=("H100",)), whole()] * 10)
@@ -185,6 +206,11 @@ def test_least_loss_without_a_demand_for_shares_or_devices() -> None:
         table = Table("least-loss", nodes, demand * 30)
         assert [table.seat(share(400)) for _ in range(3)] == [("a", 0), ("a", 0), ("a", 1)]
         assert table.seat(whole()) == ("b", None)
+
+
+def test_least_loss_takes_the_fuller_of_devices_that_are_worth_the_same() -> None:
+    table = Table("least-loss", {"a": small(2)}, [whole()] * 30)
+    assert [table.seat(share(size)) for size in (600, 700, 300)] == [("a", 0), ("a", 1), ("a", 1)]
 
 
 # ---- all of them
@@ -246,13 +272,12 @@ RULES: dict[Placement, type[Plain]] = {
 }
 CLOSE = 1e-8
 
-MODELS = ("", "H100", "P100")
 NODES = st.builds(
     PlainNode,
     cpu=st.integers(1, 8).map(lambda cores: 2500 * cores),
     memory=st.integers(1, 6).map(lambda part: 700 * part),
     devices=st.integers(0, 4).map(lambda count: (1000,) * count),
-    model=st.sampled_from(MODELS),
+    model=st.sampled_from(("", "H100", "P100")),
 )
 SIZES = st.sampled_from((100, 250, 300, 333, 500, 600, 700))
 PODS = st.builds(
@@ -264,6 +289,7 @@ PODS = st.builds(
     size=SIZES.map(lambda each: (1, each)) | st.sampled_from(((0, 0), (1, 1000), (2, 1000))),
     models=st.sampled_from(((), (), ("H100",), ("H100", "P100"))),
 )
+CROWDS = st.lists(st.tuples(PODS, st.integers(1, 40)), max_size=4)
 
 
 class Twins(Table):
@@ -347,11 +373,17 @@ EVENTS = st.tuples(st.just("depart"), st.integers(0, 20)) | st.tuples(st.just("f
 @given(
     nodes=st.lists(NODES, min_size=1, max_size=4),
     story=st.lists(st.tuples(st.just("arrive"), PODS) | EVENTS, min_size=1, max_size=20),
+    expected=CROWDS,
 )
 def test_every_choice_is_that_of_the_plain_rule(
-    placement: Placement, nodes: list[PlainNode], story: list[tuple[str, object]]
+    placement: Placement,
+    nodes: list[PlainNode],
+    story: list[tuple[str, object]],
+    expected: list[tuple[PlainPod, int]],
 ) -> None:
+    """The rule expects some who never come."""
     demand = [pod for _, pod in story if isinstance(pod, PlainPod)]
+    demand += [pod for pod, count in expected for _ in range(count)]
     twins = Twins(placement, nodes, demand)
     for what, argument in story:
         getattr(twins, what)(argument)
