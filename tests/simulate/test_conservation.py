@@ -30,11 +30,23 @@ POLICIES: list[tuple[Order, Placement]] = [
 
 
 @pytest.mark.parametrize(("order", "placement"), POLICIES)
-@examples(60)
+@examples(40)
 @given(data=st.data())
 def test_every_job_and_every_device_second_is_accounted_for(
     order: Order, placement: Placement, data: st.DataObject
 ) -> None:
+    check_run(order, placement, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("order", "placement"), POLICIES)
+@examples(250)
+@given(data=st.data())
+def test_the_same_in_many_more_runs(order: Order, placement: Placement, data: st.DataObject) -> None:
+    check_run(order, placement, data)
+
+
+def check_run(order: Order, placement: Placement, data: st.DataObject) -> None:
     nodes = data.draw(clusters())
     jobs, broken = data.draw(workloads()), data.draw(faults(nodes))
     policy = Policy(

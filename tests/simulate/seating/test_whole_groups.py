@@ -97,10 +97,25 @@ def history(loop: Loop) -> list[tuple[object, ...]]:
     ]
 
 
-@pytest.mark.parametrize("order", ["priority", "fifo", "shortest"])
-@examples(60)
+ORDERS: list[Order] = ["priority", "fifo", "shortest"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@examples(40)
 @given(data=st.data())
 def test_as_one_decision_over_the_whole_queue(order: Order, data: st.DataObject) -> None:
+    check_queue(order, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ORDERS)
+@examples(500)
+@given(data=st.data())
+def test_the_same_in_many_more_queues(order: Order, data: st.DataObject) -> None:
+    check_queue(order, data)
+
+
+def check_queue(order: Order, data: st.DataObject) -> None:
     nodes = data.draw(clusters())
     jobs, broken = data.draw(workloads()), data.draw(faults(nodes))
     policy = Policy(order=order, topology=Topology((RACK,)))
