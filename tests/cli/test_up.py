@@ -232,7 +232,10 @@ def test_it_ends_with_its_terminal(tmp_path: Path) -> None:
         kubeconfig = tmp_path / ".maitred" / "sandbox.kubeconfig"
         assert kubeconfig.exists()
         os.close(controller)
-        process.wait(DEADLINE_SECONDS)
+        try:
+            process.wait(DEADLINE_SECONDS)
+        finally:
+            process.kill()
     assert not kubeconfig.exists()
 
 

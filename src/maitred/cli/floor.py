@@ -1,6 +1,7 @@
 """The floor on a terminal: once, or for as long as someone watches."""
 
 import asyncio
+import errno
 import sys
 import time
 from collections.abc import Sequence
@@ -49,8 +50,15 @@ async def show(watcher: Watcher) -> None:
     with Live(view, auto_refresh=False, screen=True) as live:
         while True:
             began = time.monotonic()
+            check_terminal()
             live.update(view, refresh=True)
             await asyncio.sleep(pause_since(began))
+
+
+def check_terminal() -> None:
+    """Raises OSError once nobody can see what is drawn: `rich` draws nothing then, and does not tell."""
+    if not sys.stdout.isatty():
+        raise OSError(errno.EIO, "the terminal is gone")
 
 
 def pause_since(began: float) -> float:

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from maitred.cli.floor import FloorView, pause_since
+from maitred.cli.floor import FloorView, check_terminal, pause_since
 from maitred.explain.floorplan import UNDECIDED, Row
 from maitred.explain.floorplan_tables import by_verdict
 from maitred.model.words import counted, printable
@@ -131,6 +131,7 @@ class Screen:
         with Live(self._view, console=Console(), auto_refresh=False, screen=True) as live:
             while True:
                 began = time.monotonic()
+                check_terminal()
                 live.update(self._view, refresh=True)
                 await asyncio.sleep(pause_since(began))
 
