@@ -132,7 +132,7 @@ class Muri:
         self._changed = True
 
     def moves(self, loop: Loop, moves: Moves) -> None:
-        loop.books.lose(self._lost, "lostToEviction")
+        loop.books.meter.lose(self._lost, "lostToEviction")
         self._lost = []
 
     def seated(self, party: Party, members: Sequence[int]) -> None: ...

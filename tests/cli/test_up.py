@@ -188,14 +188,15 @@ def test_what_is_not_there_is_named(tmp_path: Path, options: list[str], words: s
     assert not (tmp_path / ".maitred").exists()
 
 
-def test_on_a_terminal_it_draws_the_floor(tmp_path: Path) -> None:
-    world = tmp_path / "world.yaml"
+@contextmanager
+def on_a_terminal(home: Path, **more: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """The process, and the other end of its terminal, which is for who uses it to close."""
+    world = home / "world.yaml"
     world.write_text(SMALL)
     controller, terminal = pty.openpty()
-    environment = {**os.environ, "HOME": str(tmp_path), "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
     with subprocess.Popen(
         [*COMMAND, "--world", str(world)],
-        env=environment,
+        env={**os.environ, "HOME": str(home), "TERM": "xterm", **more},
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
@@ -203,6 +204,14 @@ def test_on_a_terminal_it_draws_the_floor(tmp_path: Path) -> None:
         preexec_fn=as_started_by_hand,
     ) as process:
         os.close(terminal)
+        try:
+            yield process, controller
+        finally:
+            process.kill()
+
+
+def test_on_a_terminal_it_draws_the_floor(tmp_path: Path) -> None:
+    with on_a_terminal(tmp_path, COLUMNS="120", LINES="40") as (process, controller):
         try:
             seen = read_until(controller, b"2 nodes; 16 of 16 nvidia.com/gpu free")
             assert b"sandbox stories" in seen + read_until(controller, b"--for 30s")
@@ -215,27 +224,12 @@ def test_on_a_terminal_it_draws_the_floor(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_ends_with_its_terminal(tmp_path: Path) -> None:
-    world = tmp_path / "world.yaml"
-    world.write_text(SMALL)
-    controller, terminal = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, "--world", str(world)],
-        env={**os.environ, "HOME": str(tmp_path), "TERM": "xterm"},
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        start_new_session=True,
-        preexec_fn=as_started_by_hand,
-    ) as process:
-        os.close(terminal)
+    kubeconfig = tmp_path / ".maitred" / "sandbox.kubeconfig"
+    with on_a_terminal(tmp_path) as (process, controller):
         read_until(controller, b"2 nodes")
-        kubeconfig = tmp_path / ".maitred" / "sandbox.kubeconfig"
         assert kubeconfig.exists()
         os.close(controller)
-        try:
-            process.wait(DEADLINE_SECONDS)
-        finally:
-            process.kill()
+        process.wait(DEADLINE_SECONDS)
     assert not kubeconfig.exists()
 
 

@@ -76,7 +76,7 @@ def breaches(loop: Loop, seating: Seating, gone: set[Party], policy: Policy) -> 
     binds = [
         {
             "pod": pod_key(job, member),
-            "uid": pod(seating.party, member, "").metadata.uid,
+            "uid": pod(seating.party, member).metadata.uid,
             "node": node,
             "group": group_key(job),
         }
@@ -96,7 +96,7 @@ def objects(loop: Loop, gone: set[Party], asking: Party) -> list[Obj]:
         if not is_lone(party.job):
             found.append(raw(pod_group(party.job), "scheduling.k8s.io/v1beta1", "PodGroup"))
         members = range(party.job.members)
-        found += [raw(pod(party, member, party.seats[member]), "v1", "Pod") for member in members]
+        found += [raw(pod(party, member), "v1", "Pod") for member in members]
     return found
 
 

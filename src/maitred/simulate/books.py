@@ -5,7 +5,7 @@ from collections import Counter
 from maitred.simulate.clock import Time
 from maitred.simulate.floor import Floor
 from maitred.simulate.meter import Meter
-from maitred.simulate.party import Party, Phase, Stretch
+from maitred.simulate.party import Party, Phase
 from maitred.simulate.results import Bucket, FloorPlan
 from maitred.simulate.seating.deadlock import deadlocked
 from maitred.simulate.seating.seater import Seater
@@ -52,7 +52,7 @@ class Books:
     def _note_blocking(self, party: Party) -> None:
         """Those who take part in deadlocks: each change of them may make one, or end it."""
         incomplete = party.phase == Phase.INCOMPLETE
-        stays = party.job.run_time is None and party.phase in (Phase.STARTING, Phase.WORKING)
+        stays = party.job.run_time is None and party.runs
         for list_, belongs in ((self._incomplete, incomplete), (self._staying, stays)):
             if belongs:
                 list_[party] = None
@@ -62,11 +62,10 @@ class Books:
                 self._look_for_deadlock = True
 
     def _note_wait(self, party: Party, now: Time) -> None:
-        waits = party.phase in (Phase.WAITING, Phase.INCOMPLETE)
-        if waits and party.waiting_since is None:
+        if party.waits and party.waiting_since is None:
             party.waiting_since = now
             self.waiting[party] = None
-        elif not waits and party.waiting_since is not None:
+        elif not party.waits and party.waiting_since is not None:
             self.close_wait(party, now)
             del self.waiting[party]
 
@@ -101,9 +100,6 @@ class Books:
             self._lacking[party] = lack
             self._lacks[lack] += 1
         self._demand += lack - before
-
-    def lose(self, stretches: list[Stretch], to: Bucket) -> None:
-        self.meter.lose(stretches, to)
 
     @property
     def anyone_nears_an_end(self) -> bool:

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 Time = int
 
-MICROSECOND = 1
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
 DAY = 24 * HOUR

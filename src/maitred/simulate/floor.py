@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from maitred.cluster.nodes import NodeTable
+from maitred.decide.levels import key_of_level
 from maitred.model.node import Node, NodeCondition, allocatable
 from maitred.model.policy import Level, Policy, is_device
 from maitred.simulate.clock import SECOND, Time
@@ -75,7 +76,7 @@ class Floor:
         self.broken = 0
         """Thousandths of devices that nobody can use for now."""
         self._levels = levels
-        self._keys = {level.name: level.key for level in policy.topology.levels}
+        self._named = policy.topology.levels
         table = NodeTable()
         for node in nodes:
             table.put(node)
@@ -102,7 +103,7 @@ class Floor:
         """Whether all who sit are in one domain of the level that the party requires, if it requires any."""
         if not party.job.within:
             return True
-        key = self._keys.get(party.job.within, party.job.within)
+        key = key_of_level(party.job.within, self._named)
         labels = [self.places[node].node.metadata.labels.get(key) for node in set(party.seats) if node]
         return len(set(labels)) == 1
 

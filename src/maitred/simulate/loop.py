@@ -325,8 +325,8 @@ class Loop:
 
     def _stop(self, party: Party, lost_to: Bucket) -> None:
         """It no longer works. What it did since its last checkpoint is lost."""
-        if party.phase in (Phase.STARTING, Phase.WORKING):
-            self.books.lose(party.interrupt(self.now), lost_to)
+        if party.runs:
+            self.books.meter.lose(party.interrupt(self.now), lost_to)
 
     def _send_away(self, party: Party, members: Sequence[int]) -> None:
         """Members leave their seats, and their owner creates them anew."""

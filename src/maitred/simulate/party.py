@@ -27,6 +27,10 @@ class Stretch(NamedTuple):
     speed: int
     load: int
 
+    @property
+    def work(self) -> int:
+        return self.speed * (self.end - self.start)
+
 
 @dataclass(eq=False)
 class Party:
@@ -82,6 +86,15 @@ class Party:
         return self.sitting >= self.job.quorum
 
     @property
+    def waits(self) -> bool:
+        """Whether it lacks seats for its quorum."""
+        return self.phase in (Phase.WAITING, Phase.INCOMPLETE)
+
+    @property
+    def runs(self) -> bool:
+        return self.phase in (Phase.STARTING, Phase.WORKING)
+
+    @property
     def nears_its_end(self) -> bool:
         return self.speed > 0 and self.job.work is not None
 
@@ -128,8 +141,8 @@ class Party:
         """Everyone stops. What is done since the last checkpoint is lost, and returned."""
         self.pause(now)
         lost = self._since_checkpoint()
-        self.saved += sum(s.speed * (s.end - s.start) for s in self.stretches)
-        self.saved -= sum(s.speed * (s.end - s.start) for s in lost)
+        self.saved += sum(stretch.work for stretch in self.stretches)
+        self.saved -= sum(stretch.work for stretch in lost)
         self.stretches = []
         self.speed = self.load = 0
         self.ready.clear()
@@ -155,7 +168,7 @@ class Party:
         """Work that is left; None if it never ends."""
         if self.job.work is None:
             return None
-        done = sum(s.speed * (s.end - s.start) for s in self.stretches)
+        done = sum(stretch.work for stretch in self.stretches)
         return self.job.work - self.saved - done - self.speed * (now - self.since)
 
     def attained(self, now: Time) -> int:

@@ -11,7 +11,7 @@ from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.floor import Floor
 from maitred.simulate.jobs import WHOLE, Workload
 from maitred.simulate.loop import Loop, Watcher
-from maitred.simulate.party import Party, Phase
+from maitred.simulate.party import Party
 from maitred.simulate.results import End, Outcome, Run
 from maitred.simulate.seating.displacing import Displacing
 from maitred.simulate.seating.pod_by_pod import PodByPod
@@ -104,7 +104,7 @@ def run_of(
 
 def left_waiting(loop: Loop) -> list[str]:
     """A run without a horizon ends when nobody nears an end, and then some may still wait."""
-    waiting = sum(party.phase in (Phase.WAITING, Phase.INCOMPLETE) for party in loop.parties)
+    waiting = sum(party.waits for party in loop.parties)
     if loop.horizon is not None or not waiting:
         return []
     told = f"{counted(waiting, 'job')} still waited when nobody was on the way to an end, for ever"
@@ -113,7 +113,7 @@ def left_waiting(loop: Loop) -> list[str]:
 
 def outcome_of(party: Party, loop: Loop) -> Outcome:
     job = party.job
-    standing: End = "waiting" if party.phase in (Phase.WAITING, Phase.INCOMPLETE) else "running"
+    standing: End = "waiting" if party.waits else "running"
     end, why = loop.ends.get(party, (standing, loop.seater.why(party) if standing == "waiting" else ""))
     return Outcome(
         job=job.name,

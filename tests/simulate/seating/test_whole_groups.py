@@ -44,11 +44,11 @@ class Everybody:
         if not is_lone(party.job):
             self.state.apply(Put(pod_group(party.job)))
         for member in party.standing():
-            self.state.apply(Put(pod(party, member, "")))
+            self.state.apply(Put(pod(party, member)))
 
     def seated(self, party: Party, members: Sequence[int]) -> None:
         for member in members:
-            self.state.apply(Put(pod(party, member, party.seats[member])))
+            self.state.apply(Put(pod(party, member)))
         if not party.standing():
             del self.standing[group_key(party.job)]
 

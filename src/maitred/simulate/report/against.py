@@ -33,7 +33,7 @@ def rows(summaries: Sequence[Summary]) -> Iterator[Row]:
         yield Row(label, cells(signed(one.amount, words) if one else NONE for one in found))
         if label == "mean wait":
             yield Row(
-                "that is", cells(times_as_long(one, summaries) or NONE for one in summaries), is_aside=True
+                FACTOR, cells(times_as_long(one, summaries) or NONE for one in summaries), is_aside=True
             )
         if any(len(one.seeds) > 1 for one in summaries):
             reach = cells(over_seeds(one, words) if one else NONE for one in found)

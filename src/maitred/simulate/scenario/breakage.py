@@ -8,10 +8,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.model.node import Node, allocatable
-from maitred.model.policy import Policy, is_device
+from maitred.model.node import Node
+from maitred.model.policy import Policy
 from maitred.simulate.clock import DAY
 from maitred.simulate.faults import Fault, Faults
+from maitred.simulate.floor import devices_of
 from maitred.simulate.scenario.document import Faulty, Lemons, Repair
 from maitred.simulate.scenario.streams import Generator, Streams
 from maitred.simulate.scenario.values import Times
@@ -28,7 +29,7 @@ def faults_of(
     names = [node.metadata.name for node in nodes]
     likely = shares([cause.count for cause in causes])
     unlucky = luck(faulty.lemons, len(nodes), streams.of("lemons"))
-    switches, bare = neighbours(nodes, rack), {node.metadata.name for node in nodes if not devices_of(node)}
+    switches, bare = neighbours(nodes, rack), {node.metadata.name for node in nodes if not device_count(node)}
     repairs = by_class(faulty.repair)
     gap, now = 1000 * DAY / (faulty.per_thousand_node_days * len(nodes)), 0.0
     while (now := now + chance.exponential(gap)) < math.inf:
@@ -79,6 +80,5 @@ def neighbours(nodes: Sequence[Node], rack: str) -> dict[str, tuple[str, ...]]:
     return named | {name: (name,) for name in racks.get("", ())}
 
 
-def devices_of(node: Node) -> int:
-    policy = Policy()
-    return sum(count for resource, count in allocatable(node).items() if is_device(policy, resource))
+def device_count(node: Node) -> int:
+    return sum(devices_of(node, Policy()).values())

@@ -7,7 +7,7 @@ from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node, effe
 from maitred.model.policy import Level
 from maitred.model.words import counted
 from maitred.model.world import BLOCK, KIND, RACK, USUAL, Kind, Levels, Place, places
-from maitred.simulate.scenario.breakage import devices_of
+from maitred.simulate.scenario.breakage import device_count
 from maitred.simulate.scenario.document import Cluster, ClusterTrace
 from maitred.simulate.traces.kubectl import read_nodes
 from maitred.simulate.traces.nodes import node, read_lingjun, read_openb_nodes
@@ -40,7 +40,7 @@ def warnings_of(cluster: Cluster, nodes: Sequence[Node]) -> list[str]:
     closed = [node for node in nodes if any(taint.key in CLOSED for taint in effective_taints(node))]
     if not closed or cluster.trace is None:
         return []
-    devices = counted(sum(map(devices_of, closed)), "device")
+    devices = counted(sum(map(device_count, closed)), "device")
     what = f"{counted(len(closed), 'node')} cordoned or not ready: {devices} unused for the whole run"
     return [f"{cluster.trace.file}: {what}"]
 

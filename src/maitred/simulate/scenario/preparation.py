@@ -8,7 +8,7 @@ from maitred.model.node import Node
 from maitred.model.policy import Level
 from maitred.simulate.faults import Faults
 from maitred.simulate.jobs import WHOLE, Job
-from maitred.simulate.scenario.breakage import devices_of, faults_of
+from maitred.simulate.scenario.breakage import device_count, faults_of
 from maitred.simulate.scenario.checks import check_scenario, inside
 from maitred.simulate.scenario.cluster import levels_of, nodes_of, warnings_of
 from maitred.simulate.scenario.document import Scenario
@@ -44,7 +44,7 @@ def set_up(scenario: Scenario, files: Mapping[str, bytes], streams: Streams) -> 
     nodes = nodes_of(scenario.cluster, files)
     levels = levels_of(scenario.cluster.levels, nodes)
     check_within(scenario, nodes, levels)
-    supply = Supply(files, streams, scenario.horizon, sum(map(devices_of, nodes)) * WHOLE)
+    supply = Supply(files, streams, scenario.horizon, sum(map(device_count, nodes)) * WHOLE)
     workload, warnings, names = list[Job](), warnings_of(scenario.cluster, nodes), set[str]()
     for position, entry in enumerate(scenario.workload):
         with inside(f"workload[{position}]"):

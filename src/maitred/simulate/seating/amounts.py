@@ -8,6 +8,7 @@ import numpy as np
 
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.trial import Rows, copies_that_fit
+from maitred.decide.levels import codes_of, key_of_level
 from maitred.model.pod import PodSpec
 from maitred.model.policy import Policy
 from maitred.simulate.party import Party
@@ -36,7 +37,7 @@ class Amounts:
     """`free` is what is left of every resource on every node, one column per node."""
 
     def __init__(self, policy: Policy) -> None:
-        self._keys = {level.name: level.key for level in policy.topology.levels}
+        self._levels = policy.topology.levels
         self._kinds: dict[bytes, Kind] = {}
 
     def could_sit(self, party: Party, nodes: NodeView, free: Ints) -> bool:
@@ -86,4 +87,4 @@ class Amounts:
         """The domain of each node; all nodes are one where no level is required."""
         if not level:
             return np.zeros(len(nodes.names), dtype=np.int32)
-        return nodes.column(self._keys.get(level, level)).codes
+        return codes_of(nodes, key_of_level(level, self._levels))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maitred.cluster.nodes import Ints, NodeView
+from maitred.cluster.nodes import NodeView
+from maitred.cluster.trial import copies_that_fit
 from maitred.simulate.party import Party
 from maitred.simulate.seating.columns import Kind, kind_of, open_nodes
 
@@ -70,11 +71,6 @@ class _Rooms:
     def _room_for(self, kind: Kind) -> int:
         """How many of the kind there is room for, on all nodes together."""
         if kind not in self._copies:
-            fits = [self._free_of(resource) // amount for resource, amount in kind.requests]
-            copies: Ints = np.min(fits, axis=0)
+            copies = copies_that_fit(self._free, self._nodes, kind.requests)
             self._copies[kind] = int(copies[open_nodes(self._nodes, kind)].sum())
         return self._copies[kind]
-
-    def _free_of(self, resource: str) -> Ints:
-        column = self._nodes.resource_column(resource)
-        return np.zeros_like(self._free[0]) if column is None else self._free[column]

@@ -7,15 +7,12 @@ strictly lower and is needed for seats that were found; whoever can stay beside 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from maitred.cluster.state import Delete, Put
 from maitred.model.node import Node
-from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.party import Party
 from maitred.simulate.seating.amounts import Footprint
 from maitred.simulate.seating.kin import Waiter
-from maitred.simulate.seating.objects import pod, pod_key
 from maitred.simulate.seating.seater import Moves, Removal, Seating
 from maitred.simulate.seating.whole_groups import Seats, WholeGroups, seats_of
 
@@ -108,12 +105,10 @@ class Displacing(WholeGroups):
 
     def _seats_without(self, gone: Sequence[Party], waiter: Waiter, now: Time) -> Seats | None:
         for party in gone:
-            for member in party.sitters():
-                self.state.apply(Delete(Pod, pod_key(party.job, member)))
+            self._delete_pods(party, party.sitters())
         found = seats_of(self._decide([waiter], now)).get(waiter.rank.key)
         for party in gone:
-            for member in party.sitters():
-                self.state.apply(Put(pod(party, member, party.seats[member])))
+            self._put_pods(party, party.sitters())
         return found
 
     def _who_cannot_stay(self, gone: Sequence[Party], party: Party, found: Seats) -> list[Party]:

@@ -1,13 +1,14 @@
 """Who waits, in lines of those who are alike: where the first finds no seat, nobody behind it does."""
 
 from bisect import insort
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from heapq import heapify, heappop, heapreplace
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.party import Party
+from maitred.simulate.seating.seater import UNDIAGNOSED
 
 Rank = tuple[int, Time, int, int]
 
@@ -36,6 +37,19 @@ class Line:
 
     def quit(self, party: Party) -> None:
         self.queue = [waiting for waiting in self.queue if waiting.party is not party]
+
+
+class Untold:
+    """The part of a `Seater` that has nothing to say but that there was no seat."""
+
+    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
+        return {UNDIAGNOSED: now - since}
+
+    def why(self, party: Party) -> str:
+        return UNDIAGNOSED
+
+    def next_look(self, now: Time) -> Time | None:
+        return None
 
 
 L = TypeVar("L", bound=Line)

@@ -36,12 +36,13 @@ def pod_group(job: Job) -> PodGroup:
     )
 
 
-def pod(party: Party, member: int, node: str) -> Pod:
+def pod(party: Party, member: int) -> Pod:
+    """On the node of its seat, if it has one."""
     job = party.job
     name = pod_name(job, member)
     spec = msgspec.structs.replace(
         job.crew_of[member].spec,
-        node_name=node,
+        node_name=party.seats[member],
         priority=job.priority,
         scheduling_group=None if is_lone(job) else SchedulingGroup(job.name),
     )

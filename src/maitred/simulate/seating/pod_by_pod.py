@@ -1,13 +1,13 @@
 """The baseline without groups: each pod on its own, as kube-scheduler seats those of which it knows no group.
 
 It shows what partial gangs cost, and exists in simulations only. Every pod that waits is tried in every
-cycle, by priority, then by the arrival of its job, then by its number. What jobs and pods say of topology,
+cycle, by priority, then in the order in which pods are created. What jobs and pods say of topology,
 ports, volumes and other pods is not read, and nobody is preempted. Each pod has a sample of the nodes of its
 own; since 1.35 like pods that follow each other within half a second of real time may share one.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from maitred.simulate.clock import Time
 from maitred.simulate.party import Party
 from maitred.simulate.seating.columns import CLOSED, Columns, Kind, Load, kind_of, open_nodes
 from maitred.simulate.seating.kube_scores import nodes_to_score
-from maitred.simulate.seating.lines import Line, serve_in_turns
-from maitred.simulate.seating.seater import UNDIAGNOSED, Moves, Seating
+from maitred.simulate.seating.lines import Line, Untold, serve_in_turns
+from maitred.simulate.seating.seater import Moves, Seating
 
 
 class ScoredLine(Line):
@@ -48,7 +48,7 @@ class ScoredLine(Line):
         self.seen = columns.changes
 
 
-class PodByPod:
+class PodByPod(Untold):
     """A `Seater`."""
 
     def __init__(self, nodes: Sequence[Node], seed: int) -> None:
@@ -130,12 +130,3 @@ class PodByPod:
         best = rows[worth == worth.max()]
         row = int(best[self._dice.integers(len(best))] if len(best) > 1 else best[0])
         return self._columns.view.names[row]
-
-    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
-        return {UNDIAGNOSED: now - since}
-
-    def why(self, party: Party) -> str:
-        return UNDIAGNOSED
-
-    def next_look(self, now: Time) -> Time | None:
-        return None

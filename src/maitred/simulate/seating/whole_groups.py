@@ -25,8 +25,6 @@ Seats = list[tuple[int, str]]
 """Members, by number, and their nodes."""
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
 """Other verdicts are final, unless devices are broken: they will be mended, which `decide` does not know."""
-
-
 LOOKED_AT = 4
 """Kins at a time. Most of the time there is room for one more party, and the others look in vain."""
 
@@ -85,19 +83,16 @@ class WholeGroups:
         self._standing[party] = Standing(key, kin, waiter, kin.read_clock(now), not party.has_quorum)
         self._elastic += party.job.is_elastic
         if party in self._known:
-            for member in party.standing():
-                self.state.apply(Put(pod(party, member, "")))
+            self._put_pods(party, party.standing())
 
     def seated(self, party: Party, members: Sequence[int]) -> None:
         self._leave_kin(party, self._now)
-        for member in members:
-            self.state.apply(Put(pod(party, member, party.seats[member])))
+        self._put_pods(party, members)
         if party.sitting < party.job.members:
             self.wants(party, self._now)
 
     def unseated(self, party: Party, members: Sequence[int]) -> None:
-        for member in members:
-            self.state.apply(Delete(Pod, pod_key(party.job, member)))
+        self._delete_pods(party, members)
         self._room_made = True
 
     def leaves(self, party: Party) -> None:
@@ -105,10 +100,17 @@ class WholeGroups:
         self._waited.pop(party, None)
         if party in self._known:
             del self._known[party]
-            for member in party.standing():
-                self.state.apply(Delete(Pod, pod_key(party.job, member)))
+            self._delete_pods(party, party.standing())
             if not is_lone(party.job):
                 self.state.apply(Delete(PodGroup, group_key(party.job)))
+
+    def _put_pods(self, party: Party, members: Iterable[int]) -> None:
+        for member in members:
+            self.state.apply(Put(pod(party, member)))
+
+    def _delete_pods(self, party: Party, members: Iterable[int]) -> None:
+        for member in members:
+            self.state.apply(Delete(Pod, pod_key(party.job, member)))
 
     def _leave_kin(self, party: Party, now: Time) -> None:
         standing = self._standing.pop(party, None)
@@ -128,8 +130,9 @@ class WholeGroups:
         found = self._waited.pop(party, Counter())
         standing = self._standing.get(party)
         if standing is not None and standing.lacks_quorum:
-            found.update(passed(standing.clock, standing.kin.read_clock(now)))
-            standing.clock = standing.kin.read_clock(now)
+            shown = standing.kin.read_clock(now)
+            found.update(passed(standing.clock, shown))
+            standing.clock = shown
         return found
 
     def why(self, party: Party) -> str:
@@ -195,8 +198,7 @@ class WholeGroups:
         self._known[party] = None
         if not is_lone(party.job):
             self.state.apply(Put(pod_group(party.job)))
-        for member in party.standing():
-            self.state.apply(Put(pod(party, member, "")))
+        self._put_pods(party, party.standing())
 
     def _moves(self, heads: Sequence[Kin], plan: Plan, explained: Container[str]) -> Moves:
         """Seats of the first, and of others as long as nobody who was not asked has a better rank."""

@@ -17,8 +17,8 @@ from maitred.simulate.clock import Time
 from maitred.simulate.jobs import Workload
 from maitred.simulate.party import Party
 from maitred.simulate.seating.columns import Load, Rows, open_nodes
-from maitred.simulate.seating.lines import Line, serve_in_turns
-from maitred.simulate.seating.seater import UNDIAGNOSED, Moves, Seating
+from maitred.simulate.seating.lines import Line, Untold, serve_in_turns
+from maitred.simulate.seating.seater import Moves, Seating
 from maitred.simulate.seating.shares.asks import Ask, ask_of, asks_of
 from maitred.simulate.seating.shares.best_fit import BestFit
 from maitred.simulate.seating.shares.fragmentation import FragmentationGradient
@@ -65,7 +65,7 @@ class Seat(NamedTuple):
     devices: tuple[int, ...]
 
 
-class SharedDevices:
+class SharedDevices(Untold):
     """A `Seater`. The rule knows beforehand what all pods of the workload ask for."""
 
     def __init__(self, nodes: Sequence[Node], policy: Policy, workload: Workload) -> None:
@@ -130,12 +130,3 @@ class SharedDevices:
         self._room.take(ask, line.load, node, devices)
         self._seats[party] = Seat(line, node, devices)
         return Seating(party, ((0, node),), shared)
-
-    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
-        return {UNDIAGNOSED: now - since}
-
-    def why(self, party: Party) -> str:
-        return UNDIAGNOSED
-
-    def next_look(self, now: Time) -> Time | None:
-        return None
