@@ -227,7 +227,7 @@ class Real:
     async def settle(self, path: str) -> None:
         """Until the server has written into the object whatever it will."""
         async with asyncio.timeout(20):
-            while "Established" not in conditions(await self.ask("GET", path)):
+            while conditions(await self.ask("GET", path)).get("Established") != "True":
                 await asyncio.sleep(0.05)
 
     async def compare(self, group: str, kind: str, path: str) -> None:
