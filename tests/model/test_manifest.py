@@ -148,7 +148,7 @@ def test_raw_objects_have_their_kind_and_no_nulls() -> None:
 
 
 def test_one_warning_for_each_kind_left_out() -> None:
-    job = {"apiVersion": "batch/v1", "kind": "Job"}
+    jobs = [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}} for name in "ab"]
     service = {"apiVersion": "v1", "kind": "Service"}
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
     expected = (
@@ -157,8 +157,8 @@ def test_one_warning_for_each_kind_left_out() -> None:
         "scheduling.k8s.io/v1alpha3, scheduling.k8s.io/v1beta1 are (1 object skipped)",
         "Service of v1: not read (1 object skipped)",
     )
-    assert read(job, service, listed(job, queue)).warnings() == expected
-    assert read(listed(queue, job), job, service).warnings() == expected
+    assert read(jobs[0], service, listed(jobs[1], queue)).warnings() == expected
+    assert read(listed(queue, jobs[0]), jobs[1], service).warnings() == expected
 
 
 def test_no_objects_at_all() -> None:

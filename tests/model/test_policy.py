@@ -33,6 +33,7 @@ def test_the_defaults() -> None:
             "resources": ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*"),
         },
         "search": {"steps": 500_000},
+        "preemption": {"mode": "priority", "delay": "0s", "victims": "any", "jobs": "suspend"},
     }
 
 

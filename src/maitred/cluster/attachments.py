@@ -1,6 +1,6 @@
 """Volumes in use: which are attached where, how many more each node takes, and which claims are taken."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,18 +37,19 @@ class Pool:
 
 
 class Attachments:
-    def __init__(self, snapshot: Snapshot, nodes: NodeView, occupied: bool) -> None:
+    def __init__(self, snapshot: Snapshot, nodes: NodeView, in_use: Mapping[str, tuple[int, ...]]) -> None:
+        """`in_use` are the claims that pods mount, and the rows of their nodes."""
         self._storage = snapshot.storage
         self._nodes = nodes
-        self.claims_taken: set[str] = set(snapshot.claims_in_use) if occupied else set()
+        self.claims_taken: set[str] = set(in_use)
         self.volumes_taken: set[str] = set()
         self.chosen: dict[str, str] = {}
         """Claims that several pods share, and the existing volume that the first of them was given."""
         self.attached: dict[Handle, set[int]] = {}
         limits = attach_limits(snapshot, nodes)
         self.free: dict[str, Ints] = {driver: free.copy() for driver, free in limits.items()}
-        if occupied and self.free:
-            for claim, rows in snapshot.claims_in_use.items():
+        if self.free:
+            for claim, rows in in_use.items():
                 for handle in _handles(claim, snapshot.storage):
                     for row in rows:
                         self._attach(handle, row)

@@ -1,56 +1,84 @@
 """The running load as columns: one row per pod that holds a place on a node."""
 
-import numpy as np
+from dataclasses import fields
+from typing import Any
 
-from maitred.cluster.snapshot import BoundPods
+import numpy as np
+from numpy.typing import NDArray
+
+from maitred.cluster.snapshot import BoundPods, Occupant
 
 FREE = -1
+_TYPES = {"terminating": np.bool_, "fixed": np.bool_, "started": np.int64, "checkpoint": np.int64}
+COLUMNS = {column.name: _TYPES.get(column.name, np.int32) for column in fields(BoundPods)}
+COLUMNS["occupants"] = np.object_
 
 
 class BoundTable:
     """Rows are taken and given back as pods come and go; a row that is free has no node."""
 
     def __init__(self) -> None:
-        self._node = np.full(256, FREE, dtype=np.int32)
-        self._needs = np.zeros(256, dtype=np.int32)
-        self._labels = np.zeros(256, dtype=np.int32)
-        self._terminating = np.zeros(256, dtype=np.bool_)
-        self._fixed = np.zeros(256, dtype=np.bool_)
+        self._columns: dict[str, NDArray[Any]] = {
+            name: np.zeros(256, dtype=kind) for name, kind in COLUMNS.items()
+        }
         self._height = 0
         self._free: list[int] = []
 
-    def take(self, node: int, needs: int, labels: int, terminating: bool, fixed: bool) -> int:
+    def take(
+        self,
+        occupant: Occupant,
+        *,
+        node: int,
+        needs: int,
+        labels: int,
+        terminating: bool,
+        fixed: bool,
+        standing: int,
+        group: int,
+        budgets: int,
+        started: int,
+        checkpoint: int,
+    ) -> int:
         row = self._free.pop() if self._free else self._new_row()
-        self._node[row] = node
-        self._needs[row] = needs
-        self._labels[row] = labels
-        self._terminating[row] = terminating
-        self._fixed[row] = fixed
+        columns = self._columns
+        columns["node"][row] = node
+        columns["needs"][row] = needs
+        columns["labels"][row] = labels
+        columns["terminating"][row] = terminating
+        columns["fixed"][row] = fixed
+        columns["standing"][row] = standing
+        columns["group"][row] = group
+        columns["budgets"][row] = budgets
+        columns["started"][row] = started
+        columns["checkpoint"][row] = checkpoint
+        columns["occupants"][row] = occupant
         return row
 
     def give_back(self, row: int) -> None:
-        self._node[row] = FREE
+        self._columns["node"][row] = FREE
+        self._columns["occupants"][row] = None
         self._free.append(row)
 
     def renumber(self, row: int, needs: int, labels: int) -> None:
-        self._needs[row] = needs
-        self._labels[row] = labels
+        self._columns["needs"][row] = needs
+        self._columns["labels"][row] = labels
+
+    def set_budgets(self, row: int, budgets: int) -> None:
+        self._columns["budgets"][row] = budgets
+
+    def set_times(self, row: int, started: int, checkpoint: int) -> None:
+        self._columns["started"][row] = started
+        self._columns["checkpoint"][row] = checkpoint
 
     def _new_row(self) -> int:
-        if self._height == len(self._node):
-            for name in ("_node", "_needs", "_labels", "_terminating", "_fixed"):
-                column = getattr(self, name)
-                filler = np.full_like(column, FREE if name == "_node" else 0)
-                setattr(self, name, np.concatenate((column, filler)))
+        if self._height == len(self._columns["node"]):
+            self._columns = {
+                name: np.concatenate((column, np.zeros_like(column)))
+                for name, column in self._columns.items()
+            }
         self._height += 1
         return self._height - 1
 
     def view(self) -> BoundPods:
-        taken = np.flatnonzero(self._node[: self._height] != FREE)
-        return BoundPods(
-            node=self._node[taken],
-            needs=self._needs[taken],
-            labels=self._labels[taken],
-            terminating=self._terminating[taken],
-            fixed=self._fixed[taken],
-        )
+        taken = np.flatnonzero(self._columns["node"][: self._height] != FREE)
+        return BoundPods(**{name: column[taken] for name, column in self._columns.items()})

@@ -1,7 +1,7 @@
 """Pods as members of groups: what the state remembers of each, and what a decision sees of a group."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
@@ -9,7 +9,17 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from maitred.cluster.snapshot import GroupRank, GroupView, MemberOrder, RunningMember
+from maitred.cluster.snapshot import (
+    NO_GROUP,
+    UNKNOWN_TIME,
+    GroupRank,
+    GroupView,
+    MemberOrder,
+    Occupant,
+    RunningMember,
+    SeatedGroup,
+    Standing,
+)
 from maitred.model.group import (
     GROUP,
     MIN_COUNT,
@@ -64,21 +74,25 @@ class Member:
     needs: int
     labels: Labels
     fixed: bool
-    rank: GroupRank
-    scheduler: str
+    standing: Standing
+    standing_number: int
+    occupant: Occupant
     order: MemberOrder
     marks: Marks
     conflict: str
     gates: tuple[str, ...]
     claims: tuple[str, ...]
     brought: dict[str, ClaimSpec]
+    nominated: str = ""
+    started: int = UNKNOWN_TIME
+    checkpoint: int = UNKNOWN_TIME
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND
     label_class: int = 0
     record: "GroupRecord | None" = None
 
     def like(self, other: "Member") -> bool:
-        """Whether nothing that a decision reads has changed: most events only tell how a pod is doing."""
+        """Whether nothing but times has changed: most events only tell how a pod is doing."""
         return (
             self.needs == other.needs
             and self.state == other.state
@@ -87,11 +101,12 @@ class Member:
             and self.order == other.order
             and self.uid == other.uid
             and self.group == other.group
-            and self.rank is other.rank
+            and self.standing is other.standing
+            and self.nominated == other.nominated
+            and self.occupant.owner == other.occupant.owner
             and self.marks == other.marks
             and self.gates == other.gates
             and self.claims == other.claims
-            and self.scheduler == other.scheduler
             and self.fixed == other.fixed
             and self.conflict == other.conflict
             and self.brought == other.brought
@@ -161,6 +176,9 @@ class GroupRecord:
     view: GroupView | None = None
     storage_version: int = 0
     """Of the storage objects that the view was made with."""
+    bound: int = 0
+    number: int = NO_GROUP
+    """Among the groups that have members on nodes."""
 
     def add(self, member: Member) -> None:
         self.members[member.key] = member
@@ -214,7 +232,17 @@ class GroupRecord:
             members=len(ordered),
             succeeded=sum(m.state == State.SUCCEEDED for m in ordered),
             created=min(m.order[1] for m in ordered),
-            ranks=tuple(sorted({m.rank for m in unfinished}, key=repr)),
-            schedulers=tuple(sorted({m.scheduler for m in unfinished})),
-            pending_schedulers=tuple(sorted({m.scheduler for m in pending})),
+            ranks=_ranks(unfinished),
+            schedulers=tuple(sorted({m.standing.scheduler for m in unfinished})),
+            pending_schedulers=tuple(sorted({m.standing.scheduler for m in pending})),
+            nominated=tuple(m.nominated for m in pending) if any(m.nominated for m in pending) else (),
         )
+
+    def seated(self) -> SeatedGroup:
+        members = self.members.values()
+        counted = sum(m.state in (State.RUNNING, State.SUCCEEDED) for m in members)
+        return SeatedGroup(self.group(), counted, _ranks(m for m in members if m.state in UNFINISHED))
+
+
+def _ranks(members: Iterable[Member]) -> tuple[GroupRank, ...]:
+    return tuple(sorted({m.standing.rank for m in members}, key=repr))

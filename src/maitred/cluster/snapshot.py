@@ -3,11 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.volumes import StorageView, VolumeNeed
+from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, Group
+from maitred.model.job import Job
 from maitred.model.needs import Needs
 from maitred.model.priority import PriorityClass
+from maitred.model.protection import Protection
 from maitred.model.selector import Labels
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -33,6 +39,38 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupRank:
+    """The rank fields that a member carries, before priority classes are looked up."""
+
+    priority: int | None
+    class_name: str
+    preemption_policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What counts when a pod on a node may have to go, but for times, which differ from pod to pod."""
+
+    rank: GroupRank
+    scheduler: str
+    protection: Protection
+
+
+@dataclass(frozen=True, slots=True)
+class Occupant:
+    """Who a pod on a node is, for whoever makes it leave."""
+
+    key: str
+    uid: str
+    owner: tuple[str, str]
+    """Kind and name of its controller; empty if it has none."""
+    claims: tuple[str, ...]
+
+
+UNKNOWN_TIME = -1
+
+
+@dataclass(frozen=True, slots=True)
 class BoundPods:
     """The running load, one row per pod that holds a place on a node (terminating ones too)."""
 
@@ -42,21 +80,49 @@ class BoundPods:
     terminating: Mask
     fixed: Mask
     """Belongs to its node: a DaemonSet's or a static pod."""
+    standing: Codes
+    group: Codes
+    """Which of the seated groups; NO_GROUP for a lone pod."""
+    budgets: Codes
+    """Which set of budgets speaks of it."""
+    started: Ints
+    checkpoint: Ints
+    """Both in milliseconds since 1970, or UNKNOWN_TIME."""
+    occupants: NDArray[np.object_]
+    """An Occupant each."""
+
+    def where(self, chosen: "Mask | NDArray[np.intp]") -> "BoundPods":
+        """Some of the pods, by a mask or by their places."""
+        return BoundPods(*(getattr(self, column)[chosen] for column in self.__slots__))
+
+    def joined_by(self, node: Codes, needs: Codes, labels: Codes) -> "BoundPods":
+        """With more pods of which nothing else is known, so that nobody can make them leave."""
+        more = {"node": node, "needs": needs, "labels": labels, "fixed": np.ones(len(node), dtype=np.bool_)}
+        columns = []
+        for name in self.__slots__:
+            column = getattr(self, name)
+            added = more.get(name, np.full(len(node), None if column.dtype == object else 0, column.dtype))
+            columns.append(np.concatenate((column, added)))
+        return BoundPods(*columns)
+
+
+NO_GROUP = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SeatedGroup:
+    """A group that has members on nodes, whether or not others wait."""
+
+    group: Group
+    counted: int
+    """Members that run or have succeeded."""
+    ranks: tuple[GroupRank, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RunningMember:
     order: MemberOrder
     node: int
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRank:
-    """The rank fields that a member carries, before priority classes are looked up."""
-
-    priority: int | None
-    class_name: str
-    preemption_policy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +144,8 @@ class GroupView:
     ranks: tuple[GroupRank, ...]
     schedulers: tuple[str, ...]
     pending_schedulers: tuple[str, ...]
+    nominated: tuple[str, ...] = ()
+    """The node that each pending member was promised; all empty when none was."""
 
     @property
     def missing(self) -> int:
@@ -104,6 +172,11 @@ class Snapshot:
     """Claims that running pods mount, and the rows of their nodes."""
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
     composites: Mapping[str, CompositePodGroup] = field(default_factory=dict)
+    standings: tuple[Standing, ...] = ()
+    seated: tuple[SeatedGroup | None, ...] = ()
+    budgets: tuple[PodDisruptionBudget, ...] = ()
+    budget_sets: tuple[tuple[int, ...], ...] = ((),)
+    jobs: Mapping[str, Job] = field(default_factory=dict)
 
     def namespace_labels(self, name: str) -> Labels:
         """The labels of a namespace; its name is one of them, whether its object is known or not."""

@@ -7,9 +7,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from maitred.cluster.bound import BoundTable
+from maitred.cluster.budgets import BudgetTable
 from maitred.cluster.interning import Interner
 from maitred.cluster.members import (
     NOT_BOUND,
@@ -25,14 +27,26 @@ from maitred.cluster.members import (
 )
 from maitred.cluster.news import Effect, News
 from maitred.cluster.nodes import Ints, NodeTable, NodeView
-from maitred.cluster.snapshot import NAMESPACE_NAME, GroupRank, Snapshot
+from maitred.cluster.seated import SeatedTable
+from maitred.cluster.snapshot import (
+    NAMESPACE_NAME,
+    NO_GROUP,
+    UNKNOWN_TIME,
+    GroupRank,
+    Occupant,
+    Snapshot,
+    Standing,
+)
 from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
+from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, PodGroup, Workload, group_from_pod_group
-from maitred.model.meta import Namespace, key_of
+from maitred.model.job import Job
+from maitred.model.meta import Namespace, Timestamp, key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
 from maitred.model.pod import Pod, is_node_bound
 from maitred.model.priority import PriorityClass
+from maitred.model.protection import Protection, protection_of
 from maitred.model.selector import Labels
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -68,9 +82,11 @@ class ClusterState:
         self._groups: dict[RecordKey, GroupRecord] = {}
         self._waiting: dict[RecordKey, GroupRecord] = {}
         self._charges: dict[int, tuple[Ints, Ints]] = {}
-        self._ranks: dict[GroupRank, GroupRank] = {}
+        self._standings: dict[Standing, tuple[Standing, int]] = {}
+        self._seated = SeatedTable()
+        self._budgets = BudgetTable()
         self._tables: dict[type[Object], dict[str, Any]] = {
-            kind: {} for kind in (Namespace, PriorityClass, CompositePodGroup, Workload, *STORAGE_KINDS)
+            kind: {} for kind in (Namespace, PriorityClass, CompositePodGroup, Workload, Job, *STORAGE_KINDS)
         }
         self._storage: StorageView | None = None
         self._storage_version = 0
@@ -92,8 +108,10 @@ class ClusterState:
                 self._node_changed(item.metadata.name)
         elif isinstance(item, PodGroup):
             self._declare(key_of(item.metadata), item)
+        elif isinstance(item, PodDisruptionBudget):
+            self._budgets.put(item)
         else:
-            namespaced = isinstance(item, PersistentVolumeClaim | CompositePodGroup | Workload)
+            namespaced = isinstance(item, PersistentVolumeClaim | CompositePodGroup | Workload | Job)
             key = key_of(item.metadata) if namespaced else item.metadata.name
             known, self._tables[type(item)][key] = self._tables[type(item)].get(key), item
             if not same(known, item):
@@ -109,6 +127,8 @@ class ClusterState:
                 self._node_changed(key)
         elif kind is PodGroup:
             self._declare(key, None)
+        elif kind is PodDisruptionBudget:
+            self._budgets.delete(key)
         elif self._tables[kind].pop(key, None) is not None:
             self._table_changed(kind)
 
@@ -121,7 +141,7 @@ class ClusterState:
             self._storage = None
             self._storage_version += 1
             self.news.effects |= Effect.STORAGE
-        elif kind is not Workload:
+        elif kind not in (Workload, Job):
             self.news.effects |= Effect.RULES
 
     def _count_claims(self, member: Member, change: int) -> None:
@@ -139,6 +159,7 @@ class ClusterState:
         record.declared = group_from_pod_group(declared) if declared else None
         if record.declared != known:
             record.view = None
+            self._seated.changed(record)
             self.news.groups.add(key)
         self._forget_if_empty(record)
 
@@ -149,6 +170,7 @@ class ClusterState:
         known = self._pods.get(member.key)
         if known is not None:
             if known.like(member):
+                self._note_times(known, member)
                 return
             self._remove(known)
         self._pods[member.key] = member
@@ -157,7 +179,8 @@ class ClusterState:
     def _member(self, pod: Pod) -> Member:
         spec, key, state = pod.spec, key_of(pod.metadata), state_of(pod)
         claims = claim_names(pod) if spec.volumes else ()
-        rank = GroupRank(spec.priority, spec.priority_class_name, spec.preemption_policy)
+        protection = protection_of(pod.metadata)
+        standing, number = self._standing(pod, protection)
         return Member(
             key=key,
             uid=pod.metadata.uid,
@@ -167,29 +190,65 @@ class ClusterState:
             needs=self._interner.needs_number(pod),
             labels=pod.metadata.labels,
             fixed=is_node_bound(pod.metadata),
-            rank=self._ranks.setdefault(rank, rank),
-            scheduler=spec.scheduler_name,
+            standing=standing,
+            standing_number=number,
+            occupant=Occupant(key, pod.metadata.uid, owner_of(pod), claims),
             order=order_of(pod),
             marks=marks_for_group(pod),
             conflict=declared_twice(pod),
             gates=tuple([gate.name for gate in spec.scheduling_gates]),
             claims=claims,
             brought=ephemeral_specs(pod) if claims else {},
+            nominated="" if spec.node_name else pod.status.nominated_node_name,
+            started=in_milliseconds(pod.status.start_time),
+            checkpoint=UNKNOWN_TIME if protection.last_checkpoint is None else protection.last_checkpoint,
         )
+
+    def _standing(self, pod: Pod, protection: Protection) -> tuple[Standing, int]:
+        """One object for all pods that are alike in this, so that they are quick to compare."""
+        spec = pod.spec
+        if protection.last_checkpoint is not None:
+            protection = msgspec.structs.replace(protection, last_checkpoint=None)
+        rank = GroupRank(spec.priority, spec.priority_class_name, spec.preemption_policy)
+        standing = Standing(rank, spec.scheduler_name, protection)
+        return self._standings.setdefault(standing, (standing, len(self._standings)))
+
+    def _note_times(self, known: Member, member: Member) -> None:
+        """A pod has started, or saved its work: nobody need be decided again for that."""
+        known.started, known.checkpoint = member.started, member.checkpoint
+        if known.bound_row != NOT_BOUND:
+            self._bound.set_times(known.bound_row, known.started, known.checkpoint)
+
+    def set_leaving(self, pod: str, uid: str, leaving: bool) -> bool:
+        """Take a pod on a node as terminating before anyone has seen it so, or take that back.
+
+        False if it is not there, or is not what it would have to be for that.
+        """
+        before, after = State.RUNNING, State.TERMINATING
+        if not leaving:
+            before, after = after, before
+        member = self._pods.get(pod)
+        if member is None or member.uid != uid or member.state != before:
+            return False
+        self._remove(member)
+        member.state = after
+        self._add(member)
+        return True
 
     def _add(self, member: Member) -> None:
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, +1)
             self._count_claims(member, +1)
         member.label_class = self._label_class(member)
-        if member.state in (State.RUNNING, State.TERMINATING):
-            self._seat(member)
         if member.group is not None:
             record = member.record = self._record(member.group)
             record.add(member)
+            self._seated.changed(record)
             self.news.groups.add(member.group[1])
             if record.pending:
                 self._waiting[record.key] = record
+        if member.state in (State.RUNNING, State.TERMINATING):
+            self._seat(member)
 
     def _remove(self, member: Member) -> None:
         if member.state <= State.LEAVING:
@@ -200,6 +259,7 @@ class ClusterState:
         record = member.record
         if record is not None:
             record.remove(member)
+            self._seated.changed(record)
             self.news.groups.add(record.key[1])
             if not record.pending:
                 self._waiting.pop(record.key, None)
@@ -208,8 +268,19 @@ class ClusterState:
     def _seat(self, member: Member) -> None:
         row = member.node_row = self._nodes.row(member.node)
         self._charge(member, +1)
-        terminating = member.state == State.TERMINATING
-        member.bound_row = self._bound.take(row, member.needs, member.label_class, terminating, member.fixed)
+        member.bound_row = self._bound.take(
+            member.occupant,
+            node=row,
+            needs=member.needs,
+            labels=member.label_class,
+            terminating=member.state == State.TERMINATING,
+            fixed=member.fixed,
+            standing=member.standing_number,
+            group=NO_GROUP if member.record is None else self._seated.arrive(member.record),
+            budgets=self._budgets.number(member.key.partition("/")[0], member.labels),
+            started=member.started,
+            checkpoint=member.checkpoint,
+        )
         for claim in member.claims:
             self._claims_in_use.setdefault(claim, []).append(row)
         self.news.effects |= Effect.COMPANY
@@ -218,6 +289,8 @@ class ClusterState:
     def _unseat(self, member: Member) -> None:
         self._charge(member, -1)
         self._bound.give_back(member.bound_row)
+        if member.record is not None:
+            self._seated.depart(member.record)
         for claim in member.claims:
             self._claims_in_use[claim].remove(member.node_row)
             if not self._claims_in_use[claim]:
@@ -273,7 +346,9 @@ class ClusterState:
 
     def snapshot(self) -> Snapshot:
         self._renumber()
+        self._look_at_budgets()
         storage = self.storage
+        budgets, budget_sets = self._budgets.view()
         records = sorted(self._waiting.values(), key=lambda record: (record.key[1], record.key[0]))
         version = self._storage_version
         groups = tuple(record.current_view(lambda m: self._shape(m, storage), version) for record in records)
@@ -295,6 +370,11 @@ class ClusterState:
             claims_in_use={claim: tuple(rows) for claim, rows in self._claims_in_use.items()},
             priority_classes=dict(tables[PriorityClass]),
             composites=dict(tables[CompositePodGroup]),
+            standings=tuple(self._standings),
+            seated=self._seated.view(),
+            budgets=budgets,
+            budget_sets=budget_sets,
+            jobs=dict(tables[Job]),
         )
 
     def _renumber(self) -> None:
@@ -310,6 +390,14 @@ class ClusterState:
                 self._bound.renumber(member.bound_row, member.needs, member.label_class)
         for record in self._groups.values():
             record.view = None
+
+    def _look_at_budgets(self) -> None:
+        """Budgets have come or gone, or speak of others: number the pods of their namespaces anew. Rare."""
+        stale, self._budgets.stale = self._budgets.stale, set()
+        for member in self._pods.values() if stale else ():
+            namespace = member.key.partition("/")[0]
+            if namespace in stale and member.bound_row != NOT_BOUND:
+                self._bound.set_budgets(member.bound_row, self._budgets.number(namespace, member.labels))
 
     def _shape(self, member: Member, storage: StorageView) -> int:
         volumes = tuple(
@@ -340,6 +428,18 @@ def same(known: Any, item: Object) -> bool:
     if isinstance(item, Namespace):
         return known is not None and _labels_of(known) == _labels_of(item)
     return bool(known == item)
+
+
+def owner_of(pod: Pod) -> tuple[str, str]:
+    """Kind and name of the controller."""
+    for owner in pod.metadata.owner_references:
+        if owner.controller:
+            return owner.kind, owner.name
+    return "", ""
+
+
+def in_milliseconds(moment: Timestamp | None) -> int:
+    return UNKNOWN_TIME if moment is None else round(moment.timestamp() * 1000)
 
 
 def _labels_of(namespace: Namespace) -> Labels:

@@ -4,8 +4,8 @@ Whatever a node can run out of is kept here as columns, changed in place by `sea
 `rollback`. Counts that are derived from the pods on the nodes are made when first asked for and then follow.
 """
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ class Selection(NamedTuple):
     terms: tuple[PodTerm, ...]
     leaving_too: bool
     """Whether terminating pods count: for affinity they do, for spreading they do not."""
+    promised_too: bool = False
+    """Whether those count that will come to places held for them: whoever must not be near them asks so."""
 
 
 @dataclass(slots=True)
@@ -35,25 +37,41 @@ class Seated:
     shape: int
     rows: Rows
     copies: Ints
-    mounts: list[Mount]
+    held: bool = False
+    """The places are kept for pods that come when others have left."""
+    mounts: list[Mount] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """One entry of the journal: pods, by their places among those that are bound, that are gone."""
+
+    pods: Rows
 
 
 @dataclass(slots=True)
 class Counted:
     per_node: Ints
     classes: Mask
+    promised_too: bool
 
 
 class Trial:
+    """`free` is what nobody holds now. While places are held, `later` is what will be left once all who are
+    leaving have left and all who were promised a place sit on it; who sits down now must fit in both.
+    """
+
     def __init__(
         self, snapshot: Snapshot, nodes: NodeView, free: Ints, bound: BoundPods, occupied: bool
     ) -> None:
         self.snapshot = snapshot
         self.nodes = nodes
         self.free = free
+        self.later: Ints | None = None
         self._bound = bound
+        self._here = np.ones(len(bound.node), dtype=np.bool_)
         self._occupied = occupied
-        self._journal: list[Seated] = []
+        self._journal: list[Seated | Evicted] = []
         self._touched: list[Rows] = []
         self._copies: dict[Requests, tuple[int, Ints]] = {}
         self._counted: dict[Selection, Counted] = {}
@@ -72,37 +90,51 @@ class Trial:
         free = nodes.allocatable.copy()
         height, width = snapshot.fixed.shape
         free[:height, :width] -= snapshot.fixed
-        bound, stays = snapshot.bound, snapshot.bound.fixed
-        left = BoundPods(
-            bound.node[stays],
-            bound.needs[stays],
-            bound.labels[stays],
-            bound.terminating[stays],
-            bound.fixed[stays],
-        )
-        return cls(snapshot, nodes, free, left, False)
+        return cls(snapshot, nodes, free, snapshot.bound.where(snapshot.bound.fixed), False)
 
     def on(self, nodes: NodeView) -> "Trial":
         """The same load, tentative placements included, on another view of the same nodes."""
         copy = Trial(self.snapshot, nodes, self.free.copy(), self._bound, self._occupied)
-        for entry in self._journal:
-            copy.free[:, entry.rows] += self._taken(entry)
-            copy.seat(entry.shape, entry.rows, entry.copies)
+        copy.later = None if self.later is None else self.later.copy()
+        copy._here = self._here.copy()
+        copy._journal = [
+            replace(entry, mounts=[]) if isinstance(entry, Seated) else entry for entry in self._journal
+        ]
         return copy
+
+    def ahead(self, leaving: Mask) -> "Trial":
+        """The cluster once these pods have left, with those who were promised a place on it."""
+        ahead = self.on(self.nodes)
+        ahead.free = self._once_gone(leaving) if ahead.later is None else ahead.later
+        ahead.later = None
+        ahead._here &= ~leaving
+        for entry in ahead._journal:
+            if isinstance(entry, Seated):
+                entry.held = False
+        return ahead
 
     # -- change and undo -------------------------------------------------------------------------------
 
     def seat(self, shape: int, rows: Rows, copies: Ints) -> None:
         """Put `copies[i]` pods of a shape on the node of row `rows[i]`; each row at most once."""
-        entry = Seated(shape, rows, copies, [])
-        volumes = self.snapshot.shapes[shape].volumes
-        if volumes:
-            entry.mounts = [
-                self.attachments.mount(volumes, int(row), int(count))
-                for row, count in zip(rows, copies, strict=True)
-            ]
+        self._enter(Seated(shape, rows, copies))
+
+    def hold(self, shape: int, rows: Rows, copies: Ints, leaving: Mask) -> None:
+        """Keep places for pods that are to come once those who leave are gone."""
+        if self.later is None:
+            self.later = self._once_gone(leaving)
+        self._enter(Seated(shape, rows, copies, held=True))
+
+    def expect(self, pods: Rows) -> None:
+        """These will leave. Their places are not free yet, but can be promised."""
+        if self.later is not None:
+            self._add_amounts(self.later, pods, +1)
+
+    def evict(self, pods: Rows) -> None:
+        """These pods are gone, whoever they were."""
+        entry = Evicted(pods)
         self._journal.append(entry)
-        self._account(entry, +1)
+        self._account_evicted(entry, -1)
 
     def checkpoint(self) -> int:
         return len(self._journal)
@@ -110,25 +142,76 @@ class Trial:
     def rollback(self, checkpoint: int) -> None:
         while len(self._journal) > checkpoint:
             entry = self._journal.pop()
-            for mount in reversed(entry.mounts):
-                self.attachments.unmount(mount)
+            if isinstance(entry, Evicted):
+                self._account_evicted(entry, +1)
+                continue
+            if self._attachments is not None:
+                for mount in reversed(entry.mounts):
+                    self._attachments.unmount(mount)
             self._account(entry, -1)
 
     @property
     def changed(self) -> bool:
         return bool(self._journal)
 
+    def _enter(self, entry: Seated) -> None:
+        if self.snapshot.shapes[entry.shape].volumes:
+            self._mount(entry, self.attachments)
+        self._journal.append(entry)
+        self._account(entry, +1)
+
+    def _mount(self, entry: Seated, attachments: Attachments) -> None:
+        volumes = self.snapshot.shapes[entry.shape].volumes
+        entry.mounts = [
+            attachments.mount(volumes, int(row), int(count))
+            for row, count in zip(entry.rows, entry.copies, strict=True)
+        ]
+
     def _account(self, entry: Seated, sign: int) -> None:
         shape, rows, change = self.shape(entry.shape), entry.rows, sign * entry.copies
         needs = self.snapshot.needs[shape.needs]
-        self.free[:, rows] -= sign * self._taken(entry)
+        taken = sign * self._taken(entry)
+        if not entry.held:
+            self.free[:, rows] -= taken
+        if self.later is not None:
+            self.later[:, rows] -= taken
         self._touched.append(rows)
         for counted in self._counted.values():
-            if counted.classes[shape.labels]:
+            if counted.classes[shape.labels] and (counted.promised_too or not entry.held):
                 counted.per_node[rows] += change
         if self._held is not None:
             for key in held_by(needs):
                 self._held_column(self._held, key)[rows] += change
+
+    def _account_evicted(self, entry: Evicted, sign: int) -> None:
+        pods, bound = entry.pods, self._bound
+        nodes = bound.node[pods]
+        self._here[pods] = sign > 0
+        self._add_amounts(self.free, pods, -sign)
+        self._touched.append(np.unique(nodes).astype(np.intp))
+        for counted in self._counted.values():
+            np.add.at(counted.per_node, nodes[counted.classes[bound.labels[pods]]], sign)
+        if self._held is not None:
+            for number in np.unique(bound.needs[pods]):
+                for key in held_by(self.snapshot.needs[number]):
+                    column = self._held_column(self._held, key)
+                    np.add.at(column, nodes[bound.needs[pods] == number], sign)
+        if self.snapshot.claims_in_use:
+            self._attachments = None
+
+    def _once_gone(self, leaving: Mask) -> Ints:
+        later = self.free.copy()
+        self._add_amounts(later, np.flatnonzero(leaving & self._here), +1)
+        return later
+
+    def _add_amounts(self, amounts: Ints, pods: Rows, sign: int) -> None:
+        """What some pods take of their nodes, given back or taken again."""
+        nodes, numbers = self._bound.node[pods], self._bound.needs[pods]
+        distinct, inverse = np.unique(numbers, return_inverse=True)
+        requests = np.array([self._request_column(self.snapshot.needs[number]) for number in distinct])
+        for column in range(len(amounts)) if len(distinct) else ():
+            if requests[:, column].any():
+                np.add.at(amounts[column], nodes, sign * requests[inverse, column])
 
     def _taken(self, entry: Seated) -> Ints:
         """What a journal entry takes of every resource on its rows."""
@@ -163,13 +246,34 @@ class Trial:
         return copies
 
     def _count_copies(self, requests: Requests, rows: Rows | None) -> Ints:
-        return copies_that_fit(self.free if rows is None else self.free[:, rows], self.nodes, requests)
+        room = self.room
+        return copies_that_fit(room if rows is None else room[:, rows], self.nodes, requests)
+
+    @property
+    def room(self) -> Ints:
+        """What whoever sits down now may take of every resource."""
+        return self.free if self.later is None else np.minimum(self.free, self.later)
 
     @property
     def attachments(self) -> Attachments:
         if self._attachments is None:
-            self._attachments = Attachments(self.snapshot, self.nodes, self._occupied)
+            in_use = self._claims_in_use() if self._occupied else {}
+            self._attachments = Attachments(self.snapshot, self.nodes, in_use)
+            for entry in self._journal:
+                if isinstance(entry, Seated) and self.shape(entry.shape).volumes:
+                    self._mount(entry, self._attachments)
         return self._attachments
+
+    def _claims_in_use(self) -> Mapping[str, tuple[int, ...]]:
+        """Without those of pods that are gone."""
+        gone = np.flatnonzero(~self._here)
+        if not self.snapshot.claims_in_use or not len(gone):
+            return self.snapshot.claims_in_use
+        rows = {claim: list(places) for claim, places in self.snapshot.claims_in_use.items()}
+        for occupant, row in zip(self._bound.occupants[gone], self._bound.node[gone].tolist(), strict=True):
+            for claim in occupant.claims:
+                rows[claim].remove(row)
+        return {claim: tuple(places) for claim, places in rows.items() if places}
 
     # -- neighbours ------------------------------------------------------------------------------------
 
@@ -194,19 +298,27 @@ class Trial:
             )
         return self._class_match[key]
 
-    def _count(self, selection: Selection) -> Counted:
+    def pods_matching(self, selection: Selection) -> Mask:
+        """Which of the pods on nodes the selection speaks of."""
+        chosen: Mask = self._classes_of(selection)[self._bound.labels] & self._here
+        return chosen if selection.leaving_too else chosen & ~self._bound.terminating
+
+    def _classes_of(self, selection: Selection) -> Mask:
         classes = np.zeros(len(self.snapshot.classes), dtype=np.bool_)
         for number in self._possible_classes(selection.terms):
             classes[number] = self._class_matches(selection.terms, number)
-        chosen = classes[self._bound.labels]
-        if not selection.leaving_too:
-            chosen &= ~self._bound.terminating
+        return classes
+
+    def _count(self, selection: Selection) -> Counted:
+        classes, chosen = self._classes_of(selection), self.pods_matching(selection)
         per_node = np.bincount(self._bound.node[chosen], minlength=len(self.nodes.names))
-        counted = Counted(per_node, classes)
-        for entry in self._journal:
-            if classes[self.shape(entry.shape).labels]:
+        for entry in self._seated():
+            if classes[self.shape(entry.shape).labels] and (selection.promised_too or not entry.held):
                 per_node[entry.rows] += entry.copies
-        return counted
+        return Counted(per_node, classes, selection.promised_too)
+
+    def _seated(self) -> Iterator[Seated]:
+        return (entry for entry in self._journal if isinstance(entry, Seated))
 
     def _possible_classes(self, terms: tuple[PodTerm, ...]) -> Sequence[int]:
         """Classes that have a label which one of the terms insists on, or else all."""
@@ -224,16 +336,15 @@ class Trial:
         """Host ports and required anti-affinity terms, and how many pods on each node have them."""
         if self._held is None:
             self._held = {}
-            used = np.unique(self._bound.needs)
-            for number in used:
+            needs = self._bound.needs
+            for number in np.unique(needs):
                 keys = held_by(self.snapshot.needs[number])
                 if keys:
-                    per_node = np.bincount(
-                        self._bound.node[self._bound.needs == number], minlength=len(self.nodes.names)
-                    )
+                    theirs = self._bound.node[(needs == number) & self._here]
+                    per_node = np.bincount(theirs, minlength=len(self.nodes.names))
                     for key in keys:
                         self._held_column(self._held, key)[:] += per_node
-            for entry in self._journal:
+            for entry in self._seated():
                 for key in held_by(self.needs(entry.shape)):
                     self._held_column(self._held, key)[entry.rows] += entry.copies
         return self._held

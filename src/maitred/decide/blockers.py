@@ -110,7 +110,7 @@ def _lacking(trial: Trial, resource: str, requested: int, rows: Rows) -> NDArray
     column = trial.nodes.resource_column(resource)
     if column is None:
         return np.ones(len(rows))
-    share: NDArray[np.float64] = np.maximum(requested - trial.free[column, rows], 0) / requested
+    share: NDArray[np.float64] = np.maximum(requested - trial.room[column, rows], 0) / requested
     return share
 
 
@@ -314,7 +314,7 @@ def _scarcest(scene: Scene) -> tuple[str, int, int]:
     for resource in sorted(set().union(*requests)):
         requested = sum(sorted(request.get(resource, 0) for request in requests)[: scene.needed])
         column = trial.nodes.resource_column(resource)
-        free = 0 if column is None else int(np.maximum(trial.free[column, rows], 0).sum())
+        free = 0 if column is None else int(np.maximum(trial.room[column, rows], 0).sum())
         if requested:
             found.append((free / requested, resource, requested, free))
     _, resource, requested, free = min(found)

@@ -73,10 +73,10 @@ class _Compiler:
 
     def _rooms(self) -> list[Room]:
         trial, requests = self.trial, [dict(self.trial.needs(shape).requests) for shape in self.shapes]
-        rooms = []
+        rooms, room = [], trial.room
         for resource in sorted(set().union(*requests)):
             column = trial.nodes.resource_column(resource)
-            free = trial.free[column] if column is not None else np.zeros_like(trial.free[0])
+            free = room[column] if column is not None else np.zeros_like(room[0])
             rooms.append(Room(free, tuple(r.get(resource, 0) for r in requests)))
         return rooms
 
@@ -114,7 +114,7 @@ class _Compiler:
         """Required anti-affinity, of this shape against the pods there and of theirs against it."""
         trial = self.trial
         for term in trial.needs(shape).anti_affinity:
-            self._close_domains(term, trial.matching(Selection((term,), True)), mask)
+            self._close_domains(term, trial.matching(Selection((term,), True, True)), mask)
         for key, held in trial.all_held().items():
             if isinstance(key, PodTerm) and trial.matches(Selection((key,), True), shape):
                 self._close_domains(key, held, mask)

@@ -1,24 +1,27 @@
 """One cycle: every group in its turn, on one trial; then a verdict for each."""
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
 
+import msgspec
+
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import QUORUM, SURPLUS, Agenda, Turn, rank
+from maitred.decide.agenda import PROMISED, QUORUM, SURPLUS, Agenda, Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.diagnose import Ahead, Diagnosis
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, named_keys
+from maitred.decide.preemption.promises import Claimant, Promise, Promises, moment
 from maitred.decide.screen import Screening, invalid_blocker, screen
 from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
-from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
+from maitred.model.plan import Bind, Blocker, Eviction, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy
 
 NOT_MEASURED: Mapping[str, float] = {}
@@ -40,7 +43,7 @@ def decide(
     what the policy's order goes by where the API does not say it, such as the run time that is left. To find
     out what is in the way takes longer than to find seats; `explained` limits it to some groups.
     """
-    return Cycle(snapshot, policy, scheduler, groups, measures, explained).run()
+    return Cycle(snapshot, policy, now, scheduler, groups, measures, explained).run()
 
 
 @dataclass(slots=True)
@@ -58,6 +61,13 @@ class Case:
     first_seated: int = 0
     last_tried: int = 0
     """Which of the cycle's attempts these were."""
+    promised: Assignment = field(default_factory=list)
+    """Members, by position in the view, and the rows that they take once others have left."""
+    evictions: tuple[Eviction, ...] = ()
+    refusal: str = ""
+    """Why nobody leaves for it, if it could not be seated."""
+    blockers: tuple[Blocker, ...] = ()
+    """What was in the way when it was promised its places."""
 
     @property
     def blocked(self) -> bool:
@@ -75,6 +85,10 @@ class Case:
         self.ask = self.ask.without(assignment)
 
 
+Taken = tuple[Case, tuple[str, tuple[int, ...]]]
+"""A group that has places, its name, and the rows of these."""
+
+
 class Cycle:
     """Turns are served, then the Plan is made of what came of them; a rehearsal replaces either."""
 
@@ -82,7 +96,8 @@ class Cycle:
         self,
         snapshot: Snapshot,
         policy: Policy,
-        scheduler: str | None,
+        now: datetime,
+        scheduler: str | None = None,
         groups: Container[str] | None = None,
         measures: Mapping[str, float] = NOT_MEASURED,
         explained: Container[str] | None = None,
@@ -92,29 +107,38 @@ class Cycle:
         self.explained = explained
         self.house = House(policy, known_levels(policy, snapshot))
         self.trial = Trial.of(snapshot)
+        self.promises = Promises(snapshot, self.house, now)
         self.exhausted = False
         self.attempts = 0
-        self.cases = [
-            Case(view, screen(view, snapshot, self.house), ask_of(view), list(range(len(view.pods))))
-            for view in snapshot.groups
-            if (scheduler is None or scheduler in view.pending_schedulers)
-            and (groups is None or view.group.key in groups)
-        ]
+        self.cases, self.bystanders = list[Case](), list[Case]()
+        for view in snapshot.groups:
+            decided = (scheduler is None or scheduler in view.pending_schedulers) and (
+                groups is None or view.group.key in groups
+            )
+            if decided or view.nominated:
+                (self.cases if decided else self.bystanders).append(self._case(view))
+        """Bystanders are not decided, but were promised places, which they keep."""
+
+    def _case(self, view: GroupView) -> Case:
+        screening = screen(view, self.snapshot, self.house)
+        return Case(view, screening, ask_of(view), list(range(len(view.pods))))
 
     def run(self) -> Plan:
-        agenda = Agenda()
-        for number, case in enumerate(self.cases):
+        agenda, decided = Agenda(), len(self.cases)
+        for number, case in enumerate([*self.cases, *self.bystanders]):
             if not case.blocked:
-                agenda.add(self._turn(number, QUORUM))
+                part = PROMISED if case.view.nominated else QUORUM
+                agenda.add(self._turn(case, number, part))
         while (turn := agenda.next()) is not None:
-            if self.serve(self.cases[turn.number]) and turn.part == QUORUM:
-                agenda.add(self._turn(turn.number, SURPLUS))
+            if turn.number >= decided:
+                self._stand_by(self.bystanders[turn.number - decided])
+            elif self.serve(self.cases[turn.number]) and turn.part != SURPLUS:
+                agenda.add(self._turn(self.cases[turn.number], turn.number, SURPLUS))
         self._retry_those_who_wait_for_others()
         return self.plan()
 
-    def _turn(self, number: int, part: int) -> Turn:
-        case = self.cases[number]
-        first = rank(case.screening.priority, self.house.policy.order)
+    def _turn(self, case: Case, number: int, part: int) -> Turn:
+        first = rank(case.screening.rank.priority, self.house.policy.order)
         measure = self.measures.get(case.key, math.inf)
         return Turn(first, part, measure, case.view.created, case.key, number)
 
@@ -129,6 +153,8 @@ class Cycle:
         found = attempt(self.trial, ask, self.house, steps)
         self.exhausted |= steps.exhausted
         if not found:
+            if ask.need and not case.promised:
+                self._promise(case)
             return False
         taken = quorum_of(ask, found) if ask.need else found
         commit(self.trial, ask, taken)
@@ -136,9 +162,28 @@ class Cycle:
         case.take(taken)
         return bool(case.ask.shapes) and bool(ask.need)
 
+    def _promise(self, case: Case) -> None:
+        """Places that others must leave first, if there are any; they are held against all who come after."""
+        found = self.promises.find(self.trial, Claimant(case.view, case.ask, case.screening.rank))
+        if not isinstance(found, Promise):
+            case.refusal = found
+            return
+        if self._is_explained(case):
+            diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
+            case.blockers = diagnosis.of(case.view, case.ask, (), self._ahead_of(case, self._taken()))[0]
+        case.promised, case.evictions, case.refusal = found.seats, found.evictions, ""
+        case.first_seated = self.attempts
+        self.promises.hold(self.trial, case.ask, found.seats)
+
+    def _stand_by(self, case: Case) -> None:
+        """What was promised to a group that is not decided now, or by another scheduler, stays promised."""
+        case.promised = Claimant(case.view, case.ask, case.screening.rank).promised(self.snapshot)
+        case.first_seated = self.attempts
+        self.promises.hold(self.trial, case.ask, case.promised)
+
     def _retry_those_who_wait_for_others(self) -> None:
         """A group may have had its turn before the pods whose company, or balance, it needs were seated."""
-        turns = sorted(self._turn(number, QUORUM) for number in range(len(self.cases)))
+        turns = sorted(self._turn(case, number, QUORUM) for number, case in enumerate(self.cases))
         dependent = [case for turn in turns if self._depends_on_others(case := self.cases[turn.number])]
         progress = self.trial.changed
         while progress:
@@ -149,7 +194,7 @@ class Cycle:
                 progress |= len(case.seated) > before
 
     def _depends_on_others(self, case: Case) -> bool:
-        if case.blocked or not case.ask.shapes:
+        if case.blocked or not case.ask.shapes or case.promised:
             return False
         needs = [self.trial.needs(shape) for shape in case.ask.distinct]
         return any(need.affinity or need.spread for need in needs)
@@ -160,28 +205,36 @@ class Cycle:
         diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
         verdicts = [self._verdict(case, diagnosis) for case in self.cases]
         warnings = {w for case in self.cases for w in case.view.group.warnings}
+        wake_at = self.promises.wake_at
         return Plan(
-            binds=tuple(chain.from_iterable(map(self._binds, self.cases))),
+            binds=tuple(chain.from_iterable(self._binds(case, case.seated) for case in self.cases)),
+            nominations=tuple(chain.from_iterable(self._binds(case, case.promised) for case in self.cases)),
+            evictions=tuple(chain.from_iterable(case.evictions for case in self.cases)),
             groups=tuple(verdicts),
-            search_exhausted=self.exhausted or diagnosis.exhausted,
-            warnings=tuple(sorted(warnings)),
+            wake_at=None if wake_at is None else moment(wake_at),
+            search_exhausted=self.exhausted or diagnosis.exhausted or self.promises.exhausted,
+            warnings=tuple(sorted(warnings.union(self.promises.warnings()))),
         )
 
-    def _ahead_of(self, case: Case) -> Ahead:
-        """Groups that had seats when this one last tried in vain, with the rows of all their seats."""
+    def _ahead_of(self, case: Case, taken: Sequence[Taken]) -> Ahead:
+        """Groups that had places when this one last tried in vain, with the rows of all of them."""
         return tuple(
-            rows for other, rows in self._seated if other is not case and other.first_seated < case.last_tried
+            rows for other, rows in taken if other is not case and other.first_seated < case.last_tried
         )
+
+    def _taken(self) -> list[Taken]:
+        """Every group that has got places in this cycle, or was promised some."""
+        found = [(case, [*case.seated, *case.promised]) for case in (*self.cases, *self.bystanders)]
+        return [(case, (case.key, tuple(row for _, row in places))) for case, places in found if places]
 
     @cached_property
-    def _seated(self) -> list[tuple[Case, tuple[str, tuple[int, ...]]]]:
-        """Every group that got seats in this cycle, which is over."""
-        seated = [case for case in self.cases if case.seated]
-        return [(case, (case.key, tuple(row for _, row in case.seated))) for case in seated]
+    def _taken_by_all(self) -> list[Taken]:
+        """The same when the cycle is over."""
+        return self._taken()
 
-    def _binds(self, case: Case) -> list[Bind]:
+    def _binds(self, case: Case, places: Assignment) -> list[Bind]:
         names, pods, uids, key = self.snapshot.nodes.names, case.view.pods, case.view.uids, case.key
-        return [Bind(pods[member], uids[member], names[row], key) for member, row in sorted(case.seated)]
+        return [Bind(pods[member], uids[member], names[row], key) for member, row in sorted(places)]
 
     def _verdict(self, case: Case, diagnosis: Diagnosis) -> GroupVerdict:
         view, screening = case.view, case.screening
@@ -192,10 +245,15 @@ class Cycle:
             verdict, blockers = "Invalid", tuple(map(invalid_blocker, screening.problems))
         elif screening.obstacles:
             blockers = screening.obstacles
-        elif case.ask.shapes and (self.explained is None or case.key in self.explained):
+        elif case.promised:
+            verdict, blockers = "Preempting", case.blockers
+        elif case.ask.shapes and self._is_explained(case):
             own = tuple((int(view.shapes[member]), row) for member, row in case.seated)
-            blockers, impossible = diagnosis.of(view, case.ask, own, self._ahead_of(case))
+            ahead = self._ahead_of(case, self._taken_by_all)
+            blockers, impossible = diagnosis.of(view, case.ask, own, ahead)
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
+            if case.refusal and verdict == "Waiting":
+                blockers = (with_refusal(blockers[0], case.refusal), *blockers[1:])
         return GroupVerdict(
             group=case.key,
             verdict=verdict,
@@ -205,6 +263,9 @@ class Cycle:
             domains=self._domains(case),
             blockers=blockers,
         )
+
+    def _is_explained(self, case: Case) -> bool:
+        return self.explained is None or case.key in self.explained
 
     def _domains(self, case: Case) -> dict[str, str]:
         """The domains that all placed members share, by level."""
@@ -218,3 +279,8 @@ class Cycle:
             if len(codes) == 1 and (code := codes.pop()) >= 0:
                 domains[self.house.name(key)] = column.values[code]
         return domains
+
+
+def with_refusal(blocker: Blocker, refusal: str) -> Blocker:
+    """The same, and why others do not make room."""
+    return msgspec.structs.replace(blocker, detail={**blocker.detail, "preemption": refusal})

@@ -17,7 +17,7 @@ NAMES_SHOWN = 5
 class Screening:
     """What is known of a group before any node is looked at."""
 
-    priority: int
+    rank: Rank
     problems: tuple[str, ...] = ()
     """Why it is Invalid, if it is."""
     obstacles: tuple[Blocker, ...] = field(default=())
@@ -31,7 +31,7 @@ def screen(view: GroupView, snapshot: Snapshot, house: House) -> Screening:
     problems += tuple(_scheduler_problems(view))
     problems += tuple(_level_problems(view, house))
     obstacles = tuple(_obstacles(view)) if not problems else ()
-    return Screening(rank.priority, problems, obstacles)
+    return Screening(rank, problems, obstacles)
 
 
 def invalid_blocker(problem: str) -> Blocker:

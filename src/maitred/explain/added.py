@@ -65,13 +65,7 @@ def _with_fixed_pods(bound: BoundPods, row: int, first: int, count: int) -> Boun
     own = np.flatnonzero(bound.fixed & (bound.node == row))
     pods = np.concatenate((np.arange(len(bound.node)), np.tile(own, count)))
     seats: Codes = np.repeat(np.arange(first, first + count, dtype=np.int32), len(own))
-    return BoundPods(
-        node=np.concatenate((bound.node, seats)),
-        needs=bound.needs[pods],
-        labels=bound.labels[pods],
-        terminating=bound.terminating[pods],
-        fixed=bound.fixed[pods],
-    )
+    return replace(bound.where(pods), node=np.concatenate((bound.node, seats)))
 
 
 def _with_limits(storage: StorageView, like: str, names: list[str]) -> StorageView:

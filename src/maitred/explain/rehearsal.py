@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
-from maitred.cluster.nodes import Ints
-from maitred.cluster.snapshot import BoundPods, GroupView, Snapshot
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Rows, Trial
-from maitred.decide.agenda import rank
+from maitred.decide.agenda import PROMISED, QUORUM, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt
 from maitred.decide.cycle import Case, Cycle
@@ -18,7 +20,7 @@ from maitred.decide.levels import known_levels, named_keys
 from maitred.decide.screen import screen
 from maitred.decide.seats import Steps
 from maitred.model.needs import Needs
-from maitred.model.plan import GroupVerdict, Plan, Verdict
+from maitred.model.plan import Bind, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy
 
 PROBE_STEPS = 2_000
@@ -26,6 +28,8 @@ PROBE_STEPS = 2_000
 NODES_PER_UNIT = 1_000
 STEPS_PER_UNIT = 5
 GROUPS_PER_UNIT = 4
+PROMISE_UNITS = 20
+"""To see who would have to leave for a group takes longer than to see whether it fits."""
 
 
 @dataclass(slots=True)
@@ -100,26 +104,19 @@ def with_running(snapshot: Snapshot, seats: list[tuple[int, int]]) -> Snapshot:
             column = snapshot.nodes.resource_column(resource)
             if column is not None:
                 used[column, row] += requested
-    nobody = np.zeros(len(seats), dtype=np.bool_)
-    more = BoundPods(
-        node=np.array([row for _, row in seats], dtype=np.int32),
-        needs=np.array([shape.needs for shape in shapes], dtype=np.int32),
-        labels=np.array([shape.labels for shape in shapes], dtype=np.int32),
-        terminating=nobody,
-        fixed=nobody,
+    more = bound.joined_by(
+        np.array([row for _, row in seats], dtype=np.int32),
+        np.array([shape.needs for shape in shapes], dtype=np.int32),
+        np.array([shape.labels for shape in shapes], dtype=np.int32),
     )
-    columns = (
-        np.concatenate((getattr(bound, name), getattr(more, name)))
-        for name in ("node", "needs", "labels", "terminating", "fixed")
-    )
-    return replace(snapshot, used=used, bound=BoundPods(*columns))
+    return replace(snapshot, used=used, bound=more)
 
 
 class Rehearsal(Cycle):
     """The same cycle at less cost: nobody is diagnosed, and who must fail as others did is not tried."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
-        super().__init__(snapshot, policy, None)
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime) -> None:
+        super().__init__(snapshot, policy, now, explained=())
         self._failed: set[Hashable] = set()
         self.tried, self.steps = 0, 0
 
@@ -132,8 +129,9 @@ class Rehearsal(Cycle):
         surplus = super().serve(case)
         if self.exhausted:
             self.steps += self.house.policy.search.steps
-        elif asked is not None and case.ask.need:
+        elif asked is not None and case.ask.need and not case.promised:
             self._failed.add(asked)
+        self.tried += PROMISE_UNITS * bool(case.promised or case.refusal)
         return surplus
 
     def plan(self) -> Plan:
@@ -143,22 +141,37 @@ class Rehearsal(Cycle):
         view = case.view
         placed = len(view.running) + view.succeeded + len(case.seated)
         stands = placed >= view.group.quorum and view.group.exists and not case.screening.problems
-        verdict: Verdict = "Scheduled" if stands else "Waiting"
+        verdict: Verdict = "Scheduled" if stands else "Preempting" if case.promised else "Waiting"
         return GroupVerdict(case.key, verdict, view.members, view.group.quorum, placed)
+
+
+def by_shape(seats: Iterable[list[tuple[int, int]]]) -> list[tuple[int, Rows, Ints]]:
+    """Shapes, and the rows and how many on each."""
+    rows: dict[int, list[int]] = {}
+    for shape, row in chain.from_iterable(seats):
+        rows.setdefault(shape, []).append(row)
+    return [(shape, *np.unique(places, return_counts=True)) for shape, places in rows.items()]
 
 
 class Stage:
     """A cycle that was decided: who had a turn, what was seated, and what is left."""
 
     def __init__(
-        self, plan: Plan, snapshot: Snapshot, policy: Policy, scheduler: str | None, effort: Effort
+        self,
+        plan: Plan,
+        snapshot: Snapshot,
+        policy: Policy,
+        now: datetime,
+        scheduler: str | None,
+        effort: Effort,
     ) -> None:
-        self.plan, self.snapshot, self.policy, self.scheduler = plan, snapshot, policy, scheduler
+        self.plan, self.snapshot, self.policy = plan, snapshot, policy
+        self.now, self.scheduler = now, scheduler
         self.effort = effort
         self.house = self.house_of(snapshot)
         self.entries = self._entries()
         self._kin: dict[int, Hashable] = {}
-        self._seated = self._seats_of_groups()
+        self._seated = self._seats_of_groups(plan.binds)
         self._advanced: dict[int, Snapshot] = {0: snapshot}
 
     def house_of(self, snapshot: Snapshot) -> House:
@@ -177,11 +190,12 @@ class Stage:
         for index, (number, view) in enumerate(decided):
             screening = screen(view, self.snapshot, self.house)
             if not (screening.problems or screening.obstacles):
-                first = rank(screening.priority, self.policy.order)
-                turns.append((first, view.created, view.group.key, number, index))
+                first = rank(screening.rank.priority, self.policy.order)
+                part = PROMISED if view.nominated else QUORUM
+                turns.append((first, part, view.created, view.group.key, number, index))
         return [
             Entry(index, number, place, -first, self.snapshot.groups[number], self.plan.groups[index])
-            for place, (first, _, _, number, index) in enumerate(sorted(turns))
+            for place, (first, _, _, _, number, index) in enumerate(sorted(turns))
         ]
 
     def last_to_matter(self, entry: Entry) -> int:
@@ -198,10 +212,10 @@ class Stage:
         again = any(needs.affinity or needs.spread for needs in needs_of(self.snapshot, entry.view))
         return len(self.entries) if again else entry.place
 
-    def _seats_of_groups(self) -> dict[int, list[tuple[int, int]]]:
-        """For each group that the Plan binds members of, the shapes and rows that it binds."""
+    def _seats_of_groups(self, binds: Iterable[Bind]) -> dict[int, list[tuple[int, int]]]:
+        """For each group of these members, their shapes and rows."""
         row_of = self.snapshot.nodes.rows
-        bound = {bind.pod: row_of[bind.node] for bind in self.plan.binds}
+        bound = {bind.pod: row_of[bind.node] for bind in binds}
         seats = {
             number: [
                 (shape, bound[pod])
@@ -251,18 +265,26 @@ class Stage:
     @cached_property
     def _seats(self) -> list[tuple[int, Rows, Ints]]:
         """What the Plan takes: shapes, rows and how many on each."""
-        rows: dict[int, list[int]] = {}
-        for seats in self._seated.values():
-            for shape, row in seats:
-                rows.setdefault(shape, []).append(row)
-        return [(shape, *np.unique(places, return_counts=True)) for shape, places in rows.items()]
+        return by_shape(self._seated.values())
+
+    @cached_property
+    def _promised(self) -> list[tuple[int, Rows, Ints]]:
+        """What it will take once others have left."""
+        return by_shape(self._seats_of_groups(self.plan.nominations).values())
 
     def leftover(self, snapshot: Snapshot) -> Trial:
-        """A changed snapshot after all that the Plan binds."""
+        """A changed snapshot after all that the Plan binds, with the places held that it promises."""
         trial = Trial.of(snapshot)
         for shape, rows, copies in self._seats:
             trial.seat(shape, rows, copies)
+        for shape, rows, copies in self._promised:
+            trial.hold(shape, rows, copies, self._leaving(snapshot))
         return trial
+
+    def _leaving(self, snapshot: Snapshot) -> Mask:
+        evicted = {eviction.pod for eviction in self.plan.evictions}
+        gone = [occupant is not None and occupant.key in evicted for occupant in snapshot.bound.occupants]
+        return snapshot.bound.terminating | np.array(gone, dtype=np.bool_)
 
     def probe(self, snapshot: Snapshot, number: int, need: int | None = None) -> Assignment:
         """Seats for a group of a changed snapshot beside all that the Plan binds; none if it does not fit."""
@@ -298,13 +320,14 @@ class Stage:
         live = stood | {other.number for other in rivals} | {entry.number}
         kept = self._kept(snapshot, live)
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
-        rehearsal = Rehearsal(replace(snapshot, groups=views), self.policy)
+        rehearsal = Rehearsal(replace(snapshot, groups=views), self.policy, self.now)
         verdicts = rehearsal.run().groups
         self.effort.spend(self._units(rehearsal.tried) + rehearsal.steps // STEPS_PER_UNIT)
         self.effort.spend(len(kept) // GROUPS_PER_UNIT)
         pairs = zip(kept, verdicts, strict=True)
-        stands = {number for number, verdict in pairs if verdict.verdict == "Scheduled"}
-        return stood | {entry.number} <= stands
+        stands = {number: verdict.verdict for number, verdict in pairs}
+        kept_up = all(stands[number] in ("Scheduled", "Preempting") for number in stood)
+        return kept_up and stands[entry.number] == "Scheduled"
 
     def _done_before(self, entry: Entry, first: int) -> list[Entry]:
         """The groups from the start of the agenda on that are through with all their turns before `first`."""
@@ -320,7 +343,8 @@ class Stage:
         """A surplus comes later, unless its priority is higher; who needs others near is tried once more."""
         view = other.view
         one_turn = view.missing in (0, len(view.pods)) or other.number not in self._seated
-        return self.plain(other) and (one_turn or other.priority > entry.priority)
+        settled = self.plain(other) and other.verdict.verdict != "Preempting"
+        return settled and (one_turn or other.priority > entry.priority)
 
     def _after(self, done: list[Entry]) -> Snapshot:
         """The cluster as it is once these groups, the first of the agenda, run."""

@@ -62,7 +62,7 @@ def with_remedies(
     """The Plan with remedies for groups that wait; the other arguments are those that it was decided for."""
     if all(group.verdict not in ("Waiting", "Impossible") for group in plan.groups):
         return plan
-    stage = Stage(plan, snapshot, policy, scheduler, Effort(EFFORT))
+    stage = Stage(plan, snapshot, policy, now, scheduler, Effort(EFFORT))
     finder = Finder(stage)
     found = {entry.index: finder.remedies(entry) for entry in in_turn(stage)}
     groups = (

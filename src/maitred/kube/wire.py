@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from maitred.model.group import PodGroup
+from maitred.model.job import Job, JobSpec, JobStatus
 from maitred.model.manifest.errors import field_error
 from maitred.model.manifest.parsing import without_nulls
 from maitred.model.meta import Lean, ObjectMeta, OwnerReference, Timestamp
@@ -25,7 +26,6 @@ _STEP = re.compile(r"([^.\[\]]+)")
 
 class WatchedOwner(OwnerReference, frozen=True):
     api_version: str = ""
-    controller: bool = False
 
 
 class WatchedMeta(ObjectMeta, frozen=True):
@@ -47,8 +47,6 @@ class Condition(Lean, frozen=True):
 
 class WatchedPodStatus(PodStatus, frozen=True):
     conditions: tuple[Condition, ...] = ()
-    nominated_node_name: str = ""
-    start_time: Timestamp | None = None
 
 
 class WatchedPod(Pod, frozen=True, kw_only=True):
@@ -63,6 +61,23 @@ class GroupStatus(Lean, frozen=True):
 class WatchedGroup(PodGroup, frozen=True, kw_only=True):
     metadata: WatchedMeta
     status: GroupStatus = GroupStatus()
+
+
+class WatchedJobSpec(JobSpec, frozen=True):
+    pod_replacement_policy: str = ""
+
+
+class WatchedJobStatus(JobStatus, frozen=True):
+    terminating: int = 0
+    completed_indexes: str = ""
+    failed_indexes: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+class WatchedJob(Job, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+    spec: WatchedJobSpec = WatchedJobSpec()
+    status: WatchedJobStatus = WatchedJobStatus()
 
 
 class ConfigMap(Lean, frozen=True):

@@ -10,6 +10,7 @@ import msgspec
 
 from maitred.model.meta import Lean, ObjectMeta, key_of, mark
 from maitred.model.pod import Pod
+from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 
 MARK_PREFIX = "maitred.dev/"
 GROUP = "maitred.dev/group"
@@ -88,6 +89,7 @@ class CompositePodGroupSpec(Lean, frozen=True):
     scheduling_policy: CompositePolicy = CompositePolicy()
     scheduling_constraints: SchedulingConstraints = SchedulingConstraints()
     parent_composite_pod_group_name: str = ""
+    disruption_mode: str | dict[str, Any] = "Pod"
     priority_class_name: str = ""
     priority: int | None = None
 
@@ -137,6 +139,7 @@ class Group(Lean, frozen=True):
     priority_class_name: str = ""
     preemption_policy: str = ""
     disruption: Literal["Pod", "PodGroup"] = "Pod"
+    protection: Protection = UNPROTECTED
     exists: bool = True
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -150,7 +153,7 @@ class Marks(Lean, frozen=True):
 
 
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
-MARKS = (GROUP, MIN_COUNT, *TOPOLOGY_MARKS)
+MARKS = (GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *PROTECTION_MARKS)
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
 
@@ -204,6 +207,7 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         priority_class_name=spec.priority_class_name,
         preemption_policy=spec.preemption_policy,
         disruption=disruption(spec.disruption_mode),
+        protection=protection_of(declared.metadata),
         problems=tuple(problems),
         warnings=tuple(warnings),
     )

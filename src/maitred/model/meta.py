@@ -16,6 +16,7 @@ class OwnerReference(Lean, frozen=True):
     kind: str = ""
     name: str = ""
     uid: str = ""
+    controller: bool = False
 
 
 class ObjectMeta(Lean, frozen=True):

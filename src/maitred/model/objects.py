@@ -1,6 +1,8 @@
 """Every kind of object that a decision may read."""
 
+from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, PodGroup, Workload
+from maitred.model.job import Job
 from maitred.model.meta import Namespace
 from maitred.model.node import Node
 from maitred.model.pod import Pod
@@ -15,6 +17,8 @@ Object = (
     | CompositePodGroup
     | Workload
     | PriorityClass
+    | PodDisruptionBudget
+    | Job
     | PersistentVolumeClaim
     | PersistentVolume
     | StorageClass

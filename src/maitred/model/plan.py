@@ -39,13 +39,66 @@ class Bind(Record, frozen=True):
     group: str
 
 
+class Toll(Record, frozen=True):
+    """What a set of victims costs, in the order in which sets are compared."""
+
+    violations: int = 0
+    """Disruptions beyond what budgets allow."""
+    highest_priority: int = 0
+    work_lost_steps: int = 0
+    """In steps of ten device-minutes: less than that is noise."""
+    units: int = 0
+    pods: int = 0
+    work_lost_device_hours: float = 0.0
+
+
+class Alternative(Record, frozen=True):
+    """Other victims that would have made the same room."""
+
+    units: tuple[str, ...]
+    toll: Toll
+    worse: str
+    """In words, by the first thing in which it is worse."""
+
+
+class Departure(Record, frozen=True):
+    """How a victim leaves, and what that does to whoever made it."""
+
+    owner: str
+    """Kind and name of its controller; empty for a pod that nobody will make again."""
+    by: Literal["suspend", "delete"]
+    survives: bool | None
+    """Whether the owner does; None where the owner is not known."""
+    words: str
+
+
+class Receipt(Record, frozen=True):
+    """The record of an eviction: under which rule, at what cost, and which alternatives were worse."""
+
+    unit: str
+    """What it breaks together with: its group, or the pod itself."""
+    rule: str
+    priority: int
+    preemptor_priority: int
+    work_lost_device_hours: float
+    """Of this pod,"""
+    lost_since: str | None
+    """since its start or its last checkpoint."""
+    budgets: tuple[str, ...]
+    """Budgets that allow fewer disruptions than they get."""
+    departure: Departure
+    toll: Toll
+    """Of all who leave for the same group."""
+    alternatives: tuple[Alternative, ...] = ()
+
+
 class Eviction(Record, frozen=True):
     pod: str
     uid: str
     group: str | None
     preemptor: str = field(name="for")
     cause: str
-    receipt: Detail = {}
+    receipt: Receipt
 
 
 class ClaimAllocation(Record, frozen=True):

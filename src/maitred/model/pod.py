@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import field
 
-from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.meta import Lean, ObjectMeta, Timestamp
 from maitred.model.selector import LabelSelector, Requirement
 
 Quantity = str | int | float
@@ -160,6 +160,8 @@ class PodSpec(Lean, frozen=True):
 
 class PodStatus(Lean, frozen=True):
     phase: str = ""
+    start_time: Timestamp | None = None
+    nominated_node_name: str = ""
 
 
 class Pod(Lean, frozen=True):

@@ -56,6 +56,18 @@ class Search(Setting, frozen=True):
     steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 500_000
 
 
+class Preemption(Setting, frozen=True):
+    """Whether a group may take the place of lesser ones, and how those are made to leave."""
+
+    mode: Literal["priority", "never"] = "priority"
+    delay: str = "0s"
+    """How long to wait for room to appear first."""
+    victims: Literal["any", "own"] = "any"
+    """Pods of any scheduler, or only of the preemptor's own."""
+    jobs: Literal["suspend", "delete"] = "suspend"
+    """What becomes of a Job all of whose pods must leave."""
+
+
 Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
 Placement = Literal["whole-groups", "pod-by-pod", "best-fit", "fragmentation-gradient", "least-loss"]
 
@@ -79,6 +91,7 @@ class Policy(Setting, frozen=True):
     health: Health = Health()
     devices: Devices = Devices()
     search: Search = Search()
+    preemption: Preemption = Preemption()
 
 
 def is_device(policy: Policy, resource: str) -> bool:

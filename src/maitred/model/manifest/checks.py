@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, PodGroup, SchedulingConstraints
 from maitred.model.manifest.errors import FieldError
 from maitred.model.meta import ObjectMeta
@@ -298,6 +299,19 @@ def check_constraints(constraints: SchedulingConstraints) -> None:
 
 def check_priority_class(priority: PriorityClass) -> None:
     check_int32("value", priority.value)
+
+
+def check_budget(budget: PodDisruptionBudget) -> None:
+    check_selector("spec.selector", budget.spec.selector)
+    check_share("spec.minAvailable", budget.spec.min_available)
+    check_share("spec.maxUnavailable", budget.spec.max_unavailable)
+
+
+def check_share(field: str, share: int | str | None) -> None:
+    if isinstance(share, str) and not re.fullmatch(r"(100|[0-9]{1,2})%", share, re.ASCII):
+        raise FieldError(field, f"{share[:40]!r} is not a percentage from 0% to 100%")
+    if isinstance(share, int) and share not in range(INT32.stop):
+        raise FieldError(field, f"{str(share)[:40]} is out of range")
 
 
 def check_claim(claim: PersistentVolumeClaim) -> None:

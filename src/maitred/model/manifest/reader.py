@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
+from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import API_VERSIONS, MARK_PREFIX, MARKS, CompositePodGroup, PodGroup, Workload
+from maitred.model.job import Job
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
@@ -46,6 +48,8 @@ _READ: tuple[tuple[tuple[str, ...], str, Kind], ...] = (
     (_STORAGE, "StorageClass", kind(StorageClass, checks.check_storage_class, False)),
     (_STORAGE, "CSINode", kind(CSINode, checks.check_csi_node, False)),
     (_PRIORITY, "PriorityClass", kind(PriorityClass, checks.check_priority_class, False)),
+    (("policy/v1",), "PodDisruptionBudget", kind(PodDisruptionBudget, checks.check_budget, True)),
+    (("batch/v1",), "Job", kind(Job, checks.check_nothing, True)),
     (API_VERSIONS, "PodGroup", kind(PodGroup, checks.check_pod_group, True)),
     (API_VERSIONS, "CompositePodGroup", kind(CompositePodGroup, checks.check_composite, True)),
     (API_VERSIONS, "Workload", kind(Workload, checks.check_nothing, True)),
@@ -55,9 +59,9 @@ SERVED = {name: versions for versions, name, _ in _READ}
 
 # Kinds whose controllers create pods.
 READ_ELSEWHERE = tuple(
-    f"{MARK_PREFIX}{name}" for name in ("seating", "run-seconds", "exit-code", "start-seconds")
+    f"{MARK_PREFIX}{name}" for name in ("seating", "suspended", "run-seconds", "exit-code", "start-seconds")
 )
-"""What the scheduler notes on pods, and what tells the kubelets of the sandbox how pods behave."""
+"""What the scheduler notes on pods and Jobs, and what tells the kubelets of the sandbox how pods behave."""
 OWNERS = frozenset(
     (
         *("Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"),
@@ -123,8 +127,23 @@ class Reader:
         """One for each kind that was left out, and each mark; the order of the input does not show."""
         if not self.objects and not self._skipped:
             return ("the input has no objects",)
-        skipped = [skip_words(*key, self._skipped[key]) for key in sorted(self._skipped)]
+        left_out = self._skipped.copy()
+        if childless := self._jobs_without_pods():
+            left_out["Job", "batch/v1"] = childless
+        skipped = [skip_words(*key, left_out[key]) for key in sorted(left_out)]
         return (*skipped, *(unknown_words(mark, self._unknown[mark]) for mark in sorted(self._unknown)))
+
+    def _jobs_without_pods(self) -> int:
+        """Jobs tell what an eviction means to them; by themselves they ask for nothing."""
+        owned = {
+            (pod.metadata.namespace, owner.name)
+            for pod in self.objects
+            if isinstance(pod, Pod)
+            for owner in pod.metadata.owner_references
+            if owner.kind == "Job"
+        }
+        jobs = (found.metadata for found in self.objects if isinstance(found, Job))
+        return sum((job.namespace, job.name) not in owned for job in jobs)
 
 
 def decode(document: Document, how: Kind) -> Any:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from maitred.model.duration import FORM, milliseconds
 from maitred.model.manifest.checks import (
     check_key,
     check_quantities,
@@ -102,6 +103,8 @@ def check_policy(policy: Policy) -> None:
     check_templates(policy)
     for position, key in enumerate(policy.health.taints):
         check_key(f"health.taints[{position}]", key)
+    if milliseconds(policy.preemption.delay) is None:
+        raise FieldError("preemption.delay", f"{policy.preemption.delay!r} is not {FORM}")
     for position, pattern in enumerate(policy.devices.resources):
         if not pattern or any(character.isspace() for character in pattern):
             raise FieldError(f"devices.resources[{position}]", f"{pattern!r} is no pattern of resource names")

@@ -1,0 +1,160 @@
+"""The cheapest of all sets of a few units: every set, cheapest first, until one makes enough room.
+
+Sums tell at once for most sets that they free too little; only the others are tried.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.decide.ask import Assignment
+from maitred.decide.preemption.site import Site
+from maitred.decide.preemption.units import STEP, Price, Units
+
+POOL = 16
+"""So many units have 65,536 sets, which is a moment's work for columns."""
+TRIES = 400
+PARTS = 100
+"""Ways to take some of a gang that are looked at before it leaves whole."""
+TIED = 256
+"""Sets of one price that are put in order among themselves."""
+CHUNK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Units that, once gone, make room, and where the group would then sit."""
+
+    chosen: Mask
+    seats: Assignment
+    price: Price
+
+
+def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int) -> list[Option]:
+    """Up to `wanted` sets of these units that make room, none within another, cheapest first.
+
+    `at_most` is the price of a set that is known; what costs more is of no interest.
+    """
+    sets = _Sets(site, pool)
+    found, tries = list[Option](), TRIES
+    for chosen in sets.in_order(at_most):
+        if any((option.chosen & ~chosen).sum() == 0 for option in found):
+            continue
+        tries -= 1
+        seats = site.seats(chosen)
+        if seats is not None and not _spares_some(site, chosen):
+            found.append(Option(chosen, seats, site.units.price(chosen)))
+        if len(found) == wanted or not tries:
+            break
+    return found
+
+
+def _spares_some(site: Site, chosen: Mask) -> bool:
+    """Whether a gang leaves whole that could stay: as many of its pods as it can spare are enough."""
+    units = site.units
+    for unit in np.flatnonzero(chosen & units.whole).tolist():
+        singles, rest = units.in_part(unit), chosen.copy()
+        rest[unit] = False
+        parts = combinations(singles.tolist(), units.surplus_of(int(units.family[unit])))
+        for part in islice(parts if len(singles) else (), PARTS):
+            if site.seats(rest | units.chosen(part)) is not None:
+                return True
+    return False
+
+
+class _Sets:
+    def __init__(self, site: Site, pool: Ints) -> None:
+        self.site, self.units, self.pool = site, site.units, pool
+        numbers = np.arange(1, 2 ** len(pool))
+        bits = (numbers[:, None] >> np.arange(len(pool))) & 1
+        self.bits: Ints = bits[_allowed(self.units, pool, bits)]
+
+    def in_order(self, at_most: Price | None) -> Iterator[Mask]:
+        price = self._prices()
+        order = np.lexsort(price[::-1])
+        if at_most is not None:
+            order = order[_not_above(price[:, order], at_most)]
+        for start in range(0, len(order), CHUNK):
+            part = order[start : start + CHUNK]
+            part = part[self._may_do(self.bits[part])]
+            yield from self._by_ties(part, price[:, part])
+
+    def _prices(self) -> Ints:
+        """The five parts of the price of every set."""
+        units, pool, bits = self.units, self.pool, self.bits
+        violations = np.zeros(len(bits), dtype=np.int64)
+        for guard in units.guards:
+            violations += np.maximum(bits @ guard.counts[pool] - guard.allowed, 0)
+        highest = np.where(bits > 0, units.priority[pool], np.iinfo(np.int64).min).max(axis=1)
+        steps = bits @ units.work[pool] // STEP
+        return np.array([violations, highest, steps, bits.sum(axis=1), bits @ units.size[pool]])
+
+    def _by_ties(self, part: Ints, price: Ints) -> Iterator[Mask]:
+        """Sets of one price by age and name."""
+        start = 0
+        while start < len(part):
+            same = (price[:, start:] == price[:, start, None]).all(axis=0)
+            end = start + (len(same) if same.all() else int(same.argmin()))
+            tied = [self.units.chosen(self.pool[self.bits[row] > 0].tolist()) for row in part[start:end]]
+            yield from sorted(tied[:TIED], key=self.units.tie)
+            yield from tied[TIED:]
+            start = end
+
+    def _may_do(self, bits: Ints) -> Mask:
+        """Whether what sets free could be enough, added up over each domain."""
+        site, pool = self.site, self.pool
+        entries = np.flatnonzero(np.isin(site.units.unit, pool))
+        nodes, inverse = np.unique(site.nodes[entries], return_inverse=True)
+        place = {unit: number for number, unit in enumerate(pool.tolist())}
+        mine = np.array([place[unit] for unit in site.units.unit[entries].tolist()], dtype=np.int64)
+        freed = np.zeros((len(pool), len(nodes), len(site.columns)), dtype=np.int64)
+        np.add.at(freed, (mine, inverse), site.freed[entries][:, site.columns])
+        free = site.trial.free[site.columns]
+        domains = max(1, int(site.domains.max(initial=0)) + 1)
+        room = np.tensordot(bits, freed, axes=1) + free.T[nodes]
+        members = np.zeros((len(bits), domains), dtype=np.int64)
+        for shape, number in enumerate(site.ask.distinct):
+            held = _copies(site, shape, np.arange(len(site.useful), dtype=np.int32), free.T)
+            held[nodes] = 0
+            inside = site.useful & (site.domains >= 0)
+            there = np.bincount(site.domains[inside], weights=held[inside], minlength=domains)
+            copies = _copies(site, shape, nodes, room)
+            copies[:, ~inside[nodes]] = 0
+            by_domain = np.zeros((len(bits), domains), dtype=np.int64)
+            np.add.at(by_domain.T, np.maximum(site.domains[nodes], 0), copies.T)
+            members += np.minimum(by_domain + there.astype(np.int64), site.ask.shapes.count(number))
+        enough: Mask = members.max(axis=1) >= site.ask.need
+        return enough
+
+
+def _copies(site: Site, shape: int, nodes: Codes, room: Ints) -> Ints:
+    """How many members of a shape so much room would hold, at most as many as if all had left."""
+    asked = site.uses[shape] > 0
+    fit = (room[..., asked] // site.uses[shape][asked]).min(axis=-1)
+    most = site.empty.copies[shape] if site.plain else np.full(len(site.useful), np.iinfo(np.int64).max)
+    copies: Ints = np.clip(fit, 0, most[nodes])
+    return copies
+
+
+def _allowed(units: Units, pool: Ints, bits: Ints) -> Mask:
+    """No more single pods of a gang than it can spare, and none beside the whole of it."""
+    fine = np.ones(len(bits), dtype=np.bool_)
+    for family in np.unique(units.family[pool][~units.whole[pool]]).tolist():
+        kin = units.family[pool] == family
+        singles = bits[:, kin & ~units.whole[pool]].sum(axis=1)
+        whole = bits[:, kin & units.whole[pool]].sum(axis=1)
+        fine &= (singles <= units.surplus_of(family)) & ((singles == 0) | (whole == 0))
+    return fine
+
+
+def _not_above(price: Ints, limit: Price) -> Mask:
+    """Prices that are no higher, compared part by part; they come in order."""
+    fine = np.zeros(price.shape[1], dtype=np.bool_)
+    equal = np.ones(price.shape[1], dtype=np.bool_)
+    for part, bound in zip(price, limit, strict=True):
+        fine |= equal & (part < bound)
+        equal &= part == bound
+    return fine | equal

@@ -1,0 +1,218 @@
+"""Places that others must leave first: kept for a group that was promised them, or promised to it now."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+
+import numpy as np
+
+from maitred.cluster.nodes import Mask
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.trial import Rows, Trial
+from maitred.decide.ask import Ask, Assignment
+from maitred.decide.attempt import attempt, quorum_of
+from maitred.decide.house import FULL_RULES, House
+from maitred.decide.preemption.choice import choose
+from maitred.decide.preemption.receipts import evictions
+from maitred.decide.preemption.roster import NEVER, Roster
+from maitred.decide.preemption.site import Site, only_quorum
+from maitred.decide.preemption.units import Units
+from maitred.decide.seating import required_domain, seat_within
+from maitred.decide.seats import Steps
+from maitred.model.duration import milliseconds
+from maitred.model.plan import Eviction
+from maitred.model.priority import Rank
+from maitred.model.words import counted
+
+NO_LESSER = "no pod that ranks lower is in its way"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """A group whose quorum has no room now."""
+
+    view: GroupView
+    ask: Ask
+    rank: Rank
+
+    @property
+    def key(self) -> str:
+        return self.view.group.key
+
+    @property
+    def complete_since(self) -> float:
+        """When the youngest of those who wait was created."""
+        return max((created for _, created, _ in self.view.orders), default=0.0)
+
+    def promised(self, snapshot: Snapshot) -> Assignment:
+        """The places that its members were promised, on nodes that still exist."""
+        rows = snapshot.nodes.rows
+        return [(member, rows[node]) for member, node in enumerate(self.view.nominated) if node in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    seats: Assignment
+    evictions: tuple[Eviction, ...] = ()
+
+
+class Promises:
+    """What one cycle promises. `leaving` grows with every group for which others must go."""
+
+    def __init__(self, snapshot: Snapshot, house: House, now: datetime) -> None:
+        self.snapshot, self.house = snapshot, house
+        self.now = round(now.timestamp() * 1000)
+        self.leaving: Mask = snapshot.bound.terminating.copy()
+        self.exhausted = False
+        self.wake_at: int | None = None
+        """In milliseconds: when time alone may allow what it forbids now."""
+        self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
+
+    @cached_property
+    def roster(self) -> Roster:
+        return Roster(self.snapshot, self.house.policy, self.now)
+
+    def warnings(self) -> Iterable[str]:
+        """Of marks that had to be weighed; none if nothing was."""
+        return self.roster.warnings() if "roster" in self.__dict__ else ()
+
+    # -- one group -------------------------------------------------------------------------------------
+
+    def find(self, trial: Trial, claimant: Claimant) -> Promise | str:
+        """Places for the missing quorum, and who must leave for them; or why there are none."""
+        if self.leaving.any() or trial.later is not None:
+            found = self._without_more(trial.ahead(self.leaving), claimant)
+            if found is not None:
+                return found
+        refusal = self._refusal(claimant)
+        if refusal:
+            return refusal
+        key = (claimant.ask.unnamed(), claimant.rank, claimant.view.pending_schedulers)
+        if key not in self._refused:
+            result = self._preempt(trial, claimant)
+            if isinstance(result, Promise):
+                return result
+            self._refused[key] = result
+        return self._refused[key]
+
+    def hold(self, trial: Trial, ask: Ask, seats: Assignment) -> None:
+        """Keep these places on the trial against all who come after."""
+        for shape in dict.fromkeys(ask.shapes[member] for member, _ in seats):
+            places = [row for member, row in seats if ask.shapes[member] == shape]
+            rows, copies = np.unique(np.array(places, dtype=np.intp), return_counts=True)
+            trial.hold(shape, rows, copies.astype(np.int64, copy=False), self.leaving)
+
+    # -- those who are leaving anyway ------------------------------------------------------------------
+
+    def _without_more(self, ahead: Trial, claimant: Claimant) -> Promise | str | None:
+        """What will be there once those who leave have left; None if that is not enough."""
+        kept = self._kept(ahead, claimant)
+        if kept is not None:
+            return Promise(kept)
+        ask, steps = only_quorum(claimant.ask), Steps(self.house.policy.search.steps)
+        found = attempt(ahead, ask, self.house, steps)
+        if found is None:
+            return None
+        seats = quorum_of(ask, found)
+        rows = np.array([row for _, row in seats], dtype=np.intp)
+        near = self.leaving & np.isin(self.snapshot.bound.node, rows)
+        lesser = near & (self.roster.priority < claimant.rank.priority)
+        if any(claimant.view.nominated) or (lesser.any() and not self._forbidden(claimant)):
+            return Promise(seats)
+        return f"it fits once {counted(int(near.sum()), 'pod')} that are leaving are gone"
+
+    def _kept(self, ahead: Trial, claimant: Claimant) -> Assignment | None:
+        """The places it was promised before, if they still are what it needs."""
+        promised, ask = claimant.promised(self.snapshot), claimant.ask
+        if len(promised) < ask.need or ask.topology.slice_size:
+            return None
+        promised = promised[: ask.need]
+        members = [member for member, _ in promised]
+        theirs = replace(
+            ask,
+            shapes=tuple(ask.shapes[member] for member in members),
+            orders=tuple(ask.orders[member] for member in members),
+        )
+        within = required_domain(ahead, theirs, self.house, FULL_RULES)
+        if within is None:
+            return None
+        there = np.zeros_like(within)
+        there[[row for _, row in promised]] = True
+        steps = Steps(self.house.policy.search.steps)
+        found = seat_within(ahead, theirs, within & there, self.house, steps, FULL_RULES)
+        if found is None or len(found) < ask.need:
+            return None
+        seats = [(members[place], row) for place, row in found]
+        return promised if _same_rows(ask, seats, promised) else seats
+
+    # -- those who need not ----------------------------------------------------------------------------
+
+    def _forbidden(self, claimant: Claimant) -> str:
+        """Why nobody may be made to leave for it, whatever the hour."""
+        policy = self.house.policy
+        if policy.preemption.mode == "never":
+            return "the policy allows no preemption"
+        if policy.order != "priority":
+            return f"the policy's order is {policy.order}, in which nobody yields to a higher priority"
+        if claimant.rank.preemption_policy == "Never":
+            return "its preemptionPolicy is Never"
+        return ""
+
+    def _refusal(self, claimant: Claimant) -> str:
+        forbidden = self._forbidden(claimant)
+        if forbidden:
+            return forbidden
+        delay = self.house.policy.preemption.delay
+        wait = milliseconds(delay) or 0
+        until = wait + round(min(claimant.complete_since * 1000, self.now))
+        if wait and until > self.now:
+            self._wake(until)
+            return f"it waits {delay} for room first, until {moment(until)}"
+        return ""
+
+    def _preempt(self, trial: Trial, claimant: Claimant) -> Promise | str:
+        roster = self.roster
+        lower = roster.below(claimant.rank.priority, claimant.view.pending_schedulers) & ~self.leaving
+        ripe = roster.protected_until <= self.now
+        if not lower.any():
+            return NO_LESSER
+        units = Units(roster, ~self.leaving, lower & ripe)
+        site = Site(trial.ahead(self.leaving), claimant.ask, self.house, units)
+        choice = choose(site) if len(units) else None
+        self.exhausted |= site.exhausted
+        if choice is None:
+            return self._not_enough(lower, ripe)
+        victims = units.pods_of(choice.best.chosen)
+        self._expect(trial, victims)
+        return Promise(
+            choice.best.seats, tuple(evictions(units, choice, claimant.key, claimant.rank.priority))
+        )
+
+    def _expect(self, trial: Trial, victims: Rows) -> None:
+        trial.expect(victims)
+        self.leaving[victims] = True
+        self._refused.clear()
+
+    def _not_enough(self, lower: Mask, ripe: Mask) -> str:
+        unripe = self.roster.protected_until[lower & ~ripe]
+        soonest = int(unripe.min(initial=NEVER))
+        if soonest < NEVER:
+            self._wake(soonest)
+            pods = counted(len(unripe), "pod")
+            return f"{pods} that could make room may not be evicted yet, the first from {moment(soonest)} on"
+        return f"it would not fit even without all {counted(int(lower.sum()), 'pod')} that rank lower"
+
+    def _wake(self, at: int) -> None:
+        self.wake_at = at if self.wake_at is None else min(at, self.wake_at)
+
+
+def moment(milliseconds: int) -> str:
+    """RFC 3339, rounded up: a moment too early would be one in vain."""
+    seconds = -(-milliseconds // 1000)
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _same_rows(ask: Ask, one: Assignment, other: Assignment) -> bool:
+    places = [sorted((ask.shapes[member], row) for member, row in seats) for seats in (one, other)]
+    return places[0] == places[1]

@@ -1,0 +1,136 @@
+"""Receipts: what each eviction is for, what it costs, and why nobody else was chosen."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+import numpy as np
+
+from maitred.cluster.nodes import Mask
+from maitred.cluster.snapshot import Occupant
+from maitred.decide.preemption.choice import Choice
+from maitred.decide.preemption.exact import Option
+from maitred.decide.preemption.roster import device_hours
+from maitred.decide.preemption.units import Price, Units
+from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
+from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
+from maitred.model.words import counted
+
+PREEMPTION = "Preemption"
+NAMES_SHOWN = 10
+Owner = tuple[str, str, str]
+"""Namespace, kind and name."""
+
+
+def evictions(units: Units, choice: Choice, preemptor: str, priority: int) -> list[Eviction]:
+    """One for each pod that leaves, unit by unit."""
+    chosen, roster = choice.best.chosen, units.roster
+    toll = units.toll(chosen)
+    alternatives = tuple(_alternative(units, option, choice.best.price) for option in choice.others)
+    broken = units.broken_budgets(chosen)
+    departures = Departures(units, chosen)
+    found = []
+    for place in np.flatnonzero(chosen[units.unit]).tolist():
+        pod, unit = int(units.pods[place]), int(units.unit[place])
+        occupant: Occupant = roster.bound.occupants[pod]
+        theirs = int(roster.priority[pod])
+        receipt = Receipt(
+            unit=units.name(unit),
+            rule=f"priority {priority} is higher than {theirs}",
+            priority=theirs,
+            preemptor_priority=priority,
+            work_lost_device_hours=device_hours(int(roster.work[pod])),
+            lost_since=_moment(int(roster.lost_since[pod])) if roster.work[pod] else None,
+            budgets=tuple(name for name, speaks_of in broken.items() if speaks_of[unit]),
+            departure=departures.of(occupant),
+            toll=toll,
+            alternatives=alternatives,
+        )
+        found.append(
+            Eviction(occupant.key, occupant.uid, roster.group_of(pod), preemptor, PREEMPTION, receipt)
+        )
+    return sorted(found, key=lambda eviction: (eviction.receipt.unit, eviction.pod))
+
+
+def _moment(milliseconds: int) -> str:
+    return (
+        datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    )
+
+
+def _alternative(units: Units, option: Option, best: Price) -> Alternative:
+    toll, names = units.toll(option.chosen), units.names(option.chosen)
+    return Alternative(tuple(names[:NAMES_SHOWN]), toll, _worse(option.price, best, toll))
+
+
+def _worse(price: Price, best: Price, toll: Toll) -> str:
+    if price.violations > best.violations:
+        return f"breaks {counted(price.violations, 'disruption budget limit')} instead of {best.violations}"
+    if price.highest_priority > best.highest_priority:
+        return f"touches priority {price.highest_priority} instead of {best.highest_priority}"
+    if price.steps > best.steps:
+        return f"loses {toll.work_lost_device_hours:g} device-hours"
+    if price.units > best.units:
+        return f"breaks {counted(price.units, 'unit')} instead of {best.units}"
+    if price.pods > best.pods:
+        return f"evicts {counted(price.pods, 'pod')} instead of {best.pods}"
+    return "costs the same, and those who would leave are older, or later by name"
+
+
+class Departures:
+    """How pods leave, by what is known of whoever made them."""
+
+    def __init__(self, units: Units, chosen: Mask) -> None:
+        bound, snapshot = units.roster.bound, units.roster.snapshot
+        self._jobs, self._suspends = snapshot.jobs, units.roster.policy.preemption.jobs == "suspend"
+        leaving: list[Occupant] = bound.occupants[units.pods_of(chosen)].tolist()
+        self._leaving = Counter(owner_of(occupant) for occupant in leaving)
+        here: list[Occupant] = bound.occupants[~bound.terminating].tolist() if self._has_jobs() else []
+        self._here = Counter(owner_of(occupant) for occupant in here if occupant.owner[0] == "Job")
+
+    def _has_jobs(self) -> bool:
+        return any(kind == "Job" for _, kind, _ in self._leaving)
+
+    def of(self, occupant: Occupant) -> Departure:
+        owner = owner_of(occupant)
+        namespace, kind, name = owner
+        if not kind:
+            return Departure("", "delete", None, "it has no controller, so nobody makes it again")
+        if kind != "Job":
+            return Departure(f"{kind} {name}", "delete", True, f"{kind} {name} makes it again")
+        job = self._jobs.get(f"{namespace}/{name}")
+        if self._suspends and job is not None and self._leaving[owner] == self._here[owner]:
+            words = f"Job {name} is suspended, and resumed when it fits again"
+            return Departure(f"Job {name}", "suspend", True, words)
+        return self._deleted(name, job, self._leaving[owner])
+
+    def _deleted(self, name: str, job: Job | None, leaving: int) -> Departure:
+        """Every pod that is deleted counts as a failure, unless the Job says otherwise."""
+        if job is None:
+            words = f"it counts as a failure of Job {name}, of which nothing more is known"
+            return Departure(f"Job {name}", "delete", None, words)
+        if ignores_disruptions(job):
+            return Departure(f"Job {name}", "delete", True, f"Job {name} does not count it as a failure")
+        if job.spec.backoff_limit_per_index is not None:
+            survives = job.spec.backoff_limit_per_index > 0
+            words = f"it counts against the backoffLimitPerIndex of Job {name}"
+            return Departure(f"Job {name}", "delete", survives, words)
+        limit = DEFAULT_BACKOFF_LIMIT if job.spec.backoff_limit is None else job.spec.backoff_limit
+        failed = job.status.failed + leaving
+        words = f"Job {name} counts {counted(failed, 'failure')} then; its backoffLimit is {limit}"
+        return Departure(f"Job {name}", "delete", failed <= limit, words)
+
+
+def owner_of(occupant: Occupant) -> Owner:
+    return occupant.key.partition("/")[0], *occupant.owner
+
+
+def ignores_disruptions(job: Job) -> bool:
+    """Whether its failure policy has a rule that ignores pods which were disrupted."""
+    policy = job.spec.pod_failure_policy
+    rules = policy.get("rules") if isinstance(policy, dict) else None
+    for rule in rules if isinstance(rules, list) else ():
+        conditions = rule.get("onPodConditions") if isinstance(rule, dict) else None
+        for condition in conditions if isinstance(conditions, list) else ():
+            if isinstance(condition, dict) and condition.get("type") == "DisruptionTarget":
+                return bool(rule.get("action") == "Ignore" and condition.get("status", "True") == "True")
+    return False

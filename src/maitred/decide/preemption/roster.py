@@ -1,0 +1,233 @@
+"""The roster: every pod on a node as someone who may have to leave, as columns over the pods.
+
+Made once per cycle, when the first group has to be seated at the cost of others.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, SeatedGroup, Snapshot
+from maitred.model.group import CompositePodGroup, disruption
+from maitred.model.meta import key_of
+from maitred.model.policy import Policy, is_device
+from maitred.model.priority import rank_of
+from maitred.model.protection import UNPROTECTED
+
+NEVER = np.iinfo(np.int64).max
+NOT_KNOWN = np.iinfo(np.int64).min
+SINGLE = -1
+"""The family of a pod that breaks with nobody."""
+DEEPEST = 16
+"""Composite groups within each other; more than any API server accepts."""
+NAMES_SHOWN = 5
+
+
+class Roster:
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: int) -> None:
+        """`now` in milliseconds since 1970."""
+        self.snapshot, self.policy, self.now = snapshot, policy, now
+        self.bound = snapshot.bound
+        self.grouped: Mask = self.bound.group != NO_GROUP
+
+    def _by_pod(self, groups: Ints, otherwise: Ints) -> Ints:
+        """What the group of each pod has; for lone pods, what they have themselves."""
+        found: Ints = np.where(self.grouped, np.append(groups, 0)[self.bound.group], otherwise)
+        return found
+
+    # -- rank ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def priority(self) -> Ints:
+        """Of the group, if the pod is in one; NOT_KNOWN where a priority class does not exist."""
+        lone = np.array([self._rank(s.rank) for s in self.snapshot.standings], dtype=np.int64)
+        groups = [NOT_KNOWN if g is None else self._group_priority(g) for g in self.snapshot.seated]
+        return self._by_pod(np.array(groups, dtype=np.int64), np.append(lone, 0)[self.bound.standing])
+
+    def _rank(self, said: GroupRank) -> int:
+        return self._looked_up(said.priority, said.class_name)
+
+    def _looked_up(self, priority: int | None, class_name: str) -> int:
+        rank = rank_of(priority, class_name, "", self.snapshot.priority_classes)
+        return NOT_KNOWN if rank is None else rank.priority
+
+    def _group_priority(self, seated: SeatedGroup) -> int:
+        group = seated.group
+        for composite in reversed(list(self._ancestors(group.parent))):
+            spec = composite.spec
+            if spec.priority is not None or spec.priority_class_name:
+                return self._looked_up(spec.priority, spec.priority_class_name)
+        if group.priority is not None or group.priority_class_name:
+            return self._looked_up(group.priority, group.priority_class_name)
+        ranks = [self._rank(rank) for rank in seated.ranks]
+        return NOT_KNOWN if NOT_KNOWN in ranks else max(ranks, default=0)
+
+    def _ancestors(self, parent: str) -> Iterator[CompositePodGroup]:
+        """The composite groups that a group is in, from the innermost out."""
+        for _ in range(DEEPEST):
+            composite = self.snapshot.composites.get(parent)
+            if composite is None:
+                return
+            yield composite
+            name = composite.spec.parent_composite_pod_group_name
+            parent = f"{composite.metadata.namespace or 'default'}/{name}" if name else ""
+
+    # -- who breaks with whom --------------------------------------------------------------------------
+
+    @cached_property
+    def _families(self) -> tuple[Ints, Ints, dict[int, str]]:
+        """For every seated group the family of its pods, how many may go before all must; family names."""
+        seated, names = self.snapshot.seated, dict[int, str]()
+        families = np.full(len(seated), SINGLE, dtype=np.int64)
+        surplus = np.zeros(len(seated), dtype=np.int64)
+        composites: dict[str, int] = {}
+        for number, each in enumerate(seated):
+            if each is None:
+                continue
+            whole = [c for c in self._ancestors(each.group.parent) if is_whole(c)]
+            if whole:
+                key = key_of(whole[-1].metadata)
+                families[number] = composites.setdefault(key, number)
+                names[composites[key]] = key
+            elif each.group.disruption == "PodGroup" or each.group.gang:
+                families[number], names[number] = number, each.group.key
+                if each.group.disruption != "PodGroup":
+                    surplus[number] = max(0, each.counted - each.group.quorum)
+        return families, surplus, names
+
+    @cached_property
+    def family(self) -> Ints:
+        """Equal for pods that break together; one of its own for every other pod."""
+        alone = len(self.snapshot.seated) + np.arange(len(self.bound.node))
+        found = self._by_pod(self._families[0], np.full(len(alone), SINGLE, dtype=np.int64))
+        return np.where(found == SINGLE, alone, found)
+
+    def surplus(self, family: Ints) -> Ints:
+        """How many pods of each family may go by themselves."""
+        inside = family < len(self.snapshot.seated)
+        return np.where(inside, np.append(self._families[1], 0)[np.where(inside, family, 0)], 0)
+
+    def name(self, family: int, pod: int) -> str:
+        """Of what breaks together: the group, or the pod itself."""
+        return self._families[2].get(family) or str(self.bound.occupants[pod].key)
+
+    def group_of(self, pod: int) -> str | None:
+        number = int(self.bound.group[pod])
+        seated = self.snapshot.seated[number] if number != NO_GROUP else None
+        return None if seated is None else seated.group.key
+
+    # -- protection and loss ---------------------------------------------------------------------------
+
+    def _marks(self, name: str) -> Ints:
+        """A mark in milliseconds, of the pod or else of its group; UNKNOWN_TIME where neither says it."""
+        own = [getattr(s.protection, name) for s in self.snapshot.standings]
+        groups = [getattr(g.group.protection, name) if g else None for g in self.snapshot.seated]
+        mine, theirs = (
+            np.array([*(UNKNOWN_TIME if v is None else v for v in values), UNKNOWN_TIME], dtype=np.int64)
+            for values in (own, groups)
+        )
+        said: Ints = mine[self.bound.standing]
+        group: Ints = np.where(self.grouped, theirs[self.bound.group], UNKNOWN_TIME)
+        return np.where(said == UNKNOWN_TIME, group, said)
+
+    @cached_property
+    def _checkpoint(self) -> Ints:
+        groups = [g.group.protection.last_checkpoint if g else None for g in self.snapshot.seated]
+        known = np.array([UNKNOWN_TIME if v is None else v for v in (*groups, None)], dtype=np.int64)
+        own, group = self.bound.checkpoint, np.where(self.grouped, known[self.bound.group], UNKNOWN_TIME)
+        return np.where(own == UNKNOWN_TIME, group, own)
+
+    @cached_property
+    def _unreadable(self) -> Mask:
+        """Pods whose marks, or whose group's, nobody can make sense of."""
+        pods = np.array([bool(s.protection.problems) for s in self.snapshot.standings] + [False])
+        groups = np.array([bool(g and g.group.protection.problems) for g in self.snapshot.seated] + [False])
+        unreadable: Mask = pods[self.bound.standing] | (self.grouped & groups[self.bound.group])
+        unreadable |= self._checkpoint > self.now
+        return unreadable
+
+    @cached_property
+    def movable(self) -> Mask:
+        """Pods that may have to leave, as far as it depends on them alone and not on the hour."""
+        exempt = self._marks("non_preemptible") == 1
+        stays: Mask = self.bound.fixed | self.bound.terminating | exempt
+        stays |= self._unreadable | (self.priority == NOT_KNOWN)
+        return ~stays
+
+    @cached_property
+    def protected_until(self) -> Ints:
+        """When a pod has run as long as it asked to; what has not started has not begun to count."""
+        runtime, started = self._marks("min_runtime"), self.bound.started
+        until = np.where(started == UNKNOWN_TIME, NEVER, started + np.maximum(runtime, 0))
+        return np.where(runtime == UNKNOWN_TIME, 0, until)
+
+    @cached_property
+    def lost_since(self) -> Ints:
+        """From when on the work of each pod would be lost."""
+        started, checkpoint = self.bound.started, self._checkpoint
+        interval = self._marks("checkpoint_interval")
+        ran = np.maximum(self.now - started, 0)
+        saved = np.where(interval > 0, self.now - ran % np.maximum(interval, 1), started)
+        since = np.where(checkpoint != UNKNOWN_TIME, np.maximum(checkpoint, started), saved)
+        return np.where(started == UNKNOWN_TIME, self.now, np.minimum(since, self.now))
+
+    @cached_property
+    def work(self) -> Ints:
+        """What would be lost with each pod, in device-milliseconds."""
+        resources = {resource for needs in self.snapshot.needs for resource, _ in needs.requests}
+        counted = {resource for resource in resources if is_device(self.policy, resource)}
+        devices = np.array(
+            [
+                sum(n for resource, n in needs.requests if resource in counted)
+                for needs in self.snapshot.needs
+            ],
+            dtype=np.int64,
+        )
+        return devices[self.bound.needs] * (self.now - self.lost_since)
+
+    @cached_property
+    def started(self) -> Ints:
+        return np.where(self.bound.started == UNKNOWN_TIME, self.now, self.bound.started)
+
+    # -- for whom --------------------------------------------------------------------------------------
+
+    def below(self, priority: int, schedulers: tuple[str, ...]) -> Mask:
+        """Pods that rank lower and that the policy lets such a group displace, some of them not yet."""
+        lower: Mask = self.movable & (self.priority < priority)
+        if self.policy.preemption.victims == "own":
+            own = np.array([s.scheduler in schedulers for s in self.snapshot.standings] + [False])
+            lower &= own[self.bound.standing]
+        return lower
+
+    # -- what is odd -----------------------------------------------------------------------------------
+
+    def warnings(self) -> Iterator[str]:
+        """Of pods that would be weighed, but say something about it that cannot be."""
+        for pod in islice(np.flatnonzero(self._unreadable & ~self.bound.fixed).tolist(), NAMES_SHOWN):
+            yield f"pod {self.bound.occupants[pod].key} is not evicted: {self._problem(pod)}"
+        unknown = np.flatnonzero((self.priority == NOT_KNOWN) & ~self.bound.fixed)
+        for pod in islice(unknown.tolist(), NAMES_SHOWN):
+            yield f"pod {self.bound.occupants[pod].key} is not evicted: its priority class does not exist"
+
+    def _problem(self, pod: int) -> str:
+        standing = self.snapshot.standings[self.bound.standing[pod]]
+        number = int(self.bound.group[pod])
+        seated = self.snapshot.seated[number] if number != NO_GROUP else None
+        group = UNPROTECTED if seated is None else seated.group.protection
+        problems = (*standing.protection.problems, *group.problems)
+        return problems[0] if problems else "maitred.dev/last-checkpoint is in the future"
+
+
+def is_whole(composite: CompositePodGroup) -> bool:
+    return disruption(composite.spec.disruption_mode) == "PodGroup"
+
+
+DEVICE_HOUR = 3_600_000
+"""In device-milliseconds."""
+
+
+def device_hours(work: int) -> float:
+    return round(work / DEVICE_HOUR, 4)

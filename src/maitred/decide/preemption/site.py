@@ -1,0 +1,146 @@
+"""The site: the cluster as the group that preempts sees it, once all who could leave for it have left."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.trial import Rows, Selection, Trial
+from maitred.decide.ask import Ask, Assignment
+from maitred.decide.attempt import attempt, quorum_of
+from maitred.decide.house import FULL_RULES, House
+from maitred.decide.levels import codes_of
+from maitred.decide.preemption.units import Units
+from maitred.decide.rules import Rules
+from maitred.decide.seating import required_domain, rules_for
+from maitred.decide.seats import Steps
+from maitred.model.needs import PodTerm
+
+
+class Site:
+    def __init__(self, trial: Trial, ask: Ask, house: House, units: Units) -> None:
+        """`trial` is the cluster once those who are leaving anyway have left."""
+        self.trial, self.house, self.units = trial, house, units
+        self.ask = only_quorum(ask)
+        self.exhausted = False
+
+    def seats(self, chosen: Mask) -> Assignment | None:
+        """Where the quorum would sit if these units left; None if that is not enough."""
+        checkpoint = self.trial.checkpoint()
+        self.trial.evict(self.units.pods_of(chosen))
+        steps = Steps(self.house.policy.search.steps)
+        found = attempt(self.trial, self.ask, self.house, steps)
+        self.trial.rollback(checkpoint)
+        self.exhausted |= steps.exhausted
+        return None if found is None else quorum_of(self.ask, found)
+
+    @cached_property
+    def empty(self) -> Rules:
+        """What the group may do once all candidates have left."""
+        checkpoint = self.trial.checkpoint()
+        self.trial.evict(np.unique(self.units.pods))
+        rules = rules_for(self.trial, self.ask, self.house, FULL_RULES)
+        copies = [copies.copy() for copies in rules.copies]
+        self.trial.rollback(checkpoint)
+        return replace(rules, copies=copies)
+
+    @cached_property
+    def useful(self) -> Mask:
+        """Nodes that could take a member then."""
+        within = required_domain(self.trial, self.ask, self.house, FULL_RULES)
+        if within is None:
+            return np.zeros(len(self.trial.nodes.names), dtype=np.bool_)
+        taking: Mask = np.logical_or.reduce([copies > 0 for copies in self.empty.copies])
+        return within & taking
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether room is all that the members take from others: then arithmetic tells who may stay."""
+        trial = self.trial
+        for shape in self.ask.distinct:
+            needs = trial.needs(shape)
+            if needs.affinity or needs.anti_affinity or needs.spread or needs.host_ports:
+                return False
+            if trial.shape(shape).volumes:
+                return False
+            terms = [key for key in trial.all_held() if isinstance(key, PodTerm)]
+            if any(trial.matches(Selection((term,), True), shape) for term in terms):
+                return False
+        return True
+
+    @cached_property
+    def company(self) -> Mask:
+        """Units with pods that a member must be near."""
+        near = np.zeros(len(self.units), dtype=np.bool_)
+        for shape in self.ask.distinct:
+            terms = self.trial.needs(shape).affinity
+            if terms:
+                wanted = self.trial.pods_matching(Selection(terms, True))
+                near[self.units.unit[wanted[self.units.pods]]] = True
+        return near
+
+    @cached_property
+    def columns(self) -> Rows:
+        """The resources that members ask for."""
+        nodes = self.trial.nodes
+        asked = {resource for shape in self.ask.distinct for resource, _ in self.trial.needs(shape).requests}
+        found = (nodes.resource_column(resource) for resource in sorted(asked))
+        return np.array([column for column in found if column is not None], dtype=np.intp)
+
+    @cached_property
+    def uses(self) -> Ints:
+        """What a member of each shape takes of those."""
+        requests = [self.trial.needs(shape).requests for shape in self.ask.distinct]
+        return np.array([self._requests(each)[self.columns] for each in requests])
+
+    def _requests(self, requests: tuple[tuple[str, int], ...]) -> Ints:
+        amounts = np.zeros(len(self.trial.nodes.resources), dtype=np.int64)
+        for resource, requested in requests:
+            column = self.trial.nodes.resource_column(resource)
+            if column is not None:
+                amounts[column] = requested
+        return amounts
+
+    @cached_property
+    def freed(self) -> Ints:
+        """What each pod of each unit frees of every resource: one row per entry of `units.pods`."""
+        needs = self.units.roster.bound.needs[self.units.pods]
+        distinct, inverse = np.unique(needs, return_inverse=True)
+        snapshot = self.trial.snapshot
+        amounts = np.array([self._requests(snapshot.needs[number].requests) for number in distinct])
+        return amounts.reshape(len(distinct), -1)[inverse]
+
+    @cached_property
+    def nodes(self) -> Codes:
+        """The node of each entry of `units.pods`."""
+        return self.units.roster.bound.node[self.units.pods]
+
+    @cached_property
+    def domains(self) -> Codes:
+        """Where the group must stay together; one domain for all nodes if it need not."""
+        required = self.ask.topology.required
+        if required:
+            return codes_of(self.trial.nodes, self.house.key(required))
+        return np.zeros(len(self.trial.nodes.names), dtype=np.int32)
+
+    def each_domain(self) -> Iterator[int]:
+        yield from np.unique(self.domains[self.useful]).tolist()
+
+    @cached_property
+    def helpful(self) -> Mask:
+        """Units that would free something that members ask for, on a node that could take one."""
+        if not self.plain:
+            return np.ones(len(self.units), dtype=np.bool_)
+        frees = (self.freed[:, self.columns] > 0).any(axis=1) & self.useful[self.nodes]
+        helpful = np.zeros(len(self.units), dtype=np.bool_)
+        helpful[self.units.unit[frees]] = True
+        return helpful
+
+
+def only_quorum(ask: Ask) -> Ask:
+    """Without the members above the quorum, for whom nobody leaves, where it does not matter who they are."""
+    if len(ask.distinct) > 1 or ask.topology.slice_size:
+        return ask
+    return replace(ask, shapes=ask.shapes[: ask.need], orders=ask.orders[: ask.need])

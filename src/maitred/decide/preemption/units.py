@@ -1,0 +1,190 @@
+"""Units: what can be made to leave, each as a whole, and what a set of them costs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.trial import Rows
+from maitred.decide.preemption.roster import Roster, device_hours
+from maitred.model.budget import allowed
+from maitred.model.meta import key_of
+from maitred.model.plan import Toll
+
+STEP = 600_000
+"""Ten device-minutes, in device-milliseconds."""
+
+
+class Price(NamedTuple):
+    """What sets of units are compared by, first things first."""
+
+    violations: int
+    highest_priority: int
+    steps: int
+    units: int
+    pods: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A budget that speaks of some candidates."""
+
+    name: str
+    allowed: int
+    counts: Ints
+    """How many of its pods each unit has."""
+
+
+class Units:
+    """Columns over units. A pod of a gang with a surplus is in two: by itself, and with the whole gang."""
+
+    def __init__(self, roster: Roster, standing: Mask, candidates: Mask) -> None:
+        """`standing` are the pods that are not leaving already, `candidates` those who may have to."""
+        self.roster = roster
+        pods = np.flatnonzero(candidates)
+        families, total = np.unique(roster.family[standing], return_counts=True)
+        order = np.argsort(roster.family[pods], kind="stable")
+        pods = pods[order]
+        of_family, counts = np.unique(roster.family[pods], return_counts=True)
+        surplus = self._surplus_left(of_family, standing)
+        complete = counts == total[np.searchsorted(families, of_family)]
+        in_part = np.repeat(surplus > 0, counts)
+        self.family = np.concatenate((of_family[complete], np.repeat(of_family, counts)[in_part]))
+        self.whole = np.arange(len(self.family)) < int(complete.sum())
+        sizes = np.concatenate((counts[complete], np.ones(int(in_part.sum()), dtype=np.int64)))
+        self.pods = np.concatenate((pods[np.repeat(complete, counts)], pods[in_part])).astype(np.intp)
+        """The pods of all units, unit by unit,"""
+        self.unit = np.repeat(np.arange(len(sizes)), sizes)
+        """and whose they are."""
+        self.size: Ints = sizes.astype(np.int64)
+        self._surplus = dict(zip(of_family.tolist(), surplus.tolist(), strict=True))
+        self.guards = tuple(self._guards())
+
+    def _surplus_left(self, families: Ints, standing: Mask) -> Ints:
+        """Less those who are leaving in this very cycle."""
+        roster = self.roster
+        going = roster.family[~standing & ~roster.bound.terminating]
+        gone = np.array([int((going == family).sum()) for family in families]) if len(going) else 0
+        return np.maximum(roster.surplus(families) - gone, 0)
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def _sum(self, column: Ints) -> Ints:
+        return np.bincount(self.unit, weights=column[self.pods], minlength=len(self)).astype(np.int64)
+
+    def _guards(self) -> Iterable[Guard]:
+        snapshot, bound = self.roster.snapshot, self.roster.bound
+        sets = np.unique(bound.budgets[self.pods])
+        named = sorted({budget for number in sets for budget in snapshot.budget_sets[number]})
+        for place in named:
+            budget = snapshot.budgets[place]
+            of_set = np.array([place in members for members in snapshot.budget_sets])
+            matched = of_set[bound.budgets] & ~bound.terminating
+            limit = allowed(budget, int(matched.sum()))
+            matched &= ~self._granted(budget.status.disrupted_pods if budget.status else {}, matched)
+            counts = np.bincount(self.unit[matched[self.pods]], minlength=len(self))
+            yield Guard(key_of(budget.metadata), limit, counts)
+
+    def _granted(self, disrupted: Iterable[str], matched: Mask) -> Mask:
+        """Pods whose disruption the budget counts already."""
+        granted = np.zeros(len(matched), dtype=np.bool_)
+        names = set(disrupted)
+        for pod in np.flatnonzero(matched).tolist() if names else ():
+            granted[pod] = self.roster.bound.occupants[pod].key.partition("/")[2] in names
+        return granted
+
+    # -- what each costs -------------------------------------------------------------------------------
+
+    @cached_property
+    def priority(self) -> Ints:
+        highest = np.full(len(self), np.iinfo(np.int64).min)
+        np.maximum.at(highest, self.unit, self.roster.priority[self.pods])
+        return highest
+
+    @cached_property
+    def work(self) -> Ints:
+        return self._sum(self.roster.work)
+
+    @cached_property
+    def oldest(self) -> Ints:
+        oldest = np.full(len(self), np.iinfo(np.int64).max)
+        np.minimum.at(oldest, self.unit, self.roster.started[self.pods])
+        return oldest
+
+    @cached_property
+    def violating(self) -> Mask:
+        """Units that no budget would let go even alone."""
+        alone = np.zeros(len(self), dtype=np.bool_)
+        for guard in self.guards:
+            alone |= guard.counts > guard.allowed
+        return alone
+
+    # -- what sets of them cost ------------------------------------------------------------------------
+
+    def chosen(self, units: Iterable[int]) -> Mask:
+        mask = np.zeros(len(self), dtype=np.bool_)
+        mask[list(units)] = True
+        return mask
+
+    def pods_of(self, chosen: Mask) -> Rows:
+        return self.pods[chosen[self.unit]]
+
+    def closed(self, chosen: Mask) -> Mask:
+        """The same with whole gangs in place of more single pods than those can spare."""
+        if self.whole.all():
+            return chosen
+        chosen = chosen.copy()
+        for family in np.unique(self.family[chosen & ~self.whole]).tolist():
+            kin = self.family == family
+            singles, whole = kin & ~self.whole, kin & self.whole
+            if (chosen & whole).any() or int((chosen & singles).sum()) > self._surplus[family]:
+                chosen[singles] = False
+                chosen |= whole
+                if not whole.any():
+                    chosen[np.flatnonzero(singles)[: self._surplus[family]]] = True
+        return chosen
+
+    def surplus_of(self, family: int) -> int:
+        return int(self._surplus[family])
+
+    def in_part(self, unit: int) -> Ints:
+        """The pods of a whole gang as units by themselves; none if it cannot spare any."""
+        return np.flatnonzero((self.family == self.family[unit]) & ~self.whole)
+
+    def price(self, chosen: Mask) -> Price:
+        return Price(
+            sum(max(0, int(guard.counts[chosen].sum()) - guard.allowed) for guard in self.guards),
+            int(self.priority[chosen].max(initial=np.iinfo(np.int64).min)),
+            int(self.work[chosen].sum()) // STEP,
+            int(chosen.sum()),
+            int(self.size[chosen].sum()),
+        )
+
+    def tie(self, chosen: Mask) -> tuple[list[int], list[str]]:
+        """Between sets of one price: the one whose oldest unit is youngest, and so on, then by names."""
+        return sorted((-self.oldest[chosen]).tolist(), reverse=True), self.names(chosen)
+
+    def names(self, chosen: Mask) -> list[str]:
+        return sorted(self.name(unit) for unit in np.flatnonzero(chosen).tolist())
+
+    def name(self, unit: int) -> str:
+        pod = int(self.pods[np.searchsorted(self.unit, unit)])
+        if self.whole[unit]:
+            return self.roster.name(int(self.family[unit]), pod)
+        return str(self.roster.bound.occupants[pod].key)
+
+    def toll(self, chosen: Mask) -> Toll:
+        price = self.price(chosen)
+        return Toll(*price, work_lost_device_hours=device_hours(int(self.work[chosen].sum())))
+
+    def broken_budgets(self, chosen: Mask) -> dict[str, Mask]:
+        """Budgets that allow fewer disruptions than this, and the units that they speak of."""
+        return {
+            guard.name: guard.counts > 0
+            for guard in self.guards
+            if int(guard.counts[chosen].sum()) > guard.allowed
+        }

@@ -1,0 +1,18 @@
+"""Durations as people write them: 90s, 10m, 1h30m, 2d."""
+
+import re
+
+_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_PART = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)(ms|[smhdw])", re.ASCII)
+_DURATION = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
+
+FORM = "a duration such as 90s, 10m or 1h30m"
+
+
+def milliseconds(text: str) -> int | None:
+    """None for what is no duration; there is none below zero."""
+    if text == "0":
+        return 0
+    if _DURATION.fullmatch(text) is None:
+        return None
+    return sum(round(float(number) * _UNITS[unit]) for number, unit in _PART.findall(text))

@@ -1,0 +1,49 @@
+"""Jobs: the owners of most pods that are evicted, and what an eviction means to them."""
+
+from typing import Any
+
+from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.pod import PodSpec
+
+DEFAULT_BACKOFF_LIMIT = 6
+
+
+class TemplateMeta(Lean, frozen=True):
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class PodTemplate(Lean, frozen=True):
+    metadata: TemplateMeta = TemplateMeta()
+    spec: PodSpec = PodSpec()
+
+
+class JobSpec(Lean, frozen=True):
+    template: PodTemplate = PodTemplate()
+    parallelism: int | None = None
+    completions: int | None = None
+    completion_mode: str = "NonIndexed"
+    suspend: bool = False
+    backoff_limit: int | None = None
+    backoff_limit_per_index: int | None = None
+    pod_failure_policy: Any = None
+
+
+class JobStatus(Lean, frozen=True):
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+
+class Job(Lean, frozen=True):
+    metadata: ObjectMeta
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+    @property
+    def members(self) -> int:
+        """How many pods it has, or would have if it were not suspended."""
+        parallelism = 1 if self.spec.parallelism is None else self.spec.parallelism
+        if self.spec.completions is None:
+            return parallelism
+        return max(0, min(parallelism, self.spec.completions - self.status.succeeded))
