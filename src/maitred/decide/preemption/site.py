@@ -128,6 +128,12 @@ class Site:
     def each_domain(self) -> Iterator[int]:
         yield from np.unique(self.domains[self.useful]).tolist()
 
+    def touching(self, within: Mask) -> Mask:
+        """Units with a pod on one of these nodes."""
+        touching = np.zeros(len(self.units), dtype=np.bool_)
+        touching[self.units.unit[within[self.nodes]]] = True
+        return touching
+
     @cached_property
     def helpful(self) -> Mask:
         """Units that would free something that members ask for, on a node that could take one."""

@@ -1,5 +1,6 @@
 """Units: what can be made to leave, each as a whole, and what a set of them costs."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -147,6 +148,20 @@ class Units:
                 if not whole.any():
                     chosen[np.flatnonzero(singles)[: self._surplus[family]]] = True
         return chosen
+
+    def distinct(self, chosen: Mask) -> Ints:
+        """These units, but of pods of a gang that are alike only as many as it can spare."""
+        places, bound, roster = np.flatnonzero(chosen), self.roster.bound, self.roster
+        singles = places[~self.whole[places]].tolist()
+        kept, seen = list[int](), Counter[tuple[int, ...]]()
+        for unit in sorted(singles, key=lambda unit: (-self.oldest[unit], self.name(unit))):
+            pod, family = self.pods[np.searchsorted(self.unit, unit)], int(self.family[unit])
+            columns = (bound.node, bound.needs, bound.labels, bound.budgets, roster.work)
+            alike = (family, *(int(column[pod]) for column in columns))
+            seen[alike] += 1
+            if seen[alike] <= self._surplus[family]:
+                kept.append(unit)
+        return np.sort(np.concatenate((places[self.whole[places]], np.array(kept, dtype=np.int64))))
 
     def surplus_of(self, family: int) -> int:
         return int(self._surplus[family])

@@ -1,0 +1,101 @@
+"""Whoever need not leave after all is let off: with any unit that is left back, the group would not fit."""
+
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.decide.ask import Assignment
+from maitred.decide.preemption.exact import Option
+from maitred.decide.preemption.site import Site
+
+UNLIMITED = np.iinfo(np.int64).max // 4
+
+
+def let_off(site: Site, chosen: Mask, seats: Assignment) -> Option:
+    """The same units without those that can stay, the most valuable first."""
+    return _Leniency(site).apply(chosen, seats)
+
+
+def most_valuable_first(site: Site, chosen: Mask) -> list[int]:
+    units, places = site.units, np.flatnonzero(chosen)
+    keys = (
+        -units.oldest[places],
+        units.size[places],
+        units.work[places],
+        units.priority[places],
+        units.violating[places],
+    )
+    order: list[int] = places[np.lexsort(keys)[::-1]].tolist()
+    return order
+
+
+class _Leniency:
+    def __init__(self, site: Site) -> None:
+        self.site, self.units = site, site.units
+
+    def apply(self, chosen: Mask, seats: Assignment) -> Option:
+        site, units = self.site, self.units
+        slack = self._slack(chosen, seats)
+        for unit in most_valuable_first(site, chosen & ~self._indispensable(slack)):
+            entries = slice(*np.searchsorted(units.unit, (unit, unit + 1)))
+            if not _take(slack, site.nodes[entries], site.freed[entries]):
+                continue
+            fewer = chosen.copy()
+            fewer[unit] = False
+            if site.plain:
+                chosen = fewer
+                continue
+            found = site.seats(fewer)
+            if found is not None:
+                chosen, seats = fewer, found
+            slack = self._slack(chosen, seats)
+        chosen = self._let_gangs_stay(chosen, slack)
+        return Option(chosen, seats, units.price(chosen))
+
+    def _let_gangs_stay(self, chosen: Mask, slack: Ints) -> Mask:
+        """With the pods that must leave in place of a whole gang that can spare as many."""
+        site, units = self.site, self.units
+        for unit in np.flatnonzero(chosen & units.whole).tolist():
+            singles = units.in_part(unit)
+            needed, left = list[int](), slack.copy()
+            for single in singles.tolist():
+                entries = slice(*np.searchsorted(units.unit, (single, single + 1)))
+                if not _take(left, site.nodes[entries], site.freed[entries]):
+                    needed.append(single)
+            if 0 < len(needed) <= units.surplus_of(int(units.family[unit])) and len(singles):
+                fewer = chosen.copy()
+                fewer[unit] = False
+                fewer[needed] = True
+                if site.plain or site.seats(fewer) is not None:
+                    chosen, slack = fewer, left
+        return chosen
+
+    def _indispensable(self, slack: Ints) -> Mask:
+        """Units with a pod that there is no room for: seen at once, where looking at each takes long."""
+        site, indispensable = self.site, np.zeros(len(self.units), dtype=np.bool_)
+        indispensable[self.units.unit[(slack.T[site.nodes] < site.freed).any(axis=1)]] = True
+        return indispensable
+
+    def _slack(self, chosen: Mask, seats: Assignment) -> Ints:
+        """What is left of every resource that members need on the nodes that they would sit on."""
+        site = self.site
+        slack = np.full_like(site.trial.free, UNLIMITED)
+        gone = chosen[self.units.unit]
+        rows = np.array([row for _, row in seats], dtype=np.intp)
+        uses = site.uses[[site.ask.distinct.index(site.ask.shapes[member]) for member, _ in seats]]
+        needed = np.zeros((len(site.columns), slack.shape[1]), dtype=np.int64)
+        np.add.at(needed.T, rows, uses)
+        left = site.trial.free[site.columns] - needed
+        np.add.at(left.T, site.nodes[gone], site.freed[gone][:, site.columns])
+        slack[site.columns] = np.where(needed > 0, left, UNLIMITED)
+        return slack
+
+
+def _take(slack: Ints, nodes: Codes, freed: Ints) -> bool:
+    """Whether so much is left on these nodes; it is taken then."""
+    rows, inverse = np.unique(nodes, return_inverse=True)
+    total = np.zeros((len(rows), freed.shape[1]), dtype=np.int64)
+    np.add.at(total, inverse, freed)
+    if (total > slack[:, rows].T).any():
+        return False
+    slack[:, rows] -= total.T
+    return True
