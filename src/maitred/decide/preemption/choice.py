@@ -6,6 +6,7 @@ domains, from which whoever need not leave is let off, the most valuable first. 
 are compared, so that the result is the cheapest there is.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +58,8 @@ class _Search:
         if options and options[0].price.violations and (candidates & ~needed).any():
             # One that is worth more may be what spares a budget.
             options = self._sorted([*options, *self._options(candidates)])
-        return [*options[:1], *self._others(options, needed)] if options else []
+        options = self._sorted([*options, *self._others(options, needed)])
+        return self._apart(self._sorted([*options, *self._combined(options)]))
 
     # -- at most ---------------------------------------------------------------------------------------
 
@@ -109,7 +111,9 @@ class _Search:
         return self._sorted(options)
 
     def _sorted(self, options: list[Option]) -> list[Option]:
-        return sorted(options, key=lambda option: (option.price, self.units.tie(option.chosen)))
+        prices = Counter(option.price for option in options)
+        ties = {id(o): self.units.tie(o.chosen) for o in options if prices[o.price] > 1}
+        return sorted(options, key=lambda option: (option.price, ties.get(id(option), ([], []))))
 
     def _enough(self, found: Pass) -> Option | None:
         """A beginning of the order that makes room, without those who need not leave for it."""
@@ -139,12 +143,26 @@ class _Search:
         return best
 
     def _others(self, options: list[Option], candidates: Mask) -> list[Option]:
-        """The next best sets that do without some unit of the best."""
-        best = options[0].chosen
-        others = [option for option in options[1:] if (best & ~option.chosen).any()]
-        for unit in most_valuable_first(self.site, best)[: max(0, ALTERNATIVES - len(others))]:
+        """Sets that do without some unit of the best, where there are none yet."""
+        others = list[Option]()
+        best = options[0].chosen if options else candidates & False
+        for unit in most_valuable_first(self.site, best)[: max(0, 1 + ALTERNATIVES - len(options))]:
             barred = candidates.copy()
             barred[unit] = False
             others += self._options(barred)[:1]
-        distinct = {option.chosen.tobytes(): option for option in reversed(others)}
-        return self._sorted(list(distinct.values()))
+        return others
+
+    def _combined(self, options: list[Option]) -> list[Option]:
+        """The cheapest sets of units of the best sets found so far."""
+        units = list(dict.fromkeys(unit for option in options for unit in np.flatnonzero(option.chosen)))
+        if not options or options[0].price.units > REFINED:
+            return []
+        return cheapest(self.site, np.sort(units[:POOL]), options[0].price, 1 + ALTERNATIVES)
+
+    def _apart(self, options: list[Option]) -> list[Option]:
+        """Without those that a cheaper one is part of."""
+        kept = list[Option]()
+        for option in options:
+            if not any((other.chosen & ~option.chosen).sum() == 0 for other in kept):
+                kept.append(option)
+        return kept

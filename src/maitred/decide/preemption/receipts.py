@@ -27,14 +27,14 @@ def evictions(units: Units, choice: Choice, preemptor: str, priority: int) -> li
     toll = units.toll(chosen)
     alternatives = tuple(_alternative(units, option, choice.best.price) for option in choice.others)
     broken = units.broken_budgets(chosen)
-    departures = Departures(units, chosen)
+    departures, names = Departures(units, chosen), units.named(chosen)
     found = []
     for place in np.flatnonzero(chosen[units.unit]).tolist():
         pod, unit = int(units.pods[place]), int(units.unit[place])
         occupant: Occupant = roster.bound.occupants[pod]
         theirs = int(roster.priority[pod])
         receipt = Receipt(
-            unit=units.name(unit),
+            unit=names[unit],
             rule=f"priority {priority} is higher than {theirs}",
             priority=theirs,
             preemptor_priority=priority,

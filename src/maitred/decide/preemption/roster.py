@@ -110,9 +110,10 @@ class Roster:
         inside = family < len(self.snapshot.seated)
         return np.where(inside, np.append(self._families[1], 0)[np.where(inside, family, 0)], 0)
 
-    def name(self, family: int, pod: int) -> str:
-        """Of what breaks together: the group, or the pod itself."""
-        return self._families[2].get(family) or str(self.bound.occupants[pod].key)
+    @property
+    def names(self) -> dict[int, str]:
+        """Of families that are groups."""
+        return self._families[2]
 
     def group_of(self, pod: int) -> str | None:
         number = int(self.bound.group[pod])

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.snapshot import Occupant
 from maitred.cluster.trial import Rows
-from maitred.decide.preemption.roster import Roster, device_hours
+from maitred.decide.preemption.roster import SINGLE, Roster, device_hours
 from maitred.model.budget import allowed
 from maitred.model.meta import key_of
 from maitred.model.plan import Toll
@@ -61,6 +62,7 @@ class Units:
         self.unit = np.repeat(np.arange(len(sizes)), sizes)
         """and whose they are."""
         self.size: Ints = sizes.astype(np.int64)
+        self._first = self.pods[np.cumsum(self.size) - self.size]
         self._surplus = dict(zip(of_family.tolist(), surplus.tolist(), strict=True))
         self.guards = tuple(self._guards())
 
@@ -152,9 +154,9 @@ class Units:
     def distinct(self, chosen: Mask) -> Ints:
         """These units, but of pods of a gang that are alike only as many as it can spare."""
         places, bound, roster = np.flatnonzero(chosen), self.roster.bound, self.roster
-        singles = places[~self.whole[places]].tolist()
+        names = self.named(chosen & ~self.whole)
         kept, seen = list[int](), Counter[tuple[int, ...]]()
-        for unit in sorted(singles, key=lambda unit: (-self.oldest[unit], self.name(unit))):
+        for unit in sorted(names, key=lambda unit: (-self.oldest[unit], names[unit])):
             pod, family = self.pods[np.searchsorted(self.unit, unit)], int(self.family[unit])
             columns = (bound.node, bound.needs, bound.labels, bound.budgets, roster.work)
             alike = (family, *(int(column[pod]) for column in columns))
@@ -184,13 +186,17 @@ class Units:
         return sorted((-self.oldest[chosen]).tolist(), reverse=True), self.names(chosen)
 
     def names(self, chosen: Mask) -> list[str]:
-        return sorted(self.name(unit) for unit in np.flatnonzero(chosen).tolist())
+        return sorted(self.named(chosen).values())
 
-    def name(self, unit: int) -> str:
-        pod = int(self.pods[np.searchsorted(self.unit, unit)])
-        if self.whole[unit]:
-            return self.roster.name(int(self.family[unit]), pod)
-        return str(self.roster.bound.occupants[pod].key)
+    def named(self, chosen: Mask) -> dict[int, str]:
+        """Units and what they are called: by the group that leaves whole, or by the pod."""
+        places = np.flatnonzero(chosen)
+        first: list[Occupant] = self.roster.bound.occupants[self._first[places]].tolist()
+        groups = np.where(self.whole[places], self.family[places], SINGLE).tolist()
+        return {
+            unit: self.roster.names.get(family) or occupant.key
+            for unit, family, occupant in zip(places.tolist(), groups, first, strict=True)
+        }
 
     def toll(self, chosen: Mask) -> Toll:
         price = self.price(chosen)
