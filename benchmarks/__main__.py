@@ -5,7 +5,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from benchmarks import command, events, hard_mix, memory, rack_gangs, single
+from benchmarks import command, events, hard_mix, memory, preemption, rack_gangs, single
 from benchmarks.figures import Figure, say
 from benchmarks.report import machine, plain_table, refresh
 
@@ -14,6 +14,7 @@ CASES: dict[str, Callable[[bool], list[Figure]]] = {
     "hard-mix": hard_mix.run,
     "large-gang": single.large_gang,
     "impossible": single.impossible,
+    "preemption": preemption.run,
     "events": events.run,
     "memory": memory.run,
     "command": command.run,

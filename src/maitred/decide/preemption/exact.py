@@ -55,13 +55,12 @@ def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int) -> list
 def _spares_some(site: Site, chosen: Mask) -> bool:
     """Whether a gang leaves whole that could stay: as many of its pods as it can spare are enough."""
     units = site.units
-    for unit in np.flatnonzero(chosen & units.whole).tolist():
-        singles, rest = units.in_part(unit), chosen.copy()
+    for unit in np.flatnonzero(chosen & units.divisible).tolist():
+        rest = chosen.copy()
         rest[unit] = False
-        parts = combinations(singles.tolist(), units.surplus_of(int(units.family[unit])))
-        for part in islice(parts if len(singles) else (), PARTS):
-            if site.seats(rest | units.chosen(part)) is not None:
-                return True
+        parts = combinations(units.in_part(unit).tolist(), units.surplus_of(int(units.family[unit])))
+        if any(site.seats(rest | units.chosen(part)) is not None for part in islice(parts, PARTS)):
+            return True
     return False
 
 

@@ -54,19 +54,19 @@ class _Leniency:
     def _let_gangs_stay(self, chosen: Mask, slack: Ints) -> Mask:
         """With the pods that must leave in place of a whole gang that can spare as many."""
         site, units = self.site, self.units
-        for unit in np.flatnonzero(chosen & units.whole).tolist():
-            singles = units.in_part(unit)
+        for unit in np.flatnonzero(chosen & units.divisible).tolist():
             needed, left = list[int](), slack.copy()
-            for single in singles.tolist():
+            for single in units.in_part(unit).tolist():
                 entries = slice(*np.searchsorted(units.unit, (single, single + 1)))
                 if not _take(left, site.nodes[entries], site.freed[entries]):
                     needed.append(single)
-            if 0 < len(needed) <= units.surplus_of(int(units.family[unit])) and len(singles):
-                fewer = chosen.copy()
-                fewer[unit] = False
-                fewer[needed] = True
-                if site.plain or site.seats(fewer) is not None:
-                    chosen, slack = fewer, left
+            if len(needed) > units.surplus_of(int(units.family[unit])):
+                continue
+            fewer = chosen.copy()
+            fewer[unit] = False
+            fewer[needed] = True
+            if site.plain or site.seats(fewer) is not None:
+                chosen, slack = fewer, left
         return chosen
 
     def _indispensable(self, slack: Ints) -> Mask:

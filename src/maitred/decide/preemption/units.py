@@ -168,8 +168,13 @@ class Units:
     def surplus_of(self, family: int) -> int:
         return int(self._surplus[family])
 
+    @cached_property
+    def divisible(self) -> Mask:
+        """Whole gangs that can spare some of their pods."""
+        return self.whole & np.isin(self.family, self.family[~self.whole])
+
     def in_part(self, unit: int) -> Ints:
-        """The pods of a whole gang as units by themselves; none if it cannot spare any."""
+        """The pods of a whole gang as units by themselves."""
         return np.flatnonzero((self.family == self.family[unit]) & ~self.whole)
 
     def price(self, chosen: Mask) -> Price:
