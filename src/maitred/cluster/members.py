@@ -218,8 +218,14 @@ class GroupRecord:
         running = [m for m in ordered if m.state == State.RUNNING]
         unfinished = [m for m in ordered if m.state in UNFINISHED]
         group, conflicts = self.group(), tuple(m.conflict for m in pending if m.conflict)[:1]
-        if conflicts:
-            group = msgspec.structs.replace(group, problems=(*group.problems, *conflicts))
+        unread = {
+            *group.protection.problems,
+            *(p for m in unfinished for p in m.standing.protection.problems),
+        }
+        if conflicts or unread:
+            said = (f"group {group.key}: {problem}; it will not be evicted" for problem in sorted(unread))
+            problems, warnings = (*group.problems, *conflicts), (*group.warnings, *said)
+            group = msgspec.structs.replace(group, problems=problems, warnings=warnings)
         return GroupView(
             group=group,
             pods=tuple(m.key for m in pending),

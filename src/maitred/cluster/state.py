@@ -256,6 +256,8 @@ class ClusterState:
             self._count_claims(member, -1)
         if member.bound_row != NOT_BOUND:
             self._unseat(member)
+        if member.nominated:  # what was kept for it is anybody's again
+            self.news.effects |= Effect.ROOM
         record = member.record
         if record is not None:
             record.remove(member)

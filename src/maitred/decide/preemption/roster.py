@@ -213,6 +213,18 @@ class Roster:
         for pod in islice(unknown.tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} is not evicted: its priority class does not exist"
 
+        for name in islice(self._idle_budgets(), NAMES_SHOWN):
+            yield f"PodDisruptionBudget {name} matches no pod on a node, so it protects none"
+
+    def _idle_budgets(self) -> Iterator[str]:
+        """In namespaces that have pods."""
+        sets = [self.snapshot.budget_sets[number] for number in np.unique(self.bound.budgets)]
+        used = {place for places in sets for place in places}
+        idle = [budget.metadata for place, budget in enumerate(self.snapshot.budgets) if place not in used]
+        pods = self.bound.occupants if idle else ()
+        namespaces = {occupant.key.partition("/")[0] for occupant in pods}
+        return (key_of(budget) for budget in idle if (budget.namespace or "default") in namespaces)
+
     def _problem(self, pod: int) -> str:
         standing = self.snapshot.standings[self.bound.standing[pod]]
         number = int(self.bound.group[pod])
