@@ -218,10 +218,8 @@ class GroupRecord:
         running = [m for m in ordered if m.state == State.RUNNING]
         unfinished = [m for m in ordered if m.state in UNFINISHED]
         group, conflicts = self.group(), tuple(m.conflict for m in pending if m.conflict)[:1]
-        unread = {
-            *group.protection.problems,
-            *(p for m in unfinished for p in m.standing.protection.problems),
-        }
+        unread = {problem for m in unfinished for problem in m.standing.protection.problems}
+        unread.update(group.protection.problems)
         if conflicts or unread:
             said = (f"group {group.key}: {problem}; it will not be evicted" for problem in sorted(unread))
             problems, warnings = (*group.problems, *conflicts), (*group.warnings, *said)

@@ -68,6 +68,9 @@ class Promises:
         self.wake_at: int | None = None
         """In milliseconds: when time alone may allow what it forbids now."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
+        self._ahead: tuple[int, Trial] | None = None
+        self._too_large: set[Ask] = set()
+        """Who would not fit either once those who leave have left."""
 
     @cached_property
     def roster(self) -> Roster:
@@ -82,7 +85,7 @@ class Promises:
     def find(self, trial: Trial, claimant: Claimant) -> Promise | str:
         """Places for the missing quorum, and who must leave for them; or why there are none."""
         if self.leaving.any() or trial.later is not None:
-            found = self._without_more(trial.ahead(self.leaving), claimant)
+            found = self._without_more(self._once_left(trial), claimant)
             if found is not None:
                 return found
         refusal = self._refusal(claimant)
@@ -105,14 +108,24 @@ class Promises:
 
     # -- those who are leaving anyway ------------------------------------------------------------------
 
+    def _once_left(self, trial: Trial) -> Trial:
+        """The trial once those who leave have left. It stays the same while nobody gets a place."""
+        entries = trial.checkpoint()
+        if self._ahead is None or self._ahead[0] != entries:
+            self._ahead = (entries, trial.ahead(self.leaving))
+            self._too_large.clear()
+        return self._ahead[1]
+
     def _without_more(self, ahead: Trial, claimant: Claimant) -> Promise | str | None:
         """What will be there once those who leave have left; None if that is not enough."""
         kept = self._kept(ahead, claimant)
         if kept is not None:
             return Promise(kept)
         ask, steps = only_quorum(claimant.ask), Steps(self.house.policy.search.steps)
-        found = attempt(ahead, ask, self.house, steps)
+        alike = ask.unnamed()
+        found = attempt(ahead, ask, self.house, steps) if alike not in self._too_large else None
         if found is None:
+            self._too_large.add(alike)
             return None
         seats = quorum_of(ask, found)
         rows = np.array([row for _, row in seats], dtype=np.intp)
@@ -178,7 +191,7 @@ class Promises:
         if not lower.any():
             return NO_LESSER
         units = Units(roster, ~self.leaving, lower & ripe)
-        site = Site(trial.ahead(self.leaving), claimant.ask, self.house, units)
+        site = Site(self._once_left(trial), claimant.ask, self.house, units)
         choice = choose(site) if len(units) else None
         self.exhausted |= site.exhausted
         if choice is None:
@@ -193,6 +206,7 @@ class Promises:
         trial.expect(victims)
         self.leaving[victims] = True
         self._refused.clear()
+        self._ahead = None
 
     def _not_enough(self, lower: Mask, ripe: Mask) -> str:
         unripe = self.roster.protected_until[lower & ~ripe]
