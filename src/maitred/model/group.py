@@ -203,7 +203,7 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         gang=gang is not None or spec.min_member is not None,
         parent=parent_key(declared.metadata, spec.parent_composite_pod_group_name),
         topology=topology,
-        priority=spec.priority,
+        priority=None if _is_unsaid(spec) else spec.priority,
         priority_class_name=spec.priority_class_name,
         preemption_policy=spec.preemption_policy,
         disruption=disruption(spec.disruption_mode),
@@ -211,6 +211,12 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         problems=tuple(problems),
         warnings=tuple(warnings),
     )
+
+
+def _is_unsaid(spec: PodGroupSpec) -> bool:
+    """1.36 writes 0 into groups that its Job controller made without a class, whatever their pods have."""
+    templated = spec.pod_group_template_ref != TemplateReference()
+    return spec.priority == 0 and not spec.priority_class_name and templated
 
 
 def parent_key(metadata: ObjectMeta, name: str) -> str:

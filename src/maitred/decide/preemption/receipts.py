@@ -99,17 +99,26 @@ class Departures:
             return Departure(f"{kind} {name}", "delete", True, f"{kind} {name} makes it again")
         job = self._jobs.get(f"{namespace}/{name}")
         if self._suspends and job is not None and self._leaving[owner] == self._here[owner]:
-            words = f"Job {name} is suspended, and resumed when it fits again"
-            return Departure(f"Job {name}", "suspend", True, words)
+            return self._suspended(name, job)
         return self._deleted(name, job, self._leaving[owner])
+
+    def _suspended(self, name: str, job: Job) -> Departure:
+        words = f"Job {name} is suspended, and resumed when it fits again"
+        if on_disruption(job) != "FailJob":
+            return Departure(f"Job {name}", "suspend", True, words)
+        # The Job controller looks at pods that fail while they leave, although it does not count them.
+        return Departure(f"Job {name}", "suspend", None, f"{words}, unless its podFailurePolicy ends it")
 
     def _deleted(self, name: str, job: Job | None, leaving: int) -> Departure:
         """Every pod that is deleted counts as a failure, unless the Job says otherwise."""
         if job is None:
             words = f"it counts as a failure of Job {name}, of which nothing more is known"
             return Departure(f"Job {name}", "delete", None, words)
-        if ignores_disruptions(job):
+        action = on_disruption(job)
+        if action == "Ignore":
             return Departure(f"Job {name}", "delete", True, f"Job {name} does not count it as a failure")
+        if action == "FailJob":
+            return Departure(f"Job {name}", "delete", False, f"the podFailurePolicy of Job {name} ends it")
         if job.spec.backoff_limit_per_index is not None:
             survives = job.spec.backoff_limit_per_index > 0
             words = f"it counts against the backoffLimitPerIndex of Job {name}"
@@ -124,13 +133,14 @@ def owner_of(occupant: Occupant) -> Owner:
     return occupant.key.partition("/")[0], *occupant.owner
 
 
-def ignores_disruptions(job: Job) -> bool:
-    """Whether its failure policy has a rule that ignores pods which were disrupted."""
+def on_disruption(job: Job) -> str:
+    """What its failure policy does about a pod that was disrupted: the action of the first rule for that."""
     policy = job.spec.pod_failure_policy
     rules = policy.get("rules") if isinstance(policy, dict) else None
     for rule in rules if isinstance(rules, list) else ():
         conditions = rule.get("onPodConditions") if isinstance(rule, dict) else None
         for condition in conditions if isinstance(conditions, list) else ():
             if isinstance(condition, dict) and condition.get("type") == "DisruptionTarget":
-                return bool(rule.get("action") == "Ignore" and condition.get("status", "True") == "True")
-    return False
+                if condition.get("status", "True") == "True":
+                    return str(rule.get("action"))
+    return "Count"
