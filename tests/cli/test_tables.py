@@ -1,7 +1,8 @@
 """A Plan for people: a line for each group, reasons in full, nothing that a terminal or a pipe trips over."""
 
 from maitred.explain.tables import plan_lines
-from maitred.model.plan import Bind, Blocker, Eviction, GroupVerdict, Plan, Remedy
+from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Remedy
+from tests.explain.evictions import eviction
 
 TOPOLOGY = "no rack has room for 8 members; the best, r7, holds 6 of 8 because r7-n03 and r7-n04 are cordoned"
 
@@ -18,9 +19,9 @@ PLAN = Plan(
     ),
     nominations=(bind("ml/big", 0, "n7"),),
     evictions=(
-        Eviction("ml/x-0", "", "ml/x", "ml/big", "Preemption"),
-        Eviction("ml/x-1", "", "ml/x", "ml/big", "Preemption"),
-        Eviction("ml/lone", "", None, "ml/big", "Preemption"),
+        eviction("ml/x-0", "ml/x", "ml/big"),
+        eviction("ml/x-1", "ml/x", "ml/big"),
+        eviction("ml/lone", None, "ml/big"),
     ),
     groups=(
         GroupVerdict("ml/train", "Scheduled", 8, 8, 8, {"rack": "r1"}),
@@ -67,6 +68,7 @@ def test_the_whole_page() -> None:
         "",
         "Evictions",
         "  ml/big  3 pods of ml/lone (1), ml/x (2)",
+        "          priority 10 yields to 100; 0 device-hours lost; 3 deleted for good",
         "",
         "5 groups: 3 scheduled, 1 preempting, 1 waiting; 29 pods to bind, on 22 nodes, 3 pods to evict.",
     ]

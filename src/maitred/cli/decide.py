@@ -37,7 +37,7 @@ def command(
     \b
     A dump of a cluster, with podgroups in the list if it has them:
       kubectl get -A -o json > cluster.json \\
-        nodes,pods,priorityclasses,namespaces,pvc,pv,storageclasses,csinodes
+        nodes,pods,jobs,pdb,priorityclasses,namespaces,pvc,pv,storageclasses,csinodes
 
     \b
     Examples:

@@ -12,7 +12,7 @@ from itertools import zip_longest
 import msgspec
 from rich.text import Text
 
-from maitred.model.plan import Bind, Eviction, GroupVerdict, Plan, Verdict
+from maitred.model.plan import NO_LESSER, Alternative, Bind, Departure, Eviction, GroupVerdict, Plan, Verdict
 from maitred.model.words import counted, printable
 
 Cell = str | Text
@@ -30,6 +30,7 @@ WIDEST_COLUMN = 40
 NARROWEST_LAST = 24
 LONGEST_LIST = 8
 ELLIPSIS = "..."
+SURVIVAL = {True: "owner survives", False: "owner fails", None: "owner may fail"}
 
 
 def plan_lines(plan: Plan, width: int | None = None, scheduler: str | None = None) -> Iterator[Text]:
@@ -83,11 +84,20 @@ def reasons(plan: Plan, width: int | None) -> Iterator[Text]:
     """Every blocker and remedy of the groups that did not get all their members placed."""
     for group in plan.groups:
         rows: list[Sequence[Cell]] = [("", blocker.category, blocker.message) for blocker in group.blockers]
+        rows += [("", "Preemption", why) for why in refusals(group)]
         rows += [("", Text("Remedy", "green"), remedy.change) for remedy in group.remedies]
         if rows:
             yield Text()
             yield Text.assemble((printable(group.group), "bold"), f": {standing(group)}")
             yield from aligned(rows, width)
+
+
+def refusals(group: GroupVerdict) -> Iterator[str]:
+    """Why nobody makes room for it. That nobody ranks lower goes without saying."""
+    for blocker in group.blockers:
+        refusal = blocker.detail.get("preemption", NO_LESSER)
+        if refusal != NO_LESSER:
+            yield refusal
 
 
 def standing(group: GroupVerdict) -> str:
@@ -96,17 +106,22 @@ def standing(group: GroupVerdict) -> str:
 
 
 def seats(plan: Plan, width: int | None) -> Iterator[Text]:
-    """Where members go, and who makes room for them, in one line for each group."""
+    """Where members go, and who makes room for them at what cost, group by group."""
     sections = (
-        ("Binds", {group: on_nodes(binds) for group, binds in by_group(plan.binds).items()}),
-        ("Nominations", {group: on_nodes(binds) for group, binds in by_group(plan.nominations).items()}),
+        ("Binds", seat_rows(plan.binds)),
+        ("Nominations", seat_rows(plan.nominations)),
         ("Evictions", evicted(plan.evictions)),
     )
-    for title, lines in sections:
-        if lines:
+    for title, found in sections:
+        if rows := list(found):
             yield Text()
             yield Text(title, "bold")
-            yield from aligned([("", group, line) for group, line in lines.items()], width)
+            yield from aligned(rows, width)
+
+
+def seat_rows(binds: Iterable[Bind]) -> Iterator[Sequence[Cell]]:
+    for group, theirs in by_group(binds).items():
+        yield "", group, on_nodes(theirs)
 
 
 def by_group(binds: Iterable[Bind]) -> dict[str, list[Bind]]:
@@ -121,15 +136,56 @@ def on_nodes(binds: Sequence[Bind]) -> str:
     return f"{counted(len(binds), 'pod')} on {shares(Counter(bind.node for bind in binds), 'node')}"
 
 
-def evicted(evictions: Iterable[Eviction]) -> dict[str, str]:
-    """For each group that needs the room, whose pods leave."""
-    victims: dict[str, Counter[str]] = {}
+def evicted(evictions: Iterable[Eviction]) -> Iterator[Sequence[Cell]]:
+    """For each group that needs the room: whose pods leave, what that costs, and who would have left else."""
+    victims: dict[str, list[Eviction]] = {}
     for eviction in evictions:
-        victims.setdefault(eviction.preemptor, Counter())[eviction.group or eviction.pod] += 1
-    return {
-        preemptor: f"{counted(count.total(), 'pod')} of {shares(count, 'group')}"
-        for preemptor, count in victims.items()
-    }
+        victims.setdefault(eviction.preemptor, []).append(eviction)
+    for preemptor, theirs in victims.items():
+        count = Counter(eviction.group or eviction.pod for eviction in theirs)
+        yield "", preemptor, f"{counted(len(theirs), 'pod')} of {shares(count, 'group')}"
+        yield "", "", "; ".join((ranks(theirs), *costs(theirs), *departures(theirs)))
+        for other in theirs[0].receipt.alternatives[:1]:
+            yield "", "", next_best(other)
+
+
+def ranks(evictions: Sequence[Eviction]) -> str:
+    lower = sorted({eviction.receipt.priority for eviction in evictions})
+    higher = evictions[0].receipt.preemptor_priority
+    if len(lower) == 1:
+        return f"priority {lower[0]} yields to {higher}"
+    return f"priorities {lower[0]} to {lower[-1]} yield to {higher}"
+
+
+def costs(evictions: Sequence[Eviction]) -> Iterator[str]:
+    toll = evictions[0].receipt.toll
+    yield f"{toll.work_lost_device_hours:g} device-hours lost"
+    if toll.violations:
+        budgets = sorted({budget for eviction in evictions for budget in eviction.receipt.budgets})
+        yield f"{counted(toll.violations, 'disruption')} beyond budget {listed(budgets, 'budget')}"
+
+
+def departures(evictions: Sequence[Eviction]) -> Iterator[str]:
+    """`4 suspended: Job train`, `2 deleted, owner survives: ReplicaSet chat`, `1 deleted for good`."""
+    ways: dict[str, list[str]] = {}
+    for eviction in evictions:
+        departure = eviction.receipt.departure
+        ways.setdefault(way(departure), []).append(departure.owner)
+    for how, owners in sorted(ways.items(), reverse=True):
+        named = sorted({owner for owner in owners if owner})
+        yield f"{len(owners)} {how}" + (f": {listed(named, 'owner')}" if named else "")
+
+
+def way(departure: Departure) -> str:
+    if not departure.owner:
+        return "deleted for good"
+    if departure.by == "delete":
+        return f"deleted, {SURVIVAL[departure.survives]}"
+    return "suspended" if departure.survives else f"suspended, {SURVIVAL[departure.survives]}"
+
+
+def next_best(other: Alternative) -> str:
+    return f"next best: {listed(other.units, 'unit', other.toll.units)}, which {other.worse}"
 
 
 def shares(count: Counter[str], noun: str) -> str:
@@ -137,9 +193,14 @@ def shares(count: Counter[str], noun: str) -> str:
     if len(names) == 1:
         return names[0]
     alike = set(count.values()) == {1}
-    shown = ", ".join(name if alike else f"{name} ({count[name]})" for name in names[:LONGEST_LIST])
-    rest = len(names) - LONGEST_LIST
-    return shown if rest <= 0 else f"{shown} and {counted(rest, f'more {noun}')}"
+    return listed([name if alike else f"{name} ({count[name]})" for name in names], noun)
+
+
+def listed(names: Sequence[str], noun: str, total: int = 0) -> str:
+    """The first of these, and how many more there are, of `total` if these are not all."""
+    shown = names[:LONGEST_LIST]
+    rest = max(total, len(names)) - len(shown)
+    return ", ".join(shown) + (f" and {counted(rest, f'more {noun}')}" if rest else "")
 
 
 def remarks(plan: Plan) -> Iterator[Text]:

@@ -27,6 +27,9 @@ Category = Literal[
 Verdict = Literal["Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"]
 Detail = dict[str, Any]
 
+NO_LESSER = "no pod that ranks lower is in its way"
+"""Why most groups that wait make nobody leave; the first blocker has it in its detail."""
+
 
 class Record(Lean, frozen=True, omit_defaults=False):
     """Part of a Plan. Every field is always written, so that readers need no defaults of their own."""

@@ -35,9 +35,9 @@ class Choice:
 
 def choose(site: Site) -> Choice | None:
     """None if no candidates that were looked at would make enough room."""
-    pool = site.units.distinct(site.helpful)
-    if not len(pool):
+    if not len(site.units) or not site.helpful.any():
         return None
+    pool = site.units.distinct(site.helpful)
     options = cheapest(site, pool, None, 1 + ALTERNATIVES) if len(pool) <= POOL else _Search(site).run()
     return Choice(options[0], tuple(options[1 : 1 + ALTERNATIVES])) if options else None
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maitred.cluster.nodes import Mask
+from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment
@@ -21,11 +21,9 @@ from maitred.decide.preemption.units import Units
 from maitred.decide.seating import required_domain, seat_within
 from maitred.decide.seats import Steps
 from maitred.model.duration import milliseconds
-from maitred.model.plan import Eviction
+from maitred.model.plan import NO_LESSER, Eviction
 from maitred.model.priority import Rank
 from maitred.model.words import counted
-
-NO_LESSER = "no pod that ranks lower is in its way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ class Promises:
         lesser = near & (self.roster.priority < claimant.rank.priority)
         if any(claimant.view.nominated) or (lesser.any() and not self._forbidden(claimant)):
             return Promise(seats)
-        return f"it fits once {counted(int(near.sum()), 'pod')} that are leaving are gone"
+        return f"it fits once {counted(int(near.sum()), 'pod')} on their way out have left"
 
     def _kept(self, ahead: Trial, claimant: Claimant) -> Assignment | None:
         """The places it was promised before, if they still are what it needs."""
@@ -185,37 +183,49 @@ class Promises:
         return ""
 
     def _preempt(self, trial: Trial, claimant: Claimant) -> Promise | str:
-        roster = self.roster
-        lower = roster.below(claimant.rank.priority, claimant.view.pending_schedulers) & ~self.leaving
-        ripe = roster.protected_until <= self.now
+        """Make lesser ones leave for it, or say why that does not help."""
+        roster, rank = self.roster, claimant.rank.priority
+        lower = roster.below(rank, claimant.view.pending_schedulers) & ~self.leaving
+        ripe = lower & (roster.protected_until <= self.now)
         if not lower.any():
-            return NO_LESSER
-        units = Units(roster, ~self.leaving, lower & ripe)
-        site = Site(self._once_left(trial), claimant.ask, self.house, units)
-        choice = choose(site) if len(units) else None
+            return self._nobody(rank)
+        site = self._site(trial, claimant, ripe)
+        choice = choose(site)
         self.exhausted |= site.exhausted
         if choice is None:
-            return self._not_enough(lower, ripe)
-        victims = units.pods_of(choice.best.chosen)
-        self._expect(trial, victims)
-        return Promise(
-            choice.best.seats, tuple(evictions(units, choice, claimant.key, claimant.rank.priority))
-        )
+            return self._not_enough(trial, claimant, lower, ripe)
+        self._expect(trial, site.units.pods_of(choice.best.chosen))
+        return Promise(choice.best.seats, tuple(evictions(site.units, choice, claimant.key, rank)))
+
+    def _site(self, trial: Trial, claimant: Claimant, candidates: Mask) -> Site:
+        units = Units(self.roster, ~self.leaving, candidates)
+        return Site(self._once_left(trial), claimant.ask, self.house, units)
+
+    def _nobody(self, rank: int) -> str:
+        exempt = int((self.roster.ranks_below(rank) & ~self.leaving).sum())
+        return f"nobody may be evicted of {counted(exempt, 'pod')} with a lower rank" if exempt else NO_LESSER
+
+    def _not_enough(self, trial: Trial, claimant: Claimant, lower: Mask, ripe: Mask) -> str:
+        """Whether time would help: some who rank lower have not run yet for as long as they may."""
+        unripe = self.roster.protected_until[lower & ~ripe]
+        if len(unripe):
+            everyone = self._site(trial, claimant, lower)
+            if len(everyone.units) and everyone.seats(everyone.units.closed(everyone.helpful)) is not None:
+                return self._too_early(unripe)
+        return f"it would not fit even without all {counted(int(lower.sum()), 'pod')} that could leave for it"
+
+    def _too_early(self, until: Ints) -> str:
+        soonest, pods = int(until.min()), counted(len(until), "pod")
+        if soonest == NEVER:
+            return f"{pods} that could make room must have started, and run for a while, to be evicted"
+        self._wake(soonest)
+        return f"{pods} that could make room may not be evicted yet, the first from {moment(soonest)} on"
 
     def _expect(self, trial: Trial, victims: Rows) -> None:
         trial.expect(victims)
         self.leaving[victims] = True
         self._refused.clear()
         self._ahead = None
-
-    def _not_enough(self, lower: Mask, ripe: Mask) -> str:
-        unripe = self.roster.protected_until[lower & ~ripe]
-        soonest = int(unripe.min(initial=NEVER))
-        if soonest < NEVER:
-            self._wake(soonest)
-            pods = counted(len(unripe), "pod")
-            return f"{pods} that could make room may not be evicted yet, the first from {moment(soonest)} on"
-        return f"it would not fit even without all {counted(int(lower.sum()), 'pod')} that rank lower"
 
     def _wake(self, at: int) -> None:
         self.wake_at = at if self.wake_at is None else min(at, self.wake_at)

@@ -140,7 +140,7 @@ def on_disruption(job: Job) -> str:
     for rule in rules if isinstance(rules, list) else ():
         conditions = rule.get("onPodConditions") if isinstance(rule, dict) else None
         for condition in conditions if isinstance(conditions, list) else ():
-            if isinstance(condition, dict) and condition.get("type") == "DisruptionTarget":
-                if condition.get("status", "True") == "True":
-                    return str(rule.get("action"))
+            said = condition if isinstance(condition, dict) else {}
+            if (said.get("type"), said.get("status", "True")) == ("DisruptionTarget", "True"):
+                return str(rule.get("action"))
     return "Count"

@@ -195,6 +195,11 @@ class Roster:
 
     # -- for whom --------------------------------------------------------------------------------------
 
+    def ranks_below(self, priority: int) -> Mask:
+        """Pods that rank lower, or of which nobody knows how they rank, whether or not they may leave."""
+        here: Mask = ~(self.bound.fixed | self.bound.terminating)
+        return here & (self.priority < priority)
+
     def below(self, priority: int, schedulers: tuple[str, ...]) -> Mask:
         """Pods that rank lower and that the policy lets such a group displace, some of them not yet."""
         lower: Mask = self.movable & (self.priority < priority)

@@ -64,7 +64,7 @@ class Units:
         self.size: Ints = sizes.astype(np.int64)
         self._first = self.pods[np.cumsum(self.size) - self.size]
         self._surplus = dict(zip(of_family.tolist(), surplus.tolist(), strict=True))
-        self.guards = tuple(self._guards())
+        self.guards = tuple(self._guards(standing))
 
     def _surplus_left(self, families: Ints, standing: Mask) -> Ints:
         """Less those who are leaving in this very cycle."""
@@ -79,7 +79,7 @@ class Units:
     def _sum(self, column: Ints) -> Ints:
         return np.bincount(self.unit, weights=column[self.pods], minlength=len(self)).astype(np.int64)
 
-    def _guards(self) -> Iterable[Guard]:
+    def _guards(self, standing: Mask) -> Iterable[Guard]:
         snapshot, bound = self.roster.snapshot, self.roster.bound
         sets = np.unique(bound.budgets[self.pods])
         named = sorted({budget for number in sets for budget in snapshot.budget_sets[number]})
@@ -89,8 +89,10 @@ class Units:
             matched = of_set[bound.budgets] & ~bound.terminating
             limit = allowed(budget, int(matched.sum()))
             matched &= ~self._granted(budget.status.disrupted_pods if budget.status else {}, matched)
+            # Those who leave for others in this very cycle have used some of it.
+            used = int((matched & ~standing).sum())
             counts = np.bincount(self.unit[matched[self.pods]], minlength=len(self))
-            yield Guard(key_of(budget.metadata), limit, counts)
+            yield Guard(key_of(budget.metadata), max(0, limit - used), counts)
 
     def _granted(self, disrupted: Iterable[str], matched: Mask) -> Mask:
         """Pods whose disruption the budget counts already."""
