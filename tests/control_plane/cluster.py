@@ -5,20 +5,26 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from maitred.kube.client import Client, encode
+from maitred.kube.connection import Connection
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import NAMESPACES, NODES, PODS
-from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import Fleet, kubelets
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.users import ADMIN, User
 from tests.control_plane.waiting import DEADLINE_SECONDS
 
 Json = dict[str, Any]
+
+
+class Plane(Protocol):
+    """Any API server that keeps house."""
+
+    def connection(self, user: User) -> Connection: ...
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ class Cluster:
 
 @asynccontextmanager
 async def cluster(
-    plane: ControlPlane, machines: Iterable[Machine], heartbeat_seconds: float = 10
+    plane: Plane, machines: Iterable[Machine], heartbeat_seconds: float = 10
 ) -> AsyncIterator[Cluster]:
     machines = list(machines)
     async with (

@@ -11,8 +11,8 @@ from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
 from maitred.controllers.scheduling.term import Settings
 from maitred.kube.client import Client
-from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.users import ADMIN
+from tests.control_plane.cluster import Plane
 from tests.oracle.builders import gang
 
 Json = dict[str, Any]
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 @asynccontextmanager
 async def scheduler(
-    plane: ControlPlane, settings: Settings | None = None, source: Source | None = None
+    plane: Plane, settings: Settings | None = None, source: Source | None = None
 ) -> AsyncIterator[Metrics]:
     stop, metrics = asyncio.Event(), Metrics()
     async with Client(plane.connection(ADMIN)) as client, asyncio.TaskGroup() as tasks:

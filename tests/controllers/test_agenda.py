@@ -1,9 +1,12 @@
 """Which groups a cycle looks at: enough of them that nobody is overlooked, and few that nothing concerns."""
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from maitred.cluster.news import Effect
 from maitred.cluster.state import Change, ClusterState, Delete, Put
@@ -16,7 +19,7 @@ from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 from tests.cluster.changes import changes
 from tests.cluster.seen import delete, name_of, put, read
-from tests.oracle.builders import gang, namespace, node, pod, pods, priority_class
+from tests.oracle.builders import Obj, gang, namespace, node, pod, pods, priority_class
 from tests.oracle.effort import examples
 from tests.support import NOON
 
@@ -24,7 +27,7 @@ NOW = msgspec.convert(NOON, Timestamp)
 
 
 class Scheduler:
-    """The cycle without a server: what it binds is bound at once."""
+    """The cycle without a server: what it decides is done at once, and who is evicted is gone at once."""
 
     def __init__(self) -> None:
         self.state = ClusterState()
@@ -49,15 +52,29 @@ class Scheduler:
         if not selection.empty:
             plan = decide(self.state.snapshot(), Policy(), NOW, None, selection)
             self.agenda.decided(plan.groups, self.ours)
-            for bind in plan.binds:
-                waiting = self.pods[bind.pod]
-                spec = msgspec.structs.replace(waiting.spec, node_name=bind.node)
-                self.follow(Put(msgspec.structs.replace(waiting, spec=spec)))
+            self.carry_out(plan)
         return plan
 
+    def carry_out(self, plan: Plan) -> None:
+        for bind in plan.binds:
+            waiting = self.pods[bind.pod]
+            spec = msgspec.structs.replace(waiting.spec, node_name=bind.node)
+            self.follow(Put(msgspec.structs.replace(waiting, spec=spec)))
+        decided = {verdict.group for verdict in plan.groups}
+        for key, waiting in list(self.pods.items()):
+            if (group_key(waiting) or key) in decided and not waiting.spec.node_name:
+                self.promise(waiting, next((b.node for b in plan.nominations if b.pod == key), ""))
+        for eviction in plan.evictions:
+            self.follow(Delete(Pod, eviction.pod))
+
+    def promise(self, waiting: Pod, node: str) -> None:
+        if waiting.status.nominated_node_name != node:
+            status = msgspec.structs.replace(waiting.status, nominated_node_name=node)
+            self.follow(Put(msgspec.structs.replace(waiting, status=status)))
+
     def settle(self) -> None:
-        """Until a cycle binds nothing: what it binds is news to the next."""
-        while self.cycle().binds:
+        """Until a cycle does nothing: what it does is news to the next."""
+        while (plan := self.cycle()).binds or plan.evictions:
             pass
 
     def looked_at(self) -> set[str]:
@@ -74,6 +91,43 @@ def test_nobody_who_could_be_seated_is_overlooked(history: list[Change], at_once
         scheduler.settle()
         complete = decide(scheduler.state.snapshot(), Policy(), NOW)
         assert complete.binds == (), f"after {start + at_once} changes"
+        assert complete.evictions == (), f"after {start + at_once} changes"
+
+
+@st.composite
+def crowds(draw: DrawFn) -> list[Change]:
+    """Two nodes; guests of three ranks, some of them seated by others, who come, go, and change in rank."""
+    house = [node("n1", cpu=3), node("n2", cpu=3), *(priority_class(f"p{n}", n) for n in (0, 10, 20))]
+    items = list[Obj]()
+    for number in range(8):
+        name, size = f"g{number}", draw(st.integers(1, 2))
+        marks = gang(name, size) if draw(st.booleans()) else {}
+        fields: dict[str, Any] = {
+            "cpu": draw(st.integers(1, 3)),
+            "priority_class": f"p{draw(st.sampled_from((0, 10, 20)))}",
+            "node": draw(st.sampled_from((None, None, "n1", "n2"))),
+            "annotations": marks | draw(st.sampled_from(({}, {}, {"maitred.dev/non-preemptible": "true"}))),
+        }
+        items += pods(name, size, **fields)
+    guests = read(items)
+    rules = read([priority_class("p10", 30), priority_class("p20", 5), node("n2", cpu=3)])
+    steps = draw(st.lists(st.sampled_from([*guests, *guests, *guests, *rules]), min_size=10, max_size=40))
+    changes: list[Change] = [Put(item) for item in read(house)]
+    return changes + [Delete(*name_of(item)) if draw(st.integers(0, 3)) == 0 else Put(item) for item in steps]
+
+
+@given(crowds(), st.integers(1, 3))
+@examples(150)
+def test_nobody_who_could_be_seated_at_the_expense_of_others_is_overlooked(
+    history: list[Change], at_once: int
+) -> None:
+    scheduler = Scheduler()
+    for start in range(0, len(history), at_once):
+        for change in history[start : start + at_once]:
+            scheduler.follow(change)
+        scheduler.settle()
+        complete = decide(scheduler.state.snapshot(), Policy(), NOW)
+        assert (complete.binds, complete.evictions) == ((), ()), f"after {start + at_once} changes"
 
 
 def waiting_for_room() -> Scheduler:
@@ -113,6 +167,38 @@ def test_a_pod_that_was_bound_is_no_news_to_those_who_wait_for_room() -> None:
     scheduler = waiting_for_room()
     put(scheduler.state, pod("other", node="n2", cpu=1))
     assert scheduler.looked_at() == set()
+
+
+def making_room() -> Scheduler:
+    """One node of two CPUs: a lesser pod on it leaves slowly, its place is promised, and another waits."""
+    scheduler = Scheduler()
+    objects = [
+        node("n1", cpu=2),
+        pod("lesser", node="n1", cpu=2, deleted=True),
+        pod("high", cpu=2, priority=100),
+        pod("late", cpu=2, priority=50),
+    ]
+    for item in read(objects):
+        scheduler.follow(Put(item))
+    assert {v.group: v.verdict for v in scheduler.cycle().groups} == {
+        "default/high": "Preempting",
+        "default/late": "Waiting",
+    }
+    scheduler.settle()
+    assert scheduler.looked_at() == set()
+    return scheduler
+
+
+def test_a_pod_that_takes_a_promised_place_is_news_to_whom_it_was_promised() -> None:
+    scheduler = making_room()
+    put(scheduler.state, pod("thief", node="n1", cpu=1))
+    assert scheduler.looked_at() == {"default/high"}
+
+
+def test_a_promise_that_falls_is_news_to_those_who_wait_for_room() -> None:
+    scheduler = making_room()
+    scheduler.follow(Delete(Pod, "default/high"))
+    assert scheduler.looked_at() == {"default/late"}
 
 
 def test_who_came_too_late_is_told_what_is_short_once_the_others_are_seated() -> None:

@@ -1,5 +1,7 @@
 """What the scheduler believes between an order and the watch that confirms it."""
 
+import msgspec
+
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.seating import ANNOTATION
 from maitred.kube.wire import WatchedPod
@@ -129,3 +131,82 @@ def test_a_group_that_is_deleted_is_forgotten() -> None:
     assert list(found.groups) == ["default/g"]
     found.group_gone("default/g")
     assert found.groups == {}
+
+
+def nominated(name: str, node: str) -> WatchedPod:
+    pod = watched_pod(name, cpu=1)
+    status = msgspec.structs.replace(pod.status, nominated_node_name=node)
+    return msgspec.structs.replace(pod, status=status)
+
+
+def promised(found: Mirror) -> dict[str, str]:
+    views = found.state.snapshot().groups
+    return {view.pods[0]: view.nominated[0] for view in views if view.nominated}
+
+
+def test_a_pod_has_its_promised_node_from_the_promise_on() -> None:
+    found = mirror(watched_pod("a", cpu=1))
+    assert found.promise("default/a", "default-a", "n1")
+    found.put_pod(watched_pod("a", cpu=1, labels={"touched": "yes"}))
+    assert promised(found) == {"default/a": "n1"}
+    assert found.promised == {"default/a": {"default/a": "n1"}}
+    assert used(found) == {"n1": 0, "n2": 0}
+
+
+def test_the_watch_has_the_last_word_on_a_promise_that_it_has_confirmed() -> None:
+    found = mirror(watched_pod("a", cpu=1))
+    found.promise("default/a", "default-a", "n1")
+    found.put_pod(nominated("a", "n1"))
+    found.put_pod(nominated("a", "n2"))
+    assert promised(found) == {"default/a": "n2"}
+
+
+def test_a_promise_that_was_taken_back_does_not_return_with_late_news() -> None:
+    found = mirror(nominated("a", "n1"))
+    assert promised(found) == {"default/a": "n1"}
+    found.promise("default/a", "default-a", "")
+    found.put_pod(nominated("a", "n1"))
+    assert promised(found) == {}
+    assert found.promised == {}
+
+
+def test_a_promise_that_was_not_written_falls_back_to_what_the_server_has() -> None:
+    found = mirror(nominated("a", "n1"))
+    found.promise("default/a", "default-a", "n2")
+    found.retract_promise("default/a", "n1")  # an earlier one, which does not count any more
+    assert promised(found) == {"default/a": "n2"}
+    found.retract_promise("default/a", "n2")
+    assert promised(found) == {"default/a": "n1"}
+
+
+def test_a_pod_that_is_sent_to_a_node_needs_no_promise() -> None:
+    found = mirror(nominated("a", "n1"))
+    found.assume("default/a", "default-a", "n2")
+    assert found.promised == {}
+    assert not found.promise("default/a", "default-a", "n1")
+    found.retract(["default/a"])
+    assert found.promised == {"default/a": {"default/a": "n1"}}
+    found.pod_gone("default/a")
+    assert found.promised == {}
+
+
+def test_a_pod_that_was_told_to_go_is_leaving_until_it_is_gone() -> None:
+    found = mirror(watched_pod("a", cpu=1, node="n1"))
+    assert not found.dismiss("default/a", "another")
+    assert found.dismiss("default/a", "default-a")
+    assert not found.dismiss("default/a", "default-a")
+    found.put_pod(watched_pod("a", cpu=1, node="n1", labels={"touched": "yes"}))
+    assert list(found.state.snapshot().bound.terminating) == [True]
+    assert used(found) == {"n1": 1000, "n2": 0}
+    found.retract_dismissal("default/a", "default-a")
+    assert list(found.state.snapshot().bound.terminating) == [False]
+
+
+def test_another_pod_of_the_name_was_not_told_to_go() -> None:
+    found = mirror(watched_pod("a", cpu=1, node="n1"))
+    found.dismiss("default/a", "default-a")
+    another = watched_pod("a", cpu=1, node="n2")
+    found.put_pod(
+        msgspec.structs.replace(another, metadata=msgspec.structs.replace(another.metadata, uid="b"))
+    )
+    assert list(found.state.snapshot().bound.terminating) == [False]

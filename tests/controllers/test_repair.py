@@ -101,3 +101,24 @@ def test_a_gang_that_was_completed_in_two_seatings_and_interrupted_in_the_second
     first, second = {**MARKS, **seated(3, 3)}, {**MARKS, **seated(2, 2, second=20)}
     mirror = mirror_of(bound("a", first), bound("b", second), left("c", 1, MARKS))
     assert short_groups(mirror) == ["default/g"]
+
+
+def test_a_gang_for_whose_other_members_room_is_made_is_left_alone() -> None:
+    marks = {**MARKS, **seated(3, 3)}
+    mirror = mirror_of(bound("a", marks), bound("b", marks), left("c", 1, MARKS))
+    mirror.promise("default/c", "default-c", "n1")
+    assert short_groups(mirror, "default/g") == []
+    mirror.promise("default/c", "default-c", "")
+    assert short_groups(mirror, "default/g") == ["default/g"]
+
+
+def test_a_gang_that_was_told_to_go_is_not_one_that_was_never_whole() -> None:
+    """Whether by us or with its Job; also while some of its pods are gone, and others come in their place."""
+    marks = {**MARKS, **seated(3, 3)}
+    mirror = mirror_of(*(bound(name, marks, owner="Job/train") for name in "abc"), left("d", 30, MARKS))
+    for name in "bc":
+        assert mirror.dismiss(f"default/{name}", f"default-{name}")
+    mirror.pod_gone("default/b")
+    assert short_groups(mirror) == []
+    mirror.dismiss("default/a", "default-a")
+    assert short_groups(mirror, "default/g") == []

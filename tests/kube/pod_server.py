@@ -55,6 +55,7 @@ class PodServer:
         self.pods: dict[str, Object] = {}
         self.events: dict[str, Object] = {}
         self.groups: dict[str, Object] = {}
+        self.jobs: dict[str, Object] = {}
         self.faults: list[Fault] = []
         self.read_faults: list[Fault] = []
         self.asked: list[tuple[str, str]] = []
@@ -68,6 +69,12 @@ class PodServer:
         self.pods[name] = {"metadata": meta, "spec": spec, "status": {}}
         return uid
 
+    def add_job(self, name: str, suspend: bool = False, annotations: Mapping[str, str] | None = None) -> str:
+        uid = f"uid-{next(self._uids)}"
+        meta = {"name": name, "uid": uid, "resourceVersion": "1", "annotations": dict(annotations or {})}
+        self.jobs[name] = {"metadata": meta, "spec": {"suspend": suspend}}
+        return uid
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Client]:
         app = web.Application(middlewares=[self._misbehave])
@@ -79,6 +86,9 @@ class PodServer:
         app.router.add_patch(pod + "/status", self._patch_status)
         group = "/apis/scheduling.k8s.io/v1beta1/namespaces/{namespace}/podgroups/{name}/status"
         app.router.add_patch(group, self._patch_status)
+        job = "/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
+        app.router.add_get(job, self._get)
+        app.router.add_patch(job, self._patch_job)
         app.router.add_post("/apis/events.k8s.io/v1/namespaces/{namespace}/events", self._event)
         # A hanging answer ends with its connection, or closing would wait for it.
         runner = web.AppRunner(app, handler_cancellation=True)
@@ -114,10 +124,11 @@ class PodServer:
 
     def _named(self, request: web.Request) -> Object:
         name = request.match_info["name"]
-        things = self.groups if "podgroups" in request.path else self.pods
-        if name not in things:
-            raise Refusal(404, "NotFound", f'pods "{name}" not found')
-        return things[name]
+        kinds = {"podgroups": self.groups, "jobs": self.jobs, "pods": self.pods}
+        kind = next(kind for kind in kinds if f"/{kind}/" in request.path)
+        if name not in kinds[kind]:
+            raise Refusal(404, "NotFound", f'{kind} "{name}" not found')
+        return kinds[kind][name]
 
     async def _body(self, request: web.Request) -> Object:
         body: Object = json.loads(await request.read())
@@ -175,14 +186,33 @@ class PodServer:
         thing = self._named(request)
         if body["metadata"]["uid"] != thing["metadata"]["uid"]:
             raise Refusal(422, "Invalid", "Pod is invalid: metadata.uid: Invalid value: field is immutable")
-        conditions = thing.setdefault("status", {}).setdefault("conditions", [])
-        for patch in body["status"]["conditions"]:
+        status = thing.setdefault("status", {})
+        if "nominatedNodeName" in body["status"]:
+            status["nominatedNodeName"] = body["status"]["nominatedNodeName"]
+        conditions = status.setdefault("conditions", [])
+        for patch in body["status"].get("conditions", ()):
             old = next((c for c in conditions if c["type"] == patch["type"]), None)
             if old is None:
                 conditions.append(patch)
             else:
                 old.update(patch)
         return web.json_response(thing)
+
+    async def _patch_job(self, request: web.Request) -> web.Response:
+        if request.content_type != "application/merge-patch+json":
+            raise Refusal(415, "UnsupportedMediaType", request.content_type)
+        body = await self._body(request)
+        job = self._named(request)
+        meta, patch = job["metadata"], body["metadata"]
+        if patch["resourceVersion"] != meta["resourceVersion"]:
+            raise Refusal(409, "Conflict", "the object has been modified; please apply your changes to it")
+        if patch["uid"] != meta["uid"]:
+            raise Refusal(422, "Invalid", "Job is invalid: metadata.uid: Invalid value: field is immutable")
+        marks = meta["annotations"] | patch["annotations"]
+        meta["annotations"] = {key: value for key, value in marks.items() if value is not None}
+        meta["resourceVersion"] = str(int(meta["resourceVersion"]) + 1)
+        job["spec"] |= body["spec"]
+        return web.json_response(job)
 
     async def _event(self, request: web.Request) -> web.Response:
         body = await self._body(request)

@@ -1,8 +1,9 @@
-"""Binds, deletions, evictions and status patches against a server that refuses, loses and delays."""
+"""Binds, removals, nominations, suspensions and conditions on a server that refuses, loses and delays."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar
 
 import pytest
@@ -12,7 +13,7 @@ from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Unknown, Why
 from maitred.kube.permit import Always, Never, NotLeading, Permit
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition
-from maitred.kube.writes import ATTEMPTS, Writer
+from maitred.kube.writes import ATTEMPTS, SUSPENDED, Writer
 from tests.kube.pod_server import Fault, PodServer
 
 T = TypeVar("T")
@@ -216,6 +217,7 @@ def condition(**fields: object) -> Condition:
         lambda writer: writer.bind("default", "p", "uid-1", "n1"),
         lambda writer: writer.delete_pod("default", "p", "uid-1"),
         lambda writer: writer.evict("default", "p", "uid-1"),
+        lambda writer: writer.nominate("default", "p", "uid-1", "n1"),
         lambda writer: writer.patch_pod_condition("default", "p", "uid-1", condition()),
         lambda writer: writer.patch_group_condition(GROUPS, "default", "g", "uid-1", condition()),
     ],
@@ -350,3 +352,109 @@ def test_a_group_gets_its_condition_all_the_same(server: PodServer, fault: Fault
     )
     assert outcome == Done()
     assert [c["status"] for c in server.groups["g"]["status"]["conditions"]] == ["True"]
+
+
+async def nominate(uid: str, node: str, writer: Writer) -> Done | Refused | Unknown:
+    return await writer.nominate("default", "p", uid, node)
+
+
+@pytest.mark.usefixtures("pauses")
+@pytest.mark.parametrize("fault", [None, LOST_REPLY, LOST_REQUEST, Fault(409), Fault(429), Fault(503)])
+def test_a_nomination_is_written_and_taken_back(server: PodServer, fault: Fault | None) -> None:
+    uid = server.add("p")
+    for node in ("n1", ""):
+        server.faults = [fault] if fault else []
+        assert write(server, partial(nominate, uid, node)) == Done()
+        assert server.pods["p"]["status"]["nominatedNodeName"] == node
+        assert server.bodies[-1] == {"metadata": {"uid": uid}, "status": {"nominatedNodeName": node}}
+
+
+def test_a_nomination_is_not_given_to_the_pod_that_took_the_name(server: PodServer) -> None:
+    server.add("p")
+    outcome = write(server, partial(nominate, "another", "n1"))
+    assert isinstance(outcome, Refused)
+    assert outcome.why is Why.REPLACED
+    assert server.pods["p"]["status"] == {}
+
+
+def suspend(server: PodServer, uid: str) -> Done | Refused | Unknown:
+    return write(server, lambda writer: writer.suspend_job("default", "j", uid, "for others"))
+
+
+def resume(server: PodServer, uid: str) -> Done | Refused | Unknown:
+    return write(server, lambda writer: writer.resume_job("default", "j", uid))
+
+
+JOB_FAULTS = pytest.mark.parametrize(
+    "fault", [None, LOST_REPLY, LOST_REQUEST, Fault(409), Fault(429), Fault(500, executed=True)]
+)
+
+
+@pytest.mark.usefixtures("pauses")
+@JOB_FAULTS
+def test_a_job_is_suspended_and_resumed(server: PodServer, fault: Fault | None) -> None:
+    uid = server.add_job("j", annotations={"other": "mark"})
+    server.faults = [fault] if fault else []
+    assert suspend(server, uid) == Done()
+    assert server.jobs["j"]["spec"] == {"suspend": True}
+    assert server.jobs["j"]["metadata"]["annotations"] == {"other": "mark", SUSPENDED: "for others"}
+    server.faults = [fault] if fault else []
+    assert resume(server, uid) == Done()
+    assert server.jobs["j"]["spec"] == {"suspend": False}
+    assert server.jobs["j"]["metadata"]["annotations"] == {"other": "mark"}
+
+
+def test_a_job_that_its_user_has_suspended_is_not_marked_as_ours(server: PodServer) -> None:
+    uid = server.add_job("j", suspend=True)
+    assert suspend(server, uid) == Done()
+    assert [verb for verb, _ in server.asked] == ["GET"]
+    assert resume(server, uid) == Refused(Why.STALE, "its user has suspended the Job")
+    assert server.jobs["j"]["spec"] == {"suspend": True}
+
+
+def test_a_job_that_its_user_has_resumed_loses_our_mark(server: PodServer) -> None:
+    uid = server.add_job("j", annotations={SUSPENDED: "for others"})
+    assert resume(server, uid) == Done()
+    assert server.jobs["j"] == {
+        "metadata": {"name": "j", "uid": uid, "resourceVersion": "2", "annotations": {}},
+        "spec": {"suspend": False},
+    }
+    assert resume(server, uid) == Done()
+    assert server.jobs["j"]["metadata"]["resourceVersion"] == "2"
+
+
+def test_a_job_that_is_gone_needs_no_suspension_and_cannot_be_resumed(server: PodServer) -> None:
+    assert suspend(server, "uid-1") == Done()
+    gone = resume(server, "uid-1")
+    assert isinstance(gone, Refused)
+    assert gone.why is Why.GONE
+    server.add_job("j")
+    assert suspend(server, "another") == Done()
+    replaced = resume(server, "another")
+    assert isinstance(replaced, Refused)
+    assert replaced.why is Why.REPLACED
+    assert server.jobs["j"]["spec"] == {"suspend": False}
+
+
+@pytest.mark.usefixtures("pauses")
+def test_a_job_that_cannot_be_written_is_not_guessed_about(server: PodServer) -> None:
+    uid = server.add_job("j")
+    server.faults = [Fault(403, "no")]
+    refused = suspend(server, uid)
+    assert isinstance(refused, Refused)
+    assert refused.why is Why.FORBIDDEN
+    server.faults = [Fault(409)] * 20
+    assert isinstance(suspend(server, uid), Unknown)
+    server.faults = [LOST_REQUEST] * 20
+    assert isinstance(suspend(server, uid), Unknown)
+    server.faults, server.read_faults = [], [Fault(403, "no")]
+    unread = suspend(server, uid)
+    assert isinstance(unread, Refused)
+    assert unread.why is Why.FORBIDDEN
+
+
+def test_a_job_is_not_suspended_without_a_permit(server: PodServer) -> None:
+    uid = server.add_job("j")
+    with pytest.raises(NotLeading):
+        write(server, lambda writer: writer.suspend_job("default", "j", uid, "for others"), Never())
+    assert server.jobs["j"]["spec"] == {"suspend": False}

@@ -17,9 +17,9 @@ from maitred.kube.events import Events
 from maitred.kube.lease import LeaderLease
 from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Why
 from maitred.kube.permit import Always, NotLeading
-from maitred.kube.resources import EVENTS, LEASES, PODS
+from maitred.kube.resources import EVENTS, JOBS, LEASES, PODS
 from maitred.kube.wire import Condition
-from maitred.kube.writes import Writer
+from maitred.kube.writes import SUSPENDED, Writer
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.users import ADMIN
 
@@ -140,6 +140,44 @@ def test_an_eviction_asks_the_budget(control_plane: ControlPlane) -> None:
         assert await b.writer.evict(b.namespace, "p", uid) == Done()
         assert "deletionTimestamp" in (await b.read("p"))["metadata"]
         assert await b.writer.evict(b.namespace, "p", str(uuid.uuid4())) == Done()
+
+    live(control_plane, work)
+
+
+def test_a_pod_is_nominated_only_if_it_is_the_one(control_plane: ControlPlane) -> None:
+    async def work(b: Bench) -> None:
+        uid = await b.pod("p")
+        assert why(await b.writer.nominate(b.namespace, "p", str(uuid.uuid4()), "n1")) is Why.REPLACED
+        assert await b.writer.nominate(b.namespace, "p", uid, "n1") == Done()
+        assert (await b.read("p"))["status"]["nominatedNodeName"] == "n1"
+        assert await b.writer.nominate(b.namespace, "p", uid, "") == Done()
+        assert "nominatedNodeName" not in (await b.read("p"))["status"]
+        assert await b.writer.nominate(b.namespace, "p", uid, "n1") == Done()
+        assert await b.writer.bind(b.namespace, "p", uid, "n2") == Bound()
+        assert "nominatedNodeName" not in (await b.read("p"))["status"]
+
+    live(control_plane, work)
+
+
+def test_a_job_is_suspended_and_resumed_once(control_plane: ControlPlane) -> None:
+    async def work(b: Bench) -> None:
+        template = {"spec": {"containers": CONTAINERS, "restartPolicy": "Never", "schedulerName": "nobody"}}
+        body = {"metadata": {"name": "j"}, "spec": {"parallelism": 0, "template": template}}
+        made = await b.send("POST", JOBS.path(b.namespace), body)
+        uid, path = made["metadata"]["uid"], JOBS.path(b.namespace, "j")
+        assert await b.writer.suspend_job(b.namespace, "j", str(uuid.uuid4()), "why") == Done()
+        assert (await b.send("GET", path))["spec"]["suspend"] is False
+        for _ in range(2):
+            assert await b.writer.suspend_job(b.namespace, "j", uid, "why") == Done()
+            job = await b.send("GET", path)
+            assert job["spec"]["suspend"] is True
+            assert job["metadata"]["annotations"][SUSPENDED] == "why"
+        for _ in range(2):
+            assert await b.writer.resume_job(b.namespace, "j", uid) == Done()
+            job = await b.send("GET", path)
+            assert job["spec"]["suspend"] is False
+            assert SUSPENDED not in job["metadata"].get("annotations", {})
+        await b.send("DELETE", path, {"propagationPolicy": "Background"})
 
     live(control_plane, work)
 

@@ -31,9 +31,14 @@ def pod_words(group: GroupVerdict) -> str:
 
 
 def pod_reason(group: GroupVerdict) -> str:
-    """The reason of PodScheduled=False for a member: `Unschedulable` only where more nodes would help."""
+    """The reason of PodScheduled=False for a member: `Unschedulable` only where more nodes would help.
+
+    An autoscaler does not buy any for a pod that has a node promised.
+    """
     if group.verdict == "Invalid":
         return SCHEDULER_ERROR
+    if group.verdict == "Preempting":
+        return UNSCHEDULABLE
     category = group.blockers[0].category
     if group.verdict == "Impossible":
         return UNSCHEDULABLE if category in LARGER_CLUSTER_HELPS else "Impossible"

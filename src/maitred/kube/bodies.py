@@ -152,6 +152,42 @@ def condition_patch(uid: str, condition: Condition, version: str) -> bytes:
     return encode(StatusPatch(metadata, ConditionsPatch((merged,))))
 
 
+class Nomination(Lean, frozen=True):
+    """An empty name is sent too: it takes a nomination back."""
+
+    nominated_node_name: str
+
+
+class NominationPatch(Lean, frozen=True):
+    metadata: WrittenMeta
+    status: Nomination
+
+
+def nomination(uid: str, node: str) -> bytes:
+    return encode(NominationPatch(WrittenMeta(uid=uid), Nomination(node)))
+
+
+class MarkedMeta(Lean, frozen=True):
+    uid: str
+    resource_version: str
+    annotations: Mapping[str, str | None]
+    """A null takes the annotation away."""
+
+
+class Suspending(Lean, frozen=True):
+    suspend: bool
+
+
+class JobPatch(Lean, frozen=True):
+    metadata: MarkedMeta
+    spec: Suspending
+
+
+def job_patch(uid: str, version: str, suspend: bool, annotations: Mapping[str, str | None]) -> bytes:
+    """With the version that was read, so that it fails where its user has written since."""
+    return encode(JobPatch(MarkedMeta(uid, version, annotations), Suspending(suspend)))
+
+
 class Regarding(Lean, frozen=True):
     """The object that an Event is about; no namespace for cluster-scoped ones."""
 

@@ -14,7 +14,7 @@ from maitred.kube.errors import ApiError, KubeError, Unreachable
 from maitred.kube.lease import LEASE_SECONDS, RENEW_SECONDS
 from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Unknown, Why
 from maitred.kube.permit import Permit
-from maitred.kube.resources import PODS, VOLUME_CLAIMS, VOLUMES, Resource
+from maitred.kube.resources import JOBS, PODS, VOLUME_CLAIMS, VOLUMES, Resource
 from maitred.kube.wire import Condition
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.storage import SELECTED_NODE, ClaimReference
@@ -25,6 +25,8 @@ WRITE_SECONDS = LEASE_SECONDS - RENEW_SECONDS
 LOOK_SECONDS = 10.0
 BOUND_BY_CONTROLLER = {"pv.kubernetes.io/bound-by-controller": "yes"}
 """Tells the volume controller that the volume may be had again once the claim is gone."""
+SUSPENDED = "maitred.dev/suspended"
+"""On a Job that we have suspended: why, and for whom. Without it a suspended Job is its user's."""
 
 BOUND = Bound()
 UNBOUND = Unbound()
@@ -120,6 +122,51 @@ class Writer:
         body = bodies.volume_patch(found.metadata.resource_version, BOUND_BY_CONTROLLER, owner)
         return await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
 
+    async def nominate(self, namespace: str, name: str, uid: str, node: str) -> Done | Refused | Unknown:
+        """Say which node the pod is to have once there is room; an empty name takes that back."""
+        path = PODS.path(namespace, name, "status")
+        return await self._write(
+            "PATCH", path, bodies.nomination(uid, node), DONE, by_its_answer, STRATEGIC_MERGE_PATCH
+        )
+
+    async def suspend_job(
+        self, namespace: str, name: str, uid: str, annotation: str
+    ) -> Done | Refused | Unknown:
+        """Done when no pod of that Job will stay: also if it is gone, or its user has suspended it."""
+        outcome = await self._change_job(namespace, name, uid, annotation)
+        gone = isinstance(outcome, Refused) and outcome.why in (Why.GONE, Why.REPLACED)
+        return DONE if gone else outcome
+
+    async def resume_job(self, namespace: str, name: str, uid: str) -> Done | Refused | Unknown:
+        """Undo `suspend_job` and drop its annotation, unless the Job is its user's again."""
+        return await self._change_job(namespace, name, uid, None)
+
+    async def _change_job(
+        self, namespace: str, name: str, uid: str, annotation: str | None
+    ) -> Done | Refused | Unknown:
+        """Users write to Jobs too, so each attempt is made on the Job as it was just read."""
+
+        async def judge(error: KubeError) -> Done | Refused | None:
+            stale = isinstance(error, ApiError) and error.is_conflict
+            return Refused(Why.STALE, str(error)) if stale else refusal(error)
+
+        path = JOBS.path(namespace, name)
+        for _ in range(ATTEMPTS):
+            try:
+                job = await self._get_if_there(path, FoundJob)
+            except KubeError as error:
+                return refusal(error) or Unknown(str(error))
+            if job is None:
+                return Refused(Why.GONE, "the Job is gone")
+            if (settled := settled_job(job, uid, annotation)) is not None:
+                return settled
+            version, marks = job.metadata.resource_version, {SUSPENDED: annotation}
+            body = bodies.job_patch(uid, version, annotation is not None, marks)
+            outcome = await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
+            if not (isinstance(outcome, Refused) and outcome.why is Why.STALE):
+                return outcome
+        return Unknown(f"PATCH {path}: somebody else has changed the Job, {ATTEMPTS} times")
+
     async def patch_pod_condition(
         self, namespace: str, name: str, uid: str, condition: Condition, version: str = ""
     ) -> Done | Refused | Unknown:
@@ -191,10 +238,12 @@ class Writer:
         return DONE if going else None
 
     async def _find(self, namespace: str, name: str) -> "Found | None":
-        path = PODS.path(namespace, name)
+        return await self._get_if_there(PODS.path(namespace, name), Found)
+
+    async def _get_if_there(self, path: str, kind: type[S]) -> S | None:
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                return await self._client.get(path, Found)
+                return await self._client.get(path, kind)
         except TimeoutError:
             raise Unreachable(f"GET {path}: no answer within {LOOK_SECONDS:.0f} s") from None
         except ApiError as error:
@@ -214,6 +263,21 @@ class FoundVolumeSpec(Lean, frozen=True):
 class FoundVolume(Lean, frozen=True):
     metadata: FoundVolumeMeta
     spec: FoundVolumeSpec
+
+
+class FoundJobMeta(Lean, frozen=True):
+    uid: str = ""
+    resource_version: str = ""
+    annotations: dict[str, str] = {}
+
+
+class FoundJobSpec(Lean, frozen=True):
+    suspend: bool = False
+
+
+class FoundJob(Lean, frozen=True):
+    metadata: FoundJobMeta
+    spec: FoundJobSpec = FoundJobSpec()
 
 
 class FoundMeta(Lean, frozen=True):
@@ -253,6 +317,17 @@ def fate(pod: Found | None, uid: str, node: str) -> Bound | Unbound | Refused:
         gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
         return Refused(Why.GATED, f"the pod has scheduling gates: {gates}")
     return UNBOUND
+
+
+def settled_job(job: FoundJob, uid: str, annotation: str | None) -> Done | Refused | None:
+    """Whether a Job needs no write to be suspended with this annotation, or else resumed."""
+    if job.metadata.uid != uid:
+        return Refused(Why.REPLACED, f"another Job has the name now, its UID is {job.metadata.uid}")
+    if annotation is not None:
+        return DONE if job.spec.suspend else None
+    if SUSPENDED in job.metadata.annotations:
+        return None
+    return Refused(Why.STALE, "its user has suspended the Job") if job.spec.suspend else DONE
 
 
 async def by_its_answer(error: KubeError) -> Refused | None:

@@ -10,19 +10,22 @@ from dataclasses import dataclass, field
 from maitred.cluster.news import NO_EFFECT, Effect, News
 from maitred.model.plan import Category, GroupVerdict
 
+ROOM = Effect.ROOM | Effect.RULES
+"""What can make room. A pod that was just bound makes none for those who outrank it: the place that they
+could take from it now was free before. But a priority class can make pods lesser than they were."""
 WAKES: Mapping[Category, Effect] = {
     "Members": NO_EFFECT,
     "Gated": NO_EFFECT,
-    "Request": Effect.ROOM | Effect.RULES,
-    "Capacity": Effect.ROOM,
-    "Fragmentation": Effect.ROOM,
-    "Topology": Effect.ROOM,
-    "Devices": Effect.ROOM,
-    "Health": Effect.ROOM,
+    "Request": ROOM,
+    "Capacity": ROOM,
+    "Fragmentation": ROOM,
+    "Topology": ROOM,
+    "Devices": ROOM,
+    "Health": ROOM,
     # Once those who went first are seated, what is short is no longer their rank.
-    "Priority": Effect.ROOM | Effect.COMPANY,
-    "Affinity": Effect.ROOM | Effect.COMPANY | Effect.RULES,
-    "Volume": Effect.ROOM | Effect.COMPANY | Effect.STORAGE,
+    "Priority": ROOM | Effect.COMPANY,
+    "Affinity": ROOM | Effect.COMPANY,
+    "Volume": ROOM | Effect.COMPANY | Effect.STORAGE,
 }
 """What can lift a blocker, beside a change of the group itself."""
 ANYTHING = Effect.ROOM | Effect.COMPANY | Effect.STORAGE | Effect.RULES
@@ -71,13 +74,14 @@ class Agenda:
     _again: set[str] = field(default_factory=set)
     _wakes: dict[str, Effect] = field(default_factory=dict)
     _rests: dict[str, Rest] = field(default_factory=dict)
+    _held: set[str] = field(default_factory=set)
 
     def look_at_everything(self) -> None:
         self._everything = True
 
     def select(self, news: News, ours: Mapping[str, object], now: float) -> Selection:
         """The groups to decide now, of those that are `ours`."""
-        resting = {group for group, rest in self._rests.items() if rest.until > now}
+        resting = {group for group, rest in self._rests.items() if rest.until > now} | self._held
         self._again |= {group for group in news.groups if group in ours}
         selection = Selection(
             everything=self._everything,
@@ -92,7 +96,8 @@ class Agenda:
 
     def decided(self, verdicts: Iterable[GroupVerdict], ours: Mapping[str, object]) -> None:
         for verdict in verdicts:
-            wakes = NO_EFFECT
+            # Who waits for places that were promised must hear of whatever may void the promise.
+            wakes = ANYTHING if verdict.verdict == "Preempting" else NO_EFFECT
             for blocker in verdict.blockers:
                 wakes |= WAKES.get(blocker.category, ANYTHING)
             self._wakes[verdict.group] = wakes
@@ -111,7 +116,16 @@ class Agenda:
         """Its binding went well."""
         self._rests.pop(group, None)
 
+    def hold(self, group: str) -> None:
+        """Decide nothing of this group until it is released."""
+        self._held.add(group)
+
+    def release(self, group: str) -> None:
+        self._held.discard(group)
+        self._again.add(group)
+
     def next_at(self) -> float | None:
         """When a group has rested enough to be looked at again."""
-        times = [self._rests[group].until for group in self._again if group in self._rests]
+        waiting = self._again - self._held
+        times = [self._rests[group].until for group in waiting if group in self._rests]
         return min(times, default=None)

@@ -6,15 +6,18 @@ keep the interpreter to itself.
 
 import asyncio
 import logging
+import math
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Protocol
 
 from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.metrics import Metrics
@@ -46,20 +49,23 @@ class Loop:
         policy: Callable[[], Policy],
         scheduler: str | None,
         listeners: tuple[Listener, ...],
+        returns: Returns | None,
         send: Callable[[Order], None] | None,
         metrics: Metrics,
         resync_seconds: float,
     ) -> None:
-        """Without `send` nothing is carried out: a shadow decides, and others are told."""
+        """Without `send` and `returns` nothing is carried out: a shadow decides, and others are told."""
         self._mirror = mirror
         self._agenda = agenda
         self._policy = policy
         self._scheduler = scheduler
         self._listeners = listeners
+        self._returns = returns
         self._send = send
         self._metrics = metrics
         self._resync_seconds = resync_seconds
-        self._wake_at: float | None = None
+        self._resync_at = time.monotonic() + resync_seconds
+        self._wake_at = math.inf
 
     async def run(self) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -71,31 +77,33 @@ class Loop:
             thread.shutdown(wait=False, cancel_futures=True)
 
     async def _cycles(self, thread: ThreadPoolExecutor) -> None:
-        resync_at = time.monotonic() + self._resync_seconds
         while True:
-            if time.monotonic() >= resync_at:
-                resync_at = time.monotonic() + self._resync_seconds
-                self._agenda.look_at_everything()
+            self._note_the_hour(time.monotonic())
             took = await self._cycle(thread)
             await asyncio.sleep(max(SHORTEST_PAUSE, took))
-            await self._until_woken(resync_at)
+            await self._until_woken()
 
-    async def _until_woken(self, resync_at: float) -> None:
-        now = time.monotonic()
-        times = [resync_at, self._agenda.next_at(), self._wake_at]
-        at = min(moment for moment in times if moment is not None)
-        try:
-            async with asyncio.timeout(max(0.0, at - now)):
+    def _note_the_hour(self, now: float) -> None:
+        """Everything is looked at now and then, and when time alone may have changed something."""
+        if now >= min(self._resync_at, self._wake_at):
+            self._agenda.look_at_everything()
+            self._wake_at = math.inf
+        if now >= self._resync_at:
+            self._resync_at = now + self._resync_seconds
+
+    async def _until_woken(self) -> None:
+        rested_at = self._agenda.next_at()
+        at = min(self._resync_at, self._wake_at, math.inf if rested_at is None else rested_at)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, at - time.monotonic())):
                 await self._mirror.changed.wait()
-        except TimeoutError:
-            if self._wake_at is not None and self._wake_at <= time.monotonic():
-                self._wake_at = None
-                self._agenda.look_at_everything()
 
     async def _cycle(self, thread: ThreadPoolExecutor) -> float:
         """Decide for those to whom something happened. Returns how long that took."""
         mirror, started = self._mirror, time.monotonic()
         mirror.changed.clear()
+        if self._returns is not None:
+            self._returns.prepare()
         selection = self._agenda.select(mirror.state.take_news(), mirror.parties, started)
         if selection.empty:
             return 0.0
@@ -107,6 +115,8 @@ class Loop:
         self._metrics.cycle(plan, took)
         self._agenda.decided(plan.groups, mirror.parties)
         self._note_wake_time(plan, now)
+        if self._returns is not None:
+            plan = self._returns.take(plan)
         for listener in self._listeners:
             listener.decided(plan, snapshot, time.monotonic())
         if self._send is not None:
@@ -114,9 +124,10 @@ class Loop:
         return took
 
     def _note_wake_time(self, plan: Plan, now: datetime) -> None:
+        """A Plan may be about some groups only: what others wait for still stands."""
         if plan.wake_at is not None:
             wait = datetime.fromisoformat(plan.wake_at) - now
-            self._wake_at = time.monotonic() + max(0.0, wait.total_seconds())
+            self._wake_at = min(self._wake_at, time.monotonic() + max(0.0, wait.total_seconds()))
 
     async def _carry_out(self, plan: Plan, now: datetime, send: Callable[[Order], None]) -> None:
         verdicts = {verdict.group: verdict for verdict in plan.groups}

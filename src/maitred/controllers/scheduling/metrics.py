@@ -1,7 +1,7 @@
 """What the scheduler counts. The names are part of the interface; docs/metrics.md lists them."""
 
 from collections import Counter as Tally
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import get_args
@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from maitred.controllers.scheduling.binding import Order
 from maitred.kube.outcomes import Why
-from maitred.model.plan import Category, Plan, Verdict
+from maitred.model.plan import Category, Eviction, Plan, Verdict
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -61,7 +61,7 @@ class Metrics:
         )
         self.stale_groups = Counter(
             "maitred_stale_groups",
-            "Groups whose seats were taken while they were decided.",
+            "Groups whose seats or victims had changed when they were decided.",
             registry=registry,
         )
         self.short_groups = Gauge(
@@ -69,6 +69,18 @@ class Metrics:
         )
         self.taken_back = Counter(
             "maitred_taken_back_pods", "Pods deleted to undo a seating that failed.", registry=registry
+        )
+        self.preemptions = Counter(
+            "maitred_preemptions", "Times that pods were told to go for a group.", registry=registry
+        )
+        self.evictions = Counter(
+            "maitred_evictions",
+            "Pods that were made to go for others: by suspending their Job, or by deleting them.",
+            ["how"],
+            registry=registry,
+        )
+        self.lost = Counter(
+            "maitred_lost_device_hours", "Work lost with them, in device-hours.", registry=registry
         )
         self.notices = Counter(
             "maitred_notices",
@@ -94,6 +106,8 @@ class Metrics:
             self.binds.labels(str(result))
         for result in ("accepted", "refused"):
             self.policy_loads.labels(result)
+        for how in ("suspend", "delete"):
+            self.evictions.labels(how)
         for kind in ("group", "pod"):
             for result in ("done", "failed"):
                 self.notices.labels(kind, result)
@@ -114,6 +128,11 @@ class Metrics:
         self.binds.labels("bound").inc(order.bound)
         for _, refusal in order.refused:
             self.binds.labels(str(refusal.why)).inc()
+
+    def evicted(self, evictions: Iterable[Eviction]) -> None:
+        for eviction in evictions:
+            self.evictions.labels(eviction.receipt.departure.by).inc()
+            self.lost.inc(eviction.receipt.work_lost_device_hours)
 
     def cycle(self, plan: Plan, seconds: float) -> None:
         self.cycles.inc()

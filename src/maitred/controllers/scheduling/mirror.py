@@ -1,21 +1,26 @@
-"""The cluster as the watches tell it, with the placements that we have ordered on top.
+"""The cluster as the watches tell it, with what we have ordered on top.
 
 A bind takes a moment to come back by the watch. Until then the pod is assumed to be where it was sent, so
-that the next cycle, which may start at once, does not give its place away.
+that the next cycle, which may start at once, does not give its place away. Likewise a pod has the node that
+it was promised from the promise on, and one that was told to go is leaving from then on, so that nobody else
+is told to go for the same room.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 import msgspec
 
 from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.controllers.scheduling.leaving import Leaving, controller_of
 from maitred.controllers.scheduling.seating import ANNOTATION, Seating, parse_seating
 from maitred.kube.wire import WatchedGroup, WatchedOwner, WatchedPod
 from maitred.model.group import PodGroup, group_key
+from maitred.model.job import Job
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
@@ -56,8 +61,16 @@ class Mirror:
         self.groups: dict[str, WatchedGroup] = {}
         self.mates: dict[str, dict[str, Mate]] = {}
         """Group -> its members that we have bound and that have not finished."""
+        self.stand_ins: dict[str, str] = {}
+        """Waiting pods that do not exist -> the suspended Job that would make them."""
+        self.promised: dict[str, dict[str, str]] = {}
+        """Group -> its members of `waiting` that have a node promised, and which."""
+        self.jobs: dict[str, Job] = {}
         self._group_of: dict[str, str] = {}
         self._assumed: dict[str, Assumption] = {}
+        self._promises: dict[str, Assumption] = {}
+        """Nominations that we have ordered and not yet seen; no node where one is taken back."""
+        self._leaving = Leaving()
         self._scheduler = scheduler
 
     # -- told by the watches ---------------------------------------------------------------------------
@@ -72,13 +85,28 @@ class Mirror:
         else:
             self._leave_party(key)
         self._remember_mate(key, pod if ours else None)
-        self.state.apply(Put(self._as_assumed(key, pod)))
+        self._show(key, pod)
 
     def pod_gone(self, key: str) -> None:
         self._leave_party(key)
         self._assumed.pop(key, None)
+        self._promises.pop(key, None)
+        self._leaving.gone(key)
         self._remember_mate(key, None)
         self.state.apply(Delete(Pod, key))
+
+    def stand_in(self, job: str, pods: Iterable[WatchedPod]) -> None:
+        """These wait for a Job that has no pods; nothing may be written of them, for they do not exist."""
+        now = {key_of(pod.metadata): pod for pod in pods}
+        gone = [key for key, owner in self.stand_ins.items() if owner == job and key not in now]
+        for key in gone:
+            del self.stand_ins[key]
+            self.pod_gone(key)
+        for key, pod in now.items():
+            self.stand_ins[key] = job
+            self.put_pod(pod)
+        if now or gone:
+            self.changed.set()
 
     def put_group(self, group: WatchedGroup) -> None:
         self.groups[key_of(group.metadata)] = group
@@ -88,6 +116,21 @@ class Mirror:
         self.groups.pop(key, None)
         self.state.apply(Delete(PodGroup, key))
 
+    def put_job(self, job: Job) -> None:
+        self.jobs[key_of(job.metadata)] = job
+        self.state.apply(Put(job))
+        for key, uid in self._leaving.put_job(job).items():
+            if (pod := self.waiting.get(key)) is not None:
+                self._show(key, pod)
+            else:
+                self.state.set_leaving(key, uid, job.spec.suspend)
+
+    def job_gone(self, key: str) -> None:
+        job = self.jobs.pop(key, None)
+        if job is not None:
+            self._leaving.job_gone(job.metadata.uid)
+        self.state.apply(Delete(Job, key))
+
     def _leave_party(self, key: str) -> None:
         pod = self.waiting.pop(key, None)
         if pod is None:
@@ -96,6 +139,29 @@ class Mirror:
         self.parties[group].discard(key)
         if not self.parties[group]:
             del self.parties[group]
+        self._note_promise(group, key, "")
+
+    def _note_promise(self, group: str, key: str, node: str) -> None:
+        if node:
+            self.promised.setdefault(group, {})[key] = node
+        elif (promised := self.promised.get(group)) is not None:
+            promised.pop(key, None)
+            if not promised:
+                del self.promised[group]
+
+    # -- as we have ordered it -------------------------------------------------------------------------
+
+    def _show(self, key: str, pod: WatchedPod) -> None:
+        """Let the state have the pod as the API server has it, and as we have ordered it."""
+        if is_over(pod):
+            self._leaving.gone(key)
+        pod = self._as_promised(key, self._as_assumed(key, pod))
+        if key in self.waiting:
+            node = "" if pod.spec.node_name else pod.status.nominated_node_name
+            self._note_promise(group_key(pod) or key, key, node)
+        if not is_over(pod) and key not in self.stand_ins and self._leaving.put(key, pod):
+            pod = on_its_way_out(pod)
+        self.state.apply(Put(pod))
 
     def _as_assumed(self, key: str, pod: WatchedPod) -> WatchedPod:
         """The pod where we have sent it, unless the API server already says where it is."""
@@ -106,6 +172,16 @@ class Mirror:
             del self._assumed[key]
             return pod
         return on_node(pod, assumed.node)
+
+    def _as_promised(self, key: str, pod: WatchedPod) -> WatchedPod:
+        promise = self._promises.get(key)
+        if promise is None:
+            return pod
+        known = pod.status.nominated_node_name == promise.node
+        if known or pod.metadata.uid != promise.uid or pod.spec.node_name or is_over(pod):
+            del self._promises[key]
+            return pod
+        return nominated_to(pod, promise.node)
 
     def _remember_mate(self, key: str, pod: WatchedPod | None) -> None:
         group = None if pod is None else group_key(pod)
@@ -138,15 +214,52 @@ class Mirror:
         if pod is None or pod.metadata.uid != uid or key in self._assumed:
             return False
         self._assumed[key] = Assumption(uid, node)
-        self.state.apply(Put(on_node(pod, node)))
+        self._show(key, pod)
         return True
 
     def retract(self, keys: Iterable[str]) -> None:
         """These were not bound after all: they wait again, as the API server has them."""
         for key in keys:
             if self._assumed.pop(key, None) is not None and (pod := self.waiting.get(key)) is not None:
-                self.state.apply(Put(pod))
+                self._show(key, pod)
         self.changed.set()
+
+    def promise(self, key: str, uid: str, node: str) -> bool:
+        """Take the pod as nominated to this node from now on; False as for `assume`. No node: to none."""
+        pod = self.waiting.get(key)
+        if pod is None or pod.metadata.uid != uid or key in self._assumed:
+            return False
+        self._promises[key] = Assumption(uid, node)
+        self._show(key, pod)
+        return True
+
+    def retract_promise(self, key: str, node: str) -> None:
+        """This one was not written after all, and none was made since."""
+        promise = self._promises.get(key)
+        if promise is not None and promise.node == node:
+            del self._promises[key]
+            if (pod := self.waiting.get(key)) is not None:
+                self._show(key, pod)
+
+    def dismiss(self, key: str, uid: str) -> bool:
+        """Take a pod on a node as leaving from now on; False if it is not that pod, or leaves already."""
+        if not self.state.set_leaving(key, uid, True):
+            return False
+        self._leaving.tell(key, uid)
+        return True
+
+    def retract_dismissal(self, key: str, uid: str) -> None:
+        """It was not told to go after all."""
+        if self._leaving.untell(key):
+            self.state.set_leaving(key, uid, False)
+
+    def pods_of(self, controller: str) -> Collection[str]:
+        """Pods of the controller of this UID that have neither finished nor begun to terminate."""
+        return self._leaving.children(controller)
+
+    def owner(self, key: str) -> WatchedOwner | None:
+        """The controller of a pod that has not finished."""
+        return self._leaving.owners.get(key)
 
     @property
     def assumed(self) -> int:
@@ -159,21 +272,31 @@ class Mirror:
         return now is not None and now.metadata.uid == pod.metadata.uid and key not in self._assumed
 
     def unseated(self, group: str) -> list[WatchedPod]:
-        """Members of the group that wait and have not been sent anywhere."""
-        return [self.waiting[key] for key in sorted(self.parties.get(group, ())) if key not in self._assumed]
+        """Members of the group that exist, wait, and have not been sent anywhere."""
+        waiting = [key for key in sorted(self.parties.get(group, ())) if key not in self.stand_ins]
+        return [self.waiting[key] for key in waiting if key not in self._assumed]
+
+    def is_away(self, group: str) -> bool:
+        """Whether members of the group do not exist, and others stand in for them."""
+        return bool(self.stand_ins) and any(key in self.stand_ins for key in self.parties.get(group, ()))
 
 
 def on_node(pod: WatchedPod, node: str) -> WatchedPod:
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=node))
 
 
+def nominated_to(pod: WatchedPod, node: str) -> WatchedPod:
+    return msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, nominated_node_name=node))
+
+
+def on_its_way_out(pod: WatchedPod) -> WatchedPod:
+    leaving = msgspec.structs.replace(pod.metadata, deletion_timestamp=datetime.now(UTC))
+    return msgspec.structs.replace(pod, metadata=leaving)
+
+
 def is_over(pod: Pod) -> bool:
     """Finished, or about to be: it will not be bound any more."""
     return pod.status.phase in FINISHED or pod.metadata.deletion_timestamp is not None
-
-
-def controller_of(pod: WatchedPod) -> WatchedOwner | None:
-    return next((owner for owner in pod.metadata.owner_references if owner.controller), None)
 
 
 class Feed(Generic[T]):
@@ -201,6 +324,10 @@ def feed_pods(mirror: Mirror) -> Feed[WatchedPod]:
 
 def feed_groups(mirror: Mirror) -> Feed[WatchedGroup]:
     return Feed(mirror.changed, mirror.put_group, mirror.group_gone)
+
+
+def feed_jobs(mirror: Mirror) -> Feed[Job]:
+    return Feed(mirror.changed, mirror.put_job, mirror.job_gone)
 
 
 def feed_plain(mirror: Mirror, kind: type[Object]) -> Feed[Object]:

@@ -68,7 +68,8 @@ class Notices:
         being_seated = {bind.group for bind in plan.binds}
         for verdict in plan.groups:
             subject = self._teller.subject(verdict.group)
-            if verdict.group not in being_seated:
+            on_its_way = verdict.verdict == "Scheduled" and self._mirror.is_away(verdict.group)
+            if verdict.group not in being_seated and not on_its_way:
                 self._note(verdict, subject, now)
             elif (known := self._notices.get(verdict.group)) is not None:
                 known.subject, known.due = subject, NEVER

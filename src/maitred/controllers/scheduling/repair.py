@@ -5,7 +5,8 @@ complete such a gang, since members that run count for its quorum. If they canno
 members that have a controller are deleted, so that it makes them anew and the places are free meanwhile.
 Members without a controller are never deleted: they keep their places, and the rest is tried again.
 
-A gang that once ran whole and lost a member later is another matter, and none of this concerns it.
+A gang that once ran whole and lost a member later is another matter, and none of this concerns it. Nor does
+one for whose other members room is being made: it is on its way to be completed.
 """
 
 import asyncio
@@ -114,11 +115,15 @@ class Repair:
     # -- who is short ----------------------------------------------------------------------------------
 
     def find(self, snapshot: Snapshot) -> dict[str, GroupView]:
-        mates = self._mirror.mates
+        mates, promised = self._mirror.mates, self._mirror.promised
         return {
             view.group.key: view
             for view in snapshot.groups
-            if view.missing and view.running and view.group.key in mates and self._never_whole(view)
+            if view.missing
+            and view.running
+            and view.group.key in mates
+            and view.group.key not in promised
+            and self._never_whole(view)
         }
 
     def _never_whole(self, view: GroupView) -> bool:

@@ -4,6 +4,7 @@ import logging
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.explain.receipts import to_leave
 from maitred.explain.verdicts import head_of, verdict_words
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.words import counted
@@ -34,9 +35,12 @@ class Report:
         self._heads = {group: head for group, head in self._heads.items() if group in waiting}
 
     def _words(self, verdict: GroupVerdict, plan: Plan) -> str:
-        """A shadow seats nobody, and so must not say that it did."""
+        """A shadow seats nobody and evicts nobody, and so must not say that it did."""
         if not self._shadow:
             return verdict_words(verdict)
+        victims = [eviction for eviction in plan.evictions if eviction.preemptor == verdict.group]
+        if victims:
+            return f"would ask {to_leave(victims)}"
         nodes = sorted({bind.node for bind in plan.binds if bind.group == verdict.group})
         if not nodes:
             return verdict_words(verdict)

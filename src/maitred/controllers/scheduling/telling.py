@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from maitred.controllers.scheduling.leaving import controller_of
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.mirror import Mirror, controller_of
+from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.verdicts import group_reason, head_of_words, pod_reason, pod_words, verdict_words
 from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
@@ -47,19 +48,23 @@ class Teller:
 
     def subject(self, group: str) -> Regarding | None:
         """The object to tell of: the PodGroup; else the owner of the members; else the first of them."""
-        namespace, _, name = group.partition("/")
-        declared = self._mirror.groups.get(group)
-        if declared is not None and self._groups is not None:
-            meta = declared.metadata
-            return Regarding(self._groups.api_version, self._groups.kind, name, namespace, meta.uid)
         members = self._mirror.parties.get(group)
-        if not members:
-            return None
+        if (declared := self.declared(group)) is not None or not members:
+            return declared
+        namespace = group.partition("/")[0]
         pod = self._mirror.waiting[min(members)]
         owner = controller_of(pod) if group_key(pod) is not None else None
         if owner is not None:
             return Regarding(owner.api_version, owner.kind, owner.name, namespace, owner.uid)
         return Regarding("v1", "Pod", pod.metadata.name, namespace, pod.metadata.uid)
+
+    def declared(self, group: str) -> Regarding | None:
+        """The PodGroup, where there is one."""
+        found = self._mirror.groups.get(group)
+        if found is None or self._groups is None:
+            return None
+        meta = found.metadata
+        return Regarding(self._groups.api_version, self._groups.kind, meta.name, meta.namespace, meta.uid)
 
     def was_told(self, verdict: GroupVerdict) -> bool:
         """Whether the conditions say this already: an earlier scheduler may have told it."""

@@ -14,13 +14,23 @@ from functools import partial
 from typing import Any
 
 from maitred.controllers.health import Health
+from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.policy import Keeper
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.binding import Binder, Order
+from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.loop import Listener, Loop
 from maitred.controllers.scheduling.metrics import Metrics, Now
-from maitred.controllers.scheduling.mirror import Mirror, feed_groups, feed_plain, feed_pods
+from maitred.controllers.scheduling.mirror import (
+    Feed,
+    Mirror,
+    feed_groups,
+    feed_jobs,
+    feed_plain,
+    feed_pods,
+)
 from maitred.controllers.scheduling.notices import RENEW_SECONDS, Notices
+from maitred.controllers.scheduling.receipts import Receipts
 from maitred.controllers.scheduling.repair import Repair
 from maitred.controllers.scheduling.report import Report
 from maitred.controllers.scheduling.telling import Teller
@@ -30,7 +40,9 @@ from maitred.kube.events import Events
 from maitred.kube.permit import Permit
 from maitred.kube.reflector import Reflector
 from maitred.kube.resources import (
+    BUDGETS,
     CSI_NODES,
+    JOBS,
     NAMESPACES,
     NODES,
     PODS,
@@ -40,9 +52,11 @@ from maitred.kube.resources import (
     VOLUMES,
     Resource,
 )
-from maitred.kube.wire import WatchedGroup, WatchedPod
+from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
 from maitred.kube.writes import Writer
+from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup
+from maitred.model.job import Job
 from maitred.model.meta import Namespace
 from maitred.model.node import Node
 from maitred.model.objects import Object
@@ -56,6 +70,7 @@ PLAIN: tuple[tuple[Resource, type[Object]], ...] = (
     (NODES, Node),
     (NAMESPACES, Namespace),
     (PRIORITY_CLASSES, PriorityClass),
+    (BUDGETS, PodDisruptionBudget),
     (VOLUME_CLAIMS, PersistentVolumeClaim),
     (VOLUMES, PersistentVolume),
     (STORAGE_CLASSES, StorageClass),
@@ -92,17 +107,24 @@ class Term:
         self._settings, self._keeper, self._metrics, self._health = settings, keeper, metrics, health
         self._mirror = mirror = Mirror(settings.scheduler)
         self._agenda = Agenda()
-        self._reflectors = list(reflectors(client, served, mirror))
+        writer = Writer(client, permit)
+        self._returns = None
+        if settings.scheduler is not None and not settings.shadow:
+            self._returns = Returns(mirror, self._agenda, writer, settings.scheduler)
+        self._reflectors = list(reflectors(client, served, mirror, self._returns))
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
             metrics.lists.labels(reflector.name).set_function(count)
-        writer = Writer(client, permit)
         events = Events(client, permit, instance)
         condition = served.group_condition
         teller = Teller(mirror, writer, events, served.groups, condition, metrics)
         self._notices = Notices(mirror, teller, settings.renew_seconds)
         self._repair = Repair(mirror, writer, condition, settings.complete_within_seconds, metrics)
         self._binder = Binder(writer, mirror, settings.binds_in_flight, self._order_finished)
+        self._evicter = Evicter(
+            writer, mirror, settings.binds_in_flight, self._room_order_begun, self._room_order_finished
+        )
+        self._receipts = Receipts(events, teller)
         self._report = Report(mirror, settings.shadow)
         self._cycles: asyncio.Task[None] | None = None
 
@@ -130,16 +152,18 @@ class Term:
         await self._synced()
         if not self._settings.shadow:
             self._notices.catch_up()
-            for part in (self._binder, self._notices, self._repair):
+            for part in (self._binder, self._evicter, self._receipts, self._notices, self._repair):
                 tasks.create_task(part.run())
+            if self._returns is not None:
+                tasks.create_task(self._returns.run())
         self._cycles = tasks.create_task(self._loop().run())
 
     async def finish(self) -> None:
-        """Decide nothing more, and let the binds that were ordered come to their end."""
+        """Decide nothing more, and let what was ordered come to its end."""
         if self._cycles is not None:
             self._cycles.cancel()
         deadline = time.monotonic() + DRAIN_SECONDS
-        while self._binder.unfinished and time.monotonic() < deadline:
+        while (self._binder.unfinished or self._evicter.unfinished) and time.monotonic() < deadline:
             await asyncio.sleep(DRAIN_SECONDS / 200)
 
     async def _synced(self) -> None:
@@ -157,7 +181,7 @@ class Term:
         shadow = self._settings.shadow
         listeners: tuple[Listener, ...] = (self._report,)
         if not shadow:
-            listeners = (self._notices, self._repair, self._report)
+            listeners = (self._evicter, self._notices, self._repair, self._report)
         self._keeper.changed = self._policy_changed
         return Loop(
             self._mirror,
@@ -165,6 +189,7 @@ class Term:
             lambda: self._keeper.policy,
             self._settings.scheduler,
             listeners,
+            self._returns,
             None if shadow else self._binder.send,
             self._metrics,
             self._settings.resync_seconds,
@@ -193,9 +218,33 @@ class Term:
             self._repair.interrupted(order.group)
         self._mirror.changed.set()
 
+    def _room_order_begun(self, order: RoomOrder, begun: bool) -> None:
+        if not begun:
+            log.info("group %s: it, or who makes room for it, changed meanwhile; once more", order.group)
+            self._metrics.stale_groups.inc()
+        elif order.evictions:
+            self._metrics.preemptions.inc()
 
-def reflectors(client: Client, served: Served, mirror: Mirror) -> Iterable[Reflector[Any]]:
+    def _room_order_finished(self, order: RoomOrder) -> None:
+        self._metrics.evicted(order.departed)
+        self._receipts.hand_out(order)
+        if not order.failures:
+            return
+        seconds = self._agenda.rest(order.group, time.monotonic())
+        log.warning(
+            "group %s: %d of %d pods were told to make room for it, it is tried again in %g s; %s",
+            *(order.group, len(order.departed), len(order.evictions), seconds, order.failures[0]),
+        )
+
+
+def reflectors(
+    client: Client, served: Served, mirror: Mirror, returns: Returns | None
+) -> Iterable[Reflector[Any]]:
     yield Reflector(client, PODS, WatchedPod, feed_pods(mirror))
+    if returns is not None:
+        yield Reflector(client, JOBS, WatchedJob, Feed(mirror.changed, returns.put_job, returns.job_gone))
+    else:
+        yield Reflector(client, JOBS, Job, feed_jobs(mirror))
     if served.groups is not None:
         yield Reflector(client, served.groups, WatchedGroup, feed_groups(mirror))
     if served.composites is not None:

@@ -1,0 +1,1 @@
+"""Jobs that were suspended to make room, and their return."""

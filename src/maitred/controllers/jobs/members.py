@@ -1,0 +1,86 @@
+"""The members that a suspended Job would have: made from its template, as its controller would make them.
+
+They stand in the state for pods that do not exist, so that the group keeps its turn and its age while it is
+away. Nothing is ever written about one: its name is none that the API server would accept.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+
+from maitred.controllers.jobs.suspension import Suspension
+from maitred.kube.resources import JOBS
+from maitred.kube.wire import WatchedJob, WatchedMeta, WatchedOwner, WatchedPod, WatchedPodStatus
+from maitred.model.pod import PodSpec, SchedulingGroup
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+HOSTNAME = "kubernetes.io/hostname"
+MOST_MEMBERS = 10_000
+"""A Job may ask for two thousand million pods, and nobody has room for so many."""
+
+Spans = list[tuple[int, int]]
+
+_RUN = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
+
+
+def stand_ins(job: WatchedJob, record: Suspension, scheduler: str) -> list[WatchedPod]:
+    """The pods that the Job would make if it were resumed now; the scheduler is the one to decide of them."""
+    spec = spec_of(job, record, scheduler)
+    wanted = min(job.members, MOST_MEMBERS)
+    if job.spec.completion_mode == "Indexed":
+        return [member(job, spec, index, str(index)) for index in islice(open_indexes(job), wanted)]
+    if job.spec.completions is None and job.status.succeeded:
+        return []  # one that has succeeded is enough, and no more are made
+    return [member(job, spec, number) for number in range(wanted)]
+
+
+def member(job: WatchedJob, spec: PodSpec, number: int, index: str = "") -> WatchedPod:
+    meta, template = job.metadata, job.spec.template.metadata
+    indexed = {INDEX: index} if index else {}
+    owner = WatchedOwner(JOBS.kind, meta.name, meta.uid, controller=True, api_version=JOBS.api_version)
+    return WatchedPod(
+        metadata=WatchedMeta(
+            name=f"{meta.name}:{number}",
+            namespace=meta.namespace,
+            uid=f"{meta.uid}:{number}",
+            creation_timestamp=meta.creation_timestamp,
+            labels={**template.labels, **indexed},
+            annotations={**template.annotations, **indexed},
+            owner_references=(owner,),
+        ),
+        spec=spec,
+        status=WatchedPodStatus(phase="Pending"),
+    )
+
+
+def spec_of(job: WatchedJob, record: Suspension, scheduler: str) -> PodSpec:
+    """Without gates: who lifts them waits for pods, and the pods would wait for the gates to be lifted."""
+    spec = job.spec.template.spec
+    group = SchedulingGroup(record.pod_group) if record.pod_group else spec.scheduling_group
+    pinned = {HOSTNAME: spec.node_name} if spec.node_name else {}
+    return msgspec.structs.replace(
+        spec,
+        scheduler_name=scheduler,
+        scheduling_group=group,
+        scheduling_gates=(),
+        node_selector={**spec.node_selector, **pinned},
+        node_name="",
+    )
+
+
+def open_indexes(job: WatchedJob) -> Iterator[int]:
+    """Those that have neither succeeded nor failed for good, lowest first."""
+    done = sorted(spans(job.status.completed_indexes) + spans(job.status.failed_indexes))
+    index, end = 0, job.spec.completions or 0
+    for first, last in done:
+        yield from range(index, min(first, end))
+        index = max(index, first, last + 1)
+    yield from range(index, end)
+
+
+def spans(text: str) -> Spans:
+    """`0-3,5` as first and last of each run. What is no number is left out."""
+    runs = (_RUN.fullmatch(part) for part in text.split(","))
+    return [(int(run[1]), int(run[2] or run[1])) for run in runs if run is not None]

@@ -1,0 +1,302 @@
+"""Jobs that were suspended to make room: they keep their turn while they are away, and come back.
+
+A Job of which no pod is left is waited for by stand-ins, made from its template, so that the next cycles
+decide of it as of any group. It stays away for as long as it waits for room, and for no other reason: when
+its stand-ins are seated, when it could be seated at the expense of others, or when something is wrong with it
+that its user ought to see, the Job is resumed, and its own pods are decided as all pods are.
+
+Between the resumption and the last of its pods its places are kept by the stand-ins, so that it does not come
+back in vain, and its pods are not decided, so that a gang is not seated in part.
+
+All of this is in the API, in the Job and the record on it: a scheduler that starts anew goes on with it.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from maitred.controllers.jobs.members import stand_ins
+from maitred.controllers.jobs.suspension import Suspension, parse_suspension
+from maitred.controllers.scheduling.agenda import Agenda
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.explain.verdicts import verdict_words
+from maitred.kube.outcomes import Done
+from maitred.kube.wire import WatchedJob
+from maitred.kube.writes import SUSPENDED, Writer
+from maitred.model.group import group_key
+from maitred.model.job import Job
+from maitred.model.meta import key_of
+from maitred.model.plan import Bind, GroupVerdict, Plan
+
+log = logging.getLogger(__name__)
+
+HOLD_SECONDS = 10.0
+"""How long places are kept after the last pod that came."""
+RETRY_SECONDS = 5.0
+OVER = ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet")
+AFTER_THE_LAST = "Failed"
+"""The replacement policy by which a Job makes no pod before its old ones are gone."""
+
+
+@dataclass(slots=True)
+class Absence:
+    """A Job that we have suspended."""
+
+    job: WatchedJob
+    record: Suspension
+    stands: bool = False
+    """Its stand-ins are there."""
+
+
+@dataclass(slots=True)
+class Return:
+    """A Job that is being resumed."""
+
+    absence: Absence
+    awaited: int = 0
+    """How many pods are to come for which places are kept,"""
+    arrived: int = 0
+    groups: set[str] = field(default_factory=set)
+    """and the groups of which nothing is decided meanwhile."""
+    until: float = math.inf
+
+    @property
+    def uid(self) -> str:
+        return self.absence.job.metadata.uid
+
+
+class Returns:
+    def __init__(self, mirror: Mirror, agenda: Agenda, writer: Writer, scheduler: str) -> None:
+        self._mirror = mirror
+        self._agenda = agenda
+        self._writer = writer
+        self._scheduler = scheduler
+        self._absences: dict[str, Absence] = {}
+        self._returns: dict[str, Return] = {}
+        self._resumed: dict[str, WatchedJob] = {}
+        """Jobs as they were when we resumed them, until the watch tells so."""
+        self._unreadable: set[str] = set()
+        self._orders: asyncio.Queue[str] = asyncio.Queue()
+
+    # -- told by the watch -----------------------------------------------------------------------------
+
+    def put_job(self, job: WatchedJob) -> None:
+        key = key_of(job.metadata)
+        self._mirror.put_job(Job(job.metadata, job.spec, job.status))
+        if is_older(job, self._resumed.get(key)):
+            return
+        self._resumed.pop(key, None)
+        record = self._record_of(key, job)
+        if record is None:
+            self._forget(key)
+        else:
+            self._absences[key] = Absence(job, record)
+
+    def job_gone(self, key: str) -> None:
+        self._mirror.job_gone(key)
+        self._resumed.pop(key, None)
+        self._unreadable.discard(key)
+        self._end(key)
+        self._forget(key)
+
+    def _record_of(self, key: str, job: WatchedJob) -> Suspension | None:
+        """None for a Job that is none of our business: its user's, or at its end."""
+        text = job.metadata.annotations.get(SUSPENDED)
+        if text is None or is_over(job):
+            self._unreadable.discard(key)
+            return None
+        record = parse_suspension(text)
+        if record is None and key not in self._unreadable:
+            self._unreadable.add(key)
+            log.warning(
+                "job %s: its annotation %s is none that maitred has written, so it is left as it is; "
+                "resume it by spec.suspend: false",
+                *(key, SUSPENDED),
+            )
+        return record
+
+    def _forget(self, key: str) -> None:
+        if self._absences.pop(key, None) is not None and key not in self._returns:
+            self._mirror.stand_in(key, ())
+
+    # -- before a cycle --------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Who stands in, and who is back."""
+        now = time.monotonic()
+        for key, returning in list(self._returns.items()):
+            self._see_who_has_come(key, returning, now)
+        for key, absence in list(self._absences.items()):
+            if key not in self._returns and not absence.stands:
+                self._stand_in(key, absence)
+
+    def _stand_in(self, key: str, absence: Absence) -> None:
+        if not absence.job.spec.suspend:
+            self._bring_back(key, absence, "its user has resumed it")
+        elif self._is_leaving(absence.job, absence.record):
+            self._mirror.stand_in(key, ())
+        elif pods := stand_ins(absence.job, absence.record, self._scheduler):
+            self._mirror.stand_in(key, pods)
+            absence.stands = True
+        else:
+            self._bring_back(key, absence, "it needs no more pods")
+
+    def _is_leaving(self, job: WatchedJob, record: Suspension) -> bool:
+        """Whether pods are left that are in the way: those that stay, and others where that matters."""
+        # Members of one group that name different schedulers would make it invalid.
+        foreign = record.scheduler_name != self._scheduler
+        to_the_last = foreign or job.spec.pod_replacement_policy == AFTER_THE_LAST
+        terminating = job.status.active + job.status.terminating if to_the_last else 0
+        return bool(terminating or self._mirror.pods_of(job.metadata.uid))
+
+    def _see_who_has_come(self, key: str, returning: Return, now: float) -> None:
+        """Nothing is decided of the first of its pods before the last is there."""
+        pods = self._mirror.pods_of(returning.uid)
+        if now >= returning.until or (returning.awaited and len(pods) >= returning.awaited):
+            self._end(key)
+        elif returning.awaited and len(pods) > returning.arrived:
+            returning.arrived = len(pods)
+            waiting = self._mirror.waiting
+            self._hold(returning, {group_key(waiting[pod]) or pod for pod in pods if pod in waiting})
+            if returning.until < math.inf:
+                self._end_after(returning, HOLD_SECONDS)
+
+    # -- after a cycle ---------------------------------------------------------------------------------
+
+    def take(self, plan: Plan) -> Plan:
+        """Carry out what was decided of stand-ins. What is left of the Plan is about pods that exist."""
+        owners = dict(self._mirror.stand_ins)
+        if not owners:
+            return plan
+        away = {verdict.group: self._missed(verdict.group, owners) for verdict in plan.groups}
+        seats = dict[str, list[Bind]]()
+        for bind in plan.binds:
+            if bind.pod in owners:
+                seats.setdefault(owners[bind.pod], []).append(bind)
+        for verdict in plan.groups:
+            for job in sorted(away[verdict.group]):
+                self._decided(job, verdict, seats.get(job, ()))
+        for job in sorted({owners[eviction.pod] for eviction in plan.evictions if eviction.pod in owners}):
+            self._end(job)  # others of higher rank need the places that were kept
+        untold = {group for group, jobs in away.items() if group in owners or jobs & self._returns.keys()}
+        return without(plan, owners, {group for group, jobs in away.items() if jobs}, untold)
+
+    def _missed(self, group: str, owners: Mapping[str, str]) -> set[str]:
+        """The Jobs that have stand-ins in this group."""
+        return {owners[pod] for pod in self._mirror.parties.get(group, ()) if pod in owners}
+
+    def _decided(self, key: str, verdict: GroupVerdict, seats: Sequence[Bind]) -> None:
+        absence = self._absences.get(key)
+        if absence is None or key in self._returns:
+            return
+        if seats:
+            self._bring_back(key, absence, "there is room for it", seats)
+        elif not waits_for_room(verdict):
+            self._bring_back(key, absence, verdict_words(verdict))
+
+    # -- coming back -----------------------------------------------------------------------------------
+
+    def _bring_back(self, key: str, absence: Absence, why: str, seats: Sequence[Bind] = ()) -> None:
+        if not self._keep_places(seats):
+            return  # they have changed since, and are decided again
+        returning = self._returns[key] = Return(absence)
+        if seats:
+            members = [pod for pod, owner in self._mirror.stand_ins.items() if owner == key]
+            returning.awaited = len(members)
+            self._hold(returning, {group_key(self._mirror.waiting[pod]) or pod for pod in members})
+        else:
+            self._mirror.stand_in(key, ())
+        log.info("job %s, suspended for %s, is resumed: %s", key, absence.record.preemptor, why)
+        self._orders.put_nowait(key)
+
+    def _keep_places(self, seats: Iterable[Bind]) -> bool:
+        kept = list[str]()
+        for seat in seats:
+            if not self._mirror.assume(seat.pod, seat.uid, seat.node):
+                self._mirror.retract(kept)
+                return False
+            kept.append(seat.pod)
+        return True
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                tasks.create_task(self._resume(await self._orders.get()))
+
+    async def _resume(self, key: str) -> None:
+        returning = self._returns.get(key)
+        if returning is None:
+            return
+        namespace, _, name = key.partition("/")
+        outcome = await self._writer.resume_job(namespace, name, returning.uid)
+        if isinstance(outcome, Done):
+            self._resumed[key] = returning.absence.job
+            self._forget(key)
+            self._end_after(returning, HOLD_SECONDS if returning.awaited else 0.0)
+            return
+        log.warning("job %s could not be resumed, and is tried again: %s", key, outcome.message)
+        if self._returns.get(key) is returning:
+            self._give_up(key, returning)
+            self._end_after(returning, RETRY_SECONDS)
+
+    def _end_after(self, returning: Return, seconds: float) -> None:
+        returning.until = time.monotonic() + seconds
+        asyncio.get_running_loop().call_later(seconds, self._mirror.changed.set)
+
+    def _end(self, key: str) -> None:
+        """Its pods are there, or do not come, or its places are needed: it is like any other from here on."""
+        returning = self._returns.pop(key, None)
+        if returning is not None:
+            self._give_up(key, returning)
+
+    def _hold(self, returning: Return, groups: set[str]) -> None:
+        returning.groups |= groups
+        for group in groups:
+            self._agenda.hold(group)
+
+    def _give_up(self, key: str, returning: Return) -> None:
+        self._mirror.stand_in(key, ())
+        returning.absence.stands = False
+        groups, returning.groups, returning.awaited = returning.groups, set(), 0
+        for group in groups - {group for other in self._returns.values() for group in other.groups}:
+            self._agenda.release(group)
+
+
+def without(plan: Plan, stand_ins: Container[str], groups: Container[str], untold: Container[str]) -> Plan:
+    """Nothing is bound, nominated or evicted for these groups, and of some of them nothing is told either."""
+    return msgspec.structs.replace(
+        plan,
+        binds=tuple(bind for bind in plan.binds if bind.group not in groups),
+        nominations=tuple(seat for seat in plan.nominations if seat.group not in groups),
+        evictions=tuple(
+            eviction
+            for eviction in plan.evictions
+            if eviction.preemptor not in groups and eviction.pod not in stand_ins
+        ),
+        groups=tuple(verdict for verdict in plan.groups if verdict.group not in untold),
+    )
+
+
+def is_over(job: WatchedJob) -> bool:
+    if job.metadata.deletion_timestamp is not None:
+        return True
+    return any(c.type in OVER and c.status == "True" for c in job.status.conditions)
+
+
+def is_older(job: WatchedJob, resumed: WatchedJob | None) -> bool:
+    """Whether the watch still tells of the Job as it was before we resumed it."""
+    if resumed is None or resumed.metadata.uid != job.metadata.uid or not job.spec.suspend:
+        return False
+    return job.metadata.generation <= resumed.metadata.generation
+
+
+def waits_for_room(verdict: GroupVerdict) -> bool:
+    """Room may come by itself. All else takes its pods, or somebody who sees them."""
+    if verdict.verdict not in ("Waiting", "Scheduled"):
+        return False
+    return not verdict.blockers or verdict.blockers[0].category not in ("Members", "Gated")

@@ -1,0 +1,287 @@
+"""Preemption carried out: places are promised first, then those who hold them are told to go.
+
+A scheduler may die after any step, and the next one need not know. A promise that nobody followed up is
+decided again, a condition without a deletion is taken back by the disruption controller, and who was told to
+go is seen to be leaving. So the order is: nominate every member; then, for those who leave together, say on
+each pod why it must go, and make it go: by suspending its Job where all of its pods leave, otherwise by
+deleting it.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.jobs.suspension import Suspension
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.explain.receipts import group_words, victim_words
+from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.wire import Condition, WatchedOwner
+from maitred.kube.writes import Writer
+from maitred.model.plan import Bind, Eviction, Plan
+from maitred.model.pod import DEFAULT_SCHEDULER
+
+log = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_LOOKS = 2.0
+DISRUPTION_TARGET = "DisruptionTarget"
+BY_PREEMPTION = "PreemptionByScheduler"
+LONGEST_MESSAGE = 1024
+
+T = TypeVar("T")
+Outcome = Done | Refused | Unknown
+
+
+@dataclass(slots=True)
+class RoomOrder:
+    """What one cycle has ordered to make room for one group, or to give up room that it no longer needs."""
+
+    group: str
+    places: dict[str, str]
+    """Every member that is to have a place, and where; some were promised it before."""
+    promises: Sequence[Bind]
+    """Those to be written; one without a node takes an earlier one back."""
+    evictions: Sequence[Eviction]
+    owners: dict[str, WatchedOwner] = field(default_factory=dict)
+    """The controllers of the victims, while those are there to be asked."""
+    kept: set[str] = field(default_factory=set)
+    """Pods whose promise was written."""
+    leaving: dict[str, str] = field(default_factory=dict)
+    """Victims that are taken as leaving by this order and have not been made to, with the UID of each."""
+    departed: list[Eviction] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+class Evicter:
+    def __init__(
+        self,
+        writer: Writer,
+        mirror: Mirror,
+        in_flight: int,
+        begun: Callable[[RoomOrder, bool], None],
+        finished: Callable[[RoomOrder], None],
+    ) -> None:
+        """`begun` is told whether the order could be begun, which it cannot where things have changed."""
+        self._writer = writer
+        self._mirror = mirror
+        self._in_flight = in_flight
+        self._slots = asyncio.Semaphore(in_flight)
+        self._begun = begun
+        self._finished = finished
+        self._queue: asyncio.Queue[RoomOrder] = asyncio.Queue()
+        self._last: dict[str, asyncio.Task[None]] = {}
+        self._unfinished = 0
+
+    @property
+    def unfinished(self) -> int:
+        """Orders that are not settled."""
+        return self._unfinished
+
+    # -- ordering --------------------------------------------------------------------------------------
+
+    def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
+        """Order what the Plan wants of the members and the victims of each group that was decided."""
+        nominations, evictions = defaultdict[str, list[Bind]](list), defaultdict[str, list[Eviction]](list)
+        for bind in plan.nominations:
+            nominations[bind.group].append(bind)
+        for eviction in plan.evictions:
+            evictions[eviction.preemptor].append(eviction)
+        being_bound = {bind.pod for bind in plan.binds}
+        for verdict in plan.groups:
+            group = verdict.group
+            if group in nominations or group in self._mirror.promised:
+                self._order(group, nominations[group], evictions[group], being_bound)
+
+    def _order(
+        self, group: str, nominations: list[Bind], evictions: list[Eviction], being_bound: set[str]
+    ) -> None:
+        promised, waiting = self._mirror.promised.get(group, {}), self._mirror.waiting
+        places = {bind.pod: bind.node for bind in nominations}
+        void = sorted(promised.keys() - places.keys() - being_bound)
+        promises = [bind for bind in nominations if promised.get(bind.pod) != bind.node]
+        promises += [Bind(pod, waiting[pod].metadata.uid, "", group) for pod in void]
+        if not promises and not evictions:
+            return
+        order = RoomOrder(group, places, promises, evictions)
+        if begun := self._assume(order):
+            self._unfinished += 1
+            self._queue.put_nowait(order)
+        else:
+            self._retract(order)
+        self._begun(order, begun)
+
+    def _assume(self, order: RoomOrder) -> bool:
+        """Take all of it as done, on the cluster as it is by now; False if it is not as it was decided on."""
+        mirror = self._mirror
+        if not all(mirror.promise(bind.pod, bind.uid, bind.node) for bind in order.promises):
+            return False
+        if order.evictions and not self._is_wanted(order):
+            return False
+        return all(self._dismiss(order, eviction) for eviction in order.evictions)
+
+    def _dismiss(self, order: RoomOrder, eviction: Eviction) -> bool:
+        owner = self._mirror.owner(eviction.pod)
+        if owner is not None:
+            order.owners[eviction.pod] = owner
+        elif is_suspended(eviction):
+            return False
+        if not self._mirror.dismiss(eviction.pod, eviction.uid):
+            return False
+        order.leaving[eviction.pod] = eviction.uid
+        return True
+
+    def _retract(self, order: RoomOrder) -> None:
+        """What was not written is again as the API server has it."""
+        for bind in order.promises:
+            if bind.pod not in order.kept:
+                self._mirror.retract_promise(bind.pod, bind.node)
+        for pod, uid in order.leaving.items():
+            self._mirror.retract_dismissal(pod, uid)
+        self._mirror.changed.set()
+
+    # -- carrying out ----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                order = await self._queue.get()
+                task = tasks.create_task(self._carry_out(order, self._last.get(order.group)))
+                self._last[order.group] = task
+
+    async def _carry_out(self, order: RoomOrder, before: asyncio.Task[None] | None) -> None:
+        """The orders of a group one after the other, so that what was decided last is written last."""
+        if before is not None:
+            await asyncio.wait([before])
+        await self._each(order.promises, partial(self._nominate, order))
+        await self._each(batches(order), partial(self._remove, order))
+        if order.failures or order.leaving:
+            self._retract(order)
+        if self._last.get(order.group) is asyncio.current_task():
+            del self._last[order.group]
+        self._unfinished -= 1
+        self._finished(order)
+
+    async def _each(self, items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
+        """Some at a time, each to its end, so that the first go before the last are told why."""
+        queue = iter(items)
+
+        async def take() -> None:
+            for item in queue:
+                await work(item)
+
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(min(self._in_flight, len(items))):
+                tasks.create_task(take())
+
+    def _is_wanted(self, order: RoomOrder) -> bool:
+        """Whether the group still waits for these very places: cycles go on while others are told to go."""
+        return not order.failures and self._mirror.promised.get(order.group, {}) == order.places
+
+    async def _nominate(self, order: RoomOrder, bind: Bind) -> None:
+        async with self._slots:
+            if self._mirror.promised.get(order.group, {}).get(bind.pod, "") != bind.node:
+                return  # by now it is bound, or it is gone
+            outcome = await self._writer.nominate(*parts(bind.pod), bind.uid, bind.node)
+        if isinstance(outcome, Done) or (not bind.node and is_gone(outcome)):
+            order.kept.add(bind.pod)
+        else:
+            order.failures.append(f"nomination of {bind.pod} to {bind.node or 'no node'}: {said(outcome)}")
+
+    async def _remove(self, order: RoomOrder, batch: Sequence[Eviction]) -> None:
+        await self._each(batch, partial(self._mark, order))
+        if is_suspended(batch[0]):
+            job = f"{batch[0].receipt.departure.owner} in {parts(batch[0].pod)[0]}"
+            await self._depart(order, batch, f"suspension of {job}", partial(self._suspend, order, batch))
+            return
+        await self._each(batch, partial(self._delete, order))
+
+    async def _mark(self, order: RoomOrder, eviction: Eviction) -> None:
+        """By this condition a failure policy of a Job knows that it is no failure of the pod."""
+        words = victim_words(eviction)[:LONGEST_MESSAGE]
+        told = Condition(DISRUPTION_TARGET, "True", BY_PREEMPTION, words, datetime.now(UTC))
+        async with self._slots:
+            if not self._is_wanted(order):
+                return
+            outcome = await self._writer.patch_pod_condition(*parts(eviction.pod), eviction.uid, told)
+        if not isinstance(outcome, Done) and not is_gone(outcome):
+            order.failures.append(f"condition of {eviction.pod}: {said(outcome)}")
+
+    async def _delete(self, order: RoomOrder, eviction: Eviction) -> None:
+        write = partial(self._writer.delete_pod, *parts(eviction.pod), eviction.uid)
+        await self._depart(order, [eviction], f"deletion of {eviction.pod}", write)
+
+    async def _suspend(self, order: RoomOrder, batch: Sequence[Eviction]) -> Outcome:
+        job = order.owners[batch[0].pod]
+        namespace, _ = parts(batch[0].pod)
+        record = self._record(order, namespace, job, batch)
+        return await self._writer.suspend_job(namespace, job.name, job.uid, str(record))
+
+    def _record(
+        self, order: RoomOrder, namespace: str, job: WatchedOwner, batch: Sequence[Eviction]
+    ) -> Suspension:
+        group, known = batch[0].group, self._mirror.jobs.get(f"{namespace}/{job.name}")
+        return Suspension(
+            group=group or f"{namespace}/{job.name}",
+            preemptor=order.group,
+            at=datetime.now(UTC),
+            reason=group_words(batch),
+            members=len(batch),
+            pod_group=parts(group)[1] if group is not None and group in self._mirror.groups else "",
+            scheduler_name=DEFAULT_SCHEDULER if known is None else known.spec.template.spec.scheduler_name,
+        )
+
+    async def _depart(
+        self,
+        order: RoomOrder,
+        who: Sequence[Eviction],
+        what: str,
+        write: Callable[[], Awaitable[Outcome]],
+    ) -> None:
+        """Until we know: the same write once more does no harm, even if the first one still lands."""
+        while True:
+            async with self._slots:
+                if not self._is_wanted(order):
+                    return
+                outcome = await write()
+            if isinstance(outcome, Done):
+                for eviction in who:
+                    order.departed.append(eviction)
+                    order.leaving.pop(eviction.pod, None)
+                return
+            if isinstance(outcome, Refused):
+                order.failures.append(f"{what}: {said(outcome)}")
+                return
+            log.warning("%s: outcome unknown: %s", what, outcome.message)
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def batches(order: RoomOrder) -> list[list[Eviction]]:
+    """Who leaves at one stroke: the pods of a Job that is suspended, otherwise those that break together."""
+    found = defaultdict[tuple[bool, str], list[Eviction]](list)
+    for eviction in order.evictions:
+        by_job = is_suspended(eviction)
+        key = order.owners[eviction.pod].uid if by_job else eviction.receipt.unit
+        found[by_job, key].append(eviction)
+    return list(found.values())
+
+
+def is_suspended(eviction: Eviction) -> bool:
+    return eviction.receipt.departure.by == "suspend"
+
+
+def is_gone(outcome: Outcome) -> bool:
+    return isinstance(outcome, Refused) and outcome.why in (Why.GONE, Why.REPLACED)
+
+
+def said(outcome: Refused | Unknown) -> str:
+    return f"{outcome.why}: {outcome.message}" if isinstance(outcome, Refused) else outcome.message
+
+
+def parts(key: str) -> tuple[str, str]:
+    namespace, _, name = key.partition("/")
+    return namespace, name

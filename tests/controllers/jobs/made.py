@@ -1,0 +1,64 @@
+"""Jobs that we have suspended, as the watch hands them over."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from maitred.controllers.jobs.suspension import Suspension
+from maitred.kube.wire import WatchedJob
+from maitred.kube.writes import SUSPENDED
+from tests.oracle.builders import metadata
+
+RECORD = Suspension(
+    group="default/train",
+    preemptor="default/urgent",
+    at=datetime(2026, 1, 1, 12, tzinfo=UTC),
+    reason="4 pods of group default/train leave for group default/urgent",
+    members=4,
+    scheduler_name="maitred",
+)
+
+
+def record(**changes: Any) -> Suspension:
+    return msgspec.structs.replace(RECORD, **changes)
+
+
+def job(
+    name: str = "train",
+    size: int = 4,
+    *,
+    kept: Suspension | str | None = RECORD,
+    suspend: bool = True,
+    marks: dict[str, str] | None = None,
+    cpu: int = 1,
+    pod: dict[str, Any] | None = None,
+    spec: dict[str, Any] | None = None,
+    status: dict[str, Any] | None = None,
+    generation: int = 2,
+    **meta: Any,
+) -> WatchedJob:
+    """`kept` is what its annotation says; `pod` more of the spec of its pods."""
+    annotations = {} if kept is None else {SUSPENDED: str(kept)}
+    container = {"name": "main", "resources": {"requests": {"cpu": str(cpu)}}}
+    template = {
+        "metadata": {"labels": {"job-name": name}, "annotations": marks or {}},
+        "spec": {"schedulerName": "maitred", "containers": [container], **(pod or {})},
+    }
+    body = {
+        "metadata": {
+            **metadata(name, "default", annotations=annotations, created=5, **meta),
+            "uid": f"job-{name}",
+            "generation": generation,
+        },
+        "spec": {
+            "completionMode": "Indexed",
+            "parallelism": size,
+            "completions": size,
+            "suspend": suspend,
+            "template": template,
+            **(spec or {}),
+        },
+        "status": status or {},
+    }
+    return msgspec.convert(body, WatchedJob)

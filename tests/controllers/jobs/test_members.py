@@ -1,0 +1,128 @@
+"""The pods that a suspended Job would make, against what its controller does make of it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maitred.controllers.jobs.members import MOST_MEMBERS, open_indexes, spans, stand_ins
+from maitred.kube.wire import WatchedPod
+from maitred.model.group import group_key
+from maitred.model.pod import SchedulingGroup
+from maitred.sandbox.housekeeping.jobs.indexes import written
+from tests.controllers.jobs.made import RECORD, job, record
+from tests.oracle.builders import INDEX, gang, moment
+
+
+def made(*args: object, **fields: object) -> list[WatchedPod]:
+    return stand_ins(job(*args, **fields), RECORD, "maitred")  # type: ignore[arg-type]
+
+
+def indexes(pods: list[WatchedPod]) -> list[str]:
+    return [pod.metadata.annotations[INDEX] for pod in pods]
+
+
+def test_a_member_is_what_the_job_would_make() -> None:
+    suspended = job(size=2, marks=gang("train", 2), pod={"priorityClassName": "low"})
+    first, second = stand_ins(suspended, RECORD, "maitred")
+    assert first.metadata.labels == {"job-name": "train", INDEX: "0"}
+    assert first.metadata.annotations == {**gang("train", 2), INDEX: "0"}
+    assert second.metadata.annotations[INDEX] == "1"
+    assert first.metadata.uid != second.metadata.uid
+    owner = first.metadata.owner_references[0]
+    assert (owner.kind, owner.name, owner.uid) == ("Job", "train", suspended.metadata.uid)
+    assert owner.controller
+    assert first.spec.containers == suspended.spec.template.spec.containers
+    assert (first.spec.priority_class_name, first.spec.priority) == ("low", None)
+    assert group_key(first) == "default/train"
+
+
+def test_a_group_keeps_its_age() -> None:
+    (pod, *_) = made()
+    assert pod.metadata.creation_timestamp is not None
+    assert pod.metadata.creation_timestamp.strftime("%Y-%m-%dT%H:%M:%SZ") == moment(5)
+
+
+def test_no_pod_of_the_api_can_have_its_name() -> None:
+    assert all(":" in pod.metadata.name for pod in made())
+
+
+def test_the_pod_group_that_the_job_controller_adds_is_in_the_record() -> None:
+    (pod, *_) = stand_ins(job(), record(pod_group="train-pg"), "maitred")
+    assert pod.spec.scheduling_group == SchedulingGroup("train-pg")
+
+
+def test_the_pod_group_that_the_template_names_is_kept() -> None:
+    (pod, *_) = made(pod={"schedulingGroup": {"podGroupName": "own"}})
+    assert pod.spec.scheduling_group == SchedulingGroup("own")
+
+
+def test_whoever_seats_its_pods_we_decide_when_it_comes_back() -> None:
+    (pod, *_) = made(pod={"schedulerName": "default-scheduler"})
+    assert pod.spec.scheduler_name == "maitred"
+
+
+def test_gates_are_not_waited_for() -> None:
+    (pod, *_) = made(pod={"schedulingGates": [{"name": "example.com/quota"}]})
+    assert pod.spec.scheduling_gates == ()
+
+
+def test_pods_that_ask_no_scheduler_are_waited_for_on_their_node() -> None:
+    (pod, *_) = made(pod={"nodeName": "n7", "nodeSelector": {"pool": "a"}})
+    assert pod.spec.node_name == ""
+    assert pod.spec.node_selector == {"pool": "a", "kubernetes.io/hostname": "n7"}
+
+
+def test_indexes_that_are_done_are_not_made_again() -> None:
+    status = {"succeeded": 3, "completedIndexes": "0,2-3", "failedIndexes": "5"}
+    assert indexes(made(size=8, status=status)) == ["1", "4", "6", "7"]
+
+
+def test_no_more_at_a_time_than_the_job_allows() -> None:
+    spec = {"completions": 8, "parallelism": 3}
+    assert indexes(made(spec=spec, status={"succeeded": 2, "completedIndexes": "0,3"})) == ["1", "2", "4"]
+    assert len(made(spec=spec, status={"succeeded": 6, "completedIndexes": "0-5"})) == 2
+
+
+@pytest.mark.parametrize(
+    ("completions", "parallelism", "succeeded", "count"),
+    [
+        (8, 3, 0, 3),
+        (8, 3, 6, 2),
+        (8, 3, 8, 0),
+        (None, 3, 0, 3),
+        (None, 3, 1, 0),
+        (None, None, 0, 1),
+        (8, 0, 0, 0),
+    ],
+)
+def test_how_many_where_there_are_no_indexes(
+    completions: int | None, parallelism: int | None, succeeded: int, count: int
+) -> None:
+    spec = {"completionMode": "NonIndexed", "completions": completions, "parallelism": parallelism}
+    pods = made(spec=spec, status={"succeeded": succeeded})
+    assert len(pods) == count
+    assert all(INDEX not in pod.metadata.annotations for pod in pods)
+
+
+@pytest.mark.parametrize("mode", ["Indexed", "NonIndexed"])
+def test_a_job_that_asks_for_more_than_anyone_has_room_for(mode: str) -> None:
+    most = 2**31 - 1
+    spec = {"completionMode": mode, "completions": most, "parallelism": most}
+    assert len(made(spec=spec)) == MOST_MEMBERS
+
+
+@pytest.mark.parametrize("text", ["", "x", "3-", "-3", "1.5", "9" * 5000, "5-2"])
+def test_indexes_that_make_no_sense_are_left_out(text: str) -> None:
+    assert indexes(made(size=8, status={"completedIndexes": text})) == list("01234567")
+
+
+@given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)), st.integers(0, 30))
+def test_open_indexes_are_all_others(completed: set[int], failed: set[int], completions: int) -> None:
+    status = {"completedIndexes": written(completed), "failedIndexes": written(failed)}
+    found = list(open_indexes(job(spec={"completions": completions}, status=status)))
+    assert found == [index for index in range(completions) if index not in completed | failed]
+
+
+@given(st.sets(st.integers(0, 100)))
+def test_spans_are_read_as_a_job_writes_them(chosen: set[int]) -> None:
+    assert {index for first, last in spans(written(chosen)) for index in range(first, last + 1)} == chosen

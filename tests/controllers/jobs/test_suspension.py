@@ -1,0 +1,57 @@
+"""The record on a Job that we have suspended."""
+
+import msgspec
+import pytest
+
+from maitred.controllers.jobs.suspension import LONGEST_RECORD, parse_suspension
+from tests.controllers.jobs.made import RECORD, record
+
+
+def test_what_was_written_is_read() -> None:
+    written = record(pod_group="train-pg")
+    assert parse_suspension(str(written)) == written
+
+
+def test_it_reads_well_for_people() -> None:
+    assert msgspec.json.decode(str(RECORD)) == {
+        "group": "default/train",
+        "for": "default/urgent",
+        "at": "2026-01-01T12:00:00Z",
+        "reason": "4 pods of group default/train leave for group default/urgent",
+        "members": 4,
+        "podGroup": "",
+        "schedulerName": "maitred",
+    }
+
+
+def test_a_later_version_may_say_more() -> None:
+    more = {**msgspec.json.decode(str(RECORD)), "since": "1.2"}
+    assert parse_suspension(msgspec.json.encode(more).decode()) == RECORD
+
+
+def test_a_long_reason_does_not_make_it_unreadable() -> None:
+    written = str(record(reason="\x01" * 100_000))
+    assert len(written) < LONGEST_RECORD
+    assert parse_suspension(written) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "true",
+        "[]",
+        "{}",
+        '{"group": "default/train"}',
+        str(RECORD)[:-1],
+        str(RECORD).replace('"members":4', '"members":"many"'),
+        str(RECORD).replace("2026-01-01T12:00:00Z", "yesterday"),
+        str(RECORD).replace("2026-01-01T12:00:00Z", "2026-01-01T12:00:00"),
+        str(RECORD).replace("urgent", "u" * 1000),
+        str(RECORD) + " " * LONGEST_RECORD,
+        "[" * 10_000,
+        "\ud800",
+    ],
+)
+def test_what_we_have_not_written_is_no_evidence(text: str) -> None:
+    assert parse_suspension(text) is None

@@ -1,0 +1,70 @@
+"""When a cycle is due without anything having happened."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import msgspec
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.scheduling.agenda import Agenda
+from maitred.controllers.scheduling.loop import Loop
+from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.kube.wire import WatchedPod
+from maitred.model.plan import Plan
+from maitred.model.policy import Policy, Preemption
+from tests.cluster.seen import put
+from tests.controllers.watched import watched_pod
+from tests.oracle.builders import node
+
+DELAYED = Policy(preemption=Preemption(delay="2s"))
+SECONDS = 20.0
+"""Long enough on any machine, and far less than until everything is looked at anyway."""
+
+
+class Plans:
+    def __init__(self) -> None:
+        self._seen: asyncio.Queue[Plan] = asyncio.Queue()
+
+    def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
+        self._seen.put_nowait(plan)
+
+    async def next(self) -> Plan:
+        return await self._seen.get()
+
+
+def test_what_only_time_can_change_is_decided_in_time_whatever_else_is_decided_meanwhile() -> None:
+    """One that waits a moment before it preempts is not forgotten over another that must wait for an hour."""
+
+    async def run() -> None:
+        mirror, plans = Mirror("maitred"), Plans()
+        put(mirror.state, node("n1", cpu=1), node("n2", cpu=1, labels={"kept": "yes"}))
+        mirror.put_pod(watched_pod("x", cpu=1, node="n1"))
+        mirror.put_pod(kept("y", "n2"))
+        mirror.put_pod(young("first"))
+        loop = Loop(mirror, Agenda(), lambda: DELAYED, "maitred", (plans,), None, None, Metrics(), 600.0)
+        running = asyncio.create_task(loop.run())
+        await plans.next()
+        mirror.put_pod(watched_pod("second", cpu=1, created=0, priority=100, where={"kept": "yes"}))
+        mirror.changed.set()
+        async with asyncio.timeout(SECONDS):
+            while not (plan := await plans.next()).evictions:
+                pass
+        running.cancel()
+        assert [(e.pod, e.preemptor) for e in plan.evictions] == [("default/x", "default/first")]
+
+    asyncio.run(run())
+
+
+def kept(name: str, where: str) -> WatchedPod:
+    pod = watched_pod(name, cpu=1, node=where, annotations={"maitred.dev/min-runtime": "1h"})
+    return msgspec.structs.replace(
+        pod, status=msgspec.structs.replace(pod.status, start_time=datetime.now(UTC))
+    )
+
+
+def young(name: str) -> WatchedPod:
+    pod = watched_pod(name, cpu=1, priority=100)
+    return msgspec.structs.replace(
+        pod, metadata=msgspec.structs.replace(pod.metadata, creation_timestamp=datetime.now(UTC))
+    )
