@@ -32,6 +32,11 @@ class Api:
     async def create(self, resource: Resource, body: Json) -> Json:
         return await self._send("POST", self.path(resource), body)
 
+    async def try_out(self, resource: Resource, body: Json) -> None:
+        """Whether the server would take it: it raises ApiError if not, and keeps nothing."""
+        params = {"dryRun": "All"}
+        await self.client.request("POST", self.path(resource), params=params, body=encode(body))
+
     async def get(self, resource: Resource, name: str) -> Json:
         return await self.client.get(self.path(resource, name), dict)
 

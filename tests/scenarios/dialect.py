@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from maitred.kube.discovery import Served
 from maitred.kube.resources import STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES, Resource
-from tests.scenarios.objects import Group, Job, Pods, Storage
+from tests.scenarios.objects import Budget, Group, Job, Pods, Rank, Storage
 
 Json = dict[str, Any]
 
@@ -40,6 +40,12 @@ class Objects:
         spec: Json = {"schedulingPolicy": policy}
         if group.topology:
             spec["schedulingConstraints"] = {"topology": [{"key": group.topology}]}
+        if group.rank:
+            spec["priorityClassName"] = group.rank
+        if group.never and self.version != "v1alpha2":
+            spec["preemptionPolicy"] = "Never"
+        if group.whole:
+            spec["disruptionMode"] = "PodGroup" if self.version == "v1alpha2" else {"all": {}}
         return {
             "apiVersion": self._groups.api_version,
             "kind": self._groups.kind,
@@ -122,6 +128,16 @@ def job_body(job: Job, dialect: Dialect) -> Json:
     if job.group is None:
         dialect.make_gang(job, body)
     return body
+
+
+def rank_body(rank: Rank) -> Json:
+    policy = "PreemptLowerPriority" if rank.preempts else "Never"
+    return {"metadata": {"name": rank.name}, "value": rank.value, "preemptionPolicy": policy}
+
+
+def budget_body(budget: Budget) -> Json:
+    selector = {"matchLabels": {"app": budget.pods.name}}
+    return {"metadata": {"name": budget.name}, "spec": {"selector": selector, "minAvailable": budget.least}}
 
 
 def storage_bodies(storage: Storage, namespace: str) -> Iterator[tuple[Resource, Json]]:

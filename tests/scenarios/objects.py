@@ -19,6 +19,34 @@ class Group:
     quorum: int | None = None
     topology: str = ""
     """The node label of which all members must have the same value."""
+    rank: str = ""
+    """The priority class that it names, where groups can."""
+    never: bool = False
+    """It evicts nobody; the class that it names must say so too."""
+    whole: bool = False
+    """Its members leave together or not at all, where groups can say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A priority class."""
+
+    name: str
+    value: int
+    preempts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A disruption budget for the pods that have the same `name`."""
+
+    pods: "Pods"
+    least: int
+    """So many of them must be available."""
+
+    @property
+    def name(self) -> str:
+        return self.pods.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +94,7 @@ class Storage:
     """There is no volume before someone makes it for the node of the first consumer."""
 
 
-Thing = Group | Pods | Job | Storage
+Thing = Group | Rank | Budget | Pods | Job | Storage
 
 
 def members(group: Group, count: int, **more: Any) -> Pods:

@@ -16,11 +16,16 @@ class SeenSpec(Lean, frozen=True):
 class SeenStatus(Lean, frozen=True):
     phase: str = ""
     reason: str = ""
+    nominated_node_name: str = ""
     conditions: tuple[Condition, ...] = ()
 
 
+class SeenMeta(WatchedMeta, frozen=True):
+    deletion_grace_period_seconds: int | None = None
+
+
 class SeenPod(Lean, frozen=True):
-    metadata: WatchedMeta
+    metadata: SeenMeta
     spec: SeenSpec = SeenSpec()
     status: SeenStatus = SeenStatus()
 
@@ -33,6 +38,14 @@ class SeenPod(Lean, frozen=True):
         """Why it is not scheduled, if anyone has said so."""
         return next((c for c in self.status.conditions if c.type == "PodScheduled"), None)
 
+    @property
+    def must_leave(self) -> bool:
+        """It was told that somebody else needs its place."""
+        return any(
+            (c.type, c.status, c.reason) == ("DisruptionTarget", "True", "PreemptionByScheduler")
+            for c in self.status.conditions
+        )
+
 
 @dataclass(slots=True)
 class Life:
@@ -42,6 +55,11 @@ class Life:
     nodes: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     """For which it failed."""
+    nominated: str = ""
+    """The node that it was promised last."""
+    told_to_leave: bool = False
+    grace: int | None = None
+    """With which it was deleted."""
 
 
 class Observer:
@@ -59,6 +77,10 @@ class Observer:
             life.nodes.append(pod.spec.node_name)
         if pod.status.phase == "Failed" and pod.status.reason not in life.reasons:
             life.reasons.append(pod.status.reason)
+        life.nominated = pod.status.nominated_node_name or life.nominated
+        life.told_to_leave |= pod.must_leave
+        if life.grace is None:
+            life.grace = pod.metadata.deletion_grace_period_seconds
 
     def gone(self, key: str) -> None:
         del self.pods[key.partition("/")[2]]

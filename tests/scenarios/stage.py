@@ -17,7 +17,17 @@ from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import first_of
 from maitred.kube.lease import LeaderLease
 from maitred.kube.reflector import Reflector
-from maitred.kube.resources import LEASES, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
+from maitred.kube.resources import (
+    BUDGETS,
+    LEASES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
+    VOLUMES,
+)
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import LEASE_NAMESPACE, Fleet, kubelets
 from maitred.verify import verify
@@ -47,6 +57,8 @@ class Scenario:
     overcommit: bool = False
     """Others fill the nodes while we bind, so kubelets will refuse some of our pods."""
     settings: Settings = SETTINGS
+    stop_seconds: float = 0.0
+    """How long pods take to leave; those with less grace less."""
 
 
 Act = Callable[["Stage"], Awaitable[None]]
@@ -190,7 +202,7 @@ class Stage:
     async def check_laws(self) -> None:
         """On what the server holds, once the kubelets have said what they think of it."""
         await eventually(lambda: f"not yet running: {self.observer.starting}" * bool(self.observer.starting))
-        resources = [NODES, PODS, VOLUMES, VOLUME_CLAIMS, STORAGE_CLASSES]
+        resources = [NODES, PODS, VOLUMES, VOLUME_CLAIMS, STORAGE_CLASSES, PRIORITY_CLASSES]
         if self.served.groups is not None:
             resources.append(self.served.groups)
         objects = [item for resource in resources for item in await self.api.list(resource)]
@@ -204,7 +216,7 @@ class Stage:
     async def clear(self) -> None:
         """Nothing of the scenario stays but a namespace that is on its way out."""
         await self.api.delete_all(JOBS)
-        for resource in (PODS, VOLUME_CLAIMS):
+        for resource in (PODS, VOLUME_CLAIMS, BUDGETS):
             await self.api.delete_all(resource)
         for resource in (VOLUMES, STORAGE_CLASSES):
             for item in await self.api.list(resource):
@@ -212,6 +224,9 @@ class Stage:
         await eventually(self._pods_left)
         if self.served.groups is not None:
             await self.api.delete_all(self.served.groups)
+        for rank in await self.api.list(PRIORITY_CLASSES):
+            if not rank["metadata"]["name"].startswith("system-"):
+                await self.api.delete(PRIORITY_CLASSES, rank["metadata"]["name"])
         for name in self.machines:
             await self.api.delete(NODES, name)
             await Api(self.api.client, LEASE_NAMESPACE).delete(LEASES, name)
@@ -233,7 +248,10 @@ async def stage(server: Server, scenario: Scenario) -> AsyncIterator[Stage]:
         served = await discover(admin)
         await api.create(NAMESPACES, {"metadata": {"name": namespace}})
         witness = Reflector(admin, PODS, SeenPod, observer, namespace=namespace)
-        async with asyncio.TaskGroup() as tasks, kubelets(admin, scenario.nodes, stop_seconds=0.0) as fleet:
+        async with (
+            asyncio.TaskGroup() as tasks,
+            kubelets(admin, scenario.nodes, stop_seconds=scenario.stop_seconds) as fleet,
+        ):
             watching = tasks.create_task(witness.run())
             await witness.synced.wait()
             machines = {machine.name: machine for machine in scenario.nodes}

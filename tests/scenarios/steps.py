@@ -4,12 +4,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from maitred.kube.resources import EVENTS, PODS, VOLUME_CLAIMS, VOLUMES
+from maitred.kube.errors import ApiError
+from maitred.kube.resources import BUDGETS, EVENTS, PODS, PRIORITY_CLASSES, VOLUME_CLAIMS, VOLUMES
 from maitred.sandbox.kubelets.bodies import Machine
 from tests.scenarios.api import DEADLINE_SECONDS, Json, eventually
-from tests.scenarios.dialect import JOBS, job_body, pod_bodies, storage_bodies, volume
+from tests.scenarios.dialect import (
+    JOBS,
+    budget_body,
+    job_body,
+    pod_bodies,
+    rank_body,
+    storage_bodies,
+    volume,
+)
 from tests.scenarios.faults import Expiry, Interlude
-from tests.scenarios.objects import Group, Job, Pods, Storage, Thing
+from tests.scenarios.objects import Budget, Group, Job, Pods, Rank, Storage, Thing
 from tests.scenarios.observer import SeenPod
 from tests.scenarios.stage import Stage, Step
 
@@ -39,11 +48,30 @@ async def create(stage: Stage, thing: Thing) -> None:
         case Pods():
             for body in pod_bodies(thing, stage.dialect):
                 await stage.api.create(PODS, body)
+        case Rank():
+            await create_rank(stage, thing)
+        case Budget():
+            await stage.api.create(BUDGETS, budget_body(thing))
         case Job():
             await stage.api.create(JOBS, job_body(thing, stage.dialect))
         case Storage():
             for resource, body in storage_bodies(thing, stage.api.namespace):
                 await stage.api.create(resource, body)
+
+
+async def create_rank(stage: Stage, rank: Rank) -> None:
+    """A server that was just told of a class may still refuse the first pods that name it."""
+    await stage.api.create(PRIORITY_CLASSES, rank_body(rank))
+    pod = pod_bodies(Pods("of-rank", spec={"priorityClassName": rank.name}), stage.dialect)[0]
+
+    async def missing() -> str:
+        try:
+            await stage.api.try_out(PODS, pod)
+        except ApiError as error:
+            return str(error)
+        return ""
+
+    await eventually(missing)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tests.scenarios.conftest import SYSTEM_NAMESPACE, rights
 from tests.scenarios.faults import LostAnswers, PagesOnly
 from tests.scenarios.gangs import PAIR, WITH_VOLUMES
 from tests.scenarios.line import Right
-from tests.scenarios.objects import Group, Job, members, nodes, taken
+from tests.scenarios.objects import Group, Job, Pods, members, nodes, taken
 from tests.scenarios.server import Server
 from tests.scenarios.stage import Scenario, Stage, play
 from tests.scenarios.steps import Bound, Create, Delete, Exist, Told
@@ -21,6 +21,9 @@ from tests.scenarios.test_crashes import crash
 LEASE, POLICY = "maitred", "maitred-policy"
 GANG = Group("job", quorum=2)
 JOB = Job("job", 2, GANG)
+YIELDING = Group("yielding", quorum=2)
+LESSER = Job("yielding", 2, YIELDING)
+CRITICAL = Pods("critical", spec={"priorityClassName": "system-cluster-critical"})
 
 
 def test_the_role_has_what_is_used_and_nothing_else(server: Server) -> None:
@@ -43,7 +46,7 @@ def test_the_role_has_what_is_used_and_nothing_else(server: Server) -> None:
 
 
 async def use_everything(stage: Stage) -> None:
-    """A gang is cut short and taken back; another is bound, over a line that loses the answers."""
+    """A gang is cut short and taken back, another bound over a bad line, a third makes room."""
     await stage.play(Create(GANG, JOB), Exist(JOB))
     await crash(stage, 1, executed=True)
     await stage.play(Bound(JOB, 1))
@@ -53,6 +56,8 @@ async def use_everything(stage: Stage) -> None:
     await stage.play(Bound(JOB, 0), Told(JOB, "Waiting: Capacity"), Delete(JOB))
     actor.line.trouble = LostAnswers()
     await stage.play(Delete(taken(free, cpu=1)), *WITH_VOLUMES, Told(members(PAIR, 2), "Scheduled"))
+    await stage.play(Delete(members(PAIR, 2)), Create(YIELDING, LESSER), Bound(LESSER))
+    await stage.play(Create(CRITICAL), Bound(CRITICAL))
 
 
 def policy(client: Client) -> Source:

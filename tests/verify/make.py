@@ -1,5 +1,6 @@
 """Short ways to write raw Kubernetes objects and Plans."""
 
+from copy import deepcopy
 from typing import Any
 
 from maitred.verify import Breach, verify, why_not
@@ -38,6 +39,9 @@ def pod(name: str, cpu: str = "1", **more: Any) -> Raw:
         if key in more:
             meta[key] = more.pop(key)
     status = {"phase": more.pop("phase", "Pending")}
+    for field in ("startTime", "nominatedNodeName"):
+        if field in more:
+            status[field] = more.pop(field)
     requests = {"cpu": cpu} | more.pop("amounts", {})
     spec: Raw = {"containers": [{"name": "c", "resources": {"requests": requests}}]}
     if "on" in more:
@@ -46,6 +50,34 @@ def pod(name: str, cpu: str = "1", **more: Any) -> Raw:
     if "group" in more:
         spec["schedulingGroup"] = {"podGroupName": more.pop("group")}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec | more, "status": status}
+
+
+def budget(name: str, allowed: int | None, selector: Raw | None, **more: Any) -> Raw:
+    """A PodDisruptionBudget; without a status where `allowed` is None, so that its spec counts."""
+    made: Raw = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"namespace": more.pop("namespace", "default"), "name": name},
+        "spec": {} if selector is None else {"selector": selector},
+    }
+    if allowed is not None:
+        gone = more.pop("gone", [])
+        going = dict.fromkeys(gone, "2026-01-01T00:00:00Z")
+        made["status"] = {"disruptionsAllowed": allowed, "disruptedPods": going}
+    return made | {"spec": made["spec"] | more}
+
+
+def composite(name: str, **spec: Any) -> Raw:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": {"namespace": "default", "name": name},
+        "spec": spec,
+    }
+
+
+def owned(kind: str, name: str) -> list[Raw]:
+    return [{"apiVersion": "v1", "kind": kind, "name": name, "uid": f"uid-{name}", "controller": True}]
 
 
 def members(group: str, count: int, cpu: str = "1", **more: Any) -> list[Raw]:
@@ -153,15 +185,47 @@ def bind(name: str, to: str, group: str = "", uid: str | None = None) -> Raw:
     }
 
 
-def eviction(name: str, preemptor: str, cause: str = "Preemption", group: str | None = None) -> Raw:
+def eviction(
+    name: str, preemptor: str, cause: str = "Preemption", group: str | None = None, **receipt: Any
+) -> Raw:
+    """Of a lone pod, or of a single one of a group, that has lost no work and offends no budget."""
     return {
         "pod": f"default/{name}",
         "uid": f"uid-{name}",
         "group": group and f"default/{group}",
         "for": f"default/{preemptor}",
         "cause": cause,
-        "receipt": {},
+        "receipt": {
+            "unit": f"default/{name}",
+            "rule": "lower priority",
+            "priority": 1,
+            "preemptorPriority": 10,
+            "workLostDeviceHours": 0.0,
+            "lostSince": None,
+            "budgets": [],
+            "departure": {"owner": "", "by": "delete", "survives": None, "words": "It is deleted."},
+            "alternatives": [],
+        }
+        | receipt,
     }
+
+
+def settled(plan: Raw, **more: Any) -> Raw:
+    """The same Plan with tolls in its receipts, as the other receipts for the same group have it."""
+    twin = deepcopy(plan)
+    for one in twin["evictions"]:
+        alike = [e for e in twin["evictions"] if (e["for"], e["cause"]) == (one["for"], one["cause"])]
+        fellows = [fellow["receipt"] for fellow in alike if fellow["receipt"]]
+        if fellows and one["receipt"]:
+            one["receipt"]["toll"] = {
+                "violations": 0,
+                "highestPriority": max(receipt["priority"] for receipt in fellows),
+                "workLostSteps": 0,
+                "units": len({receipt["unit"] for receipt in fellows}),
+                "pods": len(fellows),
+                "workLostDeviceHours": sum(receipt["workLostDeviceHours"] for receipt in fellows),
+            } | more
+    return twin
 
 
 def blocker(category: str, **detail: Any) -> Raw:

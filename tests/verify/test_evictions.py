@@ -1,31 +1,35 @@
-"""Laws 4 and 5, as far as a Plan evicts anybody."""
+"""Law 4: whom a Plan may evict, for whom, and who goes with whom."""
 
 from collections.abc import Callable
 from copy import deepcopy
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from .make import (
     Raw,
-    anti_affinity,
     bind,
     blocker,
+    composite,
     entry,
     eviction,
     judged,
     members,
     node,
+    owned,
     plan,
     pod,
     pod_group,
-    term,
+    priority_class,
+    settled,
 )
 
 NODES = [node("n1"), node("n2")]
 LOW = [pod("low1", "4", on="n1", priority=1), pod("low2", "4", on="n2", priority=1)]
 IDLE = pod("idle", "0", schedulingGates=[{"name": "x"}])
-OBJECTS = [*NODES, *LOW, pod_group("g", 2), *members("g", 2, "3", priority=10), IDLE]
+GANG = [pod_group("g", 2), *members("g", 2, "3", priority=10)]
+OBJECTS = [*NODES, *LOW, *GANG, IDLE]
 PREEMPTING = plan(
     [],
     [
@@ -35,6 +39,11 @@ PREEMPTING = plan(
     nominations=[bind("g-0", "n1", "g"), bind("g-1", "n2", "g")],
     evictions=[eviction("low1", "g"), eviction("low2", "g")],
 )
+NOON = datetime.fromisoformat("2026-01-31T12:00:00Z")
+
+
+def evicting(*evictions: Raw) -> Raw:
+    return settled(PREEMPTING | {"evictions": list(evictions)})
 
 
 def change(path: str, number: int, **fields: Any) -> Callable[[Raw], Any]:
@@ -44,21 +53,13 @@ def change(path: str, number: int, **fields: Any) -> Callable[[Raw], Any]:
 DOCTORED: dict[str, tuple[Callable[[Raw], Any], list[int]]] = {
     "nothing": (lambda p: None, []),
     "no cause": (change("evictions", 0, cause=""), [4]),
+    "no receipt": (change("evictions", 0, receipt={}), [4]),
     "for nobody": (change("evictions", 0, **{"for": "default/x"}), [4]),
     "another uid": (change("evictions", 0, uid="x"), [4]),
     "another group": (change("evictions", 0, group="default/x"), [4]),
     "no such pod": (change("evictions", 0, pod="default/x"), [4, 5]),
     "a pod that does not run": (change("evictions", 0, pod="default/idle", uid="uid-idle"), [4, 5]),
     "twice": (lambda p: p["evictions"].append(p["evictions"][0]), [4]),
-    "too few": (lambda p: p["evictions"].pop(), [5]),
-    "no nominations": (lambda p: p["nominations"].clear(), [5]),
-    "one nomination short": (lambda p: p["nominations"].pop(), [5]),
-    "nominated to one node": (change("nominations", 1, node="n1"), [5]),
-    "nominated to no node": (change("nominations", 1, node="n9"), [5]),
-    "no such pod nominated": (change("nominations", 1, pod="default/x"), [5]),
-    "a pod nominated that runs": (change("nominations", 1, pod="default/low2", uid="uid-low2"), [5]),
-    "nominated as a member of another group": (change("nominations", 1, group="default/x"), [5]),
-    "nominated by another uid": (change("nominations", 1, uid="x"), [5]),
     "bound already": (
         lambda p: (
             p["binds"].append(bind("g-0", "n1", "g")),
@@ -73,42 +74,157 @@ DOCTORED: dict[str, tuple[Callable[[Raw], Any], list[int]]] = {
 def test_doctored(doctor: Callable[[Raw], Any], broken: list[int]) -> None:
     twin = deepcopy(PREEMPTING)
     doctor(twin)
-    assert judged(OBJECTS, twin) == broken
+    assert judged(OBJECTS, settled(twin)) == broken
+
+
+def victims(*pods: Raw) -> list[Raw]:
+    """The usual objects with other pods in the place of the first victim."""
+    return [*NODES, *pods, LOW[1], *GANG, IDLE]
+
+
+# ---- rank
 
 
 @pytest.mark.parametrize(("rank", "broken"), [(9, []), (10, [4]), (11, [4])])
 def test_rank(rank: int, broken: list[int]) -> None:
-    victims = [pod("low1", "4", on="n1", priority=rank), LOW[1]]
-    assert judged([*NODES, *victims, *OBJECTS[4:]], PREEMPTING) == broken
+    twin = evicting(eviction("low1", "g", priority=rank), eviction("low2", "g"))
+    assert judged(victims(pod("low1", "4", on="n1", priority=rank)), twin) == broken
 
 
 def test_a_group_that_never_preempts() -> None:
     shy = members("g", 2, "3", priority=10, preemptionPolicy="Never")
-    assert judged([*NODES, *LOW, pod_group("g", 2), *shy, IDLE], PREEMPTING) == [4]
+    assert judged([*NODES, *LOW, pod_group("g", 2), *shy, IDLE], settled(PREEMPTING)) == [4]
 
 
-def test_an_eviction_in_vain() -> None:
-    """There is a third victim that nobody needed."""
-    objects = [*OBJECTS, node("n3"), pod("low3", "1", on="n3", priority=1)]
-    twin = deepcopy(PREEMPTING)
-    twin["evictions"].append(eviction("low3", "g"))
-    assert judged(objects, twin) == [5]
-    twin["evictions"][2]["cause"] = "Healing"
-    assert judged(objects, twin) == []
+@pytest.mark.parametrize(("other", "broken"), [(2, []), (9, []), (10, [4])])
+def test_the_rank_of_a_group_at_odds_with_itself_is_the_highest_of_its_pods(
+    other: int, broken: list[int]
+) -> None:
+    odd = pod("low3", "0", on="n1", group="v", priority=other)
+    objects = victims(pod_group("v", 1), pod("low1", "4", on="n1", group="v", priority=1), odd)
+    twin = evicting(eviction("low1", "g", group="v", priority=other), eviction("low2", "g"))
+    assert judged(objects, twin) == broken
 
 
-def test_a_small_victim_that_was_not_needed() -> None:
-    objects = [
-        *NODES,
-        pod("small", "1", on="n1", priority=1),
-        pod("large", "3", on="n1", priority=1),
-        *OBJECTS[3:],
-    ]
-    twin = deepcopy(PREEMPTING)
-    twin["evictions"] = [eviction("small", "g"), eviction("large", "g"), eviction("low2", "g")]
-    assert judged(objects, twin) == [5]
-    twin["evictions"].pop(0)
-    assert judged(objects, twin) == []
+@pytest.mark.parametrize(("said", "broken"), [(1, []), (10, [4])])
+def test_the_rank_of_a_group_is_what_it_says(said: int, broken: list[int]) -> None:
+    objects = victims(pod_group("v", 1, priority=said), pod("low1", "4", on="n1", group="v", priority=5))
+    twin = evicting(eviction("low1", "g", group="v", priority=said), eviction("low2", "g"))
+    assert judged(objects, twin) == broken
+
+
+@pytest.mark.parametrize(
+    ("said", "broken"), [({"priority": 10}, [4]), ({"priorityClassName": "top"}, [4]), ({}, [])]
+)
+def test_the_rank_of_a_composite_is_that_of_all_below_it(said: Raw, broken: list[int]) -> None:
+    group = pod_group("v", 1, priority=1, parentCompositePodGroupName="middle")
+    above = [composite("middle", parentCompositePodGroupName="top"), composite("top", **said)]
+    objects = victims(
+        *above, group, pod("low1", "4", on="n1", group="v", priority=1), priority_class("top", 10)
+    )
+    rank = 10 if said else 1
+    twin = evicting(eviction("low1", "g", group="v", priority=rank), eviction("low2", "g"))
+    assert judged(objects, twin) == broken
+
+
+def test_a_rank_that_nobody_knows_is_not_lower() -> None:
+    assert judged(victims(pod("low1", "4", on="n1", priorityClassName="x")), settled(PREEMPTING)) == [4]
+
+
+# ---- who may preempt, and whom
+
+
+@pytest.mark.parametrize(
+    ("policy", "broken"),
+    [
+        ({}, []),
+        ({"preemption": {"mode": "priority"}}, []),
+        ({"preemption": {"mode": "never"}}, [4]),
+        ({"order": "priority"}, []),
+        ({"order": "fifo"}, [4]),
+    ],
+)
+def test_the_policy_says_whether_anybody_may(policy: Raw, broken: list[int]) -> None:
+    assert judged(OBJECTS, settled(PREEMPTING), policy=policy) == broken
+
+
+@pytest.mark.parametrize(("delay", "broken"), [("9m", []), ("10m", []), ("11m", [4]), ("1h", [4])])
+def test_the_delay_counts_from_the_youngest_that_waits(delay: str, broken: list[int]) -> None:
+    ages = ["2026-01-31T10:00:00Z", "2026-01-31T11:50:00Z"]
+    waiting = [pod(f"g-{i}", "3", group="g", priority=10, creationTimestamp=at) for i, at in enumerate(ages)]
+    objects = [*NODES, *LOW, pod_group("g", 2), *waiting, IDLE]
+    policy = {"preemption": {"delay": delay}}
+    assert judged(objects, settled(PREEMPTING), policy=policy, now=NOON) == broken
+    assert judged(objects, settled(PREEMPTING), policy=policy) == []
+
+
+@pytest.mark.parametrize(("mine", "broken"), [("maitred", []), ("other", [4])])
+def test_only_own_victims(mine: str, broken: list[int]) -> None:
+    waiting = members("g", 2, "3", priority=10, schedulerName="maitred")
+    low = [pod(f"low{i}", "4", on=f"n{i}", priority=1, schedulerName=mine) for i in (1, 2)]
+    objects = [*NODES, *low, pod_group("g", 2), *waiting, IDLE]
+    twin = settled(PREEMPTING)
+    assert judged(objects, twin, policy={"preemption": {"victims": "own"}}) == broken
+    assert judged(objects, twin, policy={"preemption": {"victims": "any"}}) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "broken"),
+    [
+        ({"ownerReferences": owned("ReplicaSet", "r")}, []),
+        ({"ownerReferences": owned("DaemonSet", "d")}, [4]),
+        ({"ownerReferences": owned("Node", "n1")}, [4]),
+        ({"annotations": {"kubernetes.io/config.mirror": "x"}}, [4]),
+    ],
+)
+def test_what_belongs_to_a_node_stays(fields: Raw, broken: list[int]) -> None:
+    assert judged(victims(pod("low1", "4", on="n1", priority=1, **fields)), settled(PREEMPTING)) == broken
+
+
+PROTECTION: dict[str, tuple[Raw, list[int]]] = {
+    "not exempt": ({"maitred.dev/non-preemptible": "false"}, []),
+    "exempt": ({"maitred.dev/non-preemptible": "true"}, [4]),
+    "neither": ({"maitred.dev/non-preemptible": "yes"}, [4]),
+    "ran long enough": ({"maitred.dev/min-runtime": "30m"}, []),
+    "has to run longer": ({"maitred.dev/min-runtime": "1h0.5m"}, [4]),
+    "runs for ever": ({"maitred.dev/min-runtime": "2w"}, [4]),
+    "no duration": ({"maitred.dev/min-runtime": "-5m"}, [4]),
+    "saved": ({"maitred.dev/last-checkpoint": "2026-01-31T11:59:00Z"}, []),
+    "saved tomorrow": ({"maitred.dev/last-checkpoint": "2026-02-01T12:00:00Z"}, [4]),
+    "saved sometime": ({"maitred.dev/last-checkpoint": "2026-01-31"}, [4]),
+    "saved nowhere": ({"maitred.dev/last-checkpoint": "2026-01-31T11:00:00"}, [4]),
+    "saved every ten minutes": ({"maitred.dev/checkpoint-interval": "10m"}, []),
+    "saved all the time": ({"maitred.dev/checkpoint-interval": "0"}, [4]),
+}
+
+
+@pytest.mark.parametrize("where", ["pod", "label", "group"])
+@pytest.mark.parametrize(("marks", "broken"), PROTECTION.values(), ids=PROTECTION.keys())
+def test_protection(marks: Raw, broken: list[int], where: str) -> None:
+    own = {"pod": {"annotations": marks}, "label": {"labels": marks}, "group": {}}[where]
+    group = pod_group("v", 1, annotations=marks if where == "group" else {})
+    low = pod("low1", "4", on="n1", group="v", priority=1, startTime="2026-01-31T11:00:00Z", **own)
+    twin = evicting(eviction("low1", "g", group="v"), eviction("low2", "g"))
+    assert judged(victims(group, low), twin, now=NOON) == broken
+
+
+def test_what_a_pod_says_itself_counts() -> None:
+    group = pod_group("v", 1, annotations={"maitred.dev/non-preemptible": "true"})
+    own = {"maitred.dev/non-preemptible": "false"}
+    twin = evicting(eviction("low1", "g", group="v"), eviction("low2", "g"))
+    low = pod("low1", "4", on="n1", group="v", priority=1, annotations=own)
+    assert judged(victims(group, low), twin) == []
+
+
+def test_times_are_not_judged_where_nobody_knows_the_time() -> None:
+    marks = {"maitred.dev/last-checkpoint": "2026-02-01T12:00:00Z", "maitred.dev/min-runtime": "2w"}
+    low = pod("low1", "4", on="n1", priority=1, annotations=marks)
+    started = pod("low1", "4", on="n1", priority=1, annotations=marks, startTime="2026-01-31T11:00:00Z")
+    assert judged(victims(started), settled(PREEMPTING)) == []
+    assert judged(victims(low), settled(PREEMPTING)) == [4], "nobody knows when it started"
+
+
+# ---- units
 
 
 @pytest.mark.parametrize(
@@ -122,20 +238,90 @@ def test_a_small_victim_that_was_not_needed() -> None:
 )
 def test_units_are_evicted_together(mode: Any, version: str, whole: bool) -> None:
     """A group of three, one of them on a node that nobody wants."""
-    victims = [pod("v1", "4", on="n1", priority=1, group="v"), pod("v2", "4", on="n2", priority=1, group="v")]
-    extra = [node("n3"), pod("v3", "4", on="n3", priority=1, group="v")]
+    extra = [node("n3"), *(pod(f"v{i}", "4", on=f"n{i}", priority=1, group="v") for i in (1, 2, 3))]
     group = pod_group("v", 1, version, disruptionMode=mode)
-    objects = [*NODES, *victims, *extra, group, *OBJECTS[4:]]
-    twin = deepcopy(PREEMPTING)
-    twin["evictions"] = [eviction("v1", "g", group="v"), eviction("v2", "g", group="v")]
-    assert judged(objects, twin) == ([4] if whole else [])
-    twin["evictions"].append(eviction("v3", "g", group="v"))
-    assert judged(objects, twin) == ([] if whole else [5])
+    objects = [*NODES, *extra, group, *GANG, IDLE]
+    unit = {"unit": "default/v"} if whole else {}
+    two = [eviction(f"v{i}", "g", group="v", **unit) for i in (1, 2)]
+    assert judged(objects, evicting(*two)) == ([4] if whole else [])
+    three = [eviction(f"v{i}", "g", group="v", unit="default/v") for i in (1, 2, 3)]
+    assert judged(objects, evicting(*three)) == ([] if whole else [5])
+
+
+@pytest.mark.parametrize(("quorum", "whole"), [(1, False), (2, True), (3, True)])
+@pytest.mark.parametrize("declared", ["PodGroup", "label"])
+def test_a_gang_that_would_fall_below_its_quorum_goes_whole(quorum: int, whole: bool, declared: str) -> None:
+    """Three run and two are in the way."""
+    named: Raw = {"group": "v"}
+    if declared == "label":
+        named = {"labels": {"maitred.dev/group": "v", "maitred.dev/min-count": str(quorum)}}
+    pods = [pod(f"v{i}", "4", on=f"n{i}", priority=1, **named) for i in (1, 2, 3)]
+    objects = [*NODES, node("n3"), *pods, pod_group("v", quorum), *GANG, IDLE]
+    unit = {"unit": "default/v"} if whole else {}
+    two = [eviction(f"v{i}", "g", group="v", **unit) for i in (1, 2)]
+    assert judged(objects, evicting(*two)) == ([4] if whole else [])
+    three = [eviction(f"v{i}", "g", group="v", unit="default/v") for i in (1, 2, 3)]
+    assert judged(objects, evicting(*three)) == ([] if whole else [5])
+
+
+def test_members_that_succeeded_count_for_the_quorum() -> None:
+    done = pod("v0", "4", on="n3", phase="Succeeded", priority=1, group="v")
+    pods = [pod(f"v{i}", "4", on=f"n{i}", priority=1, group="v") for i in (1, 2)]
+    two = [eviction(f"v{i}", "g", group="v") for i in (1, 2)]
+    objects = [*NODES, node("n3"), done, *pods, *GANG, IDLE]
+    assert judged([*objects, pod_group("v", 1)], evicting(*two)) == []
+    assert judged([*objects, pod_group("v", 2)], evicting(*two)) == [4], "they are one unit now"
+
+
+def test_a_basic_group_is_single_pods() -> None:
+    pods = [pod(f"v{i}", "4", on=f"n{i}", priority=1, group="v") for i in (1, 2, 3)]
+    basic = pod_group("v", 1)
+    basic["spec"]["schedulingPolicy"] = {"basic": {}}
+    objects = [*NODES, node("n3"), *pods, basic, *GANG, IDLE]
+    assert judged(objects, evicting(*(eviction(f"v{i}", "g", group="v") for i in (1, 2)))) == []
+
+
+@pytest.mark.parametrize(("mode", "whole"), [({"all": {}}, True), ({"single": {}}, False)])
+def test_a_composite_may_break_as_a_whole(mode: Raw, whole: bool) -> None:
+    above = [
+        composite("top", disruptionMode=mode),
+        composite("middle", parentCompositePodGroupName="top", disruptionMode={"single": {}}),
+    ]
+    groups = [pod_group(f"v{i}", 1, parentCompositePodGroupName="middle") for i in (1, 2, 3)]
+    pods = [pod(f"p{i}", "4", on=f"n{i}", priority=1, group=f"v{i}") for i in (1, 2, 3)]
+    objects = [*NODES, node("n3"), *above, *groups, *pods, *GANG, IDLE]
+
+    def unit(i: int) -> Raw:
+        return {"unit": "default/top" if whole else f"default/v{i}"}
+
+    two = [eviction(f"p{i}", "g", group=f"v{i}", **unit(i)) for i in (1, 2)]
+    assert judged(objects, evicting(*two)) == ([4] if whole else [])
+    assert judged(objects, evicting(*two, eviction("p3", "g", group="v3", **unit(3)))) == (
+        [] if whole else [5]
+    )
+
+
+def test_a_unit_goes_for_one_group() -> None:
+    """Two preemptors share what breaks as a whole between them."""
+    alone = [pod(f"h{i}", "3", priority=10) for i in (1, 2)]
+    pods = [pod(f"v{i}", "4", on=f"n{i}", priority=1, group="v") for i in (1, 2)]
+    objects = [*NODES, *pods, pod_group("v", 1, disruptionMode={"all": {}}), *alone]
+    entries = [entry(f"h{i}", "Preempting", 1, 1, 0, blocker("Affinity", holds=0, needed=1)) for i in (1, 2)]
+    twin = plan(
+        [],
+        entries,
+        nominations=[bind(f"h{i}", f"n{i}") for i in (1, 2)],
+        evictions=[eviction(f"v{i}", f"h{i}", group="v", unit="default/v") for i in (1, 2)],
+    )
+    assert judged(objects, settled(twin)) == [4]
+    for one in twin["evictions"]:
+        one["for"] = "default/h1"
+    assert judged(objects, settled(twin)) == [], "the second finds what the first one's victims leave"
 
 
 def test_an_eviction_names_the_group_of_its_victim() -> None:
-    objects = [*NODES, pod_group("v", 1), pod("low1", "4", on="n1", group="v", priority=1), *OBJECTS[3:]]
-    twin = deepcopy(PREEMPTING)
+    objects = victims(pod_group("v", 1), pod("low1", "4", on="n1", group="v", priority=1))
+    twin = settled(PREEMPTING)
     assert judged(objects, twin) == [4]
     twin["evictions"][0]["group"] = "default/v"
     assert judged(objects, twin) == []
@@ -143,40 +329,17 @@ def test_an_eviction_names_the_group_of_its_victim() -> None:
     assert judged(objects, twin) == []
 
 
-def test_the_rank_of_a_group_at_odds_with_itself_is_that_of_its_pods() -> None:
-    def victims(priority: int) -> list[Raw]:
-        odd = pod("low3", "0", on="n1", group="v", priority=2)
-        return [pod_group("v", 1), pod("low1", "4", on="n1", group="v", priority=priority), odd]
-
-    twin = deepcopy(PREEMPTING)
-    twin["evictions"][0]["group"] = "default/v"
-    assert judged([*NODES, *victims(9), *OBJECTS[3:]], twin) == []
-    assert judged([*NODES, *victims(10), *OBJECTS[3:]], twin) == [4]
-
-
-def test_a_rank_that_nobody_knows_is_not_lower() -> None:
-    victim = pod("low1", "4", on="n1", priorityClassName="x")
-    assert judged([*NODES, victim, *OBJECTS[3:]], PREEMPTING) == [4]
-
-
 def test_a_group_that_nobody_touches_is_not_split() -> None:
-    whole = pod_group("v", 1, disruptionMode={"all": {}})
-    objects = [*OBJECTS, node("n3"), whole, *members("v", 2, on="n3")]
-    assert judged(objects, PREEMPTING) == []
+    whole = pod_group("w", 1, disruptionMode={"all": {}})
+    others = [pod(f"w{i}", "0", on=f"n{i}", priority=1, group="w") for i in (1, 2)]
+    assert judged([*OBJECTS, whole, *others], settled(PREEMPTING)) == []
 
 
-def test_nominations_keep_hard_constraints() -> None:
-    apart = {"labels": {"app": "g"}, "affinity": anti_affinity(term({"app": "g"}, "rack"))}
-    racks = [node("n1", labels={"rack": "a"}), node("n2", labels={"rack": "b"})]
-    gang = members("g", 2, "3", priority=10, **apart)
-    assert judged([*racks, *LOW, pod_group("g", 2), *gang, IDLE], PREEMPTING) == []
-    racks[1] = node("n2", labels={"rack": "a"})
-    assert judged([*racks, *LOW, pod_group("g", 2), *gang, IDLE], PREEMPTING) == [5]
-
-
-def test_victims_that_are_already_leaving() -> None:
-    """While they terminate the group stays Preempting, with nominations and no new evictions."""
-    gone = [pod(f"low{i}", "4", on=f"n{i}", deletionTimestamp="2026-01-01T00:00:00Z") for i in (1, 2)]
-    twin = deepcopy(PREEMPTING)
-    twin["evictions"] = []
-    assert judged([*NODES, *gone, *OBJECTS[4:]], twin) == []
+def test_other_causes_break_no_unit_either() -> None:
+    whole = pod_group("w", 1, disruptionMode={"all": {}})
+    others = [pod(f"w{i}", "0", on=f"n{i}", priority=1, group="w") for i in (1, 2)]
+    objects = [*OBJECTS, whole, *others]
+    sick = [eviction(f"w{i}", "g", cause="Healing", group="w") for i in (1, 2)]
+    twin = evicting(*PREEMPTING["evictions"], sick[0])
+    assert judged(objects, twin) == [4]
+    assert judged(objects, evicting(*PREEMPTING["evictions"], *sick)) == []

@@ -156,17 +156,26 @@ def test_members_that_wait_although_they_fit() -> None:
 
 
 def test_room_that_is_held_for_others() -> None:
-    """A nomination, old or new, holds room that the checker does not see."""
-    fits = [*NODES, pod_group("g", 3), *members("g", 3, "2")]
+    """A nomination, old or new, holds room; the one who has it waits for somebody to leave."""
+    going = pod("old", "1", on="n1", deletionTimestamp="2026-01-01T00:00:00Z")
+    fits = [*NODES, going, pod_group("g", 3), *members("g", 3, "2")]
+    here = {"nodeSelector": {"kubernetes.io/hostname": "n1"}}
     told = entry("g", "Waiting", 3, 3, 0, blocker("Affinity", holds=2, needed=3))
     other = entry("p", "Preempting", 1, 1, 0, blocker("Affinity", holds=0, needed=1))
     held = plan([], [told, other], nominations=[bind("p", "n1")])
-    assert judged([*fits, pod("p", "4")], held) == []
-    nominee = pod("p", "4")
-    nominee["status"]["nominatedNodeName"] = "n1"
-    other["verdict"], other["blockers"] = "Waiting", [blocker("Quota")]
-    assert judged([*fits, nominee], plan([], [told, other])) == []
-    assert judged([*fits, pod("p", "4")], plan([], [told, other])) == [7]
+    assert judged([*fits, pod("p", "4", **here)], held) == []
+    foreign = pod("p", "4", schedulerName="other", **here)
+    ours = {"scheduler": "default-scheduler"}
+    assert judged([*fits, foreign], plan([], [told]), **ours) == [7]
+    foreign["status"]["nominatedNodeName"] = "n1"
+    assert judged([*fits, foreign], plan([], [told]), **ours) == []
+
+
+def test_a_nomination_is_no_reason_to_wait() -> None:
+    """Whoever can be seated now is seated, with a nomination or without."""
+    alone = [*NODES, pod("p", "4", nominatedNodeName="n1")]
+    told = entry("p", "Preempting", 1, 1, 0, blocker("Affinity", holds=0, needed=1))
+    assert judged(alone, plan([], [told], nominations=[bind("p", "n1")])) == [7]
 
 
 LATER: dict[str, Raw] = {

@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from maitred.cli import output
+from maitred.cli.decide import moment
 from maitred.cli.files import read_plan_file, read_policy_file, read_raw_objects
 from maitred.model.manifest import InputError
 from maitred.verify import Breach, verify
@@ -22,6 +24,11 @@ BREACHES = 1
 @click.option("--plan", metavar="FILE", help="The Plan. Without it: the bindings in the objects are checked.")
 @output.policy_file
 @output.scheduler_name
+@click.option(
+    "--now",
+    metavar="RFC3339",
+    help="The time that the Plan was made for. Without it: what depends on the time is not judged.",
+)
 @output.output("table", "json", "yaml")
 @output.refuses_bad_input
 def command(
@@ -30,6 +37,7 @@ def command(
     plan: str | None,
     policy: str | None,
     scheduler: str | None,
+    now: str | None,
     form: str,
 ) -> None:
     """Check a Plan against the laws, given the objects that it was made for.
@@ -41,10 +49,11 @@ def command(
       maitred decide -f examples/first-gang -o json > plan.json
       maitred verify -f examples/first-gang --plan plan.json
     """
+    time = None if now is None else moment(now)
     rules = read_policy_file(policy)[1] if policy else None
     document = read_plan_file(plan) if plan else None
     objects, warnings = read_raw_objects((*files, *more))
-    breaches = judged(objects, document, rules, scheduler, plan)
+    breaches = judged(objects, document, rules, scheduler, time, plan)
     if form == "table":
         output.warn(warnings)
         output.write_lines(lambda width: breach_lines(breaches, width))
@@ -58,10 +67,11 @@ def judged(
     plan: dict[str, Any] | None,
     policy: dict[str, Any] | None,
     scheduler: str | None,
+    now: datetime | None,
     plan_file: str | None,
 ) -> list[Breach]:
     try:
-        return verify(objects, plan, policy, scheduler)
+        return verify(objects, plan, policy, scheduler, now)
     except ValueError as error:
         what = str(error)
         source = plan_file or "" if what.startswith("Plan:") else ""

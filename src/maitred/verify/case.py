@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +14,11 @@ from .pods import Pod
 from .policy import Policy, read_policy
 from .rules import Bind
 from .selectors import matches
+from .times import thousandths
 from .world import World, world_of
 
 SHOWN = 4
+PREEMPTION = "Preemption"
 LAWS = {
     1: "No overcommit",
     2: "No split gang",
@@ -52,16 +55,21 @@ class Eviction:
     pod: Pod
     cause: str
     preemptor: str
+    receipt: Doc
 
 
 @dataclass
 class Case:
-    """What is judged. Binds, nominations and evictions hold only those that name things that exist."""
+    """What is judged. Binds, nominations and evictions hold only those that name things that exist.
+
+    `now` is in thousandths of a second; None where nobody says, so that nothing is judged by the time.
+    """
 
     cluster: Cluster
     policy: Policy
     groups: list[Group]
     scheduler: str | None
+    now: int | None
     plan: Doc
     faults: list[Breach] = field(default_factory=list)
     binds: list[Bind] = field(default_factory=list)
@@ -104,11 +112,28 @@ class Case:
         """What the Plan binds of a group. Two groups may share a name, so it is the object that counts."""
         return self._bound.get(id(group), [])
 
+    def nominated(self, group: Group) -> list[Bind]:
+        return [(pod, node) for pod, node in self.nominations if self.group_of[pod.key] is group]
+
+    def running(self, group: Group) -> list[Bind]:
+        nodes = self.cluster.nodes
+        return [(pod, nodes[pod.node_name]) for pod in group.running if pod.node_name in nodes]
+
     def seats(self, group: Group) -> list[Bind]:
         """Where the members of a group are after the Plan: those that run and those that it binds."""
-        nodes = self.cluster.nodes
-        running = [(pod, nodes[pod.node_name]) for pod in group.running if pod.node_name in nodes]
-        return running + self.bound(group)
+        return self.running(group) + self.bound(group)
+
+    def verdicts(self, group: Group) -> list[str]:
+        return [entry.text("verdict") for entry in self.entries.get(group.key, [])]
+
+    @cached_property
+    def preempting(self) -> list[Group]:
+        """The groups that wait for their victims, in the order in which they were decided."""
+        found = [group for group in self.groups if group.pending and "Preempting" in self.verdicts(group)]
+        return sorted(found, key=turn)
+
+    def evicted_for(self, group: Group) -> list[Eviction]:
+        return [e for e in self.evictions if e.cause == PREEMPTION and e.preemptor == group.key]
 
     def placed(self, group: Group) -> int:
         return group.counted + len(self.bound(group))
@@ -124,14 +149,27 @@ class Case:
         return bool(names) and (self.scheduler is None or self.scheduler in names)
 
 
+def turn(group: Group) -> tuple[float, bool, float, str]:
+    """When a group is decided: by rank, nominated ones first, then by age and name."""
+    rank = float("inf") if group.rank is None else -group.rank
+    times = [pod.created for pod in group.members if pod.created is not None]
+    standing = any(pod.nominated for pod in group.pending)
+    return rank, not standing, min(times, default=float("inf")), group.key
+
+
 def read_case(
-    objects: Iterable[Any], plan: dict[str, Any] | None, policy: dict[str, Any] | None, scheduler: str | None
+    objects: Iterable[Any],
+    plan: dict[str, Any] | None,
+    policy: dict[str, Any] | None,
+    scheduler: str | None,
+    now: datetime | None,
 ) -> Case:
     cluster, rules = read_cluster(objects), read_policy(policy)
     doc = Doc(plan, "Plan")
     for claim in doc.docs("claims"):
         cluster.allocations[claim.text("claim")] = read_allocation(claim)
-    case = Case(cluster, rules, read_groups(cluster, rules), scheduler, doc)
+    time = None if now is None else thousandths(now.timestamp())
+    case = Case(cluster, rules, read_groups(cluster, rules), scheduler, time, doc)
     _read_binds(case)
     _read_nominations(case)
     _read_evictions(case)
@@ -171,14 +209,18 @@ def _named_pod(case: Case, doc: Doc, what: str) -> tuple[Pod | None, list[str]]:
 
 
 def _read_nominations(case: Case) -> None:
+    seen: set[str] = set()
     for doc in case.plan.docs("nominations"):
         pod, faults = _named_pod(case, doc, "nominated")
         node = case.cluster.nodes.get(doc.text("node"))
         if node is None:
             faults.append(f"nominated to {doc.text('node') or 'no node'}, which does not exist")
+        if pod is not None and pod.key in seen:
+            faults.append("nominated more than once")
         case.faults += [breach(5, doc.text("pod"), fault) for fault in faults]
-        if pod is not None and node is not None and pod.pending:
+        if pod is not None and node is not None and pod.pending and pod.key not in seen:
             case.nominations.append((pod, node))
+            seen.add(pod.key)
 
 
 def _read_evictions(case: Case) -> None:
@@ -198,7 +240,7 @@ def _read_evictions(case: Case) -> None:
         if pod.key in seen:
             case.faults.append(breach(4, pod.key, "evicted more than once"))
         else:
-            case.evictions.append(Eviction(pod, doc.text("cause"), doc.text("for")))
+            case.evictions.append(Eviction(pod, doc.text("cause"), doc.text("for"), doc.doc("receipt")))
         seen.add(pod.key)
 
 

@@ -1,110 +1,80 @@
-"""Laws 4 and 5: whom a Plan evicts, for whom, and whether it had to."""
+"""Law 4: whom a Plan evicts and for whom. Who may not be a victim, and who breaks with whom."""
 
 from collections.abc import Iterator
 
-from .case import Breach, Case, Eviction, breach
-from .filters import AMOUNTS, FILTERS, place, why_not
-from .groups import Group, pod_priority
-from .order import stuck
+from .case import PREEMPTION, Breach, Case, Eviction, breach
+from .groups import Group
+from .impossible import stays
 from .pods import Pod
-from .world import World, world_of
-
-PREEMPTION = "Preemption"
+from .protection import Marks, own_over_group, read_marks, shield
+from .times import thousandths
+from .units import house, sacrifices
 
 
 def judge_evictions(case: Case) -> Iterator[Breach]:
     for eviction in case.evictions:
-        yield from _judge_rank(case, eviction)
+        if not eviction.cause:
+            yield breach(4, eviction.pod.key, "evicted without a cause")
+        if not eviction.receipt.raw:
+            yield breach(4, eviction.pod.key, "evicted without a receipt")
+        if eviction.cause == PREEMPTION:
+            for fault in _faults(case, eviction):
+                yield breach(4, eviction.pod.key, fault)
     yield from _judge_units(case)
-    for group in _preempting(case):
+    for group in case.preempting:
         bound = len(case.bound(group))
         if bound:
             yield breach(4, group.key, f"Preempting, and yet {bound} members are bound")
-        nominated = sum(case.group_of[pod.key] is group for pod, _ in case.nominations)
-        if group.needed is not None and nominated < group.needed:
-            yield breach(5, group.key, f"Preempting: {nominated} members nominated, {group.needed} needed")
-    yield from _judge_need(case)
 
 
-def _preempting(case: Case) -> list[Group]:
-    verdicts = {key: [e.text("verdict") for e in entries] for key, entries in case.entries.items()}
-    return [group for group in case.groups if "Preempting" in verdicts.get(group.key, []) and group.pending]
-
-
-def _judge_rank(case: Case, eviction: Eviction) -> Iterator[Breach]:
-    """A preemption victim ranks strictly lower than the group that it yields to."""
-    pod = eviction.pod
-    if not eviction.cause:
-        yield breach(4, pod.key, "evicted without a cause")
-    if eviction.cause != PREEMPTION:
-        return
-    group = next((group for group in _preempting(case) if group.key == eviction.preemptor), None)
+def _faults(case: Case, eviction: Eviction) -> Iterator[str]:
+    """What is wrong with evicting this pod for that group."""
+    pod, rules = eviction.pod, case.policy.preemption
+    group = next((group for group in case.preempting if group.key == eviction.preemptor), None)
     if group is None:
-        yield breach(4, pod.key, f"evicted for {eviction.preemptor or 'nobody'}, which is not Preempting")
+        yield f"evicted for {eviction.preemptor or 'nobody'}, which is not Preempting"
         return
-    rank = _rank(case, pod)
-    if rank is None or group.priority is None or rank >= group.priority:
-        yield breach(4, pod.key, f"priority {rank} yields to {group.key} of priority {group.priority}")
+    if not rules.allowed:
+        yield f"evicted for {group.key}, but the policy lets nobody preempt"
     if group.preemption_policy == "Never":
-        yield breach(4, pod.key, f"evicted for {group.key}, whose preemptionPolicy is Never")
+        yield f"evicted for {group.key}, whose preemptionPolicy is Never"
+    if _too_soon(case, group):
+        yield f"evicted for {group.key} before the policy's delay is over"
+    rank = case.group_of[pod.key].rank
+    if rank is None or group.rank is None or rank >= group.rank:
+        yield f"priority {rank} yields to {group.key} of priority {group.rank}"
+    if stays(pod):
+        yield "evicted, but it belongs to its node"
+    if rules.own_only and pod.scheduler not in {member.scheduler for member in group.pending}:
+        yield f"evicted for {group.key}, but it belongs to the scheduler {pod.scheduler}"
+    why = shield(pod, marks_of(case, pod), case.now)
+    if why is not None:
+        yield f"evicted, but {why}"
 
 
-def _rank(case: Case, pod: Pod) -> int | None:
-    """The rank of a victim is that of its group; a group at odds with itself has only its pods' ranks."""
-    group = case.group_of[pod.key]
-    return pod_priority(case.cluster, pod) if group.priority is None else group.priority
+def _too_soon(case: Case, group: Group) -> bool:
+    """Whether its youngest waiting member has not waited as long as the policy asks for."""
+    times = [pod.created for pod in group.pending if pod.created is not None]
+    delay = case.policy.preemption.delay
+    return bool(times and delay) and case.now is not None and case.now < thousandths(max(times)) + delay
+
+
+def marks_of(case: Case, pod: Pod) -> Marks:
+    """What counts for a pod: its own marks, and its group's where it has none."""
+    return own_over_group(read_marks(pod.labels, pod.annotations), case.group_of[pod.key].marks)
 
 
 def _judge_units(case: Case) -> Iterator[Breach]:
-    """Groups that are disrupted as a whole are evicted as a whole."""
+    """What breaks together is evicted together, and for one group."""
+    for sacrifice in sacrifices(case):
+        for unit in sacrifice.units:
+            if unit.left:
+                stay = ", ".join(pod.key for pod in unit.left)
+                yield breach(4, unit.name, f"breaks as a whole, but {stay} would stay")
+    others = [eviction.pod for eviction in case.evictions if eviction.cause != PREEMPTION]
     gone = {eviction.pod.key for eviction in case.evictions}
-    for group in case.groups:
-        left = [pod.key for pod in group.running if pod.key not in gone]
-        if group.atomic and left and len(left) < len(group.running):
-            yield breach(4, group.key, f"is disrupted as a whole, but {', '.join(left)} would stay")
-
-
-def _judge_need(case: Case) -> Iterator[Breach]:
-    """Law 5: with the victims gone the nominated members fit, and with any one unit back they do not."""
-    if not case.nominations:
-        return
-    reasons = _unseated(case, [eviction.pod for eviction in case.evictions])
-    for pod, reason in reasons:
-        yield breach(5, pod.key, f"nominated where it will not fit: {reason}")
-    if reasons:
-        return
-    for name, unit in sorted(_units(case).items()):
-        gone = [eviction.pod for eviction in case.evictions if eviction.pod not in unit]
-        if not _unseated(case, gone):
-            yield breach(5, name, "evicted, but all nominated members fit without that")
-
-
-def _units(case: Case) -> dict[str, list[Pod]]:
-    """Preemption victims by the units that are evicted together."""
-    units: dict[str, list[Pod]] = {}
-    for eviction in case.evictions:
-        group = case.group_of[eviction.pod.key]
-        if eviction.cause == PREEMPTION:
-            units.setdefault(group.key if group.atomic else eviction.pod.key, []).append(eviction.pod)
-    return units
-
-
-def _unseated(case: Case, gone: list[Pod]) -> list[tuple[Pod, str]]:
-    """The nominated members that do not fit once some pods, and those already terminating, are gone."""
-    pods = [pod for pod in case.cluster.pods.values() if pod not in gone and not pod.terminating]
-    world = world_of(case.cluster, pods)
-    for pod, node in case.binds:
-        place(world, pod, node)
-    return _over(world.copy(), case) or stuck(world, case.nominations)
-
-
-def _over(world: World, case: Case) -> list[tuple[Pod, str]]:
-    """Amounts, which `stuck` leaves out: the nominated members one after the other."""
-    found = []
-    everything_else = FILTERS.keys() - AMOUNTS
-    for pod, node in case.nominations:
-        reason = why_not(world, pod, node, everything_else)
-        if reason is not None:
-            found.append((pod, reason))
-        world.put(pod, node.name)
-    return found
+    for group in {id(group): group for pod in others if (group := case.group_of[pod.key]).atomic}.values():
+        kin = [other for other in case.groups if house(case, other) == house(case, group)]
+        left = [pod.key for other in kin for pod in other.running if pod.key not in gone]
+        if left:
+            yield breach(4, group.key, f"breaks as a whole, but {', '.join(left)} would stay")

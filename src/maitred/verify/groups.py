@@ -7,6 +7,7 @@ from .fields import Doc
 from .objects import Cluster
 from .pods import Pod
 from .policy import Policy
+from .protection import NO_MARKS, Marks, read_marks
 
 GROUP = "maitred.dev/group"
 MIN_COUNT = "maitred.dev/min-count"
@@ -18,16 +19,24 @@ BUILTIN_CLASSES = {"system-cluster-critical": 2000000000, "system-node-critical"
 PREEMPT = "PreemptLowerPriority"
 
 
-@dataclass
+@dataclass(eq=False)
 class Group:
-    """Pods that are one decision. `problems` make it Invalid; `doubts` may, where the rules leave it open."""
+    """Pods that are one decision. `problems` make it Invalid; `doubts` may, where the rules leave it open.
 
+    `priority` is what members and group agree on, `rank` what victims among them are worth, agreed or not.
+    """
+
+    kind: str
     key: str
     members: list[Pod]
     quorum: int | None = 1
     missing: bool = False
+    gang: bool = False
     atomic: bool = False
+    parent: str = ""
+    marks: Marks = NO_MARKS
     priority: int | None = None
+    rank: int | None = None
     preemption_policy: str = PREEMPT
     topology: str = ""
     preferred: tuple[str, ...] = ()
@@ -90,7 +99,7 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
         members.setdefault(_group_name(pod), []).append(pod)
     groups = []
     for (origin, key), pods in sorted(members.items()):
-        group = Group(key, sorted(pods, key=Pod.order))
+        group = Group(origin, key, sorted(pods, key=Pod.order))
         doc = cluster.pod_groups.get(key) if origin == "PodGroup" else None
         if origin == "PodGroup" and doc is None:
             group.missing, group.quorum = True, None
@@ -117,9 +126,11 @@ def _read_pod_group(group: Group, doc: Doc, policy: Policy) -> None:
     if any(_mark(pod, GROUP) not in (None, pod.group_name) for pod in group.members):
         group.doubts.append("a member names another group as well")
     group.quorum = _quorum(spec)
-    mode = spec.raw.get("disruptionMode")
-    group.atomic = mode == "PodGroup" or (isinstance(mode, dict) and mode.get("all") is not None)
+    group.gang = not spec.doc("schedulingPolicy").given("basic")
+    group.atomic = is_atomic(spec)
+    group.parent = parent_of(group.key, spec)
     annotations = doc.doc("metadata").strings("annotations")
+    group.marks = read_marks(doc.doc("metadata").strings("labels"), annotations)
     _read_wishes(group, annotations.get, policy)
     constraints = spec.doc("schedulingConstraints").docs("topology")
     if constraints:
@@ -127,6 +138,27 @@ def _read_pod_group(group: Group, doc: Doc, policy: Policy) -> None:
         if group.topology and group.topology != key:
             group.problems.append(f"{TOPOLOGY} contradicts schedulingConstraints")
         group.topology = key
+
+
+def is_atomic(spec: Doc) -> bool:
+    """Whether a group, or everything below a composite, is disrupted as a whole."""
+    mode = spec.raw.get("disruptionMode")
+    return mode == "PodGroup" or (isinstance(mode, dict) and mode.get("all") is not None)
+
+
+def parent_of(key: str, spec: Doc) -> str:
+    name = spec.text("parentCompositePodGroupName")
+    return f"{key.partition('/')[0]}/{name}" if name else ""
+
+
+def ancestors(cluster: Cluster, group: Group) -> dict[str, Doc]:
+    """The composites above a group, nearest first, as far as they exist."""
+    found: dict[str, Doc] = {}
+    key = group.parent
+    while key in cluster.composites and key not in found:
+        found[key] = cluster.composites[key].doc("spec")
+        key = parent_of(key, found[key])
+    return found
 
 
 def _quorum(spec: Doc) -> int:
@@ -149,6 +181,7 @@ def _read_from_members(group: Group, origin: str, policy: Policy) -> None:
     if origin == "label":
         text = _agreed(group, MIN_COUNT)
         if text is not None:
+            group.gang = True
             group.quorum = _positive(group, MIN_COUNT, text)
     _read_wishes(group, lambda key: _agreed(group, key), policy)
 
@@ -213,7 +246,7 @@ def _priority(cluster: Cluster, value: int | None, name: str) -> int | None:
         known = cluster.priority_classes.get(name)
         return known.value if known else BUILTIN_CLASSES.get(name)
     defaults = [known for known in cluster.priority_classes.values() if known.default]
-    return max((known.value for known in defaults), default=0)
+    return min((known.value for known in defaults), default=0)
 
 
 def _preemption_policy(cluster: Cluster, pod: Pod) -> str:
@@ -234,6 +267,7 @@ def _read_priority(group: Group, doc: Doc | None, cluster: Cluster) -> None:
         value = spec.integer("priority") if spec.given("priority") else None
         priorities.add(_priority(cluster, value, spec.text("priorityClassName")))
     policies = {_preemption_policy(cluster, pod) for pod in asked}
+    group.rank = _rank(cluster, group, spec)
     group.priority = priorities.pop() if len(priorities) == 1 else None
     group.preemption_policy = min(policies)
     if group.active and group.priority is None:
@@ -247,6 +281,17 @@ def _read_priority(group: Group, doc: Doc | None, cluster: Cluster) -> None:
         {_preemption_policy(cluster, pod) for pod in leaving} - policies
     ):
         group.doubts.append("a terminating member differs in priority")
+
+
+def _rank(cluster: Cluster, group: Group, spec: Doc) -> int | None:
+    """What the topmost composite says, else what the group says, else the highest of its members."""
+    for stated in (*list(ancestors(cluster, group).values())[-1:], spec):
+        if stated.given("priority") or stated.given("priorityClassName"):
+            value = stated.integer("priority") if stated.given("priority") else None
+            return _priority(cluster, value, stated.text("priorityClassName"))
+    members = [pod_priority(cluster, pod) for pod in group.members if not pod.finished]
+    known = [priority for priority in members if priority is not None]
+    return max(known) if known and len(known) == len(members) else None
 
 
 def _read_scheduler(group: Group) -> None:

@@ -1,17 +1,22 @@
 """The laws about bindings: no overcommit, no split gang, every hard constraint; and the front door."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from .case import Breach, Case, breach, read_case
 from .evictions import judge_evictions
 from .filters import clash
 from .groups import Group
+from .holds import judge_holds
 from .impossible import judge_impossible
+from .need import judge_need
+from .nominations import judge_nominations
 from .objects import Node
 from .order import stuck
 from .pods import Pod
-from .rules import domain_broken, slices_broken, slices_in_part
+from .receipts import judge_receipts
+from .rules import group_rule
 from .selectors import matches
 from .silence import judge_silence
 from .volumes import SOLE, attachments, claim_of
@@ -23,19 +28,22 @@ def verify(
     plan: dict[str, Any] | None,
     policy: dict[str, Any] | None = None,
     scheduler: str | None = None,
+    now: datetime | None = None,
 ) -> list[Breach]:
     """The laws that a Plan breaks, or, without a Plan, those that the bindings in the objects break.
 
     `objects` are raw Kubernetes objects as JSON or YAML parsing gives them, lists of them included.
-    `scheduler` narrows the judgement as it narrows the decision. Objects that cannot be read are a
-    ValueError that names the object and the field.
+    `scheduler` narrows the judgement as it narrows the decision, and `now` is the time that it was made for:
+    without it nothing is judged that depends on the time. Objects that cannot be read are a ValueError that
+    names the object and the field.
     """
-    case = read_case(objects, plan, policy, scheduler)
+    case = read_case(objects, plan, policy, scheduler, now)
     if plan is None:
         return sorted({*judge_nodes(case, None), *judge_standing_gangs(case), *judge_sharing(case)})
     found = set(case.faults)
     found |= {*judge_nodes(case, case.binds), *judge_gangs(case), *judge_constraints(case)}
-    found |= {*judge_evictions(case), *judge_silence(case), *judge_impossible(case)}
+    found |= {*judge_evictions(case), *judge_nominations(case), *judge_need(case), *judge_holds(case)}
+    found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case)}
     return sorted(found)
 
 
@@ -157,18 +165,6 @@ def judge_constraints(case: Case) -> Iterator[Breach]:
         if bound and group.gated:
             yield breach(3, group.key, f"{len(bound)} members are bound, but {group.gated} are gated")
         if bound:
-            broken = _group_rule(case, group)
+            broken = group_rule(group, case.running(group), bound)
             if broken is not None:
                 yield breach(3, group.key, broken)
-
-
-def _group_rule(case: Case, group: Group) -> str | None:
-    """Slices that got no new member are what they were before: not this Plan's doing."""
-    seats, chosen = case.seats(group), {pod.key for pod, _ in case.bound(group)}
-    in_part = slices_in_part(group, group.pending, chosen)
-    if in_part:
-        return f"slice {in_part[0]} is bound in part"
-    touched = {group.slice_of(pod) for pod, _ in case.bound(group)} if group.slice_size else set()
-    return domain_broken(group, seats) or slices_broken(
-        group, [seat for seat in seats if touched and group.slice_of(seat[0]) in touched]
-    )

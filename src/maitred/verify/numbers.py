@@ -7,6 +7,7 @@ from .case import Case
 from .fields import Doc
 from .filters import FILTERS, why_not
 from .groups import Group
+from .holds import crowded, standing
 from .impossible import empty_world
 from .objects import Node
 from .quantity import parse, units
@@ -39,6 +40,17 @@ class Measure:
         """Where free room may have been measured: after the Plan, or empty if that is what was judged."""
         empty = [empty_world(self.case, 0)] if self.verdict == "Impossible" else []
         return [self.case.after, *empty]
+
+    @cached_property
+    def bounds(self) -> list[World]:
+        """Between what worlds a group was measured where there are promises, of which a part is taken off.
+
+        A group that preempts is measured in its turn, when not all had been bound yet.
+        """
+        if not self.case.nominations and not standing(self.case):
+            return []
+        first = [self.case.before] if self.verdict == "Preempting" else []
+        return [self.case.after, crowded(self.case, self.group, leaving=True), *first]
 
     @cached_property
     def plain(self) -> bool:
@@ -175,16 +187,23 @@ def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
     wanted = {each * needed for needed in measure.needed}
     if not measure.seated and requested not in wanted:
         yield f"requested is {requested} of {resource}, should be {min(wanted)}"
-    free = {measure.free(world, resource) for world in measure.worlds}
-    if _amount(detail, "free", resource) not in free:
-        yield f"free is {_amount(detail, 'free', resource)} of {resource}, should be {min(free)}"
-    eligible = {len(measure.eligible(world)) for world in measure.worlds}
-    if detail.integer("eligibleNodes") not in eligible:
-        yield f"eligibleNodes is {detail.integer('eligibleNodes')}, should be {min(eligible)}"
+    free = _amount(detail, "free", resource)
+    if not _measured(measure, lambda world: measure.free(world, resource), free):
+        yield f"free is {free} of {resource}, should be {measure.free(measure.worlds[-1], resource)}"
+    eligible = detail.integer("eligibleNodes")
+    if not _measured(measure, lambda world: len(measure.eligible(world)), eligible):
+        yield f"eligibleNodes is {eligible}, should be {len(measure.eligible(measure.worlds[-1]))}"
     if not measure.seated and detail.given("holds"):
-        copies = [measure.copies(world) for world in (*measure.worlds, measure.case.before)]
+        copies = [measure.copies(w) for w in (*measure.worlds, *measure.bounds, measure.case.before)]
         if not min(copies) <= detail.integer("holds") <= max(copies):
             yield f"holds is {detail.integer('holds')}, should be {min(copies)}"
+
+
+def _measured(measure: Measure, count: Callable[[World], int], number: int) -> bool:
+    """Whether a number is what is counted in some world, or lies between two that it may come from."""
+    bounds = [count(world) for world in measure.bounds]
+    exact = any(count(world) == number for world in measure.worlds)
+    return exact or (bool(bounds) and min(bounds) <= number <= max(bounds))
 
 
 def _judge_capacity(measure: Measure, detail: Doc) -> Iterator[str]:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from . import quantity
+from .budgets import Budget, read_budget
 from .fields import Doc
 from .pods import Pod, read_pod
 from .selectors import Labels, NodeTerms, Requirement, Selector, Taint, label_selector, node_terms, taints
@@ -91,6 +92,9 @@ class Cluster:
     nodes: dict[str, Node] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
     pod_groups: dict[str, Doc] = field(default_factory=dict)
+    composites: dict[str, Doc] = field(default_factory=dict)
+    budgets: dict[str, Budget] = field(default_factory=dict)
+    jobs: set[str] = field(default_factory=set)
     namespaces: dict[str, Labels] = field(default_factory=dict)
     priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
@@ -144,8 +148,8 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
 
 
 def _ours(kind: str, api_version: str) -> bool:
-    """PodGroup is a popular name: only the Kubernetes one is meant."""
-    return kind != "PodGroup" or api_version.startswith("scheduling.k8s.io/")
+    """PodGroup and Job are popular names: only the Kubernetes ones are meant."""
+    return api_version.startswith(APIS.get(kind, ""))
 
 
 def _key(kind: str, doc: Doc) -> str:
@@ -277,6 +281,18 @@ def _put_pod_group(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.pod_groups[key] = doc
 
 
+def _put_composite(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.composites[key] = doc
+
+
+def _put_budget(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.budgets[key] = read_budget(key, doc)
+
+
+def _put_job(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.jobs.add(key)
+
+
 def _put_namespace(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.namespaces[key] = doc.doc("metadata").strings("labels")
 
@@ -305,11 +321,23 @@ def _put_resource_claim(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.allocations[key] = read_allocation(doc.doc("status"))
 
 
-SPACED = frozenset({"Pod", "PodGroup", "PersistentVolumeClaim", "ResourceClaim"})
+SPACED = frozenset(
+    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job"}
+    | {"PersistentVolumeClaim", "ResourceClaim"}
+)
+APIS = {
+    "PodGroup": "scheduling.k8s.io/",
+    "CompositePodGroup": "scheduling.k8s.io/",
+    "PodDisruptionBudget": "policy/",
+    "Job": "batch/",
+}
 READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
     "Pod": _put_pod,
     "Node": _put_node,
     "PodGroup": _put_pod_group,
+    "CompositePodGroup": _put_composite,
+    "PodDisruptionBudget": _put_budget,
+    "Job": _put_job,
     "Namespace": _put_namespace,
     "PriorityClass": _put_priority_class,
     "PersistentVolumeClaim": _put_claim,

@@ -29,6 +29,7 @@ INDEX_KEYS = (
 )
 
 Port = tuple[str, str, int]  # address, protocol, number
+Owner = tuple[str, str]  # kind, name
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ class Pod:
     preemption_policy: str
     group_name: str
     nominated: str
+    started: float | None
     owner_kinds: frozenset[str]
+    controller: Owner | None
     requests: dict[str, int]
     ports: frozenset[Port]
     node_selector: Selector
@@ -172,7 +175,9 @@ def read_pod(doc: Doc) -> Pod:
         preemption_policy=spec.text("preemptionPolicy"),
         group_name=spec.doc("schedulingGroup").text("podGroupName"),
         nominated=status.text("nominatedNodeName"),
+        started=status.moment("startTime"),
         owner_kinds=frozenset(owner.text("kind") for owner in meta.docs("ownerReferences")),
+        controller=controller(meta),
         requests=pod_requests(spec),
         ports=host_ports(spec),
         node_selector=exact(spec.strings("nodeSelector")),
@@ -184,6 +189,12 @@ def read_pod(doc: Doc) -> Pod:
         claims=claim_uses(spec, meta.text("name")),
         devices=device_claims(spec, status),
     )
+
+
+def controller(meta: Doc) -> Owner | None:
+    """Who makes a pod anew when it is gone."""
+    owners = [owner for owner in meta.docs("ownerReferences") if owner.flag("controller")]
+    return (owners[0].text("kind"), owners[0].text("name")) if owners else None
 
 
 def container_requests(container: Doc) -> quantity.Amounts:

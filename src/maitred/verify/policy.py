@@ -1,12 +1,14 @@
-"""What the checker reads of a Policy: level names, managed nodes, health taints, and nodes yet to come."""
+"""What the checker reads of a Policy: level names, managed nodes, health, nodes yet to come, preemption."""
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from . import quantity
 from .fields import Doc
 from .objects import DEFAULT_PODS, Node
 from .selectors import Selector, label_selector, taints
+from .times import duration
 
 HEALTH_TAINTS = frozenset(
     {f"node.kubernetes.io/{name}" for name in ("not-ready", "unreachable", "unschedulable", "out-of-service")}
@@ -14,6 +16,7 @@ HEALTH_TAINTS = frozenset(
     | {"node.kubernetes.io/network-unavailable"}
     | {f"node.cloudprovider.kubernetes.io/{name}" for name in ("uninitialized", "shutdown")}
 )
+DEVICES = ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*")
 
 
 @dataclass(frozen=True)
@@ -25,25 +28,55 @@ class Template:
 
 
 @dataclass(frozen=True)
+class Preemption:
+    allowed: bool
+    delay: int
+    own_only: bool
+    suspends: bool
+
+
+@dataclass(frozen=True)
 class Policy:
     levels: dict[str, str]
     managed: Selector | None
     health: frozenset[str]
     templates: tuple[Template, ...]
+    devices: tuple[str, ...]
+    preemption: Preemption
 
     def level(self, name: str) -> str:
         """The node label behind a level's name; any other name is a label key itself."""
         return self.levels.get(name, name)
 
+    def device_count(self, requests: dict[str, int]) -> int:
+        return sum(n for name, n in requests.items() if any(fnmatchcase(name, p) for p in self.devices))
+
 
 def read_policy(raw: dict[str, Any] | None) -> Policy:
     doc = Doc(raw, "Policy")
     levels = doc.doc("topology").docs("levels")
+    devices = doc.doc("devices")
     return Policy(
         levels={level.text("name"): level.text("key") for level in levels},
         managed=label_selector(doc.doc("nodes"), "managed"),
         health=HEALTH_TAINTS.union(doc.doc("health").texts("taints")),
         templates=tuple(_template(item) for item in doc.docs("nodeTemplates")),
+        devices=tuple(devices.texts("resources")) if devices.given("resources") else DEVICES,
+        preemption=_preemption(doc),
+    )
+
+
+def _preemption(doc: Doc) -> Preemption:
+    """First come, first served displaces nobody, whatever else the policy says."""
+    rules = doc.doc("preemption")
+    delay = duration(rules.text("delay", "0"))
+    if delay is None:
+        raise rules.error("delay", "must be a duration such as 10m")
+    return Preemption(
+        allowed=rules.text("mode", "priority") == "priority" and doc.text("order") != "fifo",
+        delay=delay,
+        own_only=rules.text("victims") == "own",
+        suspends=rules.text("jobs", "suspend") == "suspend",
     )
 
 

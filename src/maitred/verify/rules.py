@@ -9,6 +9,21 @@ from .pods import Pod
 Bind = tuple[Pod, Node]
 
 
+def group_rule(group: Group, running: list[Bind], new: list[Bind]) -> str | None:
+    """Why members may not come to sit where they do, beside those that run.
+
+    Slices that get no new member are what they were before: not this Plan's doing.
+    """
+    in_part = slices_in_part(group, group.pending, {pod.key for pod, _ in new})
+    if in_part:
+        return f"slice {in_part[0]} is seated in part"
+    seats = running + new
+    touched = {group.slice_of(pod) for pod, _ in new} if group.slice_size else set()
+    return domain_broken(group, seats) or slices_broken(
+        group, [seat for seat in seats if touched and group.slice_of(seat[0]) in touched]
+    )
+
+
 def domain_broken(group: Group, seats: Iterable[Bind]) -> str | None:
     """Why members may not sit where they do together, by the topology that the whole group shares."""
     return _one_domain(group.topology, list(seats), "the group") if group.topology else None

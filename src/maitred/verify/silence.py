@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from .case import Breach, Case, breach, shown
 from .fields import Doc
 from .groups import Group
+from .holds import crowded
 from .numbers import Measure, judge_numbers
 from .placement import find_placement
 
@@ -86,14 +87,14 @@ def _judge_first(case: Case, group: Group, verdict: str, categories: list[str]) 
 def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     """Seats for the missing quorum in what the Plan leaves over, if a search finds any.
 
-    Not asked where the Plan says that it gave up, where nominations hold room that cannot be seen here, and
-    where the binds of later groups may have opened a place that was closed when this one was decided.
+    What is promised to others is theirs. Not asked where the Plan says that it gave up, and where the binds
+    of later groups may have opened a place that was closed when this one was decided.
     """
     needed = group.needed
-    held = bool(case.nominations) or any(pod.nominated for pod in case.cluster.pods.values() if pod.pending)
     moving = any(pod.affinity or pod.spreads or pod.devices for pod in group.pending)
     unknown = any(pod.node_name not in case.cluster.nodes for pod in group.running)
-    if needed is None or needed <= 0 or held or moving or unknown or case.exhausted:
+    if needed is None or needed <= 0 or moving or unknown or case.exhausted:
         return None
-    seats = find_placement(case.after, group, group.pending, needed, case.managed(), case.seats(group))
+    world = crowded(case, group, leaving=True)
+    seats = find_placement(world, group, group.pending, needed, case.managed(), case.seats(group))
     return None if seats is None else {pod: node.name for pod, node in seats.items()}

@@ -1,0 +1,117 @@
+"""Places that were promised: kept for whoever they were promised to, and taken by no equal.
+
+Each of these once went wrong, or nearly did; the properties of law 6 find them again by chance only.
+"""
+
+from typing import Any
+
+from tests.oracle.builders import HOSTNAME, Obj, node, pod, pod_group
+from tests.support import decide
+
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"namespace": "default", "name": "web"},
+    "spec": {"selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": 1},
+    "status": {"disruptionsAllowed": 1},
+}
+
+
+def waiting(name: str, cpu: int, priority: int, promised: str = "", **more: Any) -> Obj:
+    made = pod(name, cpu, priority=priority, **more)
+    if promised:
+        made["status"]["nominatedNodeName"] = promised
+    return made
+
+
+def leaving(name: str, cpu: int, at: str) -> Obj:
+    return pod(name, cpu, node=at, priority=0, deleted=True)
+
+
+def binds(plan: Obj) -> dict[str, str]:
+    return {bind["pod"].removeprefix("default/"): bind["node"] for bind in plan["binds"]}
+
+
+def promises(plan: Obj) -> dict[str, str]:
+    return {bind["pod"].removeprefix("default/"): bind["node"] for bind in plan["nominations"]}
+
+
+def test_a_group_is_bound_where_it_was_promised_to_be() -> None:
+    """n0 would be the tighter fit for a, but b was promised it and fits nowhere else."""
+    b = waiting("b", 2, 1, "n0", where={HOSTNAME: "n0"})
+    plan = decide([node("n0", 2), node("n2", 3), waiting("a", 2, 5, "n2"), b])
+    assert binds(plan) == {"a": "n2", "b": "n0"}
+
+
+def test_a_group_is_bound_elsewhere_if_it_can_be_and_its_place_is_not_free_yet() -> None:
+    plan = decide([node("n0", 2), node("n1", 2), leaving("old", 2, "n0"), waiting("a", 2, 5, "n0")])
+    assert binds(plan) == {"a": "n1"}
+
+
+def test_promises_stay_as_they_are_while_victims_leave() -> None:
+    """Both members would fit on n1, too."""
+    members = [
+        waiting("g-0", 1, 5, "n0", group="g", index=0),
+        waiting("g-1", 1, 5, "n1", group="g", index=1),
+    ]
+    old = [leaving("old-0", 1, "n0"), leaving("old-1", 2, "n1")]
+    plan = decide([node("n0", 1), node("n1", 2), *old, pod_group("g", 2), *members])
+    assert promises(plan) == {"g-0": "n0", "g-1": "n1"}
+    assert plan["evictions"] == []
+
+
+def test_promises_of_different_members_stay_as_they_are_while_victims_leave() -> None:
+    members = [
+        waiting("g-0", 2, 5, "n1", group="g", index=0),
+        waiting("g-1", 1, 5, "n0", group="g", index=1),
+    ]
+    old = [leaving("old-0", 1, "n0"), leaving("old-1", 3, "n1")]
+    plan = decide([node("n0", 1), node("n1", 3), *old, pod_group("g", 2), *members])
+    assert promises(plan) == {"g-0": "n1", "g-1": "n0"}
+
+
+def test_who_waits_for_its_place_takes_no_place_of_an_equal() -> None:
+    """n1 is free already, but b was promised it; a has to wait until n0 is."""
+    a, b = waiting("a", 2, 5, "n0", created=0), waiting("b", 2, 5, "n1", created=10)
+    plan = decide([node("n0", 2), node("n1", 2), leaving("old", 2, "n0"), a, b])
+    assert (binds(plan), promises(plan)) == ({"b": "n1"}, {"a": "n0"})
+
+
+def test_who_waits_for_its_place_takes_no_place_of_a_lesser_group() -> None:
+    """Else two would have left, and one of them for nobody."""
+    a, b = waiting("a", 1, 5, "n0"), waiting("b", 2, 1, "n1", where={HOSTNAME: "n1"})
+    plan = decide([node("n0", 1), node("n1", 2), leaving("old", 1, "n0"), a, b])
+    assert (binds(plan), promises(plan)) == ({"b": "n1"}, {"a": "n0"})
+
+
+def test_who_lost_its_node_takes_no_place_of_an_equal() -> None:
+    """a is older, but the node it was promised is gone; b was promised the only one that is being emptied."""
+    a, b = waiting("a", 2, 5, "gone", created=0), waiting("b", 2, 5, "n0", created=10)
+    plan = decide([node("n0", 2), leaving("old", 2, "n0"), a, b])
+    assert promises(plan) == {"b": "n0"}
+
+
+def test_who_lost_its_node_and_ranks_higher_takes_what_it_needs() -> None:
+    a, b = waiting("a", 2, 6, "gone"), waiting("b", 2, 5, "n0")
+    plan = decide([node("n0", 2), leaving("old", 2, "n0"), a, b])
+    assert promises(plan) == {"a": "n0"}
+
+
+def test_a_budget_is_used_up_by_the_victims_of_those_who_came_before() -> None:
+    """Two groups take a pod each, and the budget allows one: the second violates it."""
+    nodes = [node(f"n{i}", 1) for i in range(2)]
+    old = [pod(f"old-{i}", 1, node=f"n{i}", priority=0, labels={"app": "web"}) for i in range(2)]
+    plan = decide([*nodes, *old, BUDGET, waiting("a", 1, 9), waiting("b", 1, 5)])
+    by_group = {eviction["for"]: eviction["receipt"] for eviction in plan["evictions"]}
+    assert [by_group[f"default/{name}"]["toll"]["violations"] for name in "ab"] == [0, 1]
+    assert by_group["default/b"]["budgets"] == ["default/web"]
+
+
+def test_a_second_group_prefers_victims_that_no_budget_counts_any_more() -> None:
+    """The first took what the budget allows, so the dearer pod without a budget is the better victim."""
+    nodes = [node(f"n{i}", 1) for i in range(3)]
+    old = [pod(f"old-{i}", 1, node=f"n{i}", priority=0, labels={"app": "web"}) for i in range(2)]
+    dear = pod("dear", 1, node="n2", priority=1)
+    plan = decide([*nodes, *old, dear, BUDGET, waiting("a", 1, 9), waiting("b", 1, 5)])
+    victims = {eviction["for"]: eviction["pod"] for eviction in plan["evictions"]}
+    assert victims["default/b"] == "default/dear"

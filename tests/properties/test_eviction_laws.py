@@ -1,0 +1,120 @@
+"""The laws about evictions. Two of them one Plan can break; that there is no cycle takes many."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from maitred.verify import Breach, verify
+from tests.oracle.builders import Obj, pod
+from tests.oracle.effort import examples
+from tests.oracle.traits import FEATURES
+from tests.preemption.rounds import Habits, Rounds
+from tests.preemption.worlds import START, squatted
+from tests.support import decide
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=START + 86_400)
+ASKING = frozenset(FEATURES) - {"priority", "mixed", "gates", "lost_volumes"}
+PLAIN = ("topology", "node_selector", "pod_count", "anti_affinity")
+"""Features that make no group wait for others to come."""
+
+
+POLICIES: tuple[Obj, ...] = (
+    *({},) * 6,
+    {"preemption": {"mode": "never"}},
+    {"preemption": {"victims": "own"}},
+    {"preemption": {"delay": "400d"}},
+    {"preemption": {"delay": "1h", "jobs": "delete"}},
+    {"order": "fifo"},
+    {"nodes": {"managed": {"matchLabels": {"rack": "r0"}}}},
+)
+
+
+def breaches(objects: list[Obj], policy: Obj, law: int) -> list[Breach]:
+    plan = decide(objects, policy, NOW.isoformat())
+    event("evicts" if plan["evictions"] else "evicts nobody")
+    return [breach for breach in verify(objects, plan, policy, now=NOW) if breach.law == law]
+
+
+@given(squatted(), st.sampled_from(POLICIES))
+@examples(200)
+def test_law_4_no_upward_eviction(objects: list[Obj], policy: Obj) -> None:
+    assert breaches(objects, policy, 4) == []
+
+
+@given(squatted(features=ASKING), st.sampled_from(POLICIES))
+@examples(200)
+def test_law_5_no_eviction_in_vain(objects: list[Obj], policy: Obj) -> None:
+    assert breaches(objects, policy, 5) == []
+
+
+# ---- law 6
+
+
+def check_no_feud(world: Rounds) -> None:
+    """Nobody is evicted for somebody who was evicted for it."""
+    for group, victims in world.made_for.items():
+        for victim in victims:
+            avenged = [name for name in world.made_for if name.partition("--")[0] == victim]
+            assert not any(group in world.made_for[name] for name in avenged), (group, victim)
+
+
+@given(squatted(features=PLAIN, marks=False, surplus=False), st.booleans())
+@examples(60)
+def test_law_6_no_eviction_cycle(objects: list[Obj], eager: bool) -> None:
+    """Owners make every victim anew and nothing else arrives: all comes to rest, and nobody left in vain."""
+    world = Rounds(objects, Habits(eager=eager))
+    world.settle()
+    event(f"{len(world.made_for)} preemptors")
+    check_no_feud(world)
+    assert world.made_for.keys() <= world.seated, "somebody left for a group that got nothing"
+
+
+@given(squatted(features=PLAIN, marks=False, surplus=False), st.integers(0, 3), st.booleans())
+@examples(60)
+def test_law_6_plans_are_kept_and_not_doubled(objects: list[Obj], slowest: int, eager: bool) -> None:
+    """Victims take their time, each another one; meanwhile nobody else is evicted for the same group."""
+    world = Rounds(objects, Habits(lambda name: sum(map(ord, name)) % (slowest + 1), eager))
+    world.settle()
+    check_no_feud(world)
+    assert all(count == 1 for count in world.preemptions.values()), world.preemptions
+    assert world.made_for.keys() <= world.seated
+
+
+@given(squatted(features=ASKING))
+@examples(60)
+def test_law_6_whatever_groups_ask_for(objects: list[Obj]) -> None:
+    world = Rounds(objects, Habits(lambda name: len(name) % 2))
+    world.settle()
+    check_no_feud(world)
+
+
+@given(squatted(features=PLAIN), st.integers(1, 3))
+@examples(60)
+def test_law_6_when_a_promised_node_dies(objects: list[Obj], late: int) -> None:
+    """The node goes, and all on it are made anew somewhere else: decided anew, and it comes to rest."""
+    world = Rounds(objects, Habits(lambda _: 3))
+    for _ in range(late):
+        world.play()
+    dead = next(iter(world.promised()), None)
+    event("a promised node dies" if dead else "nobody was promised anything")
+    if dead is not None:
+        world.lose(dead)
+    world.settle()
+    check_no_feud(world)
+
+
+@given(squatted(features=PLAIN), st.sampled_from((-5, 7, 50)))
+@examples(60)
+def test_law_6_when_somebody_else_takes_the_place(objects: list[Obj], rank: int) -> None:
+    """Another scheduler does not see what is held, and puts a pod of its own there when victims are gone."""
+    world = Rounds(objects)
+    world.play()
+    rooms = {node: world.free(node) for node in world.promised()}
+    place = max(rooms, key=lambda node: rooms[node], default="")
+    event("a place is taken" if rooms.get(place) else "there is no place to take")
+    if rooms.get(place, 0) > 0:
+        taker = pod("taker", f"{rooms[place]}m", node=place, priority=rank, scheduler="other", created=START)
+        world.put(taker)
+    world.settle()
+    check_no_feud(world)
