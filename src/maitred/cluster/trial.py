@@ -119,11 +119,20 @@ class Trial:
         """Put `copies[i]` pods of a shape on the node of row `rows[i]`; each row at most once."""
         self._enter(Seated(shape, rows, copies))
 
-    def hold(self, shape: int, rows: Rows, copies: Ints, leaving: Mask) -> None:
-        """Keep places for pods that are to come once those who leave are gone."""
+    def hold(self, shape: int, rows: Rows, copies: Ints, leaving: Mask) -> Seated:
+        """Keep places for pods that are to come once those who leave are gone, until they are let go."""
         if self.later is None:
             self.later = self._once_gone(leaving)
-        self._enter(Seated(shape, rows, copies, held=True))
+        entry = Seated(shape, rows, copies, held=True)
+        self._enter(entry)
+        return entry
+
+    def let_go(self, entry: Seated) -> None:
+        """Hold these places no longer."""
+        self._journal = [other for other in self._journal if other is not entry]
+        if entry.mounts:
+            self._attachments = None
+        self._account(entry, -1)
 
     def expect(self, pods: Rows) -> None:
         """These will leave. Their places are not free yet, but can be promised."""
@@ -153,6 +162,11 @@ class Trial:
     @property
     def changed(self) -> bool:
         return bool(self._journal)
+
+    @property
+    def changes(self) -> int:
+        """How often anything was changed, or changed back: equal numbers mean that nothing was."""
+        return len(self._touched)
 
     def _enter(self, entry: Seated) -> None:
         if self.snapshot.shapes[entry.shape].volumes:

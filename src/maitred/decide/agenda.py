@@ -3,7 +3,7 @@
 Priority first, high to low, unless the policy's order is first come, first served. Within one priority, by
 the measure of the policy's order if it has one, then by age: quorums, and late members of groups whose quorum
 runs already; then the surplus of groups that were seated in this cycle. Places that were promised are held
-against equals too, so groups that were promised some come before all others of their priority.
+against equals too, so within one priority they are held first, and those whom they were promised come next.
 """
 
 import heapq
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from maitred.model.policy import Order
 
-PROMISED, QUORUM, SURPLUS = -1, 0, 1
+HELD, PROMISED, QUORUM, SURPLUS = -2, -1, 0, 1
 
 
 def rank(priority: int, order: Order) -> int:

@@ -20,7 +20,7 @@ def most_per_domain(rules: Rules, within: Mask, codes: Codes, counts: Sequence[i
         useful = inside & np.logical_or.reduce([copies > 0 for copies in rules.copies])
         for room in rules.rooms:
             free = np.bincount(codes[useful], weights=np.maximum(room.free[useful], 0), minlength=len(most))
-            np.minimum(most, _most_in(free.astype(np.int64), room.use, counts), out=most)
+            np.minimum(most, most_in(free.astype(np.int64), room.use, counts), out=most)
     return most, np.add.reduce(rooms)
 
 
@@ -35,7 +35,7 @@ def most_among(rules: Rules, rows: Rows, counts: Sequence[int]) -> int:
     return most
 
 
-def _most_in(free: Ints, use: Sequence[int], counts: Sequence[int]) -> Ints:
+def most_in(free: Ints, use: Sequence[int], counts: Sequence[int]) -> Ints:
     """How many members so much of something is enough for, taking the most modest first."""
     most = np.zeros_like(free)
     left = free.copy()

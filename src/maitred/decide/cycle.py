@@ -10,8 +10,8 @@ from itertools import chain
 import msgspec
 
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.cluster.trial import Trial
-from maitred.decide.agenda import PROMISED, QUORUM, SURPLUS, Agenda, Turn, rank
+from maitred.cluster.trial import Seated, Trial
+from maitred.decide.agenda import HELD, PROMISED, QUORUM, SURPLUS, Agenda, Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.diagnose import Ahead, Diagnosis
@@ -63,6 +63,10 @@ class Case:
     """Which of the cycle's attempts these were."""
     promised: Assignment = field(default_factory=list)
     """Members, by position in the view, and the rows that they take once others have left."""
+    held: list[Seated] = field(default_factory=list)
+    """The places that it was promised earlier, while they are held for it."""
+    reached: bool = False
+    """Whether the turn has come of those whose promises are as strong as its own."""
     evictions: tuple[Eviction, ...] = ()
     refusal: str = ""
     """Why nobody leaves for it, if it could not be seated."""
@@ -124,16 +128,19 @@ class Cycle:
         return Case(view, screening, ask_of(view), list(range(len(view.pods))))
 
     def run(self) -> Plan:
-        agenda, decided = Agenda(), len(self.cases)
-        for number, case in enumerate([*self.cases, *self.bystanders]):
-            if not case.blocked:
-                part = PROMISED if case.view.nominated else QUORUM
-                agenda.add(self._turn(case, number, part))
+        agenda, everyone = Agenda(), [*self.cases, *self.bystanders]
+        for number, case in enumerate(everyone):
+            if not case.blocked and case.view.nominated:
+                agenda.add(self._turn(case, number, HELD))
+            if not case.blocked and number < len(self.cases):
+                agenda.add(self._turn(case, number, PROMISED if case.view.nominated else QUORUM))
         while (turn := agenda.next()) is not None:
-            if turn.number >= decided:
-                self._stand_by(self.bystanders[turn.number - decided])
-            elif self.serve(self.cases[turn.number]) and turn.part != SURPLUS:
-                agenda.add(self._turn(self.cases[turn.number], turn.number, SURPLUS))
+            case = everyone[turn.number]
+            if turn.part == HELD:
+                self._hold(case)
+                case.reached, case.first_seated = True, self.attempts
+            elif self.serve(case) and turn.part != SURPLUS:
+                agenda.add(self._turn(case, turn.number, SURPLUS))
         self._retry_those_who_wait_for_others()
         return self.plan()
 
@@ -149,9 +156,7 @@ class Cycle:
             return False
         self.attempts += 1
         case.last_tried = self.attempts
-        steps = Steps(self.house.policy.search.steps)
-        found = attempt(self.trial, ask, self.house, steps)
-        self.exhausted |= steps.exhausted
+        found = self._seats_for(case)
         if not found:
             if ask.need and not case.promised:
                 self._promise(case)
@@ -164,7 +169,7 @@ class Cycle:
 
     def _promise(self, case: Case) -> None:
         """Places that others must leave first, if there are any; they are held against all who come after."""
-        found = self.promises.find(self.trial, Claimant(case.view, case.ask, case.screening.rank))
+        found = self.promises.find(self.trial, self._claimant(case))
         if not isinstance(found, Promise):
             case.refusal = found
             return
@@ -175,11 +180,45 @@ class Cycle:
         case.first_seated = self.attempts
         self.promises.hold(self.trial, case.ask, found.seats)
 
-    def _stand_by(self, case: Case) -> None:
-        """What was promised to a group that is not decided now, or by another scheduler, stays promised."""
-        case.promised = Claimant(case.view, case.ask, case.screening.rank).promised(self.snapshot)
-        case.first_seated = self.attempts
-        self.promises.hold(self.trial, case.ask, case.promised)
+    def _hold(self, case: Case) -> None:
+        """What it was promised is held against its equals, whether or not it is decided in this cycle."""
+        case.held = self.promises.hold(self.trial, case.ask, self._claimant(case).promised(self.snapshot))
+
+    def _let_go(self, case: Case) -> None:
+        for entry in case.held:
+            self.trial.let_go(entry)
+        case.held = []
+
+    def _claimant(self, case: Case) -> Claimant:
+        return Claimant(case.view, case.ask, case.screening.rank)
+
+    def _seats_for(self, case: Case) -> Assignment | None:
+        """Where it can sit now: on the places that it was promised, if it was and they are free."""
+        if not case.held:
+            return self._attempt(case)
+        self._let_go(case)
+        claimant = self._claimant(case)
+        found = self.promises.ready(self.trial, claimant)
+        if found is not None or not self.promises.stands(self.trial, claimant):
+            return found or self._attempt(case)
+        # It will have what it was promised: until then it does not take what lesser ones were promised.
+        lesser = [other for other in (*self.cases, *self.bystanders) if self._is_to_come(other)]
+        for other in lesser:
+            self._hold(other)
+        found = self._attempt(case)
+        for other in lesser:
+            self._let_go(other)
+        return found
+
+    def _is_to_come(self, case: Case) -> bool:
+        """Whether it was promised places which are not held for it yet."""
+        return bool(case.view.nominated) and not case.blocked and not case.reached
+
+    def _attempt(self, case: Case) -> Assignment | None:
+        steps = Steps(self.house.policy.search.steps)
+        found = attempt(self.trial, case.ask, self.house, steps)
+        self.exhausted |= steps.exhausted
+        return found
 
     def _retry_those_who_wait_for_others(self) -> None:
         """A group may have had its turn before the pods whose company, or balance, it needs were seated."""
@@ -224,8 +263,9 @@ class Cycle:
 
     def _taken(self) -> list[Taken]:
         """Every group that has got places in this cycle, or was promised some."""
-        found = [(case, [*case.seated, *case.promised]) for case in (*self.cases, *self.bystanders)]
-        return [(case, (case.key, tuple(row for _, row in places))) for case, places in found if places]
+        found = [(case, [row for _, row in (*case.seated, *case.promised)]) for case in self.cases]
+        found += [(case, [row for held in case.held for row in held.rows]) for case in self.bystanders]
+        return [(case, (case.key, tuple(map(int, rows)))) for case, rows in found if rows]
 
     @cached_property
     def _taken_by_all(self) -> list[Taken]:

@@ -227,11 +227,12 @@ def _judge_sum(measure: Measure, detail: Doc, enough: bool) -> Iterator[str]:
 
 
 def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
-    """Who went first must have got something in this Plan, and somebody must have gone first."""
+    """Who went first must have got something in this Plan, or hold a promise, and somebody must have."""
     case = measure.case
     if detail.given("ahead") and not detail.items("ahead"):
         yield "nobody is said to go first"
-    favoured = {case.group_of[pod.key].key for pod, _ in (*case.binds, *case.nominations)}
+    places = (*case.binds, *case.nominations, *standing(case))
+    favoured = {case.group_of[pod.key].key for pod, _ in places}
     for name in detail.texts("ahead"):
         if name not in favoured:
             yield f"{name} is said to go first, but nothing of it is bound or nominated"

@@ -38,7 +38,8 @@ def choose(site: Site) -> Choice | None:
     if not len(site.units) or not site.helpful.any():
         return None
     pool = site.units.distinct(site.helpful)
-    options = cheapest(site, pool, None, 1 + ALTERNATIVES) if len(pool) <= POOL else _Search(site).run()
+    options = cheapest(site, pool, None, 1 + ALTERNATIVES) if len(pool) <= POOL else []
+    options = options or _Search(site).run()
     return Choice(options[0], tuple(options[1 : 1 + ALTERNATIVES])) if options else None
 
 

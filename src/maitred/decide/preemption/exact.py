@@ -11,6 +11,7 @@ import numpy as np
 
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.decide.ask import Assignment
+from maitred.decide.bounds import most_in
 from maitred.decide.preemption.site import Site
 from maitred.decide.preemption.units import STEP, Price, Units
 
@@ -114,19 +115,37 @@ class _Sets:
         free = site.trial.free[site.columns]
         domains = max(1, int(site.domains.max(initial=0)) + 1)
         room = np.tensordot(bits, freed, axes=1) + free.T[nodes]
+        inside = site.useful & (site.domains >= 0)
         members = np.zeros((len(bits), domains), dtype=np.int64)
         for shape, number in enumerate(site.ask.distinct):
             held = _copies(site, shape, np.arange(len(site.useful), dtype=np.int32), free.T)
             held[nodes] = 0
-            inside = site.useful & (site.domains >= 0)
             there = np.bincount(site.domains[inside], weights=held[inside], minlength=domains)
             copies = _copies(site, shape, nodes, room)
             copies[:, ~inside[nodes]] = 0
             by_domain = np.zeros((len(bits), domains), dtype=np.int64)
             np.add.at(by_domain.T, np.maximum(site.domains[nodes], 0), copies.T)
             members += np.minimum(by_domain + there.astype(np.int64), site.ask.shapes.count(number))
+        if len(site.ask.distinct) > 1:
+            np.minimum(members, self._most_together(nodes, room, domains), out=members)
         enough: Mask = members.max(axis=1) >= site.ask.need
         return enough
+
+    def _most_together(self, nodes: Codes, room: Ints, domains: int) -> Ints:
+        """How many members of all shapes the room of each domain is enough for, the most modest first."""
+        site = self.site
+        inside = site.useful & (site.domains >= 0)
+        counts = [site.ask.shapes.count(shape) for shape in site.ask.distinct]
+        most = np.full((len(room), domains), len(site.ask.shapes), dtype=np.int64)
+        for place, column in enumerate(site.columns):
+            free = np.where(inside, np.maximum(site.trial.free[column], 0), 0)
+            free[nodes] = 0
+            elsewhere = np.bincount(np.maximum(site.domains, 0), weights=free, minlength=domains)
+            total = np.tile(elsewhere.astype(np.int64), (len(room), 1))
+            there = np.where(inside[nodes], np.maximum(room[:, :, place], 0), 0)
+            np.add.at(total.T, np.maximum(site.domains[nodes], 0), there.T)
+            np.minimum(most, most_in(total, site.uses[:, place].tolist(), counts), out=most)
+        return most
 
 
 def _copies(site: Site, shape: int, nodes: Codes, room: Ints) -> Ints:

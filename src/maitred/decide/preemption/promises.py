@@ -9,21 +9,24 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.trial import Rows, Seated, Selection, Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
-from maitred.decide.house import FULL_RULES, House
+from maitred.decide.house import FULL_RULES, House, Leave
 from maitred.decide.preemption.choice import choose
 from maitred.decide.preemption.receipts import evictions
 from maitred.decide.preemption.roster import NEVER, Roster
 from maitred.decide.preemption.site import Site, only_quorum
 from maitred.decide.preemption.units import Units
-from maitred.decide.seating import required_domain, seat_within
+from maitred.decide.seating import commit, required_domain, seat_within
 from maitred.decide.seats import Steps
 from maitred.model.duration import milliseconds
 from maitred.model.plan import NO_LESSER, Eviction
 from maitred.model.priority import Rank
 from maitred.model.words import counted
+
+IN_PLACE = Leave(frozenset({"Topology"}))
+"""For members whose nodes are given: their domains were looked at before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class Promises:
         self.exhausted = False
         self.wake_at: int | None = None
         """In milliseconds: when time alone may allow what it forbids now."""
+        self._company: Mask = np.zeros_like(self.leaving)
+        """Pods that somebody who was promised a place must be near."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
         self._ahead: tuple[int, Trial] | None = None
         self._too_large: set[Ask] = set()
@@ -97,20 +102,33 @@ class Promises:
             self._refused[key] = result
         return self._refused[key]
 
-    def hold(self, trial: Trial, ask: Ask, seats: Assignment) -> None:
-        """Keep these places on the trial against all who come after."""
+    def hold(self, trial: Trial, ask: Ask, seats: Assignment) -> list[Seated]:
+        """Keep these places on the trial against all who come after, and the company that they need there."""
+        held = []
         for shape in dict.fromkeys(ask.shapes[member] for member, _ in seats):
             places = [row for member, row in seats if ask.shapes[member] == shape]
             rows, copies = np.unique(np.array(places, dtype=np.intp), return_counts=True)
-            trial.hold(shape, rows, copies.astype(np.int64, copy=False), self.leaving)
+            held.append(trial.hold(shape, rows, copies.astype(np.int64, copy=False), self.leaving))
+            if terms := trial.needs(shape).affinity:
+                self._company |= trial.pods_matching(Selection(terms, True))
+        return held
+
+    def ready(self, trial: Trial, claimant: Claimant) -> Assignment | None:
+        """The places that it was promised, if those who had to leave have left."""
+        promised = self._promised(claimant)
+        return promised if promised and self._fit(trial, claimant, promised) else None
+
+    def stands(self, trial: Trial, claimant: Claimant) -> bool:
+        """Whether it can still have the places that it was promised, sooner or later."""
+        return self._kept(self._once_left(trial), claimant) is not None
 
     # -- those who are leaving anyway ------------------------------------------------------------------
 
     def _once_left(self, trial: Trial) -> Trial:
         """The trial once those who leave have left. It stays the same while nobody gets a place."""
-        entries = trial.checkpoint()
-        if self._ahead is None or self._ahead[0] != entries:
-            self._ahead = (entries, trial.ahead(self.leaving))
+        changes = trial.changes
+        if self._ahead is None or self._ahead[0] != changes:
+            self._ahead = (changes, trial.ahead(self.leaving))
             self._too_large.clear()
         return self._ahead[1]
 
@@ -133,29 +151,61 @@ class Promises:
             return Promise(seats)
         return f"it fits once {counted(int(near.sum()), 'pod')} on their way out have left"
 
+    def _promised(self, claimant: Claimant) -> Assignment:
+        """As many of the places that it was promised as it needs; none if they are too few by now."""
+        promised = claimant.promised(self.snapshot)
+        return promised[: claimant.ask.need] if len(promised) >= claimant.ask.need else []
+
     def _kept(self, ahead: Trial, claimant: Claimant) -> Assignment | None:
-        """The places it was promised before, if they still are what it needs."""
-        promised, ask = claimant.promised(self.snapshot), claimant.ask
-        if len(promised) < ask.need or ask.topology.slice_size:
+        """The places it was promised before, if they are still what it needs; else others of those nodes."""
+        promised = self._promised(claimant)
+        if not promised or self._fit(ahead, claimant, promised):
+            return promised or None
+        theirs, within = self._of(claimant.ask, promised), self._within(ahead, claimant, promised)
+        if within is None or theirs.topology.slice_size:
             return None
-        promised = promised[: ask.need]
-        members = [member for member, _ in promised]
-        theirs = replace(
+        steps = Steps(self.house.policy.search.steps)
+        found = seat_within(ahead, theirs, within, self.house, steps, FULL_RULES)
+        if found is None or len(found) < theirs.need:
+            return None
+        return [(promised[place][0], row) for place, row in found]
+
+    def _fit(self, trial: Trial, claimant: Claimant, seats: Assignment) -> bool:
+        """Whether these members can sit on these very nodes, one node after the other."""
+        within, checkpoint = self._within(trial, claimant, seats), trial.checkpoint()
+        fit = within is not None
+        for row in sorted({row for _, row in seats}) if fit else ():
+            there = [(member, place) for member, place in seats if place == row]
+            ask, alone = self._of(claimant.ask, there), np.zeros(len(trial.nodes.names), dtype=np.bool_)
+            alone[row] = True
+            steps = Steps(self.house.policy.search.steps)
+            found = seat_within(trial, ask, alone, self.house, steps, IN_PLACE)
+            fit = found is not None and len(found) == len(there)
+            if found is None or not fit:
+                break
+            commit(trial, ask, found)
+        trial.rollback(checkpoint)
+        return fit
+
+    def _of(self, ask: Ask, seats: Assignment) -> Ask:
+        """What these members ask for, all of them."""
+        members = [member for member, _ in seats]
+        return replace(
             ask,
             shapes=tuple(ask.shapes[member] for member in members),
             orders=tuple(ask.orders[member] for member in members),
+            need=len(members),
         )
-        within = required_domain(ahead, theirs, self.house, FULL_RULES)
-        if within is None:
+
+    def _within(self, trial: Trial, claimant: Claimant, seats: Assignment) -> Mask | None:
+        """The nodes of these seats, if all of them are where the group must be."""
+        within = required_domain(trial, claimant.ask, self.house, FULL_RULES)
+        rows = [row for _, row in seats]
+        if within is None or not within[rows].all():
             return None
         there = np.zeros_like(within)
-        there[[row for _, row in promised]] = True
-        steps = Steps(self.house.policy.search.steps)
-        found = seat_within(ahead, theirs, within & there, self.house, steps, FULL_RULES)
-        if found is None or len(found) < ask.need:
-            return None
-        seats = [(members[place], row) for place, row in found]
-        return promised if _same_rows(ask, seats, promised) else seats
+        there[rows] = True
+        return there
 
     # -- those who need not ----------------------------------------------------------------------------
 
@@ -185,7 +235,7 @@ class Promises:
     def _preempt(self, trial: Trial, claimant: Claimant) -> Promise | str:
         """Make lesser ones leave for it, or say why that does not help."""
         roster, rank = self.roster, claimant.rank.priority
-        lower = roster.below(rank, claimant.view.pending_schedulers) & ~self.leaving
+        lower = roster.below(rank, claimant.view.pending_schedulers) & ~self.leaving & ~self._company
         ripe = lower & (roster.protected_until <= self.now)
         if not lower.any():
             return self._nobody(rank)
@@ -235,8 +285,3 @@ def moment(milliseconds: int) -> str:
     """RFC 3339, rounded up: a moment too early would be one in vain."""
     seconds = -(-milliseconds // 1000)
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _same_rows(ask: Ask, one: Assignment, other: Assignment) -> bool:
-    places = [sorted((ask.shapes[member], row) for member, row in seats) for seats in (one, other)]
-    return places[0] == places[1]
