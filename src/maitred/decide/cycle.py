@@ -4,7 +4,6 @@ import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from itertools import chain
 
 import msgspec
@@ -64,7 +63,7 @@ class Case:
     promised: Assignment = field(default_factory=list)
     """Members, by position in the view, and the rows that they take once others have left."""
     held: list[Seated] = field(default_factory=list)
-    """The places that it was promised earlier, while they are held for it."""
+    """The places that it was promised, while they are held for it."""
     reached: bool = False
     """Whether the turn has come of those whose promises are as strong as its own."""
     evictions: tuple[Eviction, ...] = ()
@@ -145,7 +144,7 @@ class Cycle:
         return self.plan()
 
     def _turn(self, case: Case, number: int, part: int) -> Turn:
-        first = rank(case.screening.rank.priority, self.house.policy.order)
+        first = self._rank(case)
         measure = self.measures.get(case.key, math.inf)
         return Turn(first, part, measure, case.view.created, case.key, number)
 
@@ -178,7 +177,7 @@ class Cycle:
             case.blockers = diagnosis.of(case.view, case.ask, (), self._ahead_of(case, self._taken()))[0]
         case.promised, case.evictions, case.refusal = found.seats, found.evictions, ""
         case.first_seated = self.attempts
-        self.promises.hold(self.trial, case.ask, found.seats)
+        case.held = self.promises.hold(self.trial, case.ask, found.seats)
 
     def _hold(self, case: Case) -> None:
         """What it was promised is held against its equals, whether or not it is decided in this cycle."""
@@ -241,8 +240,7 @@ class Cycle:
     # -- the Plan --------------------------------------------------------------------------------------
 
     def plan(self) -> Plan:
-        diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
-        verdicts = [self._verdict(case, diagnosis) for case in self.cases]
+        verdicts = self._verdicts()
         warnings = {w for case in self.cases for w in case.view.group.warnings}
         wake_at = self.promises.wake_at
         return Plan(
@@ -251,9 +249,29 @@ class Cycle:
             evictions=tuple(chain.from_iterable(case.evictions for case in self.cases)),
             groups=tuple(verdicts),
             wake_at=None if wake_at is None else moment(wake_at),
-            search_exhausted=self.exhausted or diagnosis.exhausted or self.promises.exhausted,
+            search_exhausted=self.exhausted or self.promises.exhausted,
             warnings=tuple(sorted(warnings.union(self.promises.warnings()))),
         )
+
+    def _verdicts(self) -> list[GroupVerdict]:
+        """In the order of the cases. Places that are held for others are in the way of their equals and of
+        lesser groups, so those of the lowest rank are looked at first, and then fewer and fewer are held."""
+        ranks = {id(case): self._rank(case) for case in (*self.cases, *self.bystanders)}
+        holders = [case for case in (*self.cases, *self.bystanders) if case.held]
+        found, taken = dict[int, GroupVerdict](), self._taken()
+        diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
+        for case in sorted(self.cases, key=lambda case: -ranks[id(case)]):
+            lesser = [other for other in holders if other.held and ranks[id(other)] > ranks[id(case)]]
+            for other in lesser:
+                self._let_go(other)
+            if lesser:
+                diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
+            found[id(case)] = self._verdict(case, diagnosis, taken)
+            self.exhausted |= diagnosis.exhausted
+        return [found[id(case)] for case in self.cases]
+
+    def _rank(self, case: Case) -> int:
+        return rank(case.screening.rank.priority, self.house.policy.order)
 
     def _ahead_of(self, case: Case, taken: Sequence[Taken]) -> Ahead:
         """Groups that had places when this one last tried in vain, with the rows of all of them."""
@@ -267,16 +285,11 @@ class Cycle:
         found += [(case, [row for held in case.held for row in held.rows]) for case in self.bystanders]
         return [(case, (case.key, tuple(map(int, rows)))) for case, rows in found if rows]
 
-    @cached_property
-    def _taken_by_all(self) -> list[Taken]:
-        """The same when the cycle is over."""
-        return self._taken()
-
     def _binds(self, case: Case, places: Assignment) -> list[Bind]:
         names, pods, uids, key = self.snapshot.nodes.names, case.view.pods, case.view.uids, case.key
         return [Bind(pods[member], uids[member], names[row], key) for member, row in sorted(places)]
 
-    def _verdict(self, case: Case, diagnosis: Diagnosis) -> GroupVerdict:
+    def _verdict(self, case: Case, diagnosis: Diagnosis, taken: Sequence[Taken]) -> GroupVerdict:
         view, screening = case.view, case.screening
         placed = len(view.running) + view.succeeded + len(case.seated)
         blockers: tuple[Blocker, ...] = ()
@@ -289,7 +302,7 @@ class Cycle:
             verdict, blockers = "Preempting", case.blockers
         elif case.ask.shapes and self._is_explained(case):
             own = tuple((int(view.shapes[member]), row) for member, row in case.seated)
-            ahead = self._ahead_of(case, self._taken_by_all)
+            ahead = self._ahead_of(case, taken)
             blockers, impossible = diagnosis.of(view, case.ask, own, ahead)
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
             if case.refusal and verdict == "Waiting":

@@ -13,10 +13,10 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.ask import Assignment
-from maitred.decide.preemption.exact import POOL, Option, cheapest
+from maitred.decide.preemption.exact import POOL, cheapest
 from maitred.decide.preemption.leniency import let_off, most_valuable_first
 from maitred.decide.preemption.pricing import Pass, in_order
-from maitred.decide.preemption.site import Site
+from maitred.decide.preemption.site import Option, Site
 
 DOMAINS = 3
 """How many of the most promising domains are looked at closely."""

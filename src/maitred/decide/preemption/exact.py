@@ -4,7 +4,6 @@ Sums tell at once for most sets that they free too little; only the others are t
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations, islice
 
 import numpy as np
@@ -12,7 +11,8 @@ import numpy as np
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.decide.ask import Assignment
 from maitred.decide.bounds import most_in
-from maitred.decide.preemption.site import Site
+from maitred.decide.preemption.leniency import let_off
+from maitred.decide.preemption.site import Option, Site
 from maitred.decide.preemption.units import STEP, Price, Units
 
 POOL = 16
@@ -23,15 +23,6 @@ PARTS = 100
 TIED = 256
 """Sets of one price that are put in order among themselves."""
 CHUNK = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """Units that, once gone, make room, and where the group would then sit."""
-
-    chosen: Mask
-    seats: Assignment
-    price: Price
 
 
 def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int) -> list[Option]:
@@ -46,16 +37,18 @@ def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int) -> list
             continue
         tries -= 1
         seats = site.seats(chosen)
-        if seats is not None and not _spares_some(site, chosen):
+        if seats is not None and not _spares_some(site, chosen, seats):
             found.append(Option(chosen, seats, site.units.price(chosen)))
         if len(found) == wanted or not tries:
             break
     return found
 
 
-def _spares_some(site: Site, chosen: Mask) -> bool:
+def _spares_some(site: Site, chosen: Mask, seats: Assignment) -> bool:
     """Whether a gang leaves whole that could stay: as many of its pods as it can spare are enough."""
     units = site.units
+    if (chosen & units.divisible).any() and (let_off(site, chosen, seats).chosen != chosen).any():
+        return True
     for unit in np.flatnonzero(chosen & units.divisible).tolist():
         rest = chosen.copy()
         rest[unit] = False

@@ -4,8 +4,7 @@ import numpy as np
 
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.decide.ask import Assignment
-from maitred.decide.preemption.exact import Option
-from maitred.decide.preemption.site import Site
+from maitred.decide.preemption.site import Option, Site
 
 UNLIMITED = np.iinfo(np.int64).max // 4
 
@@ -56,7 +55,7 @@ class _Leniency:
         site, units = self.site, self.units
         for unit in np.flatnonzero(chosen & units.divisible).tolist():
             needed, left = list[int](), slack.copy()
-            for single in units.in_part(unit).tolist():
+            for single in self._smallest_first(units.in_part(unit)):
                 entries = slice(*np.searchsorted(units.unit, (single, single + 1)))
                 if not _take(left, site.nodes[entries], site.freed[entries]):
                     needed.append(single)
@@ -68,6 +67,13 @@ class _Leniency:
             if site.plain or site.seats(fewer) is not None:
                 chosen, slack = fewer, left
         return chosen
+
+    def _smallest_first(self, singles: Ints) -> list[int]:
+        """Single pods by what they take: the more of them can stay, the fewer must leave."""
+        first = np.searchsorted(self.units.unit, singles)
+        share = self.site.freed[first][:, self.site.columns] / np.maximum(self.site.uses.max(axis=0), 1)
+        order: list[int] = singles[np.argsort(share.max(axis=1), kind="stable")].tolist()
+        return order
 
     def _indispensable(self, slack: Ints) -> Mask:
         """Units with a pod that there is no room for: seen at once, where looking at each takes long."""

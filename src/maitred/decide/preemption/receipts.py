@@ -8,8 +8,8 @@ import numpy as np
 from maitred.cluster.nodes import Mask
 from maitred.cluster.snapshot import Occupant
 from maitred.decide.preemption.choice import Choice
-from maitred.decide.preemption.exact import Option
 from maitred.decide.preemption.roster import device_hours
+from maitred.decide.preemption.site import Option
 from maitred.decide.preemption.units import Price, Units
 from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll

@@ -1,7 +1,7 @@
 """The site: the cluster as the group that preempts sees it, once all who could leave for it have left."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,11 +12,20 @@ from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.levels import codes_of
-from maitred.decide.preemption.units import Units
+from maitred.decide.preemption.units import Price, Units
 from maitred.decide.rules import Rules
 from maitred.decide.seating import required_domain, rules_for
 from maitred.decide.seats import Steps
 from maitred.model.needs import PodTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Units that, once gone, make room, and where the group would then sit."""
+
+    chosen: Mask
+    seats: Assignment
+    price: Price
 
 
 class Site:
