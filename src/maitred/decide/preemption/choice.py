@@ -13,7 +13,7 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.ask import Assignment
-from maitred.decide.preemption.exact import POOL, cheapest
+from maitred.decide.preemption.exact import POOL, WIDEST, cheapest
 from maitred.decide.preemption.leniency import let_off, most_valuable_first
 from maitred.decide.preemption.pricing import Pass, in_order
 from maitred.decide.preemption.site import Option, Site
@@ -102,9 +102,9 @@ class _Search:
         options = list[Option]()
         for found, nodes in passes[:DOMAINS]:
             pool = self.units.distinct(candidates & site.touching(nodes))
-            if 0 < len(pool) <= POOL:
+            if 0 < len(pool) <= WIDEST:
                 options += cheapest(site, pool, None, 1 + ALTERNATIVES)
-            elif len(pool) and (option := self._enough(found)) is not None:
+            if len(pool) > POOL and (option := self._enough(found)) is not None:
                 options.append(self._refined(option, found.order))
         if not options:
             everyone = Pass(np.flatnonzero(candidates), int(candidates.sum()), np.inf)

@@ -1,10 +1,12 @@
-"""The cheapest of all sets of a few units: every set, cheapest first, until one makes enough room.
+"""The cheapest of the sets of a few units: every set, cheapest first, until one makes enough room.
 
 Sums tell at once for most sets that they free too little; only the others are tried.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations, islice
+from math import comb
 
 import numpy as np
 
@@ -16,7 +18,10 @@ from maitred.decide.preemption.site import Option, Site
 from maitred.decide.preemption.units import STEP, Price, Units
 
 POOL = 16
-"""So many units have 65,536 sets, which is a moment's work for columns."""
+"""So many units have 65,536 sets, which is a moment's work for columns. Of more, the smallest sets are
+compared, as many as that,"""
+WIDEST = 48
+"""and of yet more none: one or two out of so many are seldom enough."""
 TRIES = 400
 PARTS = 100
 """Ways to take some of a gang that are looked at before it leaves whole."""
@@ -61,8 +66,7 @@ def _spares_some(site: Site, chosen: Mask, seats: Assignment) -> bool:
 class _Sets:
     def __init__(self, site: Site, pool: Ints) -> None:
         self.site, self.units, self.pool = site, site.units, pool
-        numbers = np.arange(1, 2 ** len(pool))
-        bits = (numbers[:, None] >> np.arange(len(pool))) & 1
+        bits = _sets_of(len(pool))
         self.bits: Ints = bits[_allowed(self.units, pool, bits)]
 
     def in_order(self, at_most: Price | None) -> Iterator[Mask]:
@@ -139,6 +143,24 @@ class _Sets:
             np.add.at(total.T, np.maximum(site.domains[nodes], 0), there.T)
             np.minimum(most, most_in(total, site.uses[:, place].tolist(), counts), out=most)
         return most
+
+
+@lru_cache(maxsize=16)
+def _sets_of(count: int) -> Ints:
+    """One row per set of so many units: all of them, or as many of the smallest as it is quick to look at."""
+    if count <= POOL:
+        every: Ints = (np.arange(1, 2**count)[:, None] >> np.arange(count)) & 1
+        return every
+    parts, total = list[Ints](), 0
+    for size in range(1, count + 1):
+        total += comb(count, size)
+        if total > 2**POOL:
+            break
+        chosen = np.array(list(combinations(range(count), size)))
+        bits = np.zeros((len(chosen), count), dtype=np.int64)
+        np.put_along_axis(bits, chosen, 1, axis=1)
+        parts.append(bits)
+    return np.concatenate(parts)
 
 
 def _copies(site: Site, shape: int, nodes: Codes, room: Ints) -> Ints:
