@@ -62,8 +62,8 @@ class Occupant:
 
     key: str
     uid: str
-    owner: tuple[str, str]
-    """Kind and name of its controller; empty if it has none."""
+    owner: tuple[str, str, str]
+    """Kind, name and UID of its controller; empty if it has none."""
     claims: tuple[str, ...]
 
 

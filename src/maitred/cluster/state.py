@@ -432,12 +432,12 @@ def same(known: Any, item: Object) -> bool:
     return bool(known == item)
 
 
-def owner_of(pod: Pod) -> tuple[str, str]:
-    """Kind and name of the controller."""
+def owner_of(pod: Pod) -> tuple[str, str, str]:
+    """Kind, name and UID of the controller."""
     for owner in pod.metadata.owner_references:
         if owner.controller:
-            return owner.kind, owner.name
-    return "", ""
+            return owner.kind, owner.name, owner.uid
+    return "", "", ""
 
 
 def in_milliseconds(moment: Timestamp | None) -> int:

@@ -1,8 +1,8 @@
 """One cycle: every group in its turn, on one trial; then a verdict for each."""
 
 import math
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 
@@ -20,7 +20,7 @@ from maitred.decide.preemption.promises import Claimant, Promise, Promises, mome
 from maitred.decide.screen import Screening, invalid_blocker, screen
 from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
-from maitred.model.plan import Bind, Blocker, Eviction, GroupVerdict, Plan, Verdict
+from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy
 
 NOT_MEASURED: Mapping[str, float] = {}
@@ -64,9 +64,6 @@ class Case:
     """Members, by position in the view, and the rows that they take once others have left."""
     held: list[Seated] = field(default_factory=list)
     """The places that it was promised, while they are held for it."""
-    reached: bool = False
-    """Whether the turn has come of those whose promises are as strong as its own."""
-    evictions: tuple[Eviction, ...] = ()
     refusal: str = ""
     """Why nobody leaves for it, if it could not be seated."""
     blockers: tuple[Blocker, ...] = ()
@@ -137,7 +134,6 @@ class Cycle:
             case = everyone[turn.number]
             if turn.part == HELD:
                 self._hold(case)
-                case.reached, case.first_seated = True, self.attempts
             elif self.serve(case) and turn.part != SURPLUS:
                 agenda.add(self._turn(case, turn.number, SURPLUS))
         self._retry_those_who_wait_for_others()
@@ -151,7 +147,7 @@ class Cycle:
     def serve(self, case: Case) -> bool:
         """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""
         ask = case.ask
-        if not ask.shapes:
+        if not ask.shapes or case.blocked:
             return False
         self.attempts += 1
         case.last_tried = self.attempts
@@ -168,20 +164,46 @@ class Cycle:
 
     def _promise(self, case: Case) -> None:
         """Places that others must leave first, if there are any; they are held against all who come after."""
-        found = self.promises.find(self.trial, self._claimant(case))
+        found = self.promises.find(self.trial, self._claimant(case), self._unserved_ahead_of(case))
         if not isinstance(found, Promise):
             case.refusal = found
             return
         if self._is_explained(case):
             diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
             case.blockers = diagnosis.of(case.view, case.ask, (), self._ahead_of(case, self._taken()))[0]
-        case.promised, case.evictions, case.refusal = found.seats, found.evictions, ""
+        case.promised, case.refusal = found.seats, ""
         case.first_seated = self.attempts
         case.held = self.promises.hold(self.trial, case.ask, found.seats)
+        for other in self.cases:
+            if other.key in found.displaced:
+                self._take_away(other, found.displaced[other.key])
+
+    def _take_away(self, case: Case, pods: Set[str]) -> None:
+        """Members that leave for others count no more; the group, which ranks lower, is yet to be served."""
+        stays = [place for place, member in enumerate(case.view.running) if member.order[2] not in pods]
+        running = tuple(case.view.running[place] for place in stays)
+        case.view = replace(case.view, running=running, running_shapes=case.view.running_shapes[stays])
+        case.screening = screen(case.view, self.snapshot, self.house)
+        case.ask = ask_of(case.view)
+
+    def _unserved_ahead_of(self, case: Case) -> list[Ask]:
+        """What groups of higher rank lack, for whom nobody leaves: late and surplus members, and others."""
+        first = self._rank(case)
+        return [
+            other.ask
+            for other in self.cases
+            if other.ask.shapes and not other.blocked and not other.promised and self._rank(other) < first
+        ]
 
     def _hold(self, case: Case) -> None:
-        """What it was promised is held against its equals, whether or not it is decided in this cycle."""
-        case.held = self.promises.hold(self.trial, case.ask, self._claimant(case).promised(self.snapshot))
+        """What it was promised is held against its equals, whether or not it is decided in this cycle.
+
+        Where two were promised the same, the first of them has it.
+        """
+        claimant = self._claimant(case)
+        if self.promises.stands(self.trial, claimant):
+            case.held = self.promises.hold(self.trial, case.ask, claimant.promised(self.snapshot))
+            case.first_seated = self.attempts
 
     def _let_go(self, case: Case) -> None:
         for entry in case.held:
@@ -196,22 +218,7 @@ class Cycle:
         if not case.held:
             return self._attempt(case)
         self._let_go(case)
-        claimant = self._claimant(case)
-        found = self.promises.ready(self.trial, claimant)
-        if found is not None or not self.promises.stands(self.trial, claimant):
-            return found or self._attempt(case)
-        # It will have what it was promised: until then it does not take what lesser ones were promised.
-        lesser = [other for other in (*self.cases, *self.bystanders) if self._is_to_come(other)]
-        for other in lesser:
-            self._hold(other)
-        found = self._attempt(case)
-        for other in lesser:
-            self._let_go(other)
-        return found
-
-    def _is_to_come(self, case: Case) -> bool:
-        """Whether it was promised places which are not held for it yet."""
-        return bool(case.view.nominated) and not case.blocked and not case.reached
+        return self.promises.ready(self.trial, self._claimant(case)) or self._attempt(case)
 
     def _attempt(self, case: Case) -> Assignment | None:
         steps = Steps(self.house.policy.search.steps)
@@ -246,7 +253,7 @@ class Cycle:
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(case, case.seated) for case in self.cases)),
             nominations=tuple(chain.from_iterable(self._binds(case, case.promised) for case in self.cases)),
-            evictions=tuple(chain.from_iterable(case.evictions for case in self.cases)),
+            evictions=tuple(self.promises.evictions()),
             groups=tuple(verdicts),
             wake_at=None if wake_at is None else moment(wake_at),
             search_exhausted=self.exhausted or self.promises.exhausted,

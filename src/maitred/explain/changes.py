@@ -92,6 +92,7 @@ class FewerMembers:
             orders=tuple(view.orders[position] for position in kept),
             shapes=view.shapes[kept],
             gates=tuple(view.gates[position] for position in kept),
+            nominated=tuple(view.nominated[position] for position in kept) if view.nominated else (),
             members=view.members - len(gone),
         )
         return with_group(snapshot, number, smaller)

@@ -11,7 +11,7 @@ class BudgetSpec(Lean, frozen=True):
 
 
 class BudgetStatus(Lean, frozen=True):
-    disruptions_allowed: int = 0
+    disruptions_allowed: int | None = None
     disrupted_pods: dict[str, Timestamp | None] = {}
     """Pods whose eviction was granted and that are still there: they are counted already."""
 
@@ -19,13 +19,13 @@ class BudgetStatus(Lean, frozen=True):
 class PodDisruptionBudget(Lean, frozen=True):
     metadata: ObjectMeta
     spec: BudgetSpec = BudgetSpec()
-    status: BudgetStatus | None = None
-    """None where the disruption controller has not looked yet, as in a file that someone wrote."""
+    status: BudgetStatus = BudgetStatus()
+    """Without a number until the disruption controller has looked, as in a file that someone wrote."""
 
 
 def allowed(budget: PodDisruptionBudget, pods: int) -> int:
     """How many more may be disrupted, given how many pods it speaks of."""
-    if budget.status is not None:
+    if budget.status.disruptions_allowed is not None:
         return max(0, budget.status.disruptions_allowed)
     if budget.spec.max_unavailable is not None:
         return min(pods, _share(budget.spec.max_unavailable, pods))

@@ -6,7 +6,8 @@ _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w"
 _PART = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)(ms|[smhdw])", re.ASCII)
 _DURATION = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
 
-FORM = "a duration such as 90s, 10m or 1h30m"
+LONGEST = 100 * 365 * _UNITS["d"]
+FORM = "a duration such as 90s, 10m or 1h30m, of a hundred years at most"
 
 
 def milliseconds(text: str) -> int | None:
@@ -15,4 +16,5 @@ def milliseconds(text: str) -> int | None:
         return 0
     if _DURATION.fullmatch(text) is None:
         return None
-    return sum(round(float(number) * _UNITS[unit]) for number, unit in _PART.findall(text))
+    total = sum(round(float(number) * _UNITS[unit]) for number, unit in _PART.findall(text))
+    return total if total <= LONGEST else None

@@ -3,6 +3,7 @@
 Who asks for protection in words that cannot be read is protected: nobody is evicted on a misunderstanding.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 
 from maitred.model.duration import FORM, milliseconds
@@ -22,49 +23,35 @@ class Protection(Lean, frozen=True):
     checkpoint_interval: int | None = None
     min_runtime: int | None = None
     non_preemptible: bool | None = None
-    problems: tuple[str, ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
+    """Marks that cannot be read, and what is wrong with each."""
 
-    def over(self, group: "Protection") -> "Protection":
-        """What a pod says itself counts; its group speaks for the rest."""
-        if group in (UNPROTECTED, self):
-            return self
-        if self == UNPROTECTED:
-            return group
-        exempt = group.non_preemptible if self.non_preemptible is None else self.non_preemptible
-        return Protection(
-            _first(self.last_checkpoint, group.last_checkpoint),
-            _first(self.checkpoint_interval, group.checkpoint_interval),
-            _first(self.min_runtime, group.min_runtime),
-            exempt,
-            (*self.problems, *group.problems),
-        )
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return tuple(f"{key}: {what}" for key, what in self.unread)
 
 
 UNPROTECTED = Protection()
 
 
 def protection_of(metadata: ObjectMeta) -> Protection:
-    said = [mark(metadata, key) for key in PROTECTION_MARKS]
-    if said == [None] * len(PROTECTION_MARKS):
+    said = {key: mark(metadata, key) for key in PROTECTION_MARKS}
+    if not any(text is not None for text in said.values()):
         return UNPROTECTED
-    checkpoint, interval, runtime, exempt = said
-    problems = list[str]()
-    if checkpoint is not None and _moment(checkpoint) is None:
-        problems.append(f"{LAST_CHECKPOINT}: {checkpoint!r} is no time such as 2026-03-01T12:00:00Z")
-    for key, text in ((CHECKPOINT_INTERVAL, interval), (MIN_RUNTIME, runtime)):
-        if text is not None and milliseconds(text) is None:
-            problems.append(f"{key}: {text!r} is not {FORM}")
-    if interval is not None and milliseconds(interval) == 0:
-        problems.append(f"{CHECKPOINT_INTERVAL}: must be longer than 0")
-    if exempt is not None and exempt not in ("true", "false"):
-        problems.append(f"{NON_PREEMPTIBLE}: {exempt!r} is neither true nor false")
-    return Protection(
-        None if checkpoint is None else _moment(checkpoint),
-        None if interval is None else milliseconds(interval) or None,
-        None if runtime is None else milliseconds(runtime),
-        None if exempt is None else exempt == "true",
-        tuple(problems),
-    )
+    read = {key: None if text is None else READERS[key](text) for key, text in said.items()}
+    unread = [
+        (key, f"{text!r} is not {FORMS[key]}")
+        for key, text in said.items()
+        if text is not None and read[key] is None
+    ]
+    unread += [(key, "label and annotation disagree") for key in PROTECTION_MARKS if _differ(metadata, key)]
+    checkpoint, interval, runtime, exempt = read.values()
+    return Protection(checkpoint, interval, runtime, None if exempt is None else bool(exempt), tuple(unread))
+
+
+def _differ(metadata: ObjectMeta, key: str) -> bool:
+    label, annotation = metadata.labels.get(key), metadata.annotations.get(key)
+    return label is not None and annotation is not None and label != annotation
 
 
 def _moment(text: str) -> int | None:
@@ -78,5 +65,22 @@ def _moment(text: str) -> int | None:
     return None if found.tzinfo is None else round(found.timestamp() * 1000)
 
 
-def _first(own: int | None, other: int | None) -> int | None:
-    return other if own is None else own
+READERS: dict[str, Callable[[str], int | None]] = {
+    LAST_CHECKPOINT: _moment,
+    CHECKPOINT_INTERVAL: lambda text: milliseconds(text) or None,
+    MIN_RUNTIME: milliseconds,
+    NON_PREEMPTIBLE: {"true": 1, "false": 0}.get,
+}
+FIELDS = {
+    LAST_CHECKPOINT: "last_checkpoint",
+    CHECKPOINT_INTERVAL: "checkpoint_interval",
+    MIN_RUNTIME: "min_runtime",
+    NON_PREEMPTIBLE: "non_preemptible",
+}
+"""Of a Protection, by the marks that they come from."""
+FORMS = {
+    LAST_CHECKPOINT: "a time such as 2026-03-01T12:00:00Z",
+    CHECKPOINT_INTERVAL: f"{FORM}, and longer than 0",
+    MIN_RUNTIME: FORM,
+    NON_PREEMPTIBLE: "true or false",
+}

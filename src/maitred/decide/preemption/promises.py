@@ -1,7 +1,7 @@
 """Places that others must leave first: kept for a group that was promised them, or promised to it now."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from maitred.cluster.trial import Rows, Seated, Selection, Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.house import FULL_RULES, House, Leave
-from maitred.decide.preemption.choice import choose
+from maitred.decide.preemption.choice import Choice, choose
 from maitred.decide.preemption.receipts import evictions
 from maitred.decide.preemption.roster import NEVER, Roster
 from maitred.decide.preemption.site import Site, only_quorum
@@ -25,6 +25,7 @@ from maitred.model.plan import NO_LESSER, Eviction
 from maitred.model.priority import Rank
 from maitred.model.words import counted
 
+TAKEN_BY_OTHERS = "the room would go to others, who rank higher and make nobody leave"
 IN_PLACE = Leave(frozenset({"Topology"}))
 """For members whose nodes are given: their domains were looked at before."""
 
@@ -55,7 +56,17 @@ class Claimant:
 @dataclass(frozen=True, slots=True)
 class Promise:
     seats: Assignment
-    evictions: tuple[Eviction, ...] = ()
+    displaced: Mapping[str, Set[str]] = field(default_factory=dict)
+    """Who leaves for it: groups, and the names of their pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """A group, and those who leave for it."""
+
+    claimant: Claimant
+    units: Units
+    choice: Choice
 
 
 class Promises:
@@ -68,8 +79,11 @@ class Promises:
         self.exhausted = False
         self.wake_at: int | None = None
         """In milliseconds: when time alone may allow what it forbids now."""
+        self._deals: list[Deal] = []
         self._company: Mask = np.zeros_like(self.leaving)
         """Pods that somebody who was promised a place must be near."""
+        self._weighed_for: int | None = None
+        """The highest priority for which somebody might have had to leave."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
         self._ahead: tuple[int, Trial] | None = None
         self._too_large: set[Ask] = set()
@@ -81,12 +95,23 @@ class Promises:
 
     def warnings(self) -> Iterable[str]:
         """Of marks that had to be weighed; none if nothing was."""
-        return self.roster.warnings() if "roster" in self.__dict__ else ()
+        return () if self._weighed_for is None else self.roster.warnings(self._weighed_for)
+
+    def evictions(self) -> Iterable[Eviction]:
+        """With their receipts, once it is known who leaves for others."""
+        for deal in self._deals:
+            claimant = deal.claimant
+            yield from evictions(
+                deal.units, deal.choice, claimant.key, claimant.rank.priority, everyone=self.leaving
+            )
 
     # -- one group -------------------------------------------------------------------------------------
 
-    def find(self, trial: Trial, claimant: Claimant) -> Promise | str:
-        """Places for the missing quorum, and who must leave for them; or why there are none."""
+    def find(self, trial: Trial, claimant: Claimant, ahead: Sequence[Ask]) -> Promise | str:
+        """Places for the missing quorum, and who must leave for them; or why there are none.
+
+        `ahead` is what groups of higher rank would like to have, for whom nobody leaves.
+        """
         if self.leaving.any() or trial.later is not None:
             found = self._without_more(self._once_left(trial), claimant)
             if found is not None:
@@ -96,7 +121,7 @@ class Promises:
             return refusal
         key = (claimant.ask.unnamed(), claimant.rank, claimant.view.pending_schedulers)
         if key not in self._refused:
-            result = self._preempt(trial, claimant)
+            result = self._preempt(trial, claimant, ahead)
             if isinstance(result, Promise):
                 return result
             self._refused[key] = result
@@ -232,9 +257,10 @@ class Promises:
             return f"it waits {delay} for room first, until {moment(until)}"
         return ""
 
-    def _preempt(self, trial: Trial, claimant: Claimant) -> Promise | str:
+    def _preempt(self, trial: Trial, claimant: Claimant, ahead: Sequence[Ask]) -> Promise | str:
         """Make lesser ones leave for it, or say why that does not help."""
         roster, rank = self.roster, claimant.rank.priority
+        self._weighed_for = rank if self._weighed_for is None else max(rank, self._weighed_for)
         lower = roster.below(rank, claimant.view.pending_schedulers) & ~self.leaving & ~self._company
         ripe = lower & (roster.protected_until <= self.now)
         if not lower.any():
@@ -244,8 +270,36 @@ class Promises:
         self.exhausted |= site.exhausted
         if choice is None:
             return self._not_enough(trial, claimant, lower, ripe)
-        self._expect(trial, site.units.pods_of(choice.best.chosen))
-        return Promise(choice.best.seats, tuple(evictions(site.units, choice, claimant.key, rank)))
+        victims = site.units.pods_of(choice.best.chosen)
+        if self._would_be_taken(site, victims, ahead):
+            return TAKEN_BY_OTHERS
+        self._expect(trial, victims)
+        self._deals.append(Deal(claimant, site.units, choice))
+        return Promise(choice.best.seats, self._displaced(victims))
+
+    def _would_be_taken(self, site: Site, victims: Rows, ahead: Sequence[Ask]) -> bool:
+        """Whether the room would go to others, who rank higher, and the group would not fit after that."""
+        trial, checkpoint = site.trial, site.trial.checkpoint()
+        trial.evict(victims)
+        too_large = set[Ask]()
+        for ask in ahead:
+            alike, steps = ask.unnamed(), Steps(self.house.policy.search.steps)
+            found = attempt(trial, ask, self.house, steps) if alike not in too_large else None
+            if found:
+                commit(trial, ask, found)
+            else:
+                too_large.add(alike)
+        left = attempt(trial, site.ask, self.house, Steps(self.house.policy.search.steps))
+        trial.rollback(checkpoint)
+        return left is None
+
+    def _displaced(self, victims: Rows) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for pod in victims.tolist():
+            group = self.roster.group_of(pod)
+            if group is not None:
+                found.setdefault(group, set()).add(self.snapshot.bound.occupants[pod].key.partition("/")[2])
+        return found
 
     def _site(self, trial: Trial, claimant: Claimant, candidates: Mask) -> Site:
         units = Units(self.roster, ~self.leaving, candidates)
@@ -281,7 +335,11 @@ class Promises:
         self.wake_at = at if self.wake_at is None else min(at, self.wake_at)
 
 
+LAST_SECOND = 253_402_300_799
+"""Of the year 9999, after which there are no dates."""
+
+
 def moment(milliseconds: int) -> str:
     """RFC 3339, rounded up: a moment too early would be one in vain."""
-    seconds = -(-milliseconds // 1000)
+    seconds = min(-(-milliseconds // 1000), LAST_SECOND)
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -17,17 +17,17 @@ from maitred.model.words import counted
 
 PREEMPTION = "Preemption"
 NAMES_SHOWN = 10
-Owner = tuple[str, str, str]
-"""Namespace, kind and name."""
+Owner = tuple[str, str, str, str]
+"""Namespace, kind, name and UID."""
 
 
-def evictions(units: Units, choice: Choice, preemptor: str, priority: int) -> list[Eviction]:
-    """One for each pod that leaves, unit by unit."""
+def evictions(units: Units, choice: Choice, preemptor: str, priority: int, everyone: Mask) -> list[Eviction]:
+    """One for each pod that leaves for this group, unit by unit; `everyone` who leaves, for whomever."""
     chosen, roster = choice.best.chosen, units.roster
     toll = units.toll(chosen)
     alternatives = tuple(_alternative(units, option, choice.best.price) for option in choice.others)
     broken = units.broken_budgets(chosen)
-    departures, names = Departures(units, chosen), units.named(chosen)
+    departures, names = Departures(units, chosen, everyone), units.named(chosen)
     found = []
     for place in np.flatnonzero(chosen[units.unit]).tolist():
         pod, unit = int(units.pods[place]), int(units.unit[place])
@@ -79,28 +79,30 @@ def _worse(price: Price, best: Price, toll: Toll) -> str:
 class Departures:
     """How pods leave, by what is known of whoever made them."""
 
-    def __init__(self, units: Units, chosen: Mask) -> None:
+    def __init__(self, units: Units, chosen: Mask, everyone: Mask) -> None:
         bound, snapshot = units.roster.bound, units.roster.snapshot
         self._jobs, self._suspends = snapshot.jobs, units.roster.policy.preemption.jobs == "suspend"
-        leaving: list[Occupant] = bound.occupants[units.pods_of(chosen)].tolist()
-        self._leaving = Counter(owner_of(occupant) for occupant in leaving)
-        here: list[Occupant] = bound.occupants[~bound.terminating].tolist() if self._has_jobs() else []
-        self._here = Counter(owner_of(occupant) for occupant in here if occupant.owner[0] == "Job")
-
-    def _has_jobs(self) -> bool:
-        return any(kind == "Job" for _, kind, _ in self._leaving)
+        self._leaving = Counter(map(owner_of, bound.occupants[units.pods_of(chosen)]))
+        if any(kind == "Job" for _, kind, _, _ in self._leaving):
+            self._failing = Counter(map(owner_of, bound.occupants[everyone & ~bound.terminating]))
+            self._here = Counter(map(owner_of, bound.occupants[~bound.terminating]))
 
     def of(self, occupant: Occupant) -> Departure:
         owner = owner_of(occupant)
-        namespace, kind, name = owner
+        namespace, kind, name, uid = owner
         if not kind:
             return Departure("", "delete", None, "it has no controller, so nobody makes it again")
         if kind != "Job":
             return Departure(f"{kind} {name}", "delete", True, f"{kind} {name} makes it again")
         job = self._jobs.get(f"{namespace}/{name}")
+        if job is not None and {job.metadata.uid, uid, ""} != {uid, ""}:
+            job = None  # another Job has the name by now
+        if job is not None and job.spec.suspend:
+            words = f"Job {name} is suspended already, and makes no pods until it is resumed"
+            return Departure(f"Job {name}", "delete", True, words)
         if self._suspends and job is not None and self._leaving[owner] == self._here[owner]:
             return self._suspended(name, job)
-        return self._deleted(name, job, self._leaving[owner])
+        return self._deleted(name, job, self._failing[owner])
 
     def _suspended(self, name: str, job: Job) -> Departure:
         words = f"Job {name} is suspended, and resumed when it fits again"

@@ -15,7 +15,7 @@ from maitred.model.group import CompositePodGroup, disruption
 from maitred.model.meta import key_of
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
-from maitred.model.protection import UNPROTECTED
+from maitred.model.protection import FIELDS, LAST_CHECKPOINT, UNPROTECTED, Protection
 
 NEVER = np.iinfo(np.int64).max
 NOT_KNOWN = np.iinfo(np.int64).min
@@ -143,12 +143,27 @@ class Roster:
 
     @cached_property
     def _unreadable(self) -> Mask:
-        """Pods whose marks, or whose group's, nobody can make sense of."""
-        pods = np.array([bool(s.protection.problems) for s in self.snapshot.standings] + [False])
-        groups = np.array([bool(g and g.group.protection.problems) for g in self.snapshot.seated] + [False])
-        unreadable: Mask = pods[self.bound.standing] | (self.grouped & groups[self.bound.group])
+        """Pods with marks that nobody can make sense of: their own, or else their group's."""
+        own = np.array([bool(s.protection.unread) for s in self.snapshot.standings] + [False])
+        groups = np.array([bool(g and g.group.protection.unread) for g in self.snapshot.seated] + [False])
+        unreadable: Mask = own[self.bound.standing]
+        doubtful = self.grouped & groups[self.bound.group] & ~unreadable
+        for pod in np.flatnonzero(doubtful).tolist():
+            unreadable[pod] = any(not self._says(pod, mark) for mark, _ in self._group_protection(pod).unread)
         unreadable |= self._checkpoint > self.now
         return unreadable
+
+    def _says(self, pod: int, mark: str) -> bool:
+        """Whether the pod itself has the mark."""
+        own = self.snapshot.standings[self.bound.standing[pod]].protection
+        if mark == LAST_CHECKPOINT:
+            return bool(self.bound.checkpoint[pod] != UNKNOWN_TIME)
+        return getattr(own, FIELDS[mark]) is not None
+
+    def _group_protection(self, pod: int) -> Protection:
+        number = int(self.bound.group[pod])
+        seated = self.snapshot.seated[number] if number != NO_GROUP else None
+        return UNPROTECTED if seated is None else seated.group.protection
 
     @cached_property
     def movable(self) -> Mask:
@@ -210,14 +225,14 @@ class Roster:
 
     # -- what is odd -----------------------------------------------------------------------------------
 
-    def warnings(self) -> Iterator[str]:
-        """Of pods that would be weighed, but say something about it that cannot be."""
-        for pod in islice(np.flatnonzero(self._unreadable & ~self.bound.fixed).tolist(), NAMES_SHOWN):
+    def warnings(self, below: int) -> Iterator[str]:
+        """Of pods that would be weighed for a group of that priority, but say something that cannot be."""
+        weighed = (self.priority < below) & ~self.bound.fixed & ~self.bound.terminating
+        for pod in islice(np.flatnonzero(self._unreadable & weighed).tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} is not evicted: {self._problem(pod)}"
-        unknown = np.flatnonzero((self.priority == NOT_KNOWN) & ~self.bound.fixed)
+        unknown = np.flatnonzero((self.priority == NOT_KNOWN) & weighed)
         for pod in islice(unknown.tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} is not evicted: its priority class does not exist"
-
         for name in islice(self._idle_budgets(), NAMES_SHOWN):
             yield f"PodDisruptionBudget {name} matches no pod on a node, so it protects none"
 
@@ -232,11 +247,8 @@ class Roster:
 
     def _problem(self, pod: int) -> str:
         standing = self.snapshot.standings[self.bound.standing[pod]]
-        number = int(self.bound.group[pod])
-        seated = self.snapshot.seated[number] if number != NO_GROUP else None
-        group = UNPROTECTED if seated is None else seated.group.protection
-        problems = (*standing.protection.problems, *group.problems)
-        return problems[0] if problems else "maitred.dev/last-checkpoint is in the future"
+        problems = (*standing.protection.problems, *self._group_protection(pod).problems)
+        return problems[0] if problems else f"{LAST_CHECKPOINT} is in the future"
 
 
 def is_whole(composite: CompositePodGroup) -> bool:

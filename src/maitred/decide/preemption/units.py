@@ -88,7 +88,7 @@ class Units:
             of_set = np.array([place in members for members in snapshot.budget_sets])
             matched = of_set[bound.budgets] & ~bound.terminating
             limit = allowed(budget, int(matched.sum()))
-            matched &= ~self._granted(budget.status.disrupted_pods if budget.status else {}, matched)
+            matched &= ~self._granted(budget.status.disrupted_pods, matched)
             # Those who leave for others in this very cycle have used some of it.
             used = int((matched & ~standing).sum())
             counts = np.bincount(self.unit[matched[self.pods]], minlength=len(self))
