@@ -54,6 +54,16 @@ ALL_BUT_TWO = [
     (f"{{name: batch-{n}}}", f'{{name: batch-{n}, labels: {{maitred.dev/non-preemptible: "true"}}}}')
     for n in (2, 3)
 ]
+AHEAD = """
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: ahead}
+  spec:
+    priority: 500
+    preemptionPolicy: Never
+    containers:
+    - {name: train, image: example/train:1.0, resources: {limits: {nvidia.com/gpu: "1"}}}
+"""
 REFUSALS = {
     "no pod that ranks lower is in its way": (example("one-node", ("priority: 100", "priority: 10")), "{}"),
     "its preemptionPolicy is Never": (
@@ -67,6 +77,13 @@ REFUSALS = {
     ),
     "it waits … for room first, until …": (example("one-node"), "preemption: {delay: 1h}"),
     "… that could make room may not be evicted yet, the first from … on": (example("protected"), "{}"),
+    "the room would go to others, who rank higher and make nobody leave": (
+        example(
+            "one-node",
+            ("kind: List\nitems:\n", "kind: List\nitems:" + AHEAD),
+        ),
+        "{}",
+    ),
     "nobody may be evicted of … with a lower rank": (
         example("protected", ("maitred.dev/min-runtime: 2h", 'maitred.dev/non-preemptible: "true"')),
         "{}",

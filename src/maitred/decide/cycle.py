@@ -4,6 +4,7 @@ import math
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import chain
 
 import msgspec
@@ -189,11 +190,15 @@ class Cycle:
     def _unserved_ahead_of(self, case: Case) -> list[Ask]:
         """What groups of higher rank lack, for whom nobody leaves: late and surplus members, and others."""
         first = self._rank(case)
-        return [
-            other.ask
-            for other in self.cases
-            if other.ask.shapes and not other.blocked and not other.promised and self._rank(other) < first
-        ]
+        waiting = (other for other in (*self.cases, *self._undecided) if other.ask.shapes)
+        unserved = (other for other in waiting if not other.blocked and not other.promised)
+        return [other.ask for other in unserved if self._rank(other) < first]
+
+    @cached_property
+    def _undecided(self) -> list[Case]:
+        """Groups that wait and that this cycle does not decide: not ours, or nothing has happened to them."""
+        known = {id(case.view) for case in (*self.cases, *self.bystanders)}
+        return [self._case(view) for view in self.snapshot.groups if id(view) not in known]
 
     def _hold(self, case: Case) -> None:
         """What it was promised is held against its equals, whether or not it is decided in this cycle.
