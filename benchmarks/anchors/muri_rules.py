@@ -12,10 +12,11 @@ from typing import Protocol
 from maitred.model.node import Node
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.jobs import WHOLE
-from maitred.simulate.loop import Loop
+from maitred.simulate.loop import Loop, Watcher
 from maitred.simulate.party import Party, Stretch
+from maitred.simulate.seating.lines import Untold
 from maitred.simulate.seating.orders import Measure
-from maitred.simulate.seating.seater import UNDIAGNOSED, Moves, Removal, Seating
+from maitred.simulate.seating.seater import Moves, Removal, Seating
 
 NODES = tuple(f"n{number}" for number in range(1, 9))
 DEVICES = 8
@@ -104,7 +105,7 @@ class LeastAttained:
         return needed - party.attained(now) // party.job.load
 
 
-class Muri:
+class Muri(Untold, Watcher):
     """A seater, and a watcher that tells the books what is lost."""
 
     def __init__(self, order: Order, overheads: Mapping[str, Time]) -> None:
@@ -153,12 +154,6 @@ class Muri:
     def next_look(self, now: Time) -> Time | None:
         return self._jump
 
-    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
-        return {UNDIAGNOSED: now - since}
-
-    def why(self, party: Party) -> str:
-        return UNDIAGNOSED
-
     # -- the rules -------------------------------------------------------------------------------------
 
     def _end_together(self, now: Time) -> Moves:
@@ -167,9 +162,9 @@ class Muri:
             return Moves()
         ending = [party for party in self._sitting if is_near(now, now + time_left(party, now))]
         for party in ending:
-            party.saved += time_left(party, now) * party.speed
+            party.lost -= time_left(party, now) * party.speed
         return Moves(
-            removals=[Removal(party, "") for party in ending],
+            removals=[removal_of(party) for party in ending],
             seatings=[Seating(party, list(enumerate(party.seats))) for party in ending],
         )
 
@@ -177,15 +172,20 @@ class Muri:
         for party in self._sitting:
             self._charge(party, now)
         seatings = first_fits(self._order.line(self._sitting, now))
-        removals = [Removal(party, "") for party in self._sitting]
+        removals = [removal_of(party) for party in self._sitting]
         self._sitting, self._since = [seating.party for seating in seatings], now
         self._jump = self._order.seated(self._sitting, now)
-        return Moves(removals, seatings)
+        return Moves(removals=removals, seatings=seatings)
 
     def _charge(self, party: Party, now: Time) -> None:
         lost = min(now - self._since, self._overheads[party.name])
-        party.saved -= lost * party.speed
+        party.lost += lost * party.speed
         self._lost.append(Stretch(now - lost, now, party.speed, party.load))
+
+
+def removal_of(party: Party) -> Removal:
+    """Nobody in particular takes its place."""
+    return Removal(party, party.sitters(), "", at_once=True)
 
 
 def is_near(end: Time, other: Time) -> bool:

@@ -10,7 +10,7 @@ from benchmarks.anchors.muri import figures, play, published, read_overheads, re
 from benchmarks.anchors.muri_rules import LeastAttained, Muri, Order, Shortest
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.jobs import WHOLE, Job
-from maitred.simulate.loop import Loop
+from maitred.simulate.loop import Loop, Watcher
 from maitred.simulate.party import Party
 from maitred.simulate.seating.orders import MEASURES
 from maitred.simulate.seating.seater import Moves
@@ -49,7 +49,7 @@ def check_accounts(loop: Loop, forgiven: int = 0) -> None:
 # -- the one digit that is rounding ------------------------------------------------------------------------
 
 
-class Sittings:
+class Sittings(Watcher):
     """A watcher that writes down who sat from when on."""
 
     def __init__(self) -> None:

@@ -81,7 +81,17 @@ def play(
 # -- strategies --------------------------------------------------------------------------------------------
 
 TIMES = st.integers(0, 400).map(lambda count: count * SECOND // 4)
-MAYBE = st.none() | TIMES
+MANNERS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {
+        "start_up": st.sampled_from((0, 5 * SECOND)),
+        "checkpoint": st.sampled_from((None, 0, 7 * SECOND, 60 * SECOND)),
+        "grace": st.sampled_from((0, 0, 3 * SECOND, 30 * SECOND)),
+        "min_run_time": st.sampled_from((0, 0, 0, 20 * SECOND)),
+        "non_preemptible": st.sampled_from((False, False, False, False, True)),
+        "disruption": st.sampled_from(("Pod", "PodGroup")),
+    }
+)
+"""How jobs start, and how they take it to be sent away."""
 
 
 @st.composite
@@ -105,8 +115,7 @@ def jobs(draw: st.DrawFn, name: str) -> Job:
         run_time=draw(st.integers(0, 200 * SECOND)),
         priority=draw(st.integers(0, 2)),
         within=draw(st.sampled_from(("", "", "rack"))) if members > 1 else "",
-        start_up=draw(st.sampled_from((0, 5 * SECOND))),
-        checkpoint=draw(st.sampled_from((None, 0, 7 * SECOND, 60 * SECOND))),
+        **draw(MANNERS),
         cancelled=draw(st.none() | st.none() | TIMES),
         patience=draw(st.none() | st.none() | TIMES),
         rendezvous=draw(st.none() | st.just(30 * SECOND)),
@@ -137,3 +146,25 @@ def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Fault, ...]:
 @st.composite
 def workloads(draw: st.DrawFn) -> tuple[Job, ...]:
     return tuple(draw(jobs(f"j{number}")) for number in range(draw(st.integers(0, 7))))
+
+
+@st.composite
+def rivals(draw: st.DrawFn) -> tuple[tuple[Node, ...], tuple[Job, ...]]:
+    """A few nodes, and jobs of several priorities that cannot all have them at once."""
+    nodes = tuple(node(f"n{i}", 4, f"r{i // 2}", cpu=16) for i in range(draw(st.integers(1, 4))))
+    jobs = []
+    for number in range(draw(st.integers(2, 8))):
+        workers = draw(st.integers(1, 3))
+        drawn = job(
+            f"j{number}",
+            at=draw(st.integers(0, 240)) / 4,
+            workers=workers,
+            gpus=draw(st.integers(1, 4)),
+            seconds=draw(st.integers(40, 200)),
+            quorum=draw(st.integers(1, workers)) if draw(st.booleans()) else workers,
+            priority=draw(st.integers(0, 3)),
+            within=draw(st.sampled_from(("", "", "rack"))) if workers > 1 else "",
+            **draw(MANNERS),
+        )
+        jobs.append(drawn)
+    return nodes, tuple(jobs)

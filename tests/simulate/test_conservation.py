@@ -6,8 +6,9 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from benchmarks.soak.receipts import Receipts
 from maitred.model.node import Node
-from maitred.model.policy import Order, Placement, Policy, Topology
+from maitred.model.policy import Order, Placement, Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.faults import Fault
 from maitred.simulate.jobs import Job
@@ -16,7 +17,7 @@ from maitred.simulate.party import Phase
 from maitred.simulate.run import run_of
 from tests.oracle.effort import examples
 from tests.simulate.laws import Laws
-from tests.simulate.runs import RACK, clusters, faults, play, workloads
+from tests.simulate.runs import RACK, clusters, faults, play, rivals, workloads
 
 POLICIES: list[tuple[Order, Placement]] = [
     ("priority", "whole-groups"),
@@ -44,6 +45,43 @@ def test_every_job_and_every_device_second_is_accounted_for(
 @given(data=st.data())
 def test_the_same_in_many_more_runs(order: Order, placement: Placement, data: st.DataObject) -> None:
     check_run(order, placement, data)
+
+
+PREEMPTIONS = st.builds(
+    Preemption, mode=st.sampled_from(("priority", "priority", "never")), delay=st.sampled_from(("0s", "10s"))
+)
+
+
+@examples(60)
+@given(data=st.data())
+def test_preemption_too(data: st.DataObject) -> None:
+    check_rivals(data)
+
+
+@pytest.mark.slow
+@examples(400)
+@given(data=st.data())
+def test_preemption_in_many_more_runs(data: st.DataObject) -> None:
+    check_rivals(data)
+
+
+def check_rivals(data: st.DataObject) -> None:
+    """Evicted members hold their seats for a while, others their places; what is lost is on the receipts."""
+    nodes, jobs = data.draw(rivals())
+    broken = data.draw(faults(nodes))
+    policy = Policy(topology=Topology((RACK,)), preemption=data.draw(PREEMPTIONS))
+    horizon = data.draw(st.none() | st.integers(1, 500).map(lambda count: count * SECOND))
+    period = data.draw(st.sampled_from((0, 10 * SECOND)))
+    laws, receipts = Laws(policy), Receipts()
+    loop = play(nodes, jobs, policy, broken, horizon, period, [laws, receipts])
+    event(f"{min(loop.books.preemptions, 3)} preemptions")
+    event(f"{loop.books.evictions < loop.books.evicted_units}: single members evicted")
+    event(f"{loop.books.meter.totals['reserved'] > 0}: held in reserve")
+    check_time(loop, nodes)
+    check_jobs(loop, jobs)
+    check_work(loop)
+    assert receipts.add_up(loop) == []
+    check_repeatable(loop, nodes, jobs, policy, broken, horizon, period)
 
 
 def check_run(order: Order, placement: Placement, data: st.DataObject) -> None:
@@ -96,8 +134,8 @@ def check_work(loop: Loop) -> None:
     for party in loop.parties:
         if party in loop.ends and loop.ends[party][0] == "finished":
             assert party.job.work is not None
-            useful = party.saved + sum(s.speed * (s.end - s.start) for s in party.stretches)
-            assert party.job.work <= useful < party.job.work + party.job.members * 8000
+            done = party.done(party.since)
+            assert party.job.work <= done < party.job.work + party.job.members * 8000
 
 
 def check_repeatable(

@@ -1,14 +1,15 @@
 """The books of a run: what each moment means for devices, waits and the whole."""
 
 from collections import Counter
+from collections.abc import Sequence
 
-from maitred.simulate.clock import Time
+from maitred.simulate.clock import HOUR, SECOND, Time
 from maitred.simulate.floor import Floor
 from maitred.simulate.meter import Meter
 from maitred.simulate.party import Party, Phase
 from maitred.simulate.results import Bucket, FloorPlan
 from maitred.simulate.seating.deadlock import deadlocked
-from maitred.simulate.seating.seater import Seater
+from maitred.simulate.seating.seater import Removal, Seater
 
 WORTH_A_PICTURE = 1.1
 """A new picture is taken when the floor shows so much more than in the last."""
@@ -19,6 +20,10 @@ class Books:
         self.meter = Meter()
         self.wait_by_blocker: Counter[str] = Counter()
         self.evictions = 0
+        self.preemptions = 0
+        self.evicted_units = 0
+        self.evicted_pods = 0
+        self.receipts_device_seconds = 0.0
         self.failures = 0
         self.deadlocks = 0
         self.deadlocked_for: Time = 0
@@ -33,6 +38,8 @@ class Books:
         self._look_for_deadlock = False
         self._unsettled: dict[Party, None] = {}
         """Parties that stand differently since the last moment was settled."""
+        self._promised: dict[Party, None] = {}
+        """Parties for whom places are kept."""
         self._held: Counter[Bucket] = Counter()
         self._holds: dict[Party, tuple[tuple[Bucket, int], ...]] = {}
         self._lacks: Counter[int] = Counter()
@@ -48,6 +55,10 @@ class Books:
         self._unsettled[party] = None
         self._note_wait(party, now)
         self._note_blocking(party)
+        if party.nominated:
+            self._promised[party] = None
+        else:
+            self._promised.pop(party, None)
 
     def _note_blocking(self, party: Party) -> None:
         """Those who take part in deadlocks: each change of them may make one, or end it."""
@@ -79,14 +90,15 @@ class Books:
     def _note_devices(self, party: Party) -> None:
         for bucket, load in self._holds.pop(party, ()):
             self._held[bucket] -= load
-        if not party.sitting or party.phase == Phase.OVER:
+        if not (party.sitting or party.leaving) or party.phase == Phase.OVER:
             return
-        load = sum(party.job.crew_of[member].load for member in party.sitters())
+        crew_of = party.job.crew_of
+        load = sum(crew_of[member].load for member in party.sitters())
+        leaving = sum(crew_of[member].load for member in party.leaving)
         working = party.load if party.phase == Phase.WORKING else 0
         rest: Bucket = "incomplete" if party.phase == Phase.INCOMPLETE else "starting"
-        holds: tuple[tuple[Bucket, int], ...] = (("productive", working), (rest, load - working))
-        self._holds[party] = holds
-        for bucket, load in holds:
+        self._holds[party] = (("productive", working), (rest, load - working), ("leaving", leaving))
+        for bucket, load in self._holds[party]:
             self._held[bucket] += load
 
     def _note_lack(self, party: Party) -> None:
@@ -104,7 +116,8 @@ class Books:
     @property
     def anyone_nears_an_end(self) -> bool:
         """Without faults and evictions, that is."""
-        return any(party.phase == Phase.STARTING or party.nears_its_end for party in self._holds)
+        soon = (Phase.STARTING, Phase.STOPPED)
+        return any(party.phase in soon or party.nears_its_end for party in self._holds)
 
     # -- moments ---------------------------------------------------------------------------------------
 
@@ -115,8 +128,11 @@ class Books:
             self._note_lack(party)
         self._unsettled.clear()
         held, floor = self._held, self._floor
-        free = floor.total - floor.broken - held["productive"] - held["starting"] - held["incomplete"]
+        free = floor.total - floor.broken - held.total()
         levels: dict[Bucket, int] = {**held, "broken": floor.broken}
+        if self._promised:
+            levels["reserved"] = floor.reserved(self._promised)
+            free -= levels["reserved"]
         levels["fragmented" if min(self._lacks, default=free + 1) <= free else "idle"] = free
         self.meter.set(levels, self._demand)
         self._take_picture((held["incomplete"], floor.total - free), now)
@@ -127,6 +143,18 @@ class Books:
         if shown[place] > self._shown[place] * WORTH_A_PICTURE:
             self._shown = shown
             self.picture = self._floor.plan(now, self.waiting)
+
+    # -- evictions -------------------------------------------------------------------------------------
+
+    def note_removals(self, removals: Sequence[Removal]) -> None:
+        self.preemptions += len({removal.preemptor for removal in removals})
+        for removal in removals:
+            self.evicted_pods += len(removal.members)
+            self.evicted_units += len({receipt.unit for receipt in removal.receipts}) or 1
+            hours = sum(receipt.work_lost_device_hours for receipt in removal.receipts)
+            self.receipts_device_seconds += hours * HOUR / SECOND
+
+    # -- deadlocks -------------------------------------------------------------------------------------
 
     def look_for_deadlock(self, now: Time) -> None:
         if self._look_for_deadlock:

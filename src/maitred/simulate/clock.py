@@ -16,3 +16,7 @@ BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 
 def moment(time: Time) -> datetime:
     return BEGINNING + timedelta(microseconds=time)
+
+
+def time_of(moment: datetime) -> Time:
+    return (moment - BEGINNING) // timedelta(microseconds=1)

@@ -43,6 +43,13 @@ class Place:
         """Thousandths of devices that nobody can use for now."""
         return (self.total if self.down else min(self.broken, self.total)) * WHOLE
 
+    def reserved(self, promised: int) -> int:
+        """What is free of the devices and yet kept, where so much is promised to those who are to come. The
+        devices of those who leave will be there for them too."""
+        free = self.total * WHOLE - self.broken_load - sum(self.sitters.values())
+        left = sum(load for (party, member), load in self.sitters.items() if member in party.leaving)
+        return max(0, min(free, promised - left))
+
     def users(self) -> Iterator[tuple[list[Sitter], int]]:
         """Who breaks down together when a device does, and what they keep from others of the devices."""
         together: dict[Sitter | int, list[Sitter]] = {}
@@ -97,15 +104,25 @@ class Floor:
         del place.sitters[party, member]
         place.shares.pop((party, member), None)
         party.seats[member] = ""
-        party.sitting -= 1
+        if party.leaving.pop(member, None) is None:
+            party.sitting -= 1
 
     def keeps_together(self, party: Party) -> bool:
         """Whether all who sit are in one domain of the level that the party requires, if it requires any."""
         if not party.job.within:
             return True
         key = key_of_level(party.job.within, self._named)
-        labels = [self.places[node].node.metadata.labels.get(key) for node in set(party.seats) if node]
+        nodes = {party.seats[member] for member in party.sitters()}
+        labels = [self.places[node].node.metadata.labels.get(key) for node in nodes]
         return len(set(labels)) == 1
+
+    def reserved(self, parties: Iterable[Party]) -> int:
+        """Thousandths of devices that are free and kept for these, who wait until others have left."""
+        promised: dict[str, int] = {}
+        for party in parties:
+            for member, node in party.nominated.items():
+                promised[node] = promised.get(node, 0) + party.job.crew_of[member].load
+        return sum(self.places[node].reserved(load) for node, load in promised.items())
 
     # -- faults ----------------------------------------------------------------------------------------
 

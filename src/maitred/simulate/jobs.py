@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from maitred.model.pod import PodSpec
 from maitred.simulate.clock import Time
 
+Disruption = Literal["Pod", "PodGroup"]
 WHOLE = 1000
 """Devices are counted in thousandths, since pods may share them."""
 
@@ -45,7 +47,14 @@ class Job:
     start_up: Time = 0
     """From seats to work: images, rendezvous, loading the last checkpoint."""
     checkpoint: Time | None = None
-    """Work is saved each time it has computed for so long. None: never; 0: all the time."""
+    """Each member saves its work each time it has computed for so long. None: never; 0: all the time."""
+    grace: Time = 0
+    """How long members who are evicted hold their devices before they are gone."""
+    min_run_time: Time = 0
+    """How long it must have computed before it may be evicted."""
+    non_preemptible: bool = False
+    disruption: Disruption = "Pod"
+    """Whether it loses all of its members whenever it loses one, or may lose those above its quorum."""
     cancelled: Time | None = None
     """When its user gives it up, if it has not ended by then."""
     patience: Time | None = None

@@ -7,7 +7,7 @@ run does not depend on how its events came to be known.
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any
 
 from maitred.simulate.books import Books
 from maitred.simulate.clock import LONGEST, Time
@@ -31,19 +31,24 @@ class Kind(IntEnum):
 
     FINISH = 0
     READY = 1
-    REPAIR = 2
-    FAULT = 3
-    CANCEL = 4
-    RENDEZVOUS = 5
-    ARRIVAL = 6
-    CYCLE = 7
-    PATIENCE = 8
+    GONE = 2
+    REPAIR = 3
+    FAULT = 4
+    CANCEL = 5
+    RENDEZVOUS = 6
+    ARRIVAL = 7
+    CYCLE = 8
+    PATIENCE = 9
 
 
-class Watcher(Protocol):
-    """Who is told of what a seater wants to do, before it is done."""
+class Watcher:
+    """Who looks on."""
 
-    def moves(self, loop: "Loop", moves: Moves) -> None: ...
+    def moves(self, loop: "Loop", moves: Moves) -> None:
+        """What a seater wants to do, before it is done."""
+
+    def settled(self, loop: "Loop") -> None:
+        """It wants to do no more at this moment."""
 
 
 class Loop:
@@ -81,6 +86,7 @@ class Loop:
         self._handlers: dict[Kind, Callable[[Any], None]] = {
             Kind.FINISH: self._finish,
             Kind.READY: self._ready,
+            Kind.GONE: self._gone,
             Kind.REPAIR: self._repair,
             Kind.FAULT: self._fault,
             Kind.CANCEL: self._cancel,
@@ -180,8 +186,10 @@ class Loop:
 
     def _end(self, party: Party, end: End, why: str = "") -> None:
         party.pause(self.now)
-        self._unseat(party, party.sitters())
-        party.phase, party.ended = Phase.OVER, self.now
+        self._unseat(party, party.seated())
+        if party.nominated:
+            self._ask_for_cycle()
+        party.phase, party.ended, party.nominated = Phase.OVER, self.now, {}
         self.books.note(party, self.now)
         self.seater.leaves(party)
         self.ends[party] = (end, why)
@@ -193,16 +201,18 @@ class Loop:
 
     # -- work ------------------------------------------------------------------------------------------
 
-    def _start(self, party: Party, members: Iterable[int]) -> None:
+    def _start(self, party: Party, members: Sequence[int]) -> None:
         """Members who sit get ready."""
-        what = (party, party.round, tuple(members))
-        self._expect(self.now + party.job.start_up, Kind.READY, what)
+        at = self.now + party.job.start_up
+        for member in members:
+            party.starts[member] = at
+        self._expect(at, Kind.READY, (party, party.round, members))
 
-    def _ready(self, what: tuple[Party, int, tuple[int, ...]]) -> None:
+    def _ready(self, what: tuple[Party, int, Sequence[int]]) -> None:
+        """But for those who were sent away before they were."""
         party, _, members = what
-        party.ready.update(members)
+        party.begin([member for member in members if party.starts[member] == self.now], self.now)
         party.phase = Phase.WORKING
-        party.change_speed(self.now)
         self.books.note(party, self.now)
         self._expect_finish(party)
 
@@ -229,7 +239,9 @@ class Loop:
             for party, member in self._break(node, fault.device):
                 hit.setdefault(party, []).append(member)
         for party, members in hit.items():
-            self._fail(party, members)
+            leaving = [member for member in members if member in party.leaving]
+            self._send_away(party, leaving)
+            self._fail(party, [member for member in members if member not in leaving])
         self._nodes_changed(fault.nodes)
         self._expect(fault.repaired, Kind.REPAIR, fault)
         self._expect_next_fault()
@@ -251,10 +263,11 @@ class Loop:
         self._ask_for_cycle()
 
     def _fail(self, party: Party, members: Sequence[int]) -> None:
-        party.failures += 1
-        self.books.failures += 1
-        self._stop(party, "lostToFailure")
-        self._send_away(party, members)
+        if members:
+            party.failures += 1
+            self.books.failures += 1
+            self._stop(party, "lostToFailure")
+            self._send_away(party, members)
 
     # -- seats -----------------------------------------------------------------------------------------
 
@@ -276,12 +289,17 @@ class Loop:
         while moves := self.seater.cycle(self.now):
             for watcher in self._watchers:
                 watcher.moves(self, moves)
+            self.books.note_removals(moves.removals)
             for removal in moves.removals:
                 self._remove(removal)
+            for nomination in moves.nominations:
+                self._nominate(nomination)
             for seating in moves.seatings:
                 self._seat(seating)
             for party, why in moves.impossible.items():
                 self._end(party, "impossible", why)
+        for watcher in self._watchers:
+            watcher.settled(self)
         self.books.look_for_deadlock(self.now)
         again = self.seater.next_look(self.now)
         if again is not None:
@@ -292,18 +310,25 @@ class Loop:
         members = [member for member, _ in seating.seats]
         for member, node in seating.seats:
             self.floor.sit(party, member, node, seating.device)
-        self.seater.seated(party, members)
+        party.nominated = {}
         if had_quorum:
             self._start(party, members)
         elif party.has_quorum:
             if party.first_seated is None:
                 party.first_seated = self.now
             party.astray |= not self.floor.keeps_together(party)
-            party.phase = Phase.STARTING
-            self._start(party, party.sitters())
+            party.phase, members = Phase.STARTING, party.sitters()
+            self._start(party, members)
         else:
             party.split = True
             self._wait_for_the_rest(party)
+        self.seater.seated(party, members)
+        self.books.note(party, self.now)
+
+    def _nominate(self, nomination: Seating) -> None:
+        party = nomination.party
+        party.nominated = dict(nomination.seats)
+        self.seater.wants(party, self.now)
         self.books.note(party, self.now)
 
     def _wait_for_the_rest(self, party: Party) -> None:
@@ -317,33 +342,62 @@ class Loop:
         self._send_away(party, party.sitters())
 
     def _remove(self, removal: Removal) -> None:
-        party = removal.party
-        party.evictions += 1
-        self.books.evictions += 1
-        self._stop(party, "lostToEviction")
-        self._send_away(party, party.sitters())
+        party, members = removal.party, removal.members
+        party.nominated = {}
+        if party.runs and party.sitting - len(members) >= party.job.quorum:
+            self.books.meter.lose(party.stop(members, self.now), "lostToEviction")
+            self._expect_finish(party)
+        else:
+            party.evictions += 1
+            self.books.evictions += 1
+            self._stop(party, "lostToEviction")
+        if removal.at_once or not party.job.grace:
+            self._send_away(party, members)
+        else:
+            self._dismiss(party, members, self.now + party.job.grace)
 
     def _stop(self, party: Party, lost_to: Bucket) -> None:
         """It no longer works. What it did since its last checkpoint is lost."""
         if party.runs:
             self.books.meter.lose(party.interrupt(self.now), lost_to)
+            party.phase = Phase.STOPPED
+
+    def _dismiss(self, party: Party, members: Sequence[int], until: Time) -> None:
+        """Members will leave their seats."""
+        party.dismiss(members, until)
+        self._regroup(party)
+        self.seater.leaving(party, members)
+        self.books.note(party, self.now)
+        self._expect(until, Kind.GONE, (party, until))
+
+    def _gone(self, what: tuple[Party, Time]) -> None:
+        party, until = what
+        self._send_away(party, [member for member, end in party.leaving.items() if end == until])
 
     def _send_away(self, party: Party, members: Sequence[int]) -> None:
         """Members leave their seats, and their owner creates them anew."""
+        if not members:
+            return
         self._unseat(party, members)
         for member in members:
             party.created[member] = self.now
             party.births[member] += 1
+        self._regroup(party)
+        if party.phase != Phase.STOPPED:
+            self.seater.wants(party, self.now)
+        self.books.note(party, self.now)
+
+    def _regroup(self, party: Party) -> None:
+        """What becomes of a party that has lost members, unless the others work on."""
+        if party.runs:
+            return
         if party.has_quorum:
             party.phase = Phase.STARTING
             self._start(party, party.sitters())
         elif party.sitting:
             self._wait_for_the_rest(party)
         else:
-            party.phase = Phase.WAITING
-        self.seater.wants(party, self.now)
-        self.books.note(party, self.now)
-        self._ask_for_cycle()
+            party.phase = Phase.STOPPED if party.leaving else Phase.WAITING
 
     def _unseat(self, party: Party, members: Sequence[int]) -> None:
         if members:
@@ -362,6 +416,9 @@ def is_due(kind: Kind, what: Any) -> bool:
         case Kind.READY:
             party, round_, _ = what
             return bool(party.round == round_ and party.phase != Phase.OVER)
+        case Kind.GONE:
+            party, until = what
+            return until in party.leaving.values()
         case Kind.RENDEZVOUS:
             party, round_ = what
             return bool(party.round == round_ and party.phase == Phase.INCOMPLETE)

@@ -1,5 +1,6 @@
 """A job in a run: who of it sits where, how far it is, and how long it has waited."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
@@ -16,6 +17,8 @@ class Phase(Enum):
     STARTING = auto()
     """The quorum sits and does not work yet."""
     WORKING = auto()
+    STOPPED = auto()
+    """It was interrupted, and those who must leave have not left yet."""
     OVER = auto()
 
 
@@ -41,22 +44,27 @@ class Party:
     """Its place in the order of arrival."""
     seats: list[str] = field(default_factory=list)
     """The node of each member; empty for those who wait."""
+    leaving: dict[int, Time] = field(default_factory=dict)
+    """Members who were sent away and hold their seats until then."""
+    nominated: dict[int, str] = field(default_factory=dict)
+    """Nodes on which places are kept for members, until others have left them."""
     created: list[Time] = field(default_factory=list)
     """When each member, as it is now, was created."""
     births: list[int] = field(default_factory=list)
     """How often each member has been created."""
+    starts: list[Time | None] = field(default_factory=list)
+    """When each member who sits began to work, or will. None for those who wait for others."""
     ready: set[int] = field(default_factory=set)
-    """Members who sit and have started."""
+    """Members who work."""
     sitting: int = 0
+    """How many have seats, and keep them."""
     phase: Phase = Phase.WAITING
     round: int = 0
     """Grows with every interruption: what was expected before it no longer comes true."""
-    saved: int = 0
-    """Work that nothing takes away any more."""
     served: int = 0
-    """Work that it ever did, useful or not."""
-    stretches: list[Stretch] = field(default_factory=list)
-    """Work since it last started, up to `since`."""
+    """Work that it did up to `since`, useful or not."""
+    lost: int = 0
+    """Of that, what was in vain."""
     since: Time = 0
     speed: int = 0
     load: int = 0
@@ -76,6 +84,7 @@ class Party:
         members = self.job.members
         self.seats, self.births = [""] * members, [1] * members
         self.created = [self.job.arrival] * members
+        self.starts = [None] * members
 
     @property
     def name(self) -> str:
@@ -104,6 +113,11 @@ class Party:
         return min(self.created)
 
     def sitters(self) -> list[int]:
+        """Members who have seats, and keep them."""
+        return [member for member, node in enumerate(self.seats) if node and member not in self.leaving]
+
+    def seated(self) -> list[int]:
+        """Members who have seats, whether or not they keep them."""
         return [member for member, node in enumerate(self.seats) if node]
 
     def standing(self) -> list[int]:
@@ -120,56 +134,75 @@ class Party:
         crew_of = self.job.crew_of
         return sum(sorted(crew_of[member].load for member in self.standing())[:missing])
 
+    def dismiss(self, members: Iterable[int], until: Time) -> None:
+        """Members are to leave their seats by then, and count no more."""
+        for member in members:
+            self.leaving[member] = until
+            self.sitting -= 1
+
     # -- work ------------------------------------------------------------------------------------------
 
     def pause(self, now: Time) -> None:
         """Put down what was done up to now."""
-        if self.speed and now > self.since:
-            self.stretches.append(Stretch(self.since, now, self.speed, self.load))
-            self.served += self.speed * (now - self.since)
+        self.served += self.speed * (now - self.since)
         self.since = now
 
-    def change_speed(self, now: Time) -> None:
-        """Those who are ready work from now on."""
+    def begin(self, members: Iterable[int], now: Time) -> None:
         self.pause(now)
+        self.ready.update(members)
+        self._change_speed()
+
+    def stop(self, members: Sequence[int], now: Time) -> list[Stretch]:
+        """Members no longer work. What they did since their last checkpoint is lost, and returned."""
+        self.pause(now)
+        lost = self._since_checkpoint(self.ready.intersection(members), now)
+        self.lost += sum(stretch.work for stretch in lost)
+        self.ready.difference_update(members)
+        for member in members:
+            self.starts[member] = None
+        self._change_speed()
+        return lost
+
+    def interrupt(self, now: Time) -> list[Stretch]:
+        """Everyone stops."""
+        lost = self.stop(range(self.job.members), now)
+        self.round += 1
+        return lost
+
+    def _change_speed(self) -> None:
         job = self.job
         self.speed = sum(job.speed_of(member) for member in self.ready)
         self.load = sum(job.crew_of[member].load for member in self.ready)
         self.pace += 1
 
-    def interrupt(self, now: Time) -> list[Stretch]:
-        """Everyone stops. What is done since the last checkpoint is lost, and returned."""
-        self.pause(now)
-        lost = self._since_checkpoint()
-        self.saved += sum(stretch.work for stretch in self.stretches)
-        self.saved -= sum(stretch.work for stretch in lost)
-        self.stretches = []
-        self.speed = self.load = 0
-        self.ready.clear()
-        self.round += 1
-        return lost
+    def _since_checkpoint(self, members: Iterable[int], now: Time) -> list[Stretch]:
+        """One stretch for all who began together."""
+        job, interval, together = self.job, self.job.checkpoint, dict[Time, list[int]]()
+        for member in members:
+            start = self.starts[member]
+            assert start is not None  # They are ready.
+            elapsed = now - start
+            lost = elapsed if interval is None else elapsed % interval if interval else 0
+            together.setdefault(lost, []).append(member)
+        return [
+            Stretch(
+                now - lost,
+                now,
+                speed=sum(job.speed_of(member) for member in losers),
+                load=sum(job.crew_of[member].load for member in losers),
+            )
+            for lost, losers in together.items()
+            if lost
+        ]
 
-    def _since_checkpoint(self) -> list[Stretch]:
-        interval = self.job.checkpoint
-        if interval == 0:
-            return []
-        elapsed = sum(stretch.end - stretch.start for stretch in self.stretches)
-        lost = elapsed if interval is None else elapsed % interval
-        found = []
-        for stretch in reversed(self.stretches):
-            if lost <= 0:
-                break
-            start = max(stretch.start, stretch.end - lost)
-            found.append(stretch._replace(start=start))
-            lost -= stretch.end - start
-        return found
+    def done(self, now: Time) -> int:
+        """Work that is done and need not be done again."""
+        return self.attained(now) - self.lost
 
     def remaining(self, now: Time) -> int | None:
         """Work that is left; None if it never ends."""
-        if self.job.work is None:
-            return None
-        done = sum(stretch.work for stretch in self.stretches)
-        return self.job.work - self.saved - done - self.speed * (now - self.since)
+        return None if self.job.work is None else self.job.work - self.done(now)
 
     def attained(self, now: Time) -> int:
+        """Work that it ever did."""
         return self.served + self.speed * (now - self.since)

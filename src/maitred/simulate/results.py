@@ -9,6 +9,7 @@ Bucket = Literal[
     "productive",
     "starting",
     "incomplete",
+    "leaving",
     "lostToEviction",
     "lostToFailure",
     "reserved",
@@ -114,6 +115,13 @@ class Run(Record, frozen=True):
     samples: tuple[Sample, ...]
     floor: FloorPlan | None
     placement: Placement = "whole-groups"
+    preemptions: int = 0
+    """How often a group made others leave."""
+    evicted_units: int = 0
+    """Groups that were sent away, and single members whom their group could do without."""
+    evicted_pods: int = 0
+    receipts_device_seconds: float = 0.0
+    """Work lost to preemption by priority, as the receipts have it."""
     warnings: tuple[str, ...] = ()
 
 
@@ -197,6 +205,10 @@ class Summary(Record, frozen=True):
     by_priority: dict[str, Times]
     """The highest first."""
     across_seeds: AcrossSeeds
+    preemptions: float = 0.0
+    evicted_units: float = 0.0
+    evicted_pods: float = 0.0
+    receipts_device_hours: float = 0.0
     against: Against | None = None
     """Against the first policy that seats pod by pod, or else the first of all. That one has nothing here."""
     warnings: tuple[str, ...] = ()

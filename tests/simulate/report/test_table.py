@@ -92,6 +92,19 @@ def test_the_whole_page() -> None:
     ]
 
 
+def test_evictions_say_for_whom_and_at_what_cost() -> None:
+    lost = 5400.0
+    evicting = run([job()], evictions=3, preemptions=2, evicted_pods=9, receipts_device_seconds=lost)
+    shown = lines(made(evicting, run([job()], policy="never")))
+    start = shown.index("Events")
+    assert [line.split() for line in shown[start + 1 : start + 5]] == [
+        ["evictions", "3", "0"],
+        ["for", "so", "many", "groups", "2", "0"],
+        ["pods", "9", "0"],
+        ["lost", "by", "receipts", "1.5", "h", "0", "h"],
+    ]
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_lines_fit(width: int) -> None:
     assert max(len(line) for line in lines(result(seeds=3, nodes=847), width)) <= width

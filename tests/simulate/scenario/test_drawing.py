@@ -27,6 +27,7 @@ MIXED = (
         ("1.5d", 36 * HOUR),
         ("2w", 14 * DAY),
         ("250ms", 250_000),
+        (0.0004, 0),
     ],
 )
 def test_durations(written: object, microseconds: int) -> None:

@@ -1,27 +1,34 @@
 """To ask about the first of each kin, where there is room, comes to the same as to ask about everybody."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.decide import decide
+from maitred.decide.agenda import rank
 from maitred.model.group import PodGroup
 from maitred.model.node import Node
 from maitred.model.pod import Pod
 from maitred.model.policy import Order, Policy, Topology
-from maitred.simulate.clock import SECOND, Time, moment
+from maitred.simulate.clock import SECOND, Time, moment, time_of
+from maitred.simulate.faults import Fault
 from maitred.simulate.floor import Floor
+from maitred.simulate.jobs import Job
 from maitred.simulate.loop import Loop
 from maitred.simulate.party import Party
+from maitred.simulate.seating.arrangement import Arrangement
+from maitred.simulate.seating.kin import Rank, Waiter
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import MEASURES
-from maitred.simulate.seating.seater import Moves, Seating
-from maitred.simulate.seating.whole_groups import WholeGroups, seats_of, words_of
+from maitred.simulate.seating.seater import Moves
+from maitred.simulate.seating.whole_groups import WholeGroups, words_of
 from tests.oracle.effort import examples
-from tests.simulate.runs import RACK, clusters, faults, job, node, play, workloads
+from tests.simulate.runs import RACK, clusters, faults, job, node, play, rivals, workloads
 
 
 class Everybody:
@@ -30,6 +37,8 @@ class Everybody:
     def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
         self.policy, self.state = policy, ClusterState()
         self.standing: dict[str, Party] = {}
+        self.parties: dict[str, Party] = {}
+        self.wake: Time | None = None
         self.well = {each.metadata.name: each for each in nodes}
         self.nodes = dict(self.well)
         for each in self.nodes.values():
@@ -40,17 +49,23 @@ class Everybody:
         self.state.apply(Put(node))
 
     def wants(self, party: Party, now: Time) -> None:
-        self.standing[group_key(party.job)] = party
+        self.standing[group_key(party.job)] = self.parties[group_key(party.job)] = party
         if not is_lone(party.job):
             self.state.apply(Put(pod_group(party.job)))
-        for member in party.standing():
+        for member in range(party.job.members):
             self.state.apply(Put(pod(party, member)))
 
     def seated(self, party: Party, members: Sequence[int]) -> None:
         for member in members:
             self.state.apply(Put(pod(party, member)))
         if not party.standing():
-            del self.standing[group_key(party.job)]
+            self.standing.pop(group_key(party.job), None)
+
+    def leaving(self, party: Party, members: Sequence[int]) -> None:
+        for member in range(party.job.members):
+            self.state.apply(Put(pod(party, member)))
+        if not party.sitting:
+            self.standing.pop(group_key(party.job), None)
 
     def unseated(self, party: Party, members: Sequence[int]) -> None:
         for member in members:
@@ -64,13 +79,30 @@ class Everybody:
 
     def cycle(self, now: Time) -> Moves:
         measure = MEASURES[self.policy.order]
-        measures = {key: measure(party, now) for key, party in self.standing.items()}
-        plan = decide(self.state.snapshot(), self.policy, moment(now), measures=measures)
+        asked = sorted(
+            Waiter(
+                Rank(
+                    rank(party.job.priority, self.policy.order),
+                    not party.nominated,
+                    measure(party, now),
+                    party.age,
+                    key,
+                ),
+                party,
+            )
+            for key, party in self.standing.items()
+        )
+        measures = {waiter.rank.key: waiter.rank.measure for waiter in asked}
+        plan = decide(self.state.snapshot(), self.policy, moment(now), groups=measures, measures=measures)
+        self.wake = None if plan.wake_at is None else time_of(datetime.fromisoformat(plan.wake_at))
         well = self.nodes == self.well
         never = [verdict for verdict in plan.groups if well and verdict.verdict == "Impossible"]
+        planned = Arrangement(plan, self.parties)
         return Moves(
-            seatings=[Seating(self.standing[group], found) for group, found in seats_of(plan).items()],
-            impossible={self.standing[verdict.group]: words_of(verdict) for verdict in never},
+            planned.removals(asked),
+            planned.nominations(asked),
+            planned.seatings(asked),
+            {self.standing[verdict.group]: words_of(verdict) for verdict in never},
         )
 
     def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
@@ -80,7 +112,7 @@ class Everybody:
         return ""
 
     def next_look(self, now: Time) -> Time | None:
-        return None
+        return self.wake
 
 
 def history(loop: Loop) -> list[tuple[object, ...]]:
@@ -90,6 +122,7 @@ def history(loop: Loop) -> list[tuple[object, ...]]:
             party.first_seated,
             party.ended,
             party.waited,
+            party.evictions,
             party.failures,
             loop.ends.get(party, ("",))[0],
         )
@@ -115,9 +148,33 @@ def test_the_same_in_many_more_queues(order: Order, data: st.DataObject) -> None
     check_queue(order, data)
 
 
+@examples(40)
+@given(rivals=rivals(), data=st.data())
+def test_with_preemption_too(rivals: tuple[tuple[Node, ...], tuple[Job, ...]], data: st.DataObject) -> None:
+    nodes, jobs = rivals
+    check_the_same(
+        "priority", nodes, [replace(job, min_run_time=0) for job in jobs], data.draw(faults(nodes))
+    )
+
+
+@pytest.mark.slow
+@examples(500)
+@given(rivals=rivals(), data=st.data())
+def test_with_preemption_in_many_more(
+    rivals: tuple[tuple[Node, ...], tuple[Job, ...]], data: st.DataObject
+) -> None:
+    nodes, jobs = rivals
+    check_the_same(
+        "priority", nodes, [replace(job, min_run_time=0) for job in jobs], data.draw(faults(nodes))
+    )
+
+
 def check_queue(order: Order, data: st.DataObject) -> None:
     nodes = data.draw(clusters())
-    jobs, broken = data.draw(workloads()), data.draw(faults(nodes))
+    check_the_same(order, nodes, data.draw(workloads()), data.draw(faults(nodes)))
+
+
+def check_the_same(order: Order, nodes: Sequence[Node], jobs: Sequence[Job], broken: Sequence[Fault]) -> None:
     policy = Policy(order=order, topology=Topology((RACK,)))
     ours = play(nodes, jobs, policy, broken, horizon=500 * SECOND)
     workload = tuple(sorted(jobs, key=lambda each: each.arrival))
@@ -125,6 +182,7 @@ def check_queue(order: Order, data: st.DataObject) -> None:
         Floor(nodes, policy, (RACK,)), Everybody(nodes, policy), workload, iter(broken), 500 * SECOND
     )
     plain.run()
+    event(f"{min(ours.books.preemptions, 3)} preemptions")
     assert history(ours) == history(plain)
 
 

@@ -16,6 +16,7 @@ BUCKET_NAMES: dict[Bucket, str] = {
     "productive": "productive",
     "starting": "starting",
     "incomplete": "held by incomplete groups",
+    "leaving": "held by those who leave",
     "lostToEviction": "lost to eviction",
     "lostToFailure": "lost to failure",
     "reserved": "held in reserve",
@@ -178,10 +179,15 @@ def shares_and_hours(split: Iterable[tuple[float, float]]) -> tuple[Cell, ...]:
 
 
 def event_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
-    def row(label: str, count: Figure, words: Callable[[float], str] = number) -> Row:
-        return Row(label, cells(words(count(one)) for one in summaries))
+    def row(label: str, count: Figure, words: Callable[[float], str] = number, aside: bool = False) -> Row:
+        return Row(label, cells(words(count(one)) for one in summaries), is_aside=aside)
 
     yield row("evictions", lambda one: one.evictions)
+    if any(one.preemptions for one in summaries):
+        yield row("for so many groups", lambda one: one.preemptions, aside=True)
+        yield row("pods", lambda one: one.evicted_pods, aside=True)
+    if any(one.receipts_device_hours for one in summaries):
+        yield row("lost by receipts", lambda one: one.receipts_device_hours, hours, aside=True)
     yield row("groups hit by failures", lambda one: one.failures)
     yield row("gangs split", lambda one: one.splits)
     if any(one.astray for one in summaries):

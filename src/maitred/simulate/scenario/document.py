@@ -9,6 +9,7 @@ from msgspec import field
 from maitred.model.pod import Quantity, Resources
 from maitred.model.policy import Policy, Setting
 from maitred.model.world import Kind, Levels
+from maitred.simulate.jobs import Disruption
 from maitred.simulate.scenario.values import Amounts, Duration, Mean, OneOf, Times, duration
 from maitred.simulate.traces.kubectl import Gangs
 
@@ -107,6 +108,10 @@ class Entry(Setting, frozen=True):
     within: str = ""
     start_up: Duration = Duration(0)
     checkpoint: Duration | None = None
+    grace: Duration = Duration(0)
+    min_run_time: Duration = Duration(0)
+    non_preemptible: bool = False
+    disruption: Disruption = "Pod"
     cancelled: Share = 0.0
     """How many of them are given up, each at a moment of what would be its run if it began on arrival."""
     patience: Duration | None = None

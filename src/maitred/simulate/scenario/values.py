@@ -1,7 +1,6 @@
 """What may be written for a time or a number: one value, or how it is spread over the jobs."""
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
@@ -10,22 +9,21 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.model.duration import FORM, milliseconds
 from maitred.model.manifest.errors import field_error
 from maitred.model.policy import Setting
-from maitred.simulate.clock import DAY, HOUR, LONGEST, SECOND
+from maitred.simulate.clock import LONGEST, SECOND
 from maitred.simulate.scenario.streams import Generator
 
 MOST_VALUES = 10_000
 
-_UNITS = {"ms": SECOND // 1000, "s": SECOND, "m": 60 * SECOND, "h": HOUR, "d": DAY, "w": 7 * DAY}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])", re.ASCII)
-_DURATION = re.compile(rf"(-?)((?:{_PART.pattern})+)", re.ASCII)
+MILLISECOND = SECOND // 1000
 
 Ints: TypeAlias = NDArray[np.int64]
 
 
 class Duration(int):
-    """Microseconds."""
+    """Microseconds; a whole number of milliseconds."""
 
 
 class Median(Setting, frozen=True):
@@ -109,18 +107,16 @@ def read_value(wanted: type, given: Any) -> Any:
 
 
 def duration(given: Any) -> Duration:
-    if isinstance(given, str) and (match := _DURATION.fullmatch(given)):
-        parts = [float(number) * _UNITS[unit] for number, unit in _PART.findall(match[2])]
-        time = sum(parts) * (-1 if match[1] else 1)
-    elif isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < math.inf:
-        time = given * SECOND
-    else:
-        raise ValueError(f"{str(given)[:40]!r} is not a time such as 90s, 10m, 2h30m or 14d")
-    if time < 0:
-        raise ValueError(f"{str(given)[:40]} is a negative time")
-    if time > LONGEST:
-        raise ValueError(f"{str(given)[:40]} is longer than a hundred years")
-    return Duration(round(time))
+    shown, time = str(given)[:40], None
+    if isinstance(given, str):
+        time = milliseconds(given)
+    elif isinstance(given, int | float) and not isinstance(given, bool) and abs(given) * SECOND <= LONGEST:
+        time = round(given * 1000)
+    if shown.startswith("-"):
+        raise ValueError(f"{shown} is a negative time")
+    if time is None:
+        raise ValueError(f"{shown!r} is not {FORM}")
+    return Duration(time * MILLISECOND)
 
 
 def times(given: Any) -> Times:

@@ -1,7 +1,9 @@
-"""Preemptive orders: a party that waits may take the place of running ones that the order puts behind it.
+"""Orders by run time: a party that waits may take the place of running ones that the order puts behind it.
 
 Parties are compared when something happens, but no more often than the policy says. Who is sent away ranks
-strictly lower and is needed for seats that were found; whoever can stay beside those seats stays.
+strictly lower and is needed for seats that were found; whoever can stay beside those seats stays. They leave
+at once, whatever grace or protection they ask for. Where the order is by priority alone, `decide` chooses who
+has to go.
 """
 
 from bisect import bisect_right
@@ -12,9 +14,10 @@ from maitred.model.policy import Policy
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.party import Party
 from maitred.simulate.seating.amounts import Footprint
+from maitred.simulate.seating.arrangement import Seats, seats_of
 from maitred.simulate.seating.kin import Waiter
 from maitred.simulate.seating.seater import Moves, Removal, Seating
-from maitred.simulate.seating.whole_groups import Seats, WholeGroups, seats_of
+from maitred.simulate.seating.whole_groups import WholeGroups
 
 
 class Displacing(WholeGroups):
@@ -58,13 +61,13 @@ class Displacing(WholeGroups):
 
         The further a waiter is behind, the fewer are behind it: they come back one by one.
         """
-        order = sorted((self._rank(party, now)[:2], party.number, party) for party in self._sitting)
+        order = sorted((self._rank(party, now).place, party.number, party) for party in self._sitting)
         ranks, parties = [rank for rank, _, _ in order], [party for _, _, party in order]
         free, first = self.state.free(), 0
         for party in parties:
             self._sitting[party].add_to(free)
         for waiter in sorted((kin.first for kin in self._kins.values()), key=lambda waiter: waiter.rank):
-            behind = bisect_right(ranks, waiter.rank[:2])
+            behind = bisect_right(ranks, waiter.rank.place)
             for party in parties[first:behind]:
                 self._sitting[party].take_from(free)
             first = behind
@@ -82,7 +85,8 @@ class Displacing(WholeGroups):
             found = self._seats_without(gone, waiter, now)
             if found:
                 needed = self._who_cannot_stay(gone, waiter.party, found)
-                removals = [Removal(party, waiter.party.name) for party in needed]
+                name = waiter.party.name
+                removals = [Removal(party, party.sitters(), name, at_once=True) for party in needed]
                 return Moves(removals=removals, seatings=[Seating(waiter.party, found)])
         return None
 
@@ -106,7 +110,7 @@ class Displacing(WholeGroups):
     def _seats_without(self, gone: Sequence[Party], waiter: Waiter, now: Time) -> Seats | None:
         for party in gone:
             self._delete_pods(party, party.sitters())
-        found = seats_of(self._decide([waiter], now)).get(waiter.rank.key)
+        found = seats_of(self._decide([waiter], now).binds).get(waiter.rank.key)
         for party in gone:
             self._put_pods(party, party.sitters())
         return found

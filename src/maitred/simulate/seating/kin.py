@@ -25,9 +25,16 @@ class Rank(NamedTuple):
     """Smaller goes first, as on the agenda of `decide`."""
 
     first: int
+    without_places: bool
+    """Those for whom places are kept go before others of their priority."""
     measure: float
     created: Time
     key: str
+
+    @property
+    def place(self) -> tuple[int, float]:
+        """What those who have places are compared by."""
+        return self.first, self.measure
 
 
 class Waiter(NamedTuple):
@@ -36,15 +43,16 @@ class Waiter(NamedTuple):
 
 
 class Kin:
-    def __init__(self, now: Time) -> None:
+    def __init__(self, now: Time, like: "Kin | None" = None) -> None:
+        """What is known to be in the way of `like` is in the way of this one."""
         self.waiters: list[Waiter] = []
         self.open = True
         """Whether the first may find seats, as far as is known."""
         self.hopeless = False
         """Whether it could never sit on the nodes as they were, some of which were broken."""
-        self.category = UNKNOWN
-        self.words = ""
-        self.diagnosed: Time | None = None
+        self.category: str = like.category if like else UNKNOWN
+        self.words: str = like.words if like else ""
+        self.diagnosed: Time | None = like.diagnosed if like else None
         self._clock: Counter[str] = Counter()
         self._set: Time = now
 
@@ -79,9 +87,9 @@ class Kin:
 
 
 def kin_key(party: Party) -> Hashable:
-    """Parties of which some sit are like nobody else."""
+    """Parties of which some sit, or for whom places are kept, are like nobody else."""
     job = party.job
-    if party.sitting:
+    if party.sitting or party.nominated:
         return party.number
     return (
         tuple((_encode(crew.spec), crew.count) for crew in job.crews),

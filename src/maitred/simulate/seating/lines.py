@@ -1,7 +1,7 @@
 """Who waits, in lines of those who are alike: where the first finds no seat, nobody behind it does."""
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
@@ -40,7 +40,10 @@ class Line:
 
 
 class Untold:
-    """The part of a `Seater` that has nothing to say but that there was no seat."""
+    """The part of a `Seater` that sends nobody away, and has nothing to say but that there was no seat."""
+
+    def leaving(self, party: Party, members: Sequence[int]) -> None:
+        """Nobody ever is."""
 
     def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
         return {UNDIAGNOSED: now - since}

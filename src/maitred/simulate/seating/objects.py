@@ -4,12 +4,15 @@ import msgspec
 
 from maitred.model.group import TOPOLOGY_REQUIRED, GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
 from maitred.model.meta import ObjectMeta
-from maitred.model.pod import Pod, SchedulingGroup
-from maitred.simulate.clock import moment
+from maitred.model.pod import Pod, PodStatus, SchedulingGroup
+from maitred.model.protection import CHECKPOINT_INTERVAL, MIN_RUNTIME, NON_PREEMPTIBLE
+from maitred.simulate.clock import SECOND, Time, moment
 from maitred.simulate.jobs import Job
 from maitred.simulate.party import Party
 
 NAMESPACE = "simulation"
+LEAST_INTERVAL = SECOND // 1000
+"""Between two checkpoints: for jobs that save all the time."""
 
 
 def is_lone(job: Job) -> bool:
@@ -31,14 +34,34 @@ def pod_key(job: Job, member: int) -> str:
 def pod_group(job: Job) -> PodGroup:
     marks = {TOPOLOGY_REQUIRED: job.within} if job.within else {}
     return PodGroup(
-        ObjectMeta(name=job.name, namespace=NAMESPACE, annotations=marks),
-        PodGroupSpec(scheduling_policy=SchedulingPolicy(gang=GangPolicy(job.quorum)), priority=job.priority),
+        ObjectMeta(name=job.name, namespace=NAMESPACE, annotations={**marks, **protection(job)}),
+        PodGroupSpec(
+            scheduling_policy=SchedulingPolicy(gang=GangPolicy(job.quorum)),
+            disruption_mode=job.disruption,
+            priority=job.priority,
+        ),
     )
 
 
+def protection(job: Job) -> dict[str, str]:
+    """What a job says about being evicted."""
+    marks = {}
+    if job.checkpoint is not None:
+        marks[CHECKPOINT_INTERVAL] = written(max(job.checkpoint, LEAST_INTERVAL))
+    if job.min_run_time:
+        marks[MIN_RUNTIME] = written(job.min_run_time)
+    if job.non_preemptible:
+        marks[NON_PREEMPTIBLE] = "true"
+    return marks
+
+
+def written(time: Time) -> str:
+    return f"{time / SECOND:.6f}s"
+
+
 def pod(party: Party, member: int) -> Pod:
-    """On the node of its seat, if it has one."""
-    job = party.job
+    """On the node of its seat, if it has one. It starts when it begins to work: that is what it may lose."""
+    job, leaves, starts = party.job, party.leaving.get(member), party.starts[member]
     name = pod_name(job, member)
     spec = msgspec.structs.replace(
         job.crew_of[member].spec,
@@ -51,5 +74,11 @@ def pod(party: Party, member: int) -> Pod:
         namespace=NAMESPACE,
         uid=f"{name}.{party.births[member]}",
         creation_timestamp=moment(party.created[member]),
+        deletion_timestamp=None if leaves is None else moment(leaves),
+        annotations=protection(job) if is_lone(job) else {},
     )
-    return Pod(metadata, spec)
+    status = PodStatus(
+        start_time=None if starts is None else moment(starts),
+        nominated_node_name=party.nominated.get(member, ""),
+    )
+    return Pod(metadata, spec, status)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from maitred.model.node import Node
+from maitred.model.plan import Plan, Receipt
 from maitred.simulate.clock import Time
 from maitred.simulate.party import Party
 
@@ -24,23 +25,32 @@ class Seating:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A party that is sent away as a whole, and for whom."""
+    """Members of a party, by their numbers, who are sent away, and for whom."""
 
     party: Party
+    members: Sequence[int]
     preemptor: str
+    receipts: Sequence[Receipt] = ()
+    """One for each of them, where `decide` chose them."""
+    at_once: bool = False
+    """Whether their seats are taken at this very moment, whatever grace they have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What is to be done, in this order: removals, then seatings."""
+    """What is to be done, in this order: removals, nominations, seatings."""
 
     removals: Sequence[Removal] = ()
+    nominations: Sequence[Seating] = ()
+    """Places to be kept for a party from now on, in place of all that were; none: it loses them."""
     seatings: Sequence[Seating] = ()
     impossible: Mapping[Party, str] = field(default_factory=dict)
     """Parties that can never be seated on this cluster, and why. They leave the run."""
+    plan: Plan | None = None
+    """What `decide` said, where it was asked. It may say more: seats of others, to be decided anew."""
 
     def __bool__(self) -> bool:
-        return bool(self.removals or self.seatings or self.impossible)
+        return bool(self.removals or self.nominations or self.seatings or self.impossible)
 
 
 class Seater(Protocol):
@@ -50,14 +60,19 @@ class Seater(Protocol):
         """A node broke, lost a device, or was mended."""
 
     def wants(self, party: Party, now: Time) -> None:
-        """Members of the party want seats: it arrived, or lost some of those it had."""
+        """Members of the party want seats: it arrived, or lost some of those it had, which may make all of it
+        start anew. Or places are kept for it now, or no longer."""
 
     def seated(self, party: Party, members: Sequence[int]) -> None:
-        """Members have taken the seats that the party now has for them."""
+        """Members have taken the seats that the party now has for them, or are about to start on those that
+        they had."""
+
+    def leaving(self, party: Party, members: Sequence[int]) -> None:
+        """Members were sent away. They hold their seats until they are unseated."""
 
     def unseated(self, party: Party, members: Sequence[int]) -> None:
-        """Members give up the seats that the party still has for them: they were sent away, broke down, or
-        the job is over."""
+        """Members give up the seats that the party still has for them: they have left, broke down, or the job
+        is over."""
 
     def leaves(self, party: Party) -> None:
         """The job is over. Its members have been unseated before."""

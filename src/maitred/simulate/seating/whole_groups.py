@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from maitred.cluster.nodes import Ints
 from maitred.cluster.state import ClusterState, Delete, Put
@@ -13,18 +14,20 @@ from maitred.model.node import Node
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
-from maitred.simulate.clock import Time, moment
+from maitred.simulate.clock import SECOND, Time, moment, time_of
 from maitred.simulate.party import Party
 from maitred.simulate.seating.amounts import Amounts
+from maitred.simulate.seating.arrangement import Arrangement
 from maitred.simulate.seating.kin import UNKNOWN, Kin, Rank, Waiter, kin_key, passed
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import MEASURES
-from maitred.simulate.seating.seater import Moves, Seating
+from maitred.simulate.seating.seater import Moves, Removal, Seating
+from maitred.simulate.seating.takings import Takings
 
-Seats = list[tuple[int, str]]
-"""Members, by number, and their nodes."""
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
 """Other verdicts are final, unless devices are broken: they will be mended, which `decide` does not know."""
+SOON = SECOND
+"""Where a Plan says to look again at a time that has passed, in its own rounding."""
 LOOKED_AT = 4
 """Kins at a time. Most of the time there is room for one more party, and the others look in vain."""
 
@@ -56,13 +59,21 @@ class WholeGroups:
         self._standing: dict[Party, Standing] = {}
         self._waited: dict[Party, Counter[str]] = {}
         """Of parties that have left their kin: what was in the way while they were there."""
-        self._known: dict[Party, None] = {}
-        """Parties whose pods the state has. Those far back in a queue are left out of it."""
+        self._known: dict[str, Party] = {}
+        """Parties whose pods the state has, by group. Those far back in a queue are left out of it."""
         self.amounts = Amounts(policy)
+        self._takings = Takings(self.amounts)
+        self._preempts = policy.preemption.mode == "priority" and policy.order == "priority"
         self._room_made = False
         """Whether anything became free since everyone was last looked at."""
+        self._promised: dict[Party, None] = {}
+        """Parties for whom places are kept."""
+        self._leaving = 0
+        """How many have been sent away and still have their seats."""
         self._elastic = 0
         """How many of those who want seats could do with fewer than they want."""
+        self._wake: Time | None = None
+        """When time alone could open the way for someone."""
 
     # -- what happens ----------------------------------------------------------------------------------
 
@@ -75,31 +86,36 @@ class WholeGroups:
             self._unwell.add(node.metadata.name)
 
     def wants(self, party: Party, now: Time) -> None:
-        self._leave_kin(party, now)
-        key = kin_key(party)
-        kin = self._kins.setdefault(key, Kin(now))
-        waiter = Waiter(self._rank(party, now), party)
-        kin.add(waiter)
-        self._standing[party] = Standing(key, kin, waiter, kin.read_clock(now), not party.has_quorum)
-        self._elastic += party.job.is_elastic
-        if party in self._known:
-            self._put_pods(party, party.standing())
+        self._join_kin(party, now)
+        if group_key(party.job) in self._known:
+            self._put_pods(party, range(party.job.members))
 
     def seated(self, party: Party, members: Sequence[int]) -> None:
         self._leave_kin(party, self._now)
         self._put_pods(party, members)
-        if party.sitting < party.job.members:
-            self.wants(party, self._now)
+        self._takings.changed(party)
+        if party.standing():
+            self._join_kin(party, self._now)
+        self._note_places_taken()
+
+    def leaving(self, party: Party, members: Sequence[int]) -> None:
+        self._leaving += len(members)
+        self._takings.changed(party)
+        self._put_pods(party, range(party.job.members))
+        if not party.sitting:
+            self._leave_kin(party, self._now)
 
     def unseated(self, party: Party, members: Sequence[int]) -> None:
+        self._leaving -= len(party.leaving.keys() & set(members))
         self._delete_pods(party, members)
+        self._takings.changed(party)
         self._room_made = True
 
     def leaves(self, party: Party) -> None:
+        self._room_made |= party in self._promised
         self._leave_kin(party, self._now)
         self._waited.pop(party, None)
-        if party in self._known:
-            del self._known[party]
+        if self._known.pop(group_key(party.job), None) is not None:
             self._delete_pods(party, party.standing())
             if not is_lone(party.job):
                 self.state.apply(Delete(PodGroup, group_key(party.job)))
@@ -112,7 +128,25 @@ class WholeGroups:
         for member in members:
             self.state.apply(Delete(Pod, pod_key(party.job, member)))
 
+    def _join_kin(self, party: Party, now: Time) -> None:
+        before = self._standing.get(party)
+        self._leave_kin(party, now)
+        key = kin_key(party)
+        kin = self._kins.setdefault(key, Kin(now, before.kin if before and party.nominated else None))
+        waiter = Waiter(self._rank(party, now), party)
+        kin.add(waiter)
+        self._standing[party] = Standing(key, kin, waiter, kin.read_clock(now), not party.has_quorum)
+        self._elastic += party.job.is_elastic
+        if party.nominated:
+            self._promised[party] = None
+            self._note_places_taken()
+
+    def _note_places_taken(self) -> None:
+        """It may have been from those for whom they were kept, or who waited for others to leave."""
+        self._room_made |= bool(self._promised or self._leaving)
+
     def _leave_kin(self, party: Party, now: Time) -> None:
+        self._promised.pop(party, None)
         standing = self._standing.pop(party, None)
         if standing is None:
             return
@@ -140,20 +174,23 @@ class WholeGroups:
         return standing.kin.words if standing is not None else ""
 
     def next_look(self, now: Time) -> Time | None:
-        return None
+        return self._wake
 
     def cycle(self, now: Time) -> Moves:
         self._now = now
+        if self._wake is not None and self._wake <= now:
+            self._wake, self._room_made = None, True
         if self._room_made:
             self._room_made = False
             for kin in self._kins.values():
                 kin.open = True
-        heads = self._heads(now)
-        if not heads:
-            return Moves()
-        waiters = [waiter for kin in heads for waiter in self._asked(kin)]
-        explained = {kin.first.rank.key for kin in heads if self._needs_diagnosis(kin, now)}
-        return self._moves(heads, self._decide(waiters, now, explained), explained)
+        while heads := self._with_promised(self._heads(now)):
+            waiters = [waiter for kin in heads for waiter in self._asked(kin)]
+            explained = {kin.first.rank.key for kin in heads if self._needs_diagnosis(kin, now)}
+            moves = self._moves(heads, self._decide(waiters, now, explained), explained)
+            if moves:
+                return moves
+        return Moves()
 
     def _needs_diagnosis(self, kin: Kin, now: Time) -> bool:
         return kin.needs_diagnosis(now) or (kin.hopeless and not self._unwell)
@@ -175,15 +212,33 @@ class WholeGroups:
                 heads.append(kin)
             elif kin.open:
                 free = self.state.free() if free is None else free
-                kin.open = self.amounts.could_sit(kin.first.party, self.state.nodes, free)
+                kin.open = self._could_sit(kin.first.party, free)
                 if kin.open:
                     heads.append(kin)
         return heads
 
+    def _with_promised(self, heads: Sequence[Kin]) -> Sequence[Kin]:
+        """And all for whom places are kept, since those may be taken from them."""
+        if not heads or not self._promised:
+            return heads
+        promised = [self._standing[party].kin for party in self._promised]
+        return sorted(dict.fromkeys((*heads, *promised)), key=lambda kin: kin.first.rank)
+
+    def _could_sit(self, party: Party, free: Ints) -> bool:
+        """On what is free, or else in place of lesser ones; False is certain. Places that are kept for it may
+        have to be given up."""
+        nodes = self.state.nodes
+        if party.nominated or self.amounts.could_sit(party, nodes, free):
+            return True
+        if not self._preempts or party.has_quorum:
+            return False
+        taken = self._takings.below(party.job.priority, nodes)
+        return taken is not None and self.amounts.could_sit(party, nodes, free + taken)
+
     def _decide(self, waiters: Sequence[Waiter], now: Time, explained: Container[str] = ()) -> Plan:
         for waiter in waiters:
             self._introduce(waiter.party)
-        return decide(
+        plan = decide(
             self.state.snapshot(),
             self.policy,
             moment(now),
@@ -191,51 +246,52 @@ class WholeGroups:
             measures={waiter.rank.key: waiter.rank.measure for waiter in waiters},
             explained=explained,
         )
+        if plan.wake_at is not None:
+            wake = time_of(datetime.fromisoformat(plan.wake_at))
+            wake = wake if wake > now else now + SOON
+            self._wake = wake if self._wake is None else min(wake, self._wake)
+        return plan
 
     def _introduce(self, party: Party) -> None:
-        if party in self._known:
+        key = group_key(party.job)
+        if key in self._known:
             return
-        self._known[party] = None
+        self._known[key] = party
         if not is_lone(party.job):
             self.state.apply(Put(pod_group(party.job)))
         self._put_pods(party, party.standing())
 
     def _moves(self, heads: Sequence[Kin], plan: Plan, explained: Container[str]) -> Moves:
-        """Seats of the first, and of others as long as nobody who was not asked has a better rank."""
-        verdicts, seats = {verdict.group: verdict for verdict in plan.groups}, seats_of(plan)
+        """Of the first, and of others as long as nobody who was not asked has a better rank."""
+        verdicts = {verdict.group: verdict for verdict in plan.groups}
+        planned = Arrangement(plan, self._known)
         not_asked: Rank | None = None
-        seatings, impossible = [], dict[Party, str]()
+        removals, nominations, seatings = list[Removal](), list[Seating](), list[Seating]()
+        impossible = dict[Party, str]()
         for kin in heads:
             if not_asked is not None and kin.first.rank > not_asked:
                 break
             asked = self._asked(kin)
-            found = [Seating(w.party, seats[w.rank.key]) for w in asked if w.rank.key in seats]
+            found, kept = planned.seatings(asked), planned.nominations(asked)
+            removals += planned.removals(asked)
+            nominations += kept
             seatings += found
             verdict = verdicts[kin.first.rank.key]
-            kin.open = bool(found)
+            kin.open = bool(found or kept)
             if verdict.group in explained:
                 kin.hopeless = verdict.verdict not in SOLVABLE
                 if not found:
                     kin.diagnose(category_of(verdict), words_of(verdict), self._now)
             if kin.hopeless and not self._unwell:
                 impossible.update(dict.fromkeys((w.party for w in kin.waiters), words_of(verdict)))
-            elif found and len(asked) < len(kin):
+            elif kin.open and len(asked) < len(kin):
                 behind = kin.waiters[len(asked)].rank
                 not_asked = behind if not_asked is None else min(behind, not_asked)
-        return Moves(seatings=seatings, impossible=impossible)
+        return Moves(removals, nominations, seatings, impossible, plan)
 
     def _rank(self, party: Party, now: Time) -> Rank:
-        first = rank(party.job.priority, self.policy.order)
-        return Rank(first, self._measure(party, now), party.age, group_key(party.job))
-
-
-def seats_of(plan: Plan) -> dict[str, Seats]:
-    """Group -> its members, by number, and their nodes."""
-    seats: dict[str, Seats] = {}
-    for bind in plan.binds:
-        member = 0 if bind.pod == bind.group else int(bind.pod.rpartition("-")[2])
-        seats.setdefault(bind.group, []).append((member, bind.node))
-    return seats
+        first, measure = rank(party.job.priority, self.policy.order), self._measure(party, now)
+        return Rank(first, not party.nominated, measure, party.age, group_key(party.job))
 
 
 def category_of(verdict: GroupVerdict) -> str:

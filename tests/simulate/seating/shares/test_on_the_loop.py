@@ -16,7 +16,7 @@ from maitred.simulate.clock import SECOND
 from maitred.simulate.faults import Fault
 from maitred.simulate.floor import Place
 from maitred.simulate.jobs import WHOLE, Crew, Job
-from maitred.simulate.loop import Loop
+from maitred.simulate.loop import Loop, Watcher
 from maitred.simulate.run import simulate
 from maitred.simulate.seating.seater import Moves
 from maitred.simulate.setup import Setup
@@ -102,7 +102,7 @@ def pods(draw: st.DrawFn) -> tuple[Job, ...]:
     return tuple(found)
 
 
-class Inspector:
+class Inspector(Watcher):
     """A watcher that counts on every node what is taken, with what is about to be."""
 
     def __init__(self) -> None:

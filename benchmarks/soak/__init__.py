@@ -1,0 +1,1 @@
+"""Two weeks of mixed priorities in the simulator, judged at every Plan."""
