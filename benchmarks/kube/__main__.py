@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from benchmarks.figures import say
 from benchmarks.kube.cluster import prepare
-from benchmarks.kube.cold import ColdStart, cold_start
-from benchmarks.kube.race import Race, Size, race
-from benchmarks.kube.report import plain, refresh
+from benchmarks.kube.cold import cold_start
+from benchmarks.kube.eviction import race_evictions
+from benchmarks.kube.race import Size, race
+from benchmarks.kube.report import Found, plain, refresh
 from maitred.cli.loops import quickest_loop
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.controlplane.versions import RELEASES
@@ -27,18 +28,18 @@ class Case:
 
     nodes: int
     quick_nodes: int
-    run: Callable[[ControlPlane, Size], Awaitable[Race | ColdStart]]
+    run: Callable[[ControlPlane, Size], Awaitable[Found]]
 
 
-async def free(plane: ControlPlane, size: Size) -> Race:
+async def free(plane: ControlPlane, size: Size) -> Found:
     return await race(plane, size, rack_bound=False)
 
 
-async def rack(plane: ControlPlane, size: Size) -> Race:
+async def rack(plane: ControlPlane, size: Size) -> Found:
     return await race(plane, size, rack_bound=True)
 
 
-async def cold(plane: ControlPlane, size: Size) -> ColdStart:
+async def cold(plane: ControlPlane, size: Size) -> Found:
     return await cold_start(plane, size.nodes)
 
 
@@ -48,13 +49,16 @@ CASES = {
     "free-5000": Case(5_000, 48, free),
     "rack-5000": Case(5_000, 48, rack),
     "cold": Case(10_000, 100, cold),
+    "preempt-500": Case(500, 20, race_evictions),
+    "preempt-1000": Case(1_000, 30, race_evictions),
+    "preempt-2000": Case(2_000, 40, race_evictions),
 }
 
 
 def main() -> int:
     arguments = options()
-    found, failed = list[Race | ColdStart](), False
-    for name in arguments.cases or CASES:
+    found, failed = list[Found](), False
+    for name in chosen(arguments.cases):
         say(f"{name} ...")
         case = CASES[name]
         try:
@@ -69,13 +73,20 @@ def main() -> int:
     return int(failed)
 
 
+def chosen(wanted: list[str]) -> list[str]:
+    """Those that are named or begin with a name that is given; all, if none is."""
+    return [
+        name for name in CASES if not wanted or any(name == w or name.startswith(f"{w}-") for w in wanted)
+    ]
+
+
 def size_of(case: Case, arguments: argparse.Namespace) -> Size:
     if arguments.quick:
         return Size(case.quick_nodes, arguments.gangs or QUICK_GANGS, QUICK_ROUNDS)
     return Size(case.nodes, arguments.gangs or GANGS, ROUNDS)
 
 
-async def on_server(case: Case, size: Size) -> Race | ColdStart:
+async def on_server(case: Case, size: Size) -> Found:
     with ControlPlane(RELEASE, say=say) as plane:
         await prepare(plane, size.nodes)
         return await case.run(plane, size)
@@ -84,13 +95,13 @@ async def on_server(case: Case, size: Size) -> Race | ColdStart:
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kube", description=__doc__)
     parser.add_argument(
-        "cases", nargs="*", metavar="CASE", help=f"one of {', '.join(CASES)}; without any, all"
+        "cases", nargs="*", metavar="CASE", help=f"{', '.join(CASES)}, or how some begin; without any, all"
     )
     parser.add_argument("--gangs", type=int, metavar="COUNT", help=f"of 64 pods each; without it {GANGS}")
     parser.add_argument("--quick", action="store_true", help="few nodes, to see that the benchmark runs")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
     arguments = parser.parse_args()
-    unknown = [name for name in arguments.cases if name not in CASES]
+    unknown = [name for name in arguments.cases if not chosen([name])]
     if unknown:
         parser.error(f"no such case: {', '.join(unknown)}")
     if arguments.write and (arguments.quick or arguments.cases or arguments.gangs):

@@ -99,13 +99,17 @@ async def collect_garbage(client: Client) -> None:
 async def clear(client: Client) -> None:
     """Delete all pods and groups, and wait until they are gone."""
     await client.request("DELETE", PODS.path(NAMESPACE), body=encode(AT_ONCE), seconds=GONE_SECONDS)
-    released = encode({"metadata": {"finalizers": None}})
     for group in (await client.get(GROUPS.path(NAMESPACE), FoundList)).items:
-        path = GROUPS.path(NAMESPACE, group.metadata.name)
-        # Its protection would be lifted by a controller, and none runs here.
-        await client.request("PATCH", path, body=released, content_type=MERGE_PATCH)
-        await client.request("DELETE", path)
+        await delete(client, GROUPS, group.metadata.name)
     await until_gone(client)
+
+
+async def delete(client: Client, resource: Resource, name: str) -> None:
+    path = resource.path(NAMESPACE, name)
+    # Of a group: its protection would be lifted by a controller, and none runs here.
+    released = encode({"metadata": {"finalizers": None}})
+    await client.request("PATCH", path, body=released, content_type=MERGE_PATCH)
+    await client.request("DELETE", path, body=encode(AT_ONCE))
 
 
 async def until_gone(client: Client) -> None:

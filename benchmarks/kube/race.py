@@ -142,7 +142,7 @@ async def seated(plane: ControlPlane, client: Client, seen: Witness, crowd: list
         await collect_garbage(client)
         with used_by(plane.apiserver.pid) as server, used_by(process.pid) as own:
             await create(client, (gang[-1] for gang in members))
-            await seen.until(len(crowd) * MEMBERS, LIMIT_SECONDS)
+            await seen.until({pod.name for gang in members for pod in gang}, LIMIT_SECONDS)
     return measured(crowd, seen, max(seen.created.values()), server, own)
 
 
@@ -164,7 +164,7 @@ async def bare(plane: ControlPlane, client: Client, seen: Witness, crowd: list[G
         with used_by(plane.apiserver.pid) as server:
             started = time.monotonic()
             await in_parallel(bind, range(len(pods)))
-            await seen.until(len(pods), LIMIT_SECONDS)
+            await seen.until({pod.name for pod in pods}, LIMIT_SECONDS)
     return measured(crowd, seen, started, server, own=None)
 
 

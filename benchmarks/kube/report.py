@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from benchmarks.figures import Goal
 from benchmarks.kube.cold import ColdStart
 from benchmarks.kube.contenders import BARE_BINDS, KUBE_SCHEDULER, MAITRED
+from benchmarks.kube.eviction import Evictions
 from benchmarks.kube.race import Race, Runs
 from benchmarks.kube.usage import Usage
 from benchmarks.report import amount, line, machine, put_after
 
 BEGIN = "<!-- tables: made by python -m benchmarks.kube --write -->\n"
+Found = Race | ColdStart | Evictions
 Row = tuple[str, ...]
 Table = list[Row]
 """The first row is its header."""
@@ -20,15 +22,21 @@ RUNS: Row = (
 )  # fmt: skip
 GOALS: Row = ("Case", "Goal", "Reached", "Met")
 COLD: Row = ("Cold start", "Ready", "First Plan", "Memory", "CPU")
+EVICTIONS: Row = (
+    "Preemption", "Who", "First eviction", "Last eviction", "Last bind", "× kube-scheduler", "Evicted",
+    "Memory", "CPU",
+)  # fmt: skip
 
 
-def tables(found: Sequence[Race | ColdStart]) -> list[Table]:
+def tables(found: Sequence[Found]) -> list[Table]:
     races = [item for item in found if isinstance(item, Race)]
     colds = [item for item in found if isinstance(item, ColdStart)]
+    evictions = [item for item in found if isinstance(item, Evictions)]
     made: list[Table] = [
         [RUNS, *(run_row(race, name) for race in races for name in race.runs)],
         [GOALS, *(row for race in races for row in goal_rows(race))],
         [COLD, *map(cold_row, colds)],
+        [EVICTIONS, *(eviction_row(case, name) for case in evictions for name in case.runs)],
     ]
     return [table for table in made if len(table) > 1]
 
@@ -88,7 +96,22 @@ def cold_row(cold: ColdStart) -> Row:
     return what, amount(cold.ready, "s"), amount(cold.planned, "s"), *used(cold.used)
 
 
-def plain(found: Sequence[Race | ColdStart]) -> str:
+def eviction_row(case: Evictions, name: str) -> Row:
+    """How many times sooner it has the last member bound than kube-scheduler."""
+    last, theirs = (case.mean(who, lambda run: run.last_bind) for who in (name, KUBE_SCHEDULER))
+    return (
+        f"{case.nodes:,} nodes full, a gang of {case.members} × 8 GPUs",
+        name,
+        amount(case.mean(name, lambda run: run.first_eviction), "s"),
+        amount(case.mean(name, lambda run: run.last_eviction), "s"),
+        amount(last, "s"),
+        f"{theirs / last:.1f}",
+        f"{case.evicted(name):,}",
+        *used(case.own(name)),
+    )
+
+
+def plain(found: Sequence[Found]) -> str:
     return "\n\n".join(map(plain_table, tables(found))) + f"\n\n{machine()}"
 
 
@@ -99,11 +122,11 @@ def plain_table(table: Table) -> str:
 
 
 def markdown(table: Table) -> str:
-    texts = 2 if table[0][1] in (RUNS[1], GOALS[1]) else 1
+    texts = 2 if table[0][1] in (RUNS[1], GOALS[1], EVICTIONS[1]) else 1
     rule = tuple("---" if column < texts else "--:" for column in range(len(table[0])))
     return "".join(f"| {' | '.join(row)} |\n" for row in (table[0], rule, *table[1:]))
 
 
-def refresh(found: Sequence[Race | ColdStart], release: str) -> None:
+def refresh(found: Sequence[Found], release: str) -> None:
     head = f"\n`python -m benchmarks.kube --write` on Kubernetes {release}, {machine()}:\n\n"
     put_after(BEGIN, head + "\n".join(map(markdown, tables(found))) + "\n")

@@ -13,7 +13,7 @@ MB = 1e6
 IDLE_SECONDS = 2.0
 IDLE_CPU = 0.2
 """Of a core: what a program may use that only waits."""
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS = 600.0
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """`python watcher.py KUBECONFIG NAMESPACE`: a process that watches pods and writes down what it sees.
 
 It belongs to no scheduler and takes no scheduler's word. Each line has the moment at which the event came in,
-what happened, the pod and its node; the first line only says that the watch has begun.
+what happened, the pod, its node, and whether it is leaving; the first only says that the watch has begun.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ FROM_NOW_ON = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderTha
 class Meta(Lean, frozen=True):
     resource_version: str
     name: str = ""
+    deletion_timestamp: str = ""
 
 
 class Place(Lean, frozen=True):
@@ -58,8 +59,9 @@ def write_down(lines: list[bytes]) -> str:
     """Returns the version that the last of them leads to."""
     now, version = time.monotonic(), ""
     for event in map(decode, lines):
-        version, pod = event.object.metadata.resource_version, event.object
-        print(now, event.type, pod.metadata.name, pod.spec.node_name)
+        meta, place = event.object.metadata, event.object.spec
+        version, leaving = meta.resource_version, "leaving" if meta.deletion_timestamp else ""
+        print(now, event.type, meta.name, place.node_name, leaving)
     sys.stdout.flush()
     return version
 

@@ -1,9 +1,9 @@
-"""What the watcher has written: when each pod came, and when it got which node."""
+"""What the watcher has written: when each pod came, when it got which node, and when it was told to leave."""
 
 import asyncio
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ class Witness:
     def __init__(self, lines: Path) -> None:
         self.created: dict[str, float] = {}
         self.bound: dict[str, tuple[float, str]] = {}
+        self.evicted: dict[str, float] = {}
         self._heard = 0
         self._file = lines.open()
         self._part = ""
@@ -33,6 +34,11 @@ class Witness:
     @property
     def places(self) -> dict[str, str]:
         return {pod: node for pod, (_, node) in self.bound.items()}
+
+    def forget(self) -> None:
+        """Who was evicted by now does not count."""
+        self.look()
+        self.evicted.clear()
 
     def changes(self) -> int:
         """How many events there were by now."""
@@ -46,20 +52,25 @@ class Witness:
 
     def _note(self, line: str) -> None:
         self._heard += 1
-        moment, event, pod, node = line.split(" ")
-        if event in ("ADDED", "MODIFIED"):
+        moment, event, pod, node, leaving = line.split(" ")
+        if leaving or event == "DELETED":
+            self.evicted.setdefault(pod, float(moment))
+        if event == "DELETED":
+            self.created.pop(pod, None)
+            self.bound.pop(pod, None)
+        elif event in ("ADDED", "MODIFIED"):
             self.created.setdefault(pod, float(moment))
             if node:
                 before = self.bound.setdefault(pod, (float(moment), node))[1]
                 if before != node:
                     raise RuntimeError(f"pod {pod} was bound twice, to {before} and to {node}")
 
-    async def until(self, bound: int, seconds: float) -> bool:
-        """Whether so many pods were bound before the time was up."""
+    async def until(self, pods: Set[str], seconds: float) -> bool:
+        """Whether all of these pods were bound before the time was up."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.look()
-            if len(self.bound) >= bound:
+            if pods <= self.bound.keys():
                 return True
             await asyncio.sleep(POLL_SECONDS)
         return False

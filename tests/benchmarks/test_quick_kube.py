@@ -7,6 +7,9 @@ import pytest
 
 from benchmarks.kube.bodies import MEMBERS, NODE_GPUS, Gang, node_name
 from benchmarks.kube.checks import Places, WrongError, check
+from benchmarks.kube.eviction import Eviction, preemptor, victims
+from benchmarks.kube.eviction import check as check_evictions
+from benchmarks.kube.usage import Usage
 
 GANG = Gang("gang-0000", "maitred", rack_bound=True)
 
@@ -45,12 +48,42 @@ def test_what_the_watcher_has_not_seen_does_not_count() -> None:
         check([GANG], seated(), {}, finished=True)
 
 
+NODES = 20
+_, MEMBERS_OF_GANG = preemptor(NODES, "maitred")
+
+
+def made_room(stay: int = 0, bound: int = 2) -> tuple[Places, Eviction]:
+    """The first two nodes are for the gang; `stay` victims are there all the same, or members are missing."""
+    pods = [pod.name for pod in victims(NODES)]
+    places = {pod: node_name(number // NODE_GPUS) for number, pod in enumerate(pods)}
+    gone = len(MEMBERS_OF_GANG) * NODE_GPUS - stay
+    for pod in pods[:gone]:
+        del places[pod]
+    seats = {m.name: node_name(n) if n < bound else "" for n, m in enumerate(MEMBERS_OF_GANG)}
+    return {**places, **seats}, Eviction(0.1, 0.2, 0.3, gone, bound, Usage(0.0, 0.0))
+
+
+def test_a_gang_that_others_have_left_for_is_right() -> None:
+    check_evictions(MEMBERS_OF_GANG, *made_room())
+
+
+def test_a_victim_that_has_not_left_is_wrong() -> None:
+    with pytest.raises(WrongError, match="node gpu-00001 has 8 GPUs, and 9 are taken"):
+        check_evictions(MEMBERS_OF_GANG, *made_room(stay=1))
+
+
+def test_half_a_gang_is_wrong_whoever_has_left() -> None:
+    with pytest.raises(WrongError, match="the gang has 2 members, and 1 are bound"):
+        check_evictions(MEMBERS_OF_GANG, *made_room(bound=1))
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("control_plane")
 def test_it_runs_at_a_small_size() -> None:
     """The fixture says whether a server can be had here; the benchmark starts its own."""
-    command = [sys.executable, "-m", "benchmarks.kube", "rack-1000", "cold", "--quick"]
+    command = [sys.executable, "-m", "benchmarks.kube", "rack-1000", "cold", "preempt-500", "--quick"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "3 gangs of 64, each in one rack" in done.stdout
     assert "First Plan" in done.stdout
+    assert "First eviction" in done.stdout

@@ -109,7 +109,7 @@ def test_the_plan_is_kept_while_one_of_the_victims_is_still_there() -> None:
 
 @pytest.mark.parametrize(("priority", "told"), [(10, "Preempting"), (500, "Waiting")])
 def test_who_leaves_anyway_is_waited_for(priority: int, told: str) -> None:
-    """For whatever reason, and although others could be evicted at once. The place of a lesser pod is held."""
+    """For whatever reason, and though others could be evicted at once. The place of a lesser pod is held."""
     plan = decided([*ONES[:2], *leaving(low(1, priority=priority)), *low(1, "n2", name="more"), *gang(1)])
     assert (verdict(plan), evicted(plan)) == (told, [])
 

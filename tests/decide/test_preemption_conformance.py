@@ -21,7 +21,7 @@ from tests.decide.preempting import (
     running,
 )
 from tests.decide.reading import entry, first, seated, verdict
-from tests.oracle.builders import Obj, near, node, pod_group, pods, priority_class, spread
+from tests.oracle.builders import Obj, near, node, pod, pod_group, pods, priority_class, spread
 
 APIS = ("v1alpha2", "v1alpha3", "v1beta1")
 LOWS = ["low-0", "low-1", "low-2"]
@@ -129,7 +129,7 @@ POLICIES: Cases = {
         verdict="Invalid",
     ),
     "a quorum that is not complete": Spared([N3, *low(3), *party(3, 2)]),
-    "a gated member": Spared([N3, *low(3), *gang(2), *pods("g", 1, 1, start=2, group="g", priority=100, gates=["x"])]),
+    "a gated member": Spared([N3, *low(3), *gang(2), pod("g-2", 1, group="g", priority=100, gates=["x"])]),
     "a gang that no node could ever hold": Spared([N3, *low(3), *gang(1, 4)], verdict="Impossible"),
 }
 

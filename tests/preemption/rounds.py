@@ -46,6 +46,8 @@ class Rounds:
     now: datetime = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=START) + DAY
     made_for: dict[str, list[str]] = field(default_factory=dict)
     """By the group they left for, whoever was evicted, by the name that all of its successors share."""
+    ranks: dict[str, int] = field(default_factory=dict)
+    """Of those groups."""
     preemptions: dict[str, int] = field(default_factory=dict)
     """By group, the number of Plans that evicted somebody for it."""
     seated: set[str] = field(default_factory=set)
@@ -126,6 +128,7 @@ class Rounds:
             self.preemptions[group] = self.preemptions.get(group, 0) + 1
         for eviction in plan["evictions"]:
             self.made_for.setdefault(eviction["for"], []).append(_lineage(eviction["pod"]))
+            self.ranks[eviction["for"]] = eviction["receipt"]["preemptorPriority"]
             self._tell_to_leave(self.pod(eviction["pod"]))
         return moved or bool(plan["binds"] or plan["evictions"])
 

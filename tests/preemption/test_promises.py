@@ -77,11 +77,26 @@ def test_who_waits_for_its_place_takes_no_place_of_an_equal() -> None:
     assert (binds(plan), promises(plan)) == ({"b": "n1"}, {"a": "n0"})
 
 
-def test_who_waits_for_its_place_takes_no_place_of_a_lesser_group() -> None:
-    """Else two would have left, and one of them for nobody."""
+def test_who_waits_for_its_place_may_take_that_of_a_lesser_group() -> None:
+    """A promise holds against equals and lesser groups, and not against those who rank higher."""
     a, b = waiting("a", 1, 5, "n0"), waiting("b", 2, 1, "n1", where={HOSTNAME: "n1"})
     plan = decide([node("n0", 1), node("n1", 2), leaving("old", 1, "n0"), a, b])
-    assert (binds(plan), promises(plan)) == ({"b": "n1"}, {"a": "n0"})
+    assert (binds(plan), promises(plan)) == ({"a": "n1"}, {})
+
+
+def test_of_two_that_were_promised_one_place_the_older_has_it() -> None:
+    a, b = waiting("a", 2, 5, "n0", created=10), waiting("b", 2, 5, "n0", created=0)
+    plan = decide([node("n0", 2), leaving("old", 2, "n0"), a, b])
+    assert (binds(plan), promises(plan)) == ({}, {"b": "n0"})
+
+
+def test_nobody_leaves_for_room_that_others_would_take() -> None:
+    """The late member ranks higher and makes nobody leave, but would sit where the lesser one has left."""
+    gang = [pod_group("g", 1, priority=9), pod("g-0", 1, node="n1", group="g", priority=9)]
+    late = waiting("g-1", 1, 9, group="g", where={HOSTNAME: "n0"})
+    old, a = pod("old", 1, node="n0", priority=0), waiting("a", 1, 5)
+    plan = decide([node("n0", 1), node("n1", 1), *gang, late, old, a])
+    assert (plan["evictions"], promises(plan)) == ([], {})
 
 
 def test_who_lost_its_node_takes_no_place_of_an_equal() -> None:

@@ -178,7 +178,9 @@ def test_only_own_victims(mine: str, broken: list[int]) -> None:
     ],
 )
 def test_what_belongs_to_a_node_stays(fields: Raw, broken: list[int]) -> None:
-    assert judged(victims(pod("low1", "4", on="n1", priority=1, **fields)), settled(PREEMPTING)) == broken
+    twin = settled(PREEMPTING)
+    twin["evictions"][0]["receipt"]["departure"]["survives"] = "ownerReferences" in fields or None
+    assert judged(victims(pod("low1", "4", on="n1", priority=1, **fields)), twin) == broken
 
 
 PROTECTION: dict[str, tuple[Raw, list[int]]] = {
@@ -189,6 +191,7 @@ PROTECTION: dict[str, tuple[Raw, list[int]]] = {
     "has to run longer": ({"maitred.dev/min-runtime": "1h0.5m"}, [4]),
     "runs for ever": ({"maitred.dev/min-runtime": "2w"}, [4]),
     "no duration": ({"maitred.dev/min-runtime": "-5m"}, [4]),
+    "longer than anybody counts": ({"maitred.dev/checkpoint-interval": "36501d"}, [4]),
     "saved": ({"maitred.dev/last-checkpoint": "2026-01-31T11:59:00Z"}, []),
     "saved tomorrow": ({"maitred.dev/last-checkpoint": "2026-02-01T12:00:00Z"}, [4]),
     "saved sometime": ({"maitred.dev/last-checkpoint": "2026-01-31"}, [4]),
@@ -208,12 +211,41 @@ def test_protection(marks: Raw, broken: list[int], where: str) -> None:
     assert judged(victims(group, low), twin, now=NOON) == broken
 
 
-def test_what_a_pod_says_itself_counts() -> None:
-    group = pod_group("v", 1, annotations={"maitred.dev/non-preemptible": "true"})
-    own = {"maitred.dev/non-preemptible": "false"}
+@pytest.mark.parametrize("mark", ["non-preemptible", "min-runtime"])
+@pytest.mark.parametrize(
+    ("said", "own", "broken"),
+    [
+        ("true", {"non-preemptible": "false"}, []),
+        ("perhaps", {"non-preemptible": "false"}, []),
+        ("perhaps", {"last-checkpoint": "2026-01-31T11:00:00Z"}, [4]),
+        ("false", {"non-preemptible": "perhaps"}, [4]),
+    ],
+)
+def test_what_a_pod_says_itself_counts(mark: str, said: str, own: Raw, broken: list[int]) -> None:
+    """Also if what its group says cannot be read."""
+    times = {"true": "2w", "false": "0", "perhaps": "perhaps"}
+    value = said if mark == "non-preemptible" else times[said]
+    group = pod_group("v", 1, annotations={f"maitred.dev/{mark}": value})
+    marks = {
+        f"maitred.dev/{mark if name == 'non-preemptible' else name}": text
+        if name != "non-preemptible" or mark == name
+        else times[text]
+        for name, text in own.items()
+    }
     twin = evicting(eviction("low1", "g", group="v"), eviction("low2", "g"))
-    low = pod("low1", "4", on="n1", group="v", priority=1, annotations=own)
-    assert judged(victims(group, low), twin) == []
+    low = pod(
+        "low1", "4", on="n1", group="v", priority=1, annotations=marks, startTime="2026-01-31T11:00:00Z"
+    )
+    assert judged(victims(group, low), twin, now=NOON) == broken
+
+
+@pytest.mark.parametrize(("label", "broken"), [("false", []), ("true", [4])])
+def test_a_label_and_an_annotation_that_differ_cannot_be_read(label: str, broken: list[int]) -> None:
+    key = "maitred.dev/non-preemptible"
+    low = pod("low1", "4", on="n1", priority=1, labels={key: label}, annotations={key: "false"})
+    assert judged(victims(low), settled(PREEMPTING)) == broken
+    torn = pod("low1", "4", on="n1", priority=1, labels={key: "false"}, annotations={key: "true"})
+    assert judged(victims(torn), settled(PREEMPTING)) == [4]
 
 
 def test_times_are_not_judged_where_nobody_knows_the_time() -> None:

@@ -193,6 +193,7 @@ def test_what_members_say(pods: list[Raw], quorum: int | None, problems: int, do
 
 HIGH = priority_class("high", 7, preemptionPolicy="Never")
 USUAL = priority_class("usual", 3, globalDefault=True, preemptionPolicy="Never")
+TEMPLATE = {"workload": {"workloadName": "w", "podGroupTemplateName": "t"}}
 PRIORITIES: dict[str, tuple[list[Raw], int | None, str]] = {
     "none": ([pod("a")], 0, "PreemptLowerPriority"),
     "a number": ([pod("a", priority=4)], 4, "PreemptLowerPriority"),
@@ -221,6 +222,16 @@ PRIORITIES: dict[str, tuple[list[Raw], int | None, str]] = {
         7,
         "PreemptLowerPriority",
     ),
+    "not the group's, since 1.36 wrote it there": (
+        [pod_group("g", 1, priority=0, podGroupTemplateRef=TEMPLATE), pod("a", group="g", priority=5)],
+        5,
+        "PreemptLowerPriority",
+    ),
+    "the group's, though it comes from a template": (
+        [pod_group("g", 1, priority=5, podGroupTemplateRef=TEMPLATE), pod("a", group="g", priority=5)],
+        5,
+        "PreemptLowerPriority",
+    ),
     "all finished": ([pod("a", priority=5, **DONE)], 5, "PreemptLowerPriority"),
 }
 
@@ -235,8 +246,12 @@ def test_priority(objects: list[Raw], priority: int | None, policy: str) -> None
 
 GROUP = pod_group("g", 1)
 FIVE = pod("a", group="g", priority=5)
+BLANK = pod_group("g", 1, priority=0)
+CLASSED = pod_group("g", 1, priority=0, priorityClassName="high", podGroupTemplateRef=TEMPLATE)
 DOUBTS: dict[str, tuple[list[Raw], int, int]] = {
     "all agree": ([GROUP, FIVE, pod("b", group="g", priority=5)], 0, 0),
+    "the group says 0": ([BLANK, FIVE], 1, 0),
+    "the group says 0 and a class": ([HIGH, CLASSED, FIVE], 1, 0),
     "one does not": ([GROUP, FIVE, pod("b", group="g", priority=6)], 1, 0),
     "one that runs does not": ([GROUP, FIVE, pod("b", group="g", priority=6, on="n")], 1, 0),
     "one that is finished does not": ([GROUP, FIVE, pod("b", group="g", priority=6, **DONE)], 0, 0),

@@ -44,3 +44,50 @@ def test_a_plan_does_not_give_away_what_it_promises() -> None:
     kept = twin | {"nominations": [bind("holder", "n1")]}
     assert judged(world(4, "2"), kept) == [5], "promised and given away in one Plan"
     assert judged(world(4, "1"), kept) == []
+
+
+OLD, YOUNG = {"creationTimestamp": "2026-01-01T00:00:00Z"}, {"creationTimestamp": "2026-02-01T00:00:00Z"}
+WAITS = blocker("Affinity", holds=0, needed=1)
+
+
+def promised(name: str, rank: int, about: Raw, cpu: str = "4") -> Raw:
+    return pod(name, cpu, priority=rank, nominatedNodeName="n1", **about)
+
+
+@pytest.mark.parametrize("theirs", ["maitred", "other"])
+@pytest.mark.parametrize(("rank", "first"), [(4, False), (5, True), (6, True)])
+def test_of_two_that_were_promised_one_place_the_first_has_it(rank: int, first: bool, theirs: str) -> None:
+    """By rank, then by age, whoever decides about them. The other one has rank 5 and is younger."""
+    going = pod("old", "4", on="n1", priority=0, deletionTimestamp="2026-01-01T00:00:00Z")
+    mine = promised("mine", rank, OLD | OURS)
+    objects = [node("n1"), going, mine, promised("other", 5, YOUNG | {"schedulerName": theirs})]
+    rest = [entry("other", "Waiting", 1, 1, 0, WAITS)] if theirs == "maitred" else []
+    has = plan([], [entry("mine", "Preempting", 1, 1, 0, WAITS), *rest], nominations=[bind("mine", "n1")])
+    lost = plan([], [entry("mine", "Waiting", 1, 1, 0, WAITS), *rest])
+    assert judged(objects, has, scheduler="maitred") == ([] if first else [5])
+    if theirs == "other":
+        assert judged(objects, lost, scheduler="maitred") == ([5] if first else [])
+
+
+def test_a_promise_that_will_not_fit_holds_nothing() -> None:
+    """Somebody sits there who does not leave; what is free beside it is anybody's."""
+    objects = [node("n1"), pod("stays", "2", on="n1", priority=9), promised("other", 5, OLD, "3")]
+    mine = pod("mine", "2", priority=4, **OURS)
+    told = plan([bind("mine", "n1")], [entry("mine", "Scheduled", 1, 1, 1)])
+    assert judged([*objects, mine], told, scheduler="maitred") == []
+
+
+@pytest.mark.parametrize(("rank", "free"), [(4, "1"), (5, "1"), (6, "2")])
+def test_what_is_held_is_free_only_for_those_who_rank_higher(rank: int, free: str) -> None:
+    """Two of four CPUs are free, two are leaving, and three were promised to somebody of rank 5."""
+    numbers = {"resource": "cpu", "requested": "3", "eligibleNodes": 1, "holds": 0, "needed": 1}
+    for said in ("0", "1", "2"):
+        told = entry("p", "Waiting", 1, 1, 0, blocker("Capacity", free=said, **numbers))
+        broken = judged(world(rank, "3"), plan([], [told]), scheduler="maitred")
+        assert broken == ([] if said == free else [7]), said
+
+
+def test_who_waits_though_a_lesser_one_holds_its_place() -> None:
+    told = plan([], [entry("p", "Waiting", 1, 1, 0, WAITS)])
+    assert judged(world(6, "2"), told, scheduler="maitred") == [7]
+    assert judged(world(5, "2"), told, scheduler="maitred") == []

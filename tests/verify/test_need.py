@@ -251,22 +251,17 @@ def test_victims_of_several_groups() -> None:
     assert judged(objects, settled(greedy)) == [5]
 
 
-@pytest.mark.parametrize(("cpu", "free", "broken"), [("2", True, [5]), ("3", True, []), ("2", False, [])])
-def test_who_was_promised_a_place_does_not_take_that_of_another(
-    cpu: str, free: bool, broken: list[int]
-) -> None:
-    """Both places are free, or as good as; the first was bound to that of the second, which fits no other."""
+@pytest.mark.parametrize(("rank", "broken"), [(10, []), (9, [5]), (8, [5])])
+def test_only_a_higher_rank_takes_what_was_promised(rank: int, broken: list[int]) -> None:
+    """The first was promised another place, which is free, but may take that of a lesser one."""
     here = {"nodeSelector": {"kubernetes.io/hostname": "n1"}}
-    first = pod("h1", cpu, priority=10, nominatedNodeName="n2")
+    first = pod("h1", "2", priority=rank, nominatedNodeName="n2")
     second = pod("h2", "4", priority=9, nominatedNodeName="n1", **here)
-    others = [] if free else [pod("taker", "3", on="n2", priority=20)]
     told = [
         entry("h1", "Scheduled", 1, 1, 1),
         entry("h2", "Waiting", 1, 1, 0, blocker("Affinity", holds=0, needed=1)),
     ]
-    twin = plan([bind("h1", "n1")], told)
-    small = node("n2", "2")
-    assert judged([node("n1"), small, *others, first, second], twin) == broken
+    assert judged([node("n1"), node("n2", "2"), first, second], plan([bind("h1", "n1")], told)) == broken
 
 
 @pytest.mark.parametrize(("rank", "broken"), [(8, [5]), (9, [5]), (10, [])])
@@ -280,3 +275,24 @@ def test_a_promise_to_an_equal_is_a_promise(rank: int, broken: list[int]) -> Non
         entry("h2", "Waiting", 1, 1, 0, blocker("Quota", holds=0, needed=1)),
     ]
     assert judged([*NODES, going, first, second], plan([bind("h1", "n2")], told)) == broken
+
+
+@pytest.mark.parametrize(
+    ("about", "broken"),
+    [
+        ({"priority": 11}, [5]),
+        ({"priority": 10}, []),
+        ({"priority": 11, "nodeSelector": {"kubernetes.io/hostname": "n9"}}, []),
+        ({"priority": 11, "schedulerName": "other"}, []),
+    ],
+)
+def test_nobody_leaves_for_room_that_another_would_take(about: Raw, broken: list[int]) -> None:
+    """Who waits may not preempt, but would sit down as soon as there is room."""
+    waits = pod("w", "4", preemptionPolicy="Never", **about)
+    objects = [node("n1"), pod("low1", "4", on="n1", priority=1), pod("h1", "4", priority=10), waits]
+    told = entry("h1", "Preempting", 1, 1, 0, blocker("Affinity", holds=0, needed=1))
+    wait = entry("w", "Waiting", 1, 1, 0, blocker("Affinity", holds=0, needed=1))
+    ours = "schedulerName" not in about
+    twin = plan([], [told, *([wait] if ours else [])], nominations=[bind("h1", "n1")])
+    evicts = settled(twin | {"evictions": [eviction("low1", "h1")]})
+    assert judged(objects, evicts, scheduler=None if ours else "default-scheduler") == broken

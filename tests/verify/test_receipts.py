@@ -7,7 +7,21 @@ from typing import Any
 
 import pytest
 
-from .make import Raw, budget, eviction, judged, node, owned, pod, pod_group, settled
+from .make import (
+    Raw,
+    bind,
+    blocker,
+    budget,
+    entry,
+    eviction,
+    judged,
+    node,
+    owned,
+    plan,
+    pod,
+    pod_group,
+    settled,
+)
 from .test_evictions import GANG, IDLE, LOW, OBJECTS, PREEMPTING, evicting
 
 NOON = datetime.fromisoformat("2026-01-31T12:00:00Z")
@@ -133,6 +147,7 @@ BUDGETS: dict[str, tuple[Raw, int]] = {
     "by spec, a share that may go": (budget("b", None, X, maxUnavailable="34%"), 0),
     "by spec, a share that stays": (budget("b", None, X, minAvailable="34%"), 1),
     "by spec, nothing": (budget("b", None, X), 0),
+    "by spec, since its status says nothing": (budget("b", None, X, maxUnavailable=1) | {"status": {}}, 1),
 }
 
 
@@ -162,6 +177,11 @@ def of_a_job(*names: str, **more: Any) -> list[Raw]:
     ]
 
 
+def departing(name: str, by: str, survives: bool | None, preemptor: str = "g") -> Raw:
+    way = {"owner": "Job j", "by": by, "survives": survives, "words": "It leaves."}
+    return eviction(name, preemptor, departure=way)
+
+
 @pytest.mark.parametrize("by", ["suspend", "delete"])
 @pytest.mark.parametrize(
     ("jobs", "extra", "known", "rightly"),
@@ -179,10 +199,100 @@ def test_a_job_is_suspended_if_all_of_it_leaves(
     full = [] if extra else [pod("full", "4", on="n3", priority=10)]
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "default", "name": "j"}}
     objects = [node("n1"), node("n2"), node("n3"), *full, *of_a_job(*names), *([job] if known else [])]
-    leaving: Raw = {"departure": {"owner": "Job j", "by": by, "survives": True, "words": "It leaves."}}
-    twin = evicting(eviction("low1", "g", **leaving), eviction("low2", "g", **leaving))
+    twin = evicting(*(departing(name, by, True if known else None) for name in ("low1", "low2")))
     policy = {"preemption": {"jobs": jobs}}
     assert judged([*objects, *GANG, IDLE], twin, policy=policy) == ([] if by == rightly else [4])
+
+
+def failing(action: str, **condition: str) -> Raw:
+    """A failure policy that speaks of something else first."""
+    rules = [
+        {"action": "Count", "onPodConditions": [{"type": "ConfigIssue", "status": "True"}]},
+        {"action": action, "onPodConditions": [{"type": "DisruptionTarget", **condition}]},
+    ]
+    return {"podFailurePolicy": {"rules": rules}}
+
+
+JOBS: dict[str, tuple[Raw, Raw, str, bool | None]] = {
+    "of the same name": ({"uid": "uid-j"}, {}, "suspend", True),
+    "another one of that name": ({"uid": "uid-later"}, {}, "delete", None),
+    "suspended already": ({}, {"suspend": True, "backoffLimit": 0}, "delete", True),
+    "that a disruption ends": ({}, failing("FailJob", status="True"), "suspend", None),
+    "that ignores disruptions": ({}, failing("Ignore"), "suspend", True),
+}
+
+
+@pytest.mark.parametrize(("about", "spec", "by", "survives"), JOBS.values(), ids=JOBS.keys())
+def test_what_becomes_of_a_job(about: Raw, spec: Raw, by: str, survives: bool | None) -> None:
+    meta = {"namespace": "default", "name": "j"} | about
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
+    objects = [node("n1"), node("n2"), *of_a_job("low1", "low2"), job, *GANG, IDLE]
+    for way in ("suspend", "delete"):
+        for fate in (True, False, None):
+            twin = evicting(*(departing(name, way, fate) for name in ("low1", "low2")))
+            assert judged(objects, twin) == ([] if (way, fate) == (by, survives) else [4])
+
+
+DELETED: dict[str, tuple[Raw, int, bool]] = {
+    "by default six may fail": ({}, 0, True),
+    "too many have failed": ({}, 5, False),
+    "as many as may": ({"backoffLimit": 2}, 0, True),
+    "one too many": ({"backoffLimit": 1}, 0, False),
+    "by index": ({"backoffLimit": 0, "backoffLimitPerIndex": 1}, 9, True),
+    "no index may fail": ({"backoffLimit": 9, "backoffLimitPerIndex": 0}, 0, False),
+    "does not count": ({"backoffLimit": 0, **failing("Ignore", status="True")}, 0, True),
+    "counts other states": ({"backoffLimit": 0, **failing("Ignore", status="False")}, 0, False),
+    "ends at once": (failing("FailJob"), 0, False),
+}
+
+
+@pytest.mark.parametrize(("spec", "failed", "survives"), DELETED.values(), ids=DELETED.keys())
+@pytest.mark.parametrize("for_one", [True, False])
+def test_whether_a_job_survives(spec: Raw, failed: int, survives: bool, for_one: bool) -> None:
+    """Two of its pods are deleted, for one group or for two: all of them count."""
+    meta = {"namespace": "default", "name": "j"}
+    status = {"failed": failed}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec, "status": status}
+    objects = [node("n1"), node("n2"), *of_a_job("low1", "low2"), job]
+    if for_one:
+        objects += [*GANG, IDLE]
+        twins = [evicting(*(departing(name, "delete", fate) for name in ("low1", "low2"))) for fate in BOTH]
+    else:
+        objects += [pod("h1", "4", priority=10), pod("h2", "4", priority=10)]
+        twins = [
+            each_its_own([departing(f"low{i}", "delete", fate, f"h{i}") for i in (1, 2)]) for fate in BOTH
+        ]
+    policy = {"preemption": {"jobs": "delete"}}
+    right, wrong = twins if survives else reversed(twins)
+    assert judged(objects, right, policy=policy) == []
+    assert judged(objects, wrong, policy=policy) == [4]
+
+
+BOTH = (True, False)
+
+
+def each_its_own(evictions: list[Raw]) -> Raw:
+    told = [
+        entry(name, "Preempting", 1, 1, 0, blocker("Affinity", holds=0, needed=1)) for name in ("h1", "h2")
+    ]
+    nominations = [bind("h1", "n1"), bind("h2", "n2")]
+    return settled(plan([], told, nominations=nominations, evictions=evictions))
+
+
+def test_budgets_are_those_of_the_unit() -> None:
+    """Only one of its two pods is in the budget, but they leave together."""
+    pods = [pod(f"v{i}", "4", on=f"n{i}", priority=1, group="v", labels={"app": f"{i}"}) for i in (1, 2)]
+    pdb = budget("b", 0, {"matchLabels": {"app": "2"}})
+    objects = [node("n1"), node("n2"), *pods, pod_group("v", 2), *GANG, IDLE, pdb]
+
+    def twin(*budgets: list[str]) -> Raw:
+        said = zip((1, 2), budgets, strict=True)
+        mine = {"group": "v", "unit": "default/v"}
+        made = evicting(*(eviction(f"v{i}", "g", **mine, budgets=names) for i, names in said))
+        return settled(made, violations=1)
+
+    assert judged(objects, twin(["default/b"], ["default/b"])) == []
+    assert judged(objects, twin([], ["default/b"])) == [4]
 
 
 def test_receipts_of_one_unit_name_one_unit() -> None:

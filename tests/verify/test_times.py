@@ -16,13 +16,16 @@ from maitred.verify.times import duration, instant
         ("1h30m", 5_400_000),
         ("2d", 172_800_000),
         ("1w", 604_800_000),
+        ("36500d", 3_153_600_000_000),
     ],
 )
 def test_durations(text: str, milliseconds: int) -> None:
     assert duration(text) == milliseconds
 
 
-@pytest.mark.parametrize("text", ["", "5", "m", "-5m", "5 m", "5m ", "5y", "1h30", "five minutes"])
+@pytest.mark.parametrize(
+    "text", ["", "5", "m", "-5m", "5 m", "5m ", "5y", "1h30", "five minutes", "36500d1s", "9" * 400 + "s"]
+)
 def test_what_is_no_duration(text: str) -> None:
     assert duration(text) is None
 

@@ -1,6 +1,7 @@
 """Durations as people write them: 90s, 10m, 1h30m, 2d."""
 
 import re
+from functools import lru_cache
 
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _PART = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)(ms|[smhdw])", re.ASCII)
@@ -10,6 +11,7 @@ LONGEST = 100 * 365 * _UNITS["d"]
 FORM = "a duration such as 90s, 10m or 1h30m, of a hundred years at most"
 
 
+@lru_cache(maxsize=1024)
 def milliseconds(text: str) -> int | None:
     """None for what is no duration; there is none below zero."""
     if text == "0":

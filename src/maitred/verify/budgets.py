@@ -11,7 +11,7 @@ from .selectors import Selector, label_selector, matches
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """`allowed` is what its status says, None where it has none and its spec must do."""
+    """`allowed` is what its status says, None where it says nothing and its spec must do."""
 
     key: str
     selector: Selector | None
@@ -33,7 +33,7 @@ def read_budget(key: str, doc: Doc) -> Budget:
     return Budget(
         key=key,
         selector=label_selector(spec, "selector"),
-        allowed=status.integer("disruptionsAllowed") if doc.given("status") else None,
+        allowed=status.integer("disruptionsAllowed") if status.given("disruptionsAllowed") else None,
         going=frozenset(status.doc("disruptedPods").raw),
         least=_share(spec, "minAvailable"),
         most=_share(spec, "maxUnavailable"),

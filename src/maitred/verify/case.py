@@ -2,19 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from .fields import Doc
 from .filters import place
-from .groups import Group, by_pod, read_groups
-from .objects import Cluster, Node, read_allocation, read_cluster
+from .groups import Group, by_pod
+from .objects import Cluster, Node
 from .pods import Pod
-from .policy import Policy, read_policy
+from .policy import Policy
 from .rules import Bind
 from .selectors import matches
-from .times import thousandths
 from .world import World, world_of
 
 SHOWN = 4
@@ -62,7 +59,8 @@ class Eviction:
 class Case:
     """What is judged. Binds, nominations and evictions hold only those that name things that exist.
 
-    `now` is in thousandths of a second; None where nobody says, so that nothing is judged by the time.
+    `now` is in thousandths of a second; None where nobody says, so that nothing is judged by the time. `kept`
+    are the places that members were promised before, as far as these promises hold.
     """
 
     cluster: Cluster
@@ -75,6 +73,7 @@ class Case:
     binds: list[Bind] = field(default_factory=list)
     nominations: list[Bind] = field(default_factory=list)
     evictions: list[Eviction] = field(default_factory=list)
+    kept: list[Bind] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.group_of = by_pod(self.groups)
@@ -95,6 +94,25 @@ class Case:
             place(world, pod, node)
         return world
 
+    @cached_property
+    def _settled(self) -> World:
+        return world_of(self.cluster, [pod for pod in self.cluster.pods.values() if not pod.terminating])
+
+    def once_gone(self, gone: Iterable[Pod], seats: Iterable[Bind]) -> World:
+        """The world once terminating pods have left, and these too, with some more pods on their seats."""
+        world = self._settled.copy()
+        for pod in gone:
+            world.remove(pod)
+        for pod, node in seats:
+            place(world, pod, node)
+        return world
+
+    @cached_property
+    def leaving(self) -> list[Pod]:
+        """Who is on the way out: those who terminate already, and those whom the Plan makes leave."""
+        terminating = [pod for pod in self.cluster.pods.values() if pod.terminating and pod.holds]
+        return [*terminating, *(eviction.pod for eviction in self.evictions)]
+
     def managed(self) -> list[Node]:
         """The nodes on which groups may be seated."""
         nodes = self.cluster.nodes.values()
@@ -103,8 +121,11 @@ class Case:
 
     @cached_property
     def _bound(self) -> dict[int, list[Bind]]:
+        return self._by_group(self.binds)
+
+    def _by_group(self, seats: list[Bind]) -> dict[int, list[Bind]]:
         found: dict[int, list[Bind]] = {}
-        for pod, node in self.binds:
+        for pod, node in seats:
             found.setdefault(id(self.group_of[pod.key]), []).append((pod, node))
         return found
 
@@ -112,16 +133,20 @@ class Case:
         """What the Plan binds of a group. Two groups may share a name, so it is the object that counts."""
         return self._bound.get(id(group), [])
 
-    def nominated(self, group: Group) -> list[Bind]:
-        return [(pod, node) for pod, node in self.nominations if self.group_of[pod.key] is group]
+    @cached_property
+    def _nominated(self) -> dict[int, list[Bind]]:
+        return self._by_group(self.nominations)
 
-    def running(self, group: Group) -> list[Bind]:
+    def nominated(self, group: Group) -> list[Bind]:
+        return self._nominated.get(id(group), [])
+
+    def staying(self, group: Group) -> list[Bind]:
         nodes = self.cluster.nodes
-        return [(pod, nodes[pod.node_name]) for pod in group.running if pod.node_name in nodes]
+        return [(pod, nodes[pod.node_name]) for pod in group.staying if pod.node_name in nodes]
 
     def seats(self, group: Group) -> list[Bind]:
-        """Where the members of a group are after the Plan: those that run and those that it binds."""
-        return self.running(group) + self.bound(group)
+        """Where the members of a group are after the Plan: those that stay and those that it binds."""
+        return self.staying(group) + self.bound(group)
 
     def verdicts(self, group: Group) -> list[str]:
         return [entry.text("verdict") for entry in self.entries.get(group.key, [])]
@@ -132,8 +157,16 @@ class Case:
         found = [group for group in self.groups if group.pending and "Preempting" in self.verdicts(group)]
         return sorted(found, key=turn)
 
+    @cached_property
+    def _evicted_for(self) -> dict[str, list[Eviction]]:
+        found: dict[str, list[Eviction]] = {}
+        for eviction in self.evictions:
+            if eviction.cause == PREEMPTION:
+                found.setdefault(eviction.preemptor, []).append(eviction)
+        return found
+
     def evicted_for(self, group: Group) -> list[Eviction]:
-        return [e for e in self.evictions if e.cause == PREEMPTION and e.preemptor == group.key]
+        return self._evicted_for.get(group.key, [])
 
     def placed(self, group: Group) -> int:
         return group.counted + len(self.bound(group))
@@ -149,101 +182,17 @@ class Case:
         return bool(names) and (self.scheduler is None or self.scheduler in names)
 
 
+def seniority(group: Group) -> tuple[float, float, str]:
+    """Who comes first: by rank, age and name. Whose rank nobody knows comes last."""
+    times = [pod.created for pod in group.members if pod.created is not None]
+    return -rank(group), min(times, default=float("inf")), group.key
+
+
+def rank(group: Group) -> float:
+    return float("-inf") if group.rank is None else group.rank
+
+
 def turn(group: Group) -> tuple[float, bool, float, str]:
     """When a group is decided: by rank, nominated ones first, then by age and name."""
-    rank = float("inf") if group.rank is None else -group.rank
-    times = [pod.created for pod in group.members if pod.created is not None]
-    standing = any(pod.nominated for pod in group.pending)
-    return rank, not standing, min(times, default=float("inf")), group.key
-
-
-def read_case(
-    objects: Iterable[Any],
-    plan: dict[str, Any] | None,
-    policy: dict[str, Any] | None,
-    scheduler: str | None,
-    now: datetime | None,
-) -> Case:
-    cluster, rules = read_cluster(objects), read_policy(policy)
-    doc = Doc(plan, "Plan")
-    for claim in doc.docs("claims"):
-        cluster.allocations[claim.text("claim")] = read_allocation(claim)
-    time = None if now is None else thousandths(now.timestamp())
-    case = Case(cluster, rules, read_groups(cluster, rules), scheduler, time, doc)
-    _read_binds(case)
-    _read_nominations(case)
-    _read_evictions(case)
-    return case
-
-
-def _read_binds(case: Case) -> None:
-    seen: set[str] = set()
-    for doc in case.plan.docs("binds"):
-        pod, faults = _named_pod(case, doc, "bound")
-        if pod is not None and pod.key in seen:
-            faults.append("bound more than once")
-        node = case.cluster.nodes.get(doc.text("node"))
-        if node is None:
-            faults.append(f"bound to {doc.text('node') or 'no node'}, which does not exist")
-        case.faults += [breach(1, doc.text("pod"), fault) for fault in faults]
-        if pod is not None and node is not None and pod.pending and pod.key not in seen:
-            case.binds.append((pod, node))
-            seen.add(pod.key)
-
-
-def _named_pod(case: Case, doc: Doc, what: str) -> tuple[Pod | None, list[str]]:
-    """The pod to be decided that a bind or nomination names, and what is wrong with how it does."""
-    pod = case.cluster.pods.get(doc.text("pod"))
-    if pod is None:
-        return None, [f"{what}, but there is no such pod"]
-    faults = []
-    if not pod.pending:
-        faults.append(f"{what}, but it is not to be decided")
-    elif case.scheduler is not None and pod.scheduler != case.scheduler:
-        faults.append(f"{what}, but it belongs to the scheduler {pod.scheduler}")
-    if doc.text("uid") != pod.uid:
-        faults.append(f"{what} by uid {doc.text('uid')!r}, but it is {pod.uid!r}")
-    if doc.text("group") != case.group_of[pod.key].key:
-        faults.append(f"{what} as a member of {doc.text('group')!r}, not of {case.group_of[pod.key].key!r}")
-    return pod, faults
-
-
-def _read_nominations(case: Case) -> None:
-    seen: set[str] = set()
-    for doc in case.plan.docs("nominations"):
-        pod, faults = _named_pod(case, doc, "nominated")
-        node = case.cluster.nodes.get(doc.text("node"))
-        if node is None:
-            faults.append(f"nominated to {doc.text('node') or 'no node'}, which does not exist")
-        if pod is not None and pod.key in seen:
-            faults.append("nominated more than once")
-        case.faults += [breach(5, doc.text("pod"), fault) for fault in faults]
-        if pod is not None and node is not None and pod.pending and pod.key not in seen:
-            case.nominations.append((pod, node))
-            seen.add(pod.key)
-
-
-def _read_evictions(case: Case) -> None:
-    seen: set[str] = set()
-    for doc in case.plan.docs("evictions"):
-        pod = case.cluster.pods.get(doc.text("pod"))
-        if pod is None or not pod.running:
-            case.faults.append(breach(4, doc.text("pod"), "evicted, but no such pod runs"))
-            continue
-        group = case.group_of[pod.key]
-        if doc.text("uid") != pod.uid:
-            case.faults.append(
-                breach(4, pod.key, f"evicted by uid {doc.text('uid')!r}, but it is {pod.uid!r}")
-            )
-        if doc.text("group") not in ("", group.key) or (doc.given("group") is False and _grouped(group)):
-            case.faults.append(breach(4, pod.key, f"evicted as a member of {doc.raw.get('group')!r}"))
-        if pod.key in seen:
-            case.faults.append(breach(4, pod.key, "evicted more than once"))
-        else:
-            case.evictions.append(Eviction(pod, doc.text("cause"), doc.text("for"), doc.doc("receipt")))
-        seen.add(pod.key)
-
-
-def _grouped(group: Group) -> bool:
-    """Whether a group is more than a lone pod, so that an eviction must name it."""
-    return group.key != group.members[0].key
+    first, age, name = seniority(group)
+    return first, not any(pod.nominated for pod in group.pending), age, name

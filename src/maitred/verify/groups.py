@@ -24,6 +24,7 @@ class Group:
     """Pods that are one decision. `problems` make it Invalid; `doubts` may, where the rules leave it open.
 
     `priority` is what members and group agree on, `rank` what victims among them are worth, agreed or not.
+    `evicted` are the members that the Plan makes leave: they run still, but count no more.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Group:
     slice_topology: str = ""
     problems: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    evicted: set[str] = field(default_factory=set)
 
     @property
     def pending(self) -> list[Pod]:
@@ -54,9 +56,13 @@ class Group:
         return [pod for pod in self.members if pod.running]
 
     @property
+    def staying(self) -> list[Pod]:
+        return [pod for pod in self.running if pod.key not in self.evicted]
+
+    @property
     def active(self) -> list[Pod]:
-        """The members that a decision is about: those that run or are to be decided."""
-        return self.running + self.pending
+        """The members that a decision is about: those that stay or are to be decided."""
+        return self.staying + self.pending
 
     @property
     def succeeded(self) -> int:
@@ -64,8 +70,8 @@ class Group:
 
     @property
     def counted(self) -> int:
-        """Members that count for the quorum before any Plan."""
-        return len(self.running) + self.succeeded
+        """Members that count for the quorum before anything is bound."""
+        return len(self.staying) + self.succeeded
 
     @property
     def created(self) -> int:
@@ -263,7 +269,7 @@ def _read_priority(group: Group, doc: Doc | None, cluster: Cluster) -> None:
     spec = doc.doc("spec") if doc else Doc(None, group.key)
     asked = group.active or group.members
     priorities = {pod_priority(cluster, pod) for pod in asked}
-    if spec.given("priority") or spec.given("priorityClassName"):
+    if _states_priority(spec):
         value = spec.integer("priority") if spec.given("priority") else None
         priorities.add(_priority(cluster, value, spec.text("priorityClassName")))
     policies = {_preemption_policy(cluster, pod) for pod in asked}
@@ -283,10 +289,17 @@ def _read_priority(group: Group, doc: Doc | None, cluster: Cluster) -> None:
         group.doubts.append("a terminating member differs in priority")
 
 
+def _states_priority(spec: Doc) -> bool:
+    """1.36 writes a 0 into groups that it makes from a template without a class: that states nothing."""
+    if spec.raw.get("priority") == 0 and spec.doc("podGroupTemplateRef").raw:
+        return bool(spec.text("priorityClassName"))
+    return spec.given("priority") or bool(spec.text("priorityClassName"))
+
+
 def _rank(cluster: Cluster, group: Group, spec: Doc) -> int | None:
     """What the topmost composite says, else what the group says, else the highest of its members."""
     for stated in (*list(ancestors(cluster, group).values())[-1:], spec):
-        if stated.given("priority") or stated.given("priorityClassName"):
+        if _states_priority(stated):
             value = stated.integer("priority") if stated.given("priority") else None
             return _priority(cluster, value, stated.text("priorityClassName"))
     members = [pod_priority(cluster, pod) for pod in group.members if not pod.finished]

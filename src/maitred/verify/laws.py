@@ -1,10 +1,11 @@
 """The laws about bindings: no overcommit, no split gang, every hard constraint; and the front door."""
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from .case import Breach, Case, breach, read_case
+from .case import Breach, Case, breach
 from .evictions import judge_evictions
 from .filters import clash
 from .groups import Group
@@ -15,6 +16,7 @@ from .nominations import judge_nominations
 from .objects import Node
 from .order import stuck
 from .pods import Pod
+from .reading import read_case
 from .receipts import judge_receipts
 from .rules import group_rule
 from .selectors import matches
@@ -113,7 +115,11 @@ def judge_sharing(case: Case) -> Iterator[Breach]:
 
 
 def judge_gangs(case: Case) -> Iterator[Breach]:
-    """Law 2: what a Plan binds, and whether its verdicts and counts say the same."""
+    """Law 2: what a Plan binds, and whether its verdicts and counts say the same.
+
+    Where two groups share a name, an entry of the Plan could speak of either.
+    """
+    allowed = Counter(group.key for group in case.groups if case.allowed(group))
     for group in case.groups:
         bound, placed = len(case.bound(group)), case.placed(group)
         if bound and group.missing:
@@ -122,18 +128,13 @@ def judge_gangs(case: Case) -> Iterator[Breach]:
             yield breach(2, group.key, f"{bound} members are bound, but it is invalid: {group.problems[0]}")
         if bound and group.quorum is not None and placed < group.quorum:
             yield breach(2, group.key, f"{bound} bound: {placed} members of a quorum of {group.quorum}")
-        if not _namesake(case, group):
+        if allowed[group.key] <= 1:
             for entry in case.entries.get(group.key, []):
                 counts = {"members": len(group.members), "placed": placed, "quorum": group.quorum}
                 for name, number in counts.items():
                     if number is not None and entry.raw.get(name) != number:
                         yield breach(2, group.key, f"{name} is {entry.raw.get(name)}, should be {number}")
                 yield from _judge_verdict(group, entry.text("verdict"), placed, bound)
-
-
-def _namesake(case: Case, group: Group) -> bool:
-    """Whether two groups share a name, so that an entry of the Plan could speak of either."""
-    return sum(other.key == group.key and case.allowed(other) for other in case.groups) > 1
 
 
 def _judge_verdict(group: Group, verdict: str, placed: int, bound: int) -> Iterator[Breach]:
@@ -165,6 +166,6 @@ def judge_constraints(case: Case) -> Iterator[Breach]:
         if bound and group.gated:
             yield breach(3, group.key, f"{len(bound)} members are bound, but {group.gated} are gated")
         if bound:
-            broken = group_rule(group, case.running(group), bound)
+            broken = group_rule(group, case.staying(group), bound)
             if broken is not None:
                 yield breach(3, group.key, broken)

@@ -1,18 +1,19 @@
 """Law 5, the victims: with them gone the nominated members fit, and with any one unit back they do not."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations, islice
 
 from .case import Breach, Case, breach, shown
-from .filters import AMOUNTS, FILTERS, place, why_not
+from .filters import why_not
 from .groups import Group
-from .holds import crowded
-from .order import stuck
+from .holds import crowded, undecided
+from .objects import Node
+from .order import misfits
 from .placement import find_placement
 from .pods import Pod
-from .rules import Bind
+from .rules import Bind, group_rule
 from .units import Sacrifice, Unit, sacrifices
-from .world import World, world_of
+from .world import World
 
 PARTS = 500
 
@@ -20,72 +21,70 @@ PARTS = 500
 def judge_need(case: Case) -> Iterator[Breach]:
     if not case.nominations:
         return
-    reasons = unseated(case, [eviction.pod for eviction in case.evictions], case.binds, case.nominations)
+    world = case.once_gone([eviction.pod for eviction in case.evictions], case.binds)
+    reasons = misfits(world, case.nominations)
     for pod, reason in reasons:
         yield breach(5, pod.key, f"nominated where it will not fit: {reason}")
     if reasons:
         return
     for sacrifice in sacrifices(case):
-        yield from _judge_units(case, sacrifice)
-        seats = _without_victims(case, sacrifice)
-        if seats is not None:
-            leaving = "once terminating pods are gone its quorum fits without"
-            yield breach(5, sacrifice.preemptor.key, f"evicts, but {leaving}: {shown(seats)}")
+        if sacrifice.units:
+            scene = _Scene(case, sacrifice)
+            yield from _judge_units(scene, sacrifice)
+            yield from _judge_whether(case, sacrifice)
+            yield from _judge_heir(case, sacrifice.preemptor, scene)
 
 
-def unseated(
-    case: Case, gone: Collection[Pod], binds: Sequence[Bind], nominated: Sequence[Bind]
-) -> list[tuple[Pod, str]]:
-    """The nominated members that do not fit once some pods, and those already terminating, are gone."""
-    absent = {pod.key for pod in gone}
-    pods = [pod for pod in case.cluster.pods.values() if pod.key not in absent and not pod.terminating]
-    world = world_of(case.cluster, pods)
-    for pod, node in binds:
-        place(world, pod, node)
-    return overfull(world.copy(), nominated) or stuck(world, nominated)
-
-
-def overfull(world: World, nominated: Sequence[Bind]) -> list[tuple[Pod, str]]:
-    """Amounts, which `stuck` leaves out: the nominated members one after the other."""
-    found = []
-    everything_else = FILTERS.keys() - AMOUNTS
-    for pod, node in nominated:
-        reason = why_not(world, pod, node, everything_else)
-        if reason is not None:
-            found.append((pod, reason))
-        world.put(pod, node.name)
-    return found
-
-
-def _judge_units(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:
+def _judge_units(scene: "_Scene", sacrifice: Sacrifice) -> Iterator[Breach]:
     """No unit more than the preemptor needs, as things stood when it was decided."""
     for unit in sacrifice.units:
-        if _suffices(case, sacrifice, unit, ()):
+        if scene.fits_with(unit.pods):
             yield breach(5, unit.name, "evicted, but all nominated members fit without that")
-        elif any(_suffices(case, sacrifice, unit, part) for part in _parts(case, unit)):
+        elif any(scene.fits_with([p for p in unit.pods if p not in part]) for part in _parts(scene, unit)):
             yield breach(5, unit.name, f"evicted whole, but {unit.spare} of its pods are enough")
 
 
-def _parts(case: Case, unit: Unit) -> Iterator[tuple[Pod, ...]]:
+def _parts(scene: "_Scene", unit: Unit) -> Iterator[tuple[Pod, ...]]:
     """The pods of a gang that could go without breaking its quorum, in every choice up to a bound."""
-    places = {node.name for _, node in case.nominations}
-    useful = [pod for pod in unit.pods if pod.node_name in places]
+    useful = [pod for pod in unit.pods if pod.node_name in scene.asked]
     return islice(combinations(useful, min(unit.spare, len(useful))), PARTS if unit.spare else 0)
 
 
-def _suffices(case: Case, sacrifice: Sacrifice, unit: Unit, part: Collection[Pod]) -> bool:
-    """Whether the preemptor's members fit with a unit back, or back but for a part of it."""
-    preemptor = sacrifice.preemptor
-    others = [pod for pod in sacrifice.pods if pod not in unit.pods]
-    healed = [eviction.pod for eviction in case.evictions if eviction.preemptor not in _names(case)]
-    before = case.preempting[: case.preempting.index(preemptor) + 1]
-    nominated = [seat for seat in case.nominations if case.group_of[seat[0].key] in before]
-    gone = [*sacrifice.earlier, *others, *part, *healed]
-    return not unseated(case, gone, _binds_before(case, preemptor), nominated)
+class _Scene:
+    """What a preemptor found: its victims gone, and everybody seated who was decided before."""
 
+    def __init__(self, case: Case, sacrifice: Sacrifice) -> None:
+        preemptor, names = sacrifice.preemptor, {group.key for group in case.preempting}
+        healed = [eviction.pod for eviction in case.evictions if eviction.preemptor not in names]
+        before = case.preempting[: case.preempting.index(preemptor) + 1]
+        gone = [*sacrifice.earlier, *sacrifice.pods, *healed]
+        self.nominated = [seat for group in before for seat in case.nominated(group)]
+        self.world = case.once_gone(gone, _binds_before(case, preemptor))
+        self.full = self.world.copy()
+        self.asked: dict[str, set[str]] = {}  # by node, the resources that somebody is to get there
+        for pod, node in self.nominated:
+            self.full.put(pod, node.name)
+            some = {resource for resource, amount in pod.requests.items() if amount > 0}
+            self.asked[node.name] = self.asked.get(node.name, set()) | some
 
-def _names(case: Case) -> set[str]:
-    return {group.key for group in case.preempting}
+    def fits_with(self, back: Collection[Pod]) -> bool:
+        """Whether all nominated members fit with some victims back."""
+        if self._overfull(back):
+            return False
+        world = self.world.copy()
+        for pod in back:
+            world.put(pod, pod.node_name)
+        return not misfits(world, self.nominated)
+
+    def _overfull(self, back: Iterable[Pod]) -> bool:
+        """Whether amounts alone say no: they are quickly compared, and mostly do."""
+        more: dict[tuple[str, str], int] = {}
+        for pod in back:
+            for resource in self.asked.get(pod.node_name, set()):
+                key = (pod.node_name, resource)
+                more[key] = more.get(key, 0) + pod.requests.get(resource, 0)
+        nodes = self.full.cluster.nodes
+        return any(self.full.free(nodes[node], name) < amount for (node, name), amount in more.items())
 
 
 def _binds_before(case: Case, preemptor: Group) -> list[Bind]:
@@ -103,16 +102,62 @@ def _lesser(group: Group, other: Group) -> bool:
     return group.rank is not None and other.rank is not None and group.rank < other.rank
 
 
-def _without_victims(case: Case, sacrifice: Sacrifice) -> dict[str, str] | None:
-    """Seats for the quorum of a preemptor in what terminating pods will leave, if a search finds any.
+def _judge_whether(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:
+    """Whether anybody had to leave at all, as far as that can be told.
 
     Not asked where the Plan says that it gave up, nor of members for whom a fuller cluster can be better.
     """
     group = sacrifice.preemptor
     moving = any(pod.affinity or pod.spreads or pod.devices for pod in group.pending)
-    unknown = any(pod.node_name not in case.cluster.nodes for pod in group.running)
-    if not sacrifice.units or not group.needed or moving or unknown or case.exhausted:
-        return None
+    unknown = any(pod.node_name not in case.cluster.nodes for pod in group.staying)
+    if not group.needed or moving or unknown or case.exhausted:
+        return
     world = crowded(case, group, leaving=False)
-    seats = find_placement(world, group, group.pending, group.needed, case.managed(), case.running(group))
-    return None if seats is None else {pod: node.name for pod, node in seats.items()}
+    seats = find_placement(world, group, group.pending, group.needed, case.managed(), case.staying(group))
+    if seats is not None:
+        words = shown({pod: node.name for pod, node in seats.items()})
+        leaving = "once terminating pods are gone its quorum fits without"
+        yield breach(5, group.key, f"evicts, but {leaving}: {words}")
+
+
+def _judge_heir(case: Case, group: Group, scene: _Scene) -> Iterator[Breach]:
+    """Whether the room would go to somebody who ranks higher, and makes nobody leave, so that it is no gain.
+
+    Asked only where there is one answer: for one member, one who waits ahead, and one node for both.
+    """
+    ahead, seats = _waiting_ahead(case, group), case.nominated(group)
+    if len(ahead) != 1 or len(seats) != 1 or group.needed != 1 or case.exhausted:
+        return
+    if any(map(_looks_around, (*ahead, *group.pending))) or group.slice_size:
+        return
+    world = scene.world.copy()
+    for pod, node in (*scene.nominated, *undecided(case)):
+        if case.group_of[pod.key] is not group:
+            world.put(pod, node.name)
+    heir, (_, place) = ahead[0], seats[0]
+    if [node for node in case.managed() if _may_sit(case, world, heir, node)] != [place]:
+        return
+    world.put(heir, place.name)
+    if not any(_may_sit(case, world, pod, node) for pod in group.pending for node in case.managed()):
+        yield breach(5, group.key, f"evicts, but {heir.key}, which ranks higher, would take {place.name}")
+
+
+def _waiting_ahead(case: Case, group: Group) -> list[Pod]:
+    """Members of higher rank that the Plan leaves waiting: late ones, surplus, quorums without victims."""
+    seated = {pod.key for pod, _ in (*case.binds, *case.nominations)}
+    others = [other for other in case.groups if case.allowed(other) and _lesser(group, other)]
+    free = [other for other in others if not other.problems and not other.gated and not other.missing]
+    return [pod for other in free for pod in other.pending if pod.key not in seated]
+
+
+def _looks_around(pod: Pod) -> bool:
+    return bool(pod.affinity or pod.anti_affinity or pod.spreads or pod.ports or pod.claims or pod.devices)
+
+
+def _may_sit(case: Case, world: World, pod: Pod, node: Node) -> bool:
+    """Whether a member can be added to its group there; one that its quorum needs, if it is the last."""
+    group = case.group_of[pod.key]
+    if group.quorum is None or case.placed(group) + 1 < group.quorum:
+        return False
+    rule = group_rule(group, case.seats(group), [(pod, node)])
+    return rule is None and why_not(world, pod, node) is None

@@ -1,16 +1,19 @@
 """The numbers in blockers, worked out again."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from .case import Case
 from .fields import Doc
 from .filters import FILTERS, why_not
 from .groups import Group
-from .holds import crowded, standing
+from .holds import held_against
 from .impossible import empty_world
 from .objects import Node
+from .pods import Pod
 from .quantity import parse, units
+from .rules import Bind
 from .world import World
 
 
@@ -22,6 +25,7 @@ class Measure:
         self.group = group
         self.verdict = verdict
         self.seated = verdict == "Scheduled"
+        self._eligible: dict[World, list[Node]] = {}
 
     @cached_property
     def needed(self) -> set[int]:
@@ -43,14 +47,31 @@ class Measure:
 
     @cached_property
     def bounds(self) -> list[World]:
-        """Between what worlds a group was measured where there are promises, of which a part is taken off.
+        """Between what worlds a group was measured where there are promises.
 
         A group that preempts is measured in its turn, when not all had been bound yet.
         """
-        if not self.case.nominations and not standing(self.case):
+        if not self.case.nominations and not self.held:
             return []
+        fullest = self.case.after.copy()
+        for pod, node in self.held:
+            fullest.put(pod, node.name)
         first = [self.case.before] if self.verdict == "Preempting" else []
-        return [self.case.after, crowded(self.case, self.group, leaving=True), *first]
+        return [self.case.after, fullest, *first]
+
+    @cached_property
+    def held(self) -> list[Bind]:
+        return held_against(self.case, self.group)
+
+    @cached_property
+    def reserved(self) -> dict[tuple[str, str], int]:
+        """What of the room that is free now is held, by node and resource: what leaves is used first."""
+        found: Counter[tuple[str, str]] = Counter()
+        for pod, node in self.held:
+            found.update({(node.name, name): amount for name, amount in pod.requests.items()})
+        for pod in self.case.leaving:
+            found.subtract({(pod.node_name, name): amount for name, amount in pod.requests.items()})
+        return +found
 
     @cached_property
     def plain(self) -> bool:
@@ -66,16 +87,23 @@ class Measure:
         if len({frozenset(pod.requests.items()) for pod in pods}) > 1:
             return False
         worlds = (*self.worlds, self.case.before)
-        return all(self.eligible(w, i) == self.eligible(w) for w in worlds for i in range(len(pods)))
+        return all(self._passing(w, pod) == self.eligible(w) for w in worlds for pod in _kinds(pods, w))
 
-    def eligible(self, world: World, member: int = 0) -> list[Node]:
+    def eligible(self, world: World) -> list[Node]:
         """The nodes that pass every filter but amounts."""
-        pod = self.group.pending[member]
+        if world not in self._eligible:
+            self._eligible[world] = self._passing(world, self.group.pending[0])
+        return self._eligible[world]
+
+    def _passing(self, world: World, pod: Pod) -> list[Node]:
         nodes = [world.cluster.nodes[node.name] for node in self.case.managed()]
         return [node for node in nodes if why_not(world, pod, node, ("resources",)) is None]
 
     def free(self, world: World, resource: str) -> int:
-        return sum(max(world.free(node, resource), 0) for node in self.eligible(world))
+        """What the group could take now, so that what is held against it is not free."""
+        held = self.reserved if world is self.case.after else {}
+        rooms = {node.name: world.free(node, resource) for node in self.eligible(world)}
+        return sum(max(0, room - held.get((name, resource), 0)) for name, room in rooms.items())
 
     def copies(self, world: World) -> int:
         """How many members fit, counted node by node."""
@@ -89,6 +117,16 @@ class Measure:
     def fitted_before(self) -> bool:
         """Whether the missing quorum fitted before this Plan's binds."""
         return self.copies(self.case.before) >= max(self.needed)
+
+
+def _kinds(pods: Iterable[Pod], world: World) -> Iterable[Pod]:
+    """One pod of each kind, among pods that look at no others: labels matter if others look at them."""
+
+    def kind(pod: Pod) -> object:
+        labels = frozenset(pod.labels.items()) if world.wary else None
+        return pod.namespace, labels, pod.node_selector, pod.node_terms, pod.tolerations
+
+    return {kind(pod): pod for pod in pods}.values()
 
 
 def judge_numbers(measure: Measure, blocker: Doc, first: bool) -> Iterator[str]:
@@ -188,10 +226,11 @@ def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
     if not measure.seated and requested not in wanted:
         yield f"requested is {requested} of {resource}, should be {min(wanted)}"
     free = _amount(detail, "free", resource)
-    if not _measured(measure, lambda world: measure.free(world, resource), free):
+    between = measure.bounds if measure.verdict == "Preempting" else []
+    if not _measured(measure.worlds, between, lambda world: measure.free(world, resource), free):
         yield f"free is {free} of {resource}, should be {measure.free(measure.worlds[-1], resource)}"
     eligible = detail.integer("eligibleNodes")
-    if not _measured(measure, lambda world: len(measure.eligible(world)), eligible):
+    if not _measured(measure.worlds, measure.bounds, lambda world: len(measure.eligible(world)), eligible):
         yield f"eligibleNodes is {eligible}, should be {len(measure.eligible(measure.worlds[-1]))}"
     if not measure.seated and detail.given("holds"):
         copies = [measure.copies(w) for w in (*measure.worlds, *measure.bounds, measure.case.before)]
@@ -199,11 +238,13 @@ def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
             yield f"holds is {detail.integer('holds')}, should be {min(copies)}"
 
 
-def _measured(measure: Measure, count: Callable[[World], int], number: int) -> bool:
+def _measured(
+    worlds: Iterable[World], bounds: Iterable[World], count: Callable[[World], int], number: int
+) -> bool:
     """Whether a number is what is counted in some world, or lies between two that it may come from."""
-    bounds = [count(world) for world in measure.bounds]
-    exact = any(count(world) == number for world in measure.worlds)
-    return exact or (bool(bounds) and min(bounds) <= number <= max(bounds))
+    ends = [count(world) for world in bounds]
+    exact = any(count(world) == number for world in worlds)
+    return exact or (bool(ends) and min(ends) <= number <= max(ends))
 
 
 def _judge_capacity(measure: Measure, detail: Doc) -> Iterator[str]:
@@ -231,7 +272,7 @@ def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
     case = measure.case
     if detail.given("ahead") and not detail.items("ahead"):
         yield "nobody is said to go first"
-    places = (*case.binds, *case.nominations, *standing(case))
+    places = (*case.binds, *case.nominations, *case.kept)
     favoured = {case.group_of[pod.key].key for pod, _ in places}
     for name in detail.texts("ahead"):
         if name not in favoured:

@@ -8,6 +8,7 @@ from typing import Any
 from . import quantity
 from .budgets import Budget, read_budget
 from .fields import Doc
+from .jobs import Job, read_job
 from .pods import Pod, read_pod
 from .selectors import Labels, NodeTerms, Requirement, Selector, Taint, label_selector, node_terms, taints
 
@@ -94,7 +95,7 @@ class Cluster:
     pod_groups: dict[str, Doc] = field(default_factory=dict)
     composites: dict[str, Doc] = field(default_factory=dict)
     budgets: dict[str, Budget] = field(default_factory=dict)
-    jobs: set[str] = field(default_factory=set)
+    jobs: dict[str, Job] = field(default_factory=dict)
     namespaces: dict[str, Labels] = field(default_factory=dict)
     priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
@@ -290,7 +291,7 @@ def _put_budget(cluster: Cluster, key: str, doc: Doc) -> None:
 
 
 def _put_job(cluster: Cluster, key: str, doc: Doc) -> None:
-    cluster.jobs.add(key)
+    cluster.jobs[key] = read_job(doc)
 
 
 def _put_namespace(cluster: Cluster, key: str, doc: Doc) -> None:

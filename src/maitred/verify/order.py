@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .filters import AMOUNTS, place, why_not
+from .filters import AMOUNTS, FILTERS, place, why_not
 from .pods import Pod, term_matches
 from .rules import Bind
 from .selectors import matches
@@ -13,6 +13,23 @@ FEW = 14
 EVERY_ORDER = FEW * 2**FEW  # enough to try every pod after every set of others
 ORDER_STEPS = 20_000
 MANY = 200
+
+
+def misfits(world: World, seats: Sequence[Bind]) -> list[tuple[Pod, str]]:
+    """The pods that cannot have these seats all together, with the reason."""
+    return _overfull(world.copy(), seats) or stuck(world, seats)
+
+
+def _overfull(world: World, seats: Sequence[Bind]) -> list[tuple[Pod, str]]:
+    """Amounts, which `stuck` leaves out: one pod after the other."""
+    found = []
+    everything_else = FILTERS.keys() - AMOUNTS
+    for pod, node in seats:
+        reason = why_not(world, pod, node, everything_else)
+        if reason is not None:
+            found.append((pod, reason))
+        world.put(pod, node.name)
+    return found
 
 
 def stuck(world: World, binds: Sequence[Bind]) -> list[tuple[Pod, str]]:

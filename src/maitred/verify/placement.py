@@ -32,7 +32,7 @@ def find_placement(
     if need <= 0:
         return {}
     search = _Search(group, pods, need, fixed)
-    for choice in _domains(group.topology, nodes, fixed):
+    for choice in _domains(group.topology, _roomy(world, pods, nodes), fixed):
         for order in _orders(_units(group, pods)):
             for rank in (_as_named, _fullest, _emptiest):
                 seats = search.greedy(world.copy(), order, choice, rank)
@@ -43,6 +43,14 @@ def find_placement(
             if seats is not None:
                 return seats
     return None
+
+
+def _roomy(world: World, pods: Sequence[Pod], nodes: Sequence[Node]) -> list[Node]:
+    """The nodes that have as much free as every pod asks for at least: on others nobody fits."""
+    names = {resource for pod in pods for resource in pod.requests}
+    least = {name: min((pod.requests.get(name, 0) for pod in pods), default=0) for name in names}
+    some = {name: amount for name, amount in least.items() if amount > 0}
+    return [node for node in nodes if all(world.free(node, name) >= some[name] for name in some)]
 
 
 def _domains(key: str, nodes: Sequence[Node], fixed: Sequence[Bind]) -> Iterator[list[Node]]:

@@ -29,7 +29,7 @@ INDEX_KEYS = (
 )
 
 Port = tuple[str, str, int]  # address, protocol, number
-Owner = tuple[str, str]  # kind, name
+Owner = tuple[str, str, str]  # kind, name, uid
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,10 @@ def read_pod(doc: Doc) -> Pod:
 
 def controller(meta: Doc) -> Owner | None:
     """Who makes a pod anew when it is gone."""
-    owners = [owner for owner in meta.docs("ownerReferences") if owner.flag("controller")]
-    return (owners[0].text("kind"), owners[0].text("name")) if owners else None
+    for owner in meta.docs("ownerReferences"):
+        if owner.flag("controller"):
+            return owner.text("kind"), owner.text("name"), owner.text("uid")
+    return None
 
 
 def container_requests(container: Doc) -> quantity.Amounts:

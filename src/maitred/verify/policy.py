@@ -16,6 +16,7 @@ HEALTH_TAINTS = frozenset(
     | {"node.kubernetes.io/network-unavailable"}
     | {f"node.cloudprovider.kubernetes.io/{name}" for name in ("uninitialized", "shutdown")}
 )
+PRIORITY = "priority"
 DEVICES = ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*")
 
 
@@ -67,13 +68,13 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
 
 
 def _preemption(doc: Doc) -> Preemption:
-    """First come, first served displaces nobody, whatever else the policy says."""
+    """An order that does not go by priority displaces nobody, whatever else the policy says."""
     rules = doc.doc("preemption")
     delay = duration(rules.text("delay", "0"))
     if delay is None:
         raise rules.error("delay", "must be a duration such as 10m")
     return Preemption(
-        allowed=rules.text("mode", "priority") == "priority" and doc.text("order") != "fifo",
+        allowed=rules.text("mode", PRIORITY) == PRIORITY == doc.text("order", PRIORITY),
         delay=delay,
         own_only=rules.text("victims") == "own",
         suspends=rules.text("jobs", "suspend") == "suspend",

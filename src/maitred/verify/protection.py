@@ -1,6 +1,6 @@
 """What pods and groups say about being evicted: never, not yet, and what would be lost."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 from .pods import Pod
 from .selectors import Labels
@@ -10,6 +10,12 @@ LAST_CHECKPOINT = "maitred.dev/last-checkpoint"
 CHECKPOINT_INTERVAL = "maitred.dev/checkpoint-interval"
 MIN_RUNTIME = "maitred.dev/min-runtime"
 NON_PREEMPTIBLE = "maitred.dev/non-preemptible"
+FIELDS = {
+    LAST_CHECKPOINT: "checkpoint",
+    CHECKPOINT_INTERVAL: "interval",
+    MIN_RUNTIME: "runtime",
+    NON_PREEMPTIBLE: "exempt",
+}
 
 
 @dataclass(frozen=True)
@@ -20,41 +26,34 @@ class Marks:
     interval: int | None = None
     runtime: int | None = None
     exempt: bool | None = None
-    unreadable: tuple[str, ...] = ()
+    unreadable: frozenset[str] = frozenset()
 
 
 NO_MARKS = Marks()
 
 
 def read_marks(labels: Labels, annotations: Labels) -> Marks:
-    def said(key: str) -> str | None:
-        return labels.get(key, annotations.get(key))
-
-    texts = {key: said(key) for key in (LAST_CHECKPOINT, CHECKPOINT_INTERVAL, MIN_RUNTIME, NON_PREEMPTIBLE)}
-    found = {
-        LAST_CHECKPOINT: instant(texts[LAST_CHECKPOINT] or ""),
-        CHECKPOINT_INTERVAL: duration(texts[CHECKPOINT_INTERVAL] or "") or None,
-        MIN_RUNTIME: duration(texts[MIN_RUNTIME] or ""),
-        NON_PREEMPTIBLE: {"true": True, "false": False}.get(texts[NON_PREEMPTIBLE] or ""),
-    }
-    unreadable = tuple(key for key, text in texts.items() if text is not None and found[key] is None)
-    exempt = found[NON_PREEMPTIBLE]
-    return Marks(
-        found[LAST_CHECKPOINT],
-        found[CHECKPOINT_INTERVAL],
-        found[MIN_RUNTIME],
-        None if exempt is None else bool(exempt),
-        unreadable,
-    )
+    """A mark is a label or an annotation. Where it is both, and they differ, nobody knows what is meant."""
+    texts = {key: labels.get(key, annotations.get(key)) for key in FIELDS}
+    if not any(text is not None for text in texts.values()):
+        return NO_MARKS
+    checkpoint = instant(texts[LAST_CHECKPOINT] or "")
+    interval = duration(texts[CHECKPOINT_INTERVAL] or "") or None
+    runtime = duration(texts[MIN_RUNTIME] or "")
+    exempt = {"true": True, "false": False}.get(texts[NON_PREEMPTIBLE] or "")
+    found = Marks(checkpoint, interval, runtime, exempt)
+    lost = {key for key, text in texts.items() if text is not None and getattr(found, FIELDS[key]) is None}
+    torn = {key for key, text in texts.items() if annotations.get(key, text) != text}
+    return replace(found, unreadable=frozenset(lost | torn))
 
 
 def own_over_group(own: Marks, group: Marks) -> Marks:
-    """A pod's own marks win, one by one; what cannot be read counts wherever it stands."""
-    values = {
-        field.name: getattr(group if getattr(own, field.name) is None else own, field.name)
-        for field in fields(Marks)
-    }
-    return Marks(**values | {"unreadable": own.unreadable + group.unreadable})
+    """A pod's own marks win, one by one, also over those of its group that cannot be read."""
+    if NO_MARKS in (own, group):
+        return group if own == NO_MARKS else own
+    silent = {key for key, name in FIELDS.items() if getattr(own, name) is None and key not in own.unreadable}
+    taken = {FIELDS[key]: getattr(group, FIELDS[key]) for key in silent}
+    return replace(own, **taken, unreadable=own.unreadable | (group.unreadable & silent))
 
 
 def shield(pod: Pod, marks: Marks, now: int | None) -> str | None:
@@ -62,7 +61,7 @@ def shield(pod: Pod, marks: Marks, now: int | None) -> str | None:
     if marks.exempt:
         return f"it is {NON_PREEMPTIBLE}"
     if marks.unreadable:
-        return f"its mark {marks.unreadable[0]} cannot be read"
+        return f"its mark {min(marks.unreadable)} cannot be read"
     if now is not None and marks.checkpoint is not None and marks.checkpoint > now:
         return f"its {LAST_CHECKPOINT} is in the future"
     if marks.runtime is None:

@@ -1,48 +1,104 @@
 """Law 4, the receipts: every number in them worked out again."""
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 from .budgets import Budget, allowance
 from .case import Breach, Case, Eviction, breach
 from .evictions import marks_of
 from .fields import Doc
-from .pods import Pod
+from .jobs import FAIL, Job
+from .pods import Owner, Pod
 from .protection import lost
 from .units import Sacrifice, Unit, sacrifices
 
 STEP = 600_000  # ten minutes of one device
 HOUR = 3_600_000
 NOISE = 0.001
+Family = tuple[str, Owner | None]  # namespace, controller
 COMPARED = ("violations", "highestPriority", "workLostSteps", "units", "pods")
 
 
 def judge_receipts(case: Case) -> Iterator[Breach]:
+    departures = _Departures(case)
+    pods, budgets = case.cluster.pods.values(), case.cluster.budgets.values()
+    allowed = {budget: allowance(budget, pods) for budget in budgets} if case.evictions else {}
     for sacrifice in sacrifices(case):
+        bill = _Bill(case, sacrifice, allowed)
         units = {pod.key: unit for unit in sacrifice.units for pod in unit.pods}
         for eviction in case.evicted_for(sacrifice.preemptor):
             if eviction.receipt.raw and eviction.pod.key in units:
-                for fault in _faults(case, sacrifice, eviction, units[eviction.pod.key]):
+                faults = (
+                    *_judge_receipt(bill, eviction, units[eviction.pod.key]),
+                    *departures.judge(bill, eviction),
+                )
+                for fault in faults:
                     yield breach(4, eviction.pod.key, f"its receipt is wrong: {fault}")
         yield from _judge_names(case, sacrifice)
 
 
-def _faults(case: Case, sacrifice: Sacrifice, eviction: Eviction, unit: Unit) -> Iterator[str]:
-    pod, receipt = eviction.pod, eviction.receipt
+@dataclass
+class _Bill:
+    """What all who leave for one group cost together."""
+
+    case: Case
+    sacrifice: Sacrifice
+    allowed: dict[Budget, int]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        case, pods = self.case, self.sacrifice.pods
+        numbers = {
+            "highestPriority": max(case.group_of[pod.key].rank or 0 for pod in pods),
+            "units": len(self.sacrifice.units),
+            "pods": len(pods),
+            "violations": self._violations,
+        }
+        return numbers if self.work is None else {**numbers, "workLostSteps": self.work // STEP}
+
+    @cached_property
+    def work(self) -> int | None:
+        now = self.case.now
+        return None if now is None else sum(_lost(self.case, pod, now) for pod in self.sacrifice.pods)
+
+    @cached_property
+    def _violations(self) -> int:
+        """Disruptions beyond what budgets allow, on top of those for groups that were decided before."""
+        before = self.sacrifice.earlier
+        return sum(self._over(budget, self._together) - self._over(budget, before) for budget in self.allowed)
+
+    @cached_property
+    def overdrawn(self) -> list[Budget]:
+        return [budget for budget in self.allowed if self._over(budget, self._together)]
+
+    @property
+    def _together(self) -> list[Pod]:
+        return [*self.sacrifice.earlier, *self.sacrifice.pods]
+
+    def _over(self, budget: Budget, pods: list[Pod]) -> int:
+        return max(0, sum(map(budget.counts, pods)) - self.allowed[budget])
+
+    @cached_property
+    def families(self) -> Counter[Family]:
+        return Counter(map(_family, self.sacrifice.pods))
+
+
+def _judge_receipt(bill: _Bill, eviction: Eviction, unit: Unit) -> Iterator[str]:
+    case, pod, receipt = bill.case, eviction.pod, eviction.receipt
     if not receipt.text("rule"):
         yield "it names no rule"
-    ranks = {"priority": case.group_of[pod.key].rank, "preemptorPriority": sacrifice.preemptor.rank}
+    ranks = {"priority": case.group_of[pod.key].rank, "preemptorPriority": bill.sacrifice.preemptor.rank}
     for name, rank in ranks.items():
         if receipt.raw.get(name) != rank:
             yield f"{name} is {receipt.raw.get(name)}, should be {rank}"
-    over = sorted(budget.key for budget in _overdrawn(case, sacrifice) if budget.counts(pod))
+    over = sorted(budget.key for budget in bill.overdrawn if any(map(budget.counts, unit.pods)))
     if receipt.texts("budgets") != over:
         yield f"budgets are {receipt.texts('budgets')}, should be {over}"
     if case.now is not None:
         yield from _judge_hours(receipt, _lost(case, pod, case.now))
-    yield from _judge_toll(case, sacrifice, receipt)
-    by, rightly = receipt.doc("departure").text("by"), _leaves_by(case, sacrifice, pod)
-    if by != rightly:
-        yield f"departure.by is {by or 'missing'}, should be {rightly}"
+    yield from _judge_toll(bill, receipt)
 
 
 def _judge_hours(doc: Doc, work: int) -> Iterator[str]:
@@ -56,23 +112,13 @@ def _lost(case: Case, pod: Pod, now: int) -> int:
     return case.policy.device_count(pod.requests) * lost(pod, marks_of(case, pod), now)
 
 
-def _judge_toll(case: Case, sacrifice: Sacrifice, receipt: Doc) -> Iterator[str]:
-    toll, pods = receipt.doc("toll"), sacrifice.pods
-    numbers = {
-        "highestPriority": max(case.group_of[pod.key].rank or 0 for pod in pods),
-        "units": len(sacrifice.units),
-        "pods": len(pods),
-    }
-    if case.now is not None:
-        work = sum(_lost(case, pod, case.now) for pod in pods)
-        numbers["workLostSteps"] = work // STEP
-        yield from _judge_hours(toll, work)
-    for name, number in numbers.items():
+def _judge_toll(bill: _Bill, receipt: Doc) -> Iterator[str]:
+    toll = receipt.doc("toll")
+    if bill.work is not None:
+        yield from _judge_hours(toll, bill.work)
+    for name, number in bill.numbers.items():
         if toll.raw.get(name) != number:
             yield f"{name} is {toll.raw.get(name)}, should be {number}"
-    violations = _violations(case, sacrifice)
-    if toll.raw.get("violations") != violations:
-        yield f"violations is {toll.raw.get('violations')}, should be {violations}"
     for other in receipt.docs("alternatives"):
         if _compared(other.doc("toll")) < _compared(toll):
             yield f"the alternative {', '.join(other.texts('units'))} would have cost less"
@@ -84,31 +130,43 @@ def _compared(toll: Doc) -> list[int]:
     return [toll.integer(name) for name in COMPARED]
 
 
-def _over(case: Case, budget: Budget, pods: list[Pod]) -> int:
-    return max(0, sum(map(budget.counts, pods)) - allowance(budget, case.cluster.pods.values()))
+class _Departures:
+    """How victims leave, and whether who made them outlives it."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.here = Counter(_family(pod) for pod in case.cluster.pods.values() if pod.running)
+        self.leaving = Counter(_family(eviction.pod) for eviction in case.evictions)
+
+    def judge(self, bill: _Bill, eviction: Eviction) -> Iterator[str]:
+        departure = eviction.receipt.doc("departure")
+        by, survives = self._rightly(bill, eviction.pod)
+        if departure.text("by") != by:
+            yield f"departure.by is {departure.text('by') or 'missing'}, should be {by}"
+        elif departure.raw.get("survives") is not survives:
+            yield f"departure.survives is {departure.raw.get('survives')}, should be {survives}"
+
+    def _rightly(self, bill: _Bill, pod: Pod) -> tuple[str, bool | None]:
+        """A Job all of whose pods leave for one group is suspended, if the policy says so and it is not yet;
+        all other victims are deleted."""
+        owner = pod.controller
+        if owner is None or owner[0] != "Job":
+            return "delete", None if owner is None else True
+        job = self._job(pod.namespace, owner)
+        if job is None or job.suspended:
+            return "delete", None if job is None else True
+        family = _family(pod)
+        if self.case.policy.preemption.suspends and bill.families[family] == self.here[family]:
+            return "suspend", None if job.action == FAIL else True
+        return "delete", job.survives(self.leaving[family])
+
+    def _job(self, namespace: str, owner: Owner) -> Job | None:
+        job = self.case.cluster.jobs.get(f"{namespace}/{owner[1]}")
+        return job if job is not None and job.made(owner[2]) else None
 
 
-def _violations(case: Case, sacrifice: Sacrifice) -> int:
-    """Disruptions beyond what budgets allow, on top of those for groups that were decided before."""
-    every = case.cluster.budgets.values()
-    together, before = [*sacrifice.earlier, *sacrifice.pods], sacrifice.earlier
-    return sum(_over(case, budget, together) - _over(case, budget, before) for budget in every)
-
-
-def _overdrawn(case: Case, sacrifice: Sacrifice) -> list[Budget]:
-    together = [*sacrifice.earlier, *sacrifice.pods]
-    return [budget for budget in case.cluster.budgets.values() if _over(case, budget, together)]
-
-
-def _leaves_by(case: Case, sacrifice: Sacrifice, pod: Pod) -> str:
-    """A Job all of whose pods leave is suspended where the policy says so; all others are deleted."""
-    owner = pod.controller
-    known = owner is not None and owner[0] == "Job" and f"{pod.namespace}/{owner[1]}" in case.cluster.jobs
-    if not known or not case.policy.preemption.suspends:
-        return "delete"
-    running = [other for other in case.cluster.pods.values() if other.running]
-    kin = [other for other in running if (other.namespace, other.controller) == (pod.namespace, owner)]
-    return "suspend" if all(other in sacrifice.pods for other in kin) else "delete"
+def _family(pod: Pod) -> Family:
+    return pod.namespace, pod.controller
 
 
 def _judge_names(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:

@@ -92,7 +92,7 @@ def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     """
     needed = group.needed
     moving = any(pod.affinity or pod.spreads or pod.devices for pod in group.pending)
-    unknown = any(pod.node_name not in case.cluster.nodes for pod in group.running)
+    unknown = any(pod.node_name not in case.cluster.nodes for pod in group.staying)
     if needed is None or needed <= 0 or moving or unknown or case.exhausted:
         return None
     world = crowded(case, group, leaving=True)

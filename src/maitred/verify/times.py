@@ -4,15 +4,17 @@ import re
 from datetime import datetime
 
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+LONGEST = 36_500 * MILLISECONDS["d"]
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|w)")
 
 
 def duration(text: str) -> int | None:
-    """90s, 10m, 1h30m, and 0; None for anything else. None is below zero."""
+    """90s, 10m, 1h30m, and 0, up to a hundred years; None for anything else. None is below zero."""
     parts = _PART.findall(text)
     if text != "0" and (not parts or "".join(number + unit for number, unit in parts) != text):
         return None
-    return sum(round(float(number) * MILLISECONDS[unit]) for number, unit in parts)
+    total = sum(float(number) * MILLISECONDS[unit] for number, unit in parts)
+    return round(total) if total <= LONGEST else None
 
 
 def instant(text: str) -> int | None:

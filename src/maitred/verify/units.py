@@ -1,7 +1,8 @@
 """Units: pods that break together, and so are evicted together."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from .case import Case
 from .groups import Group, ancestors, is_atomic
@@ -26,7 +27,7 @@ class Sacrifice:
     units: list[Unit]
     earlier: list[Pod]
 
-    @property
+    @cached_property
     def pods(self) -> list[Pod]:
         return [pod for unit in self.units for pod in unit.pods]
 
@@ -35,13 +36,13 @@ def sacrifices(case: Case) -> list[Sacrifice]:
     """By preemptor, in the order in which they are decided: who goes first changes what is above a quorum."""
     found: list[Sacrifice] = []
     houses = _houses(case)
-    earlier: list[Pod] = []
+    earlier: dict[Pod, None] = {}
     for preemptor in case.preempting:
         victims = {eviction.pod for eviction in case.evicted_for(preemptor)}
         touched = {house(case, case.group_of[pod.key]) for pod in victims}
         units = [unit for name in sorted(touched) for unit in _units(name, houses[name], victims, earlier)]
         found.append(Sacrifice(preemptor, units, list(earlier)))
-        earlier += [pod for unit in units for pod in unit.pods]
+        earlier |= dict.fromkeys(found[-1].pods)
     return found
 
 
@@ -58,7 +59,7 @@ def house(case: Case, group: Group) -> str:
     return f"composite {whole[-1]}" if whole else f"{group.kind} {group.key}"
 
 
-def _units(name: str, groups: list[Group], victims: set[Pod], earlier: list[Pod]) -> Iterator[Unit]:
+def _units(name: str, groups: list[Group], victims: set[Pod], earlier: Container[Pod]) -> Iterator[Unit]:
     present = [pod for group in groups for pod in group.running if pod not in earlier]
     taken = [pod for pod in present if pod in victims]
     whole, spare = _whole(groups, present, len(taken), name)

@@ -7,7 +7,10 @@ from .pods import Pod
 
 
 class World:
-    """Which pods are on which nodes, and which volumes are as good as taken."""
+    """Which pods are on which nodes, and which volumes are as good as taken.
+
+    Copies share what neither of them changes: most look at a few nodes only.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -18,25 +21,46 @@ class World:
         # By claim: the node that a volume will be made for, and the existing volume that it will get.
         self.selected: dict[str, str] = {}
         self.taken: dict[str, str] = {}
+        self._own = set(cluster.nodes)
 
     def copy(self) -> "World":
-        twin = World(self.cluster)
-        twin.on = {name: list(pods) for name, pods in self.on.items()}
-        twin.used = {name: dict(used) for name, used in self.used.items()}
+        twin = World.__new__(World)
+        twin.cluster = self.cluster
+        twin.on, twin.used = dict(self.on), dict(self.used)
         twin.wary = list(self.wary)
         twin.selected, twin.taken = dict(self.selected), dict(self.taken)
+        twin._own = set()
+        self._own = set()
         return twin
 
     def put(self, pod: Pod, node: str) -> None:
         """Add a pod to a node. A node that nobody described cannot be judged, so its pods are left out."""
         if node not in self.on:
             return
+        self._make_own(node)
         self.on[node].append(pod)
         if pod.anti_affinity:
             self.wary.append((self.cluster.nodes[node], pod))
         used = self.used[node]
         for resource, amount in pod.requests.items():
             used[resource] = used.get(resource, 0) + amount
+
+    def remove(self, pod: Pod) -> None:
+        """Take a pod off the node that it runs on."""
+        node = pod.node_name
+        if node not in self.on:
+            return
+        self._make_own(node)
+        self.on[node].remove(pod)
+        if pod.anti_affinity:
+            self.wary = [entry for entry in self.wary if entry[1] is not pod]
+        for resource, amount in pod.requests.items():
+            self.used[node][resource] -= amount
+
+    def _make_own(self, node: str) -> None:
+        if node not in self._own:
+            self.on[node], self.used[node] = list(self.on[node]), dict(self.used[node])
+            self._own.add(node)
 
     def pods(self) -> Iterator[tuple[Node, Pod]]:
         for name, pods in self.on.items():
