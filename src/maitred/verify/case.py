@@ -151,6 +151,12 @@ class Case:
     def verdicts(self, group: Group) -> list[str]:
         return [entry.text("verdict") for entry in self.entries.get(group.key, [])]
 
+    def invalid(self, group: Group) -> bool:
+        """Whether a group is out of the question, or may be: where the rules leave it open the Plan says."""
+        if group.problems or not group.doubts:
+            return bool(group.problems)
+        return not self.allowed(group) or "Invalid" in self.verdicts(group)
+
     @cached_property
     def preempting(self) -> list[Group]:
         """The groups that wait for their victims, in the order in which they were decided."""

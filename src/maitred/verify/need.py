@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations, islice
 
-from .case import Breach, Case, breach, shown
+from .case import Breach, Case, breach, rank, shown, turn
 from .filters import why_not
 from .groups import Group
-from .holds import crowded, undecided
+from .holds import crowded
 from .objects import Node
 from .order import misfits
 from .placement import find_placement
@@ -51,7 +51,8 @@ def _parts(scene: "_Scene", unit: Unit) -> Iterator[tuple[Pod, ...]]:
 
 
 class _Scene:
-    """What a preemptor found: its victims gone, and everybody seated who was decided before."""
+    """What a preemptor found, with its victims gone: everybody seated who was decided before, or is promised
+    places that are not for it to take."""
 
     def __init__(self, case: Case, sacrifice: Sacrifice) -> None:
         preemptor, names = sacrifice.preemptor, {group.key for group in case.preempting}
@@ -59,7 +60,8 @@ class _Scene:
         before = case.preempting[: case.preempting.index(preemptor) + 1]
         gone = [*sacrifice.earlier, *sacrifice.pods, *healed]
         self.nominated = [seat for group in before for seat in case.nominated(group)]
-        self.world = case.once_gone(gone, _binds_before(case, preemptor))
+        seats = [*_binds_before(case, preemptor), *_held_before(case, preemptor)]
+        self.world = case.once_gone(gone, dict.fromkeys(seats))
         self.full = self.world.copy()
         self.asked: dict[str, set[str]] = {}  # by node, the resources that somebody is to get there
         for pod, node in self.nominated:
@@ -98,6 +100,16 @@ def _binds_before(case: Case, preemptor: Group) -> list[Bind]:
     return [(pod, node) for pod, node in case.binds if not _lesser(case.group_of[pod.key], preemptor)]
 
 
+def _held_before(case: Case, preemptor: Group) -> list[Bind]:
+    """What was held against a group: for equals who were decided later, and for those who are not decided."""
+
+    def counts(other: Group) -> bool:
+        later = rank(other) == rank(preemptor) and turn(other) > turn(preemptor)
+        return later or (rank(other) >= rank(preemptor) and not case.allowed(other))
+
+    return [seat for seat in case.kept if counts(case.group_of[seat[0].key])]
+
+
 def _lesser(group: Group, other: Group) -> bool:
     return group.rank is not None and other.rank is not None and group.rank < other.rank
 
@@ -131,7 +143,7 @@ def _judge_heir(case: Case, group: Group, scene: _Scene) -> Iterator[Breach]:
     if any(map(_looks_around, (*ahead, *group.pending))) or group.slice_size:
         return
     world = scene.world.copy()
-    for pod, node in (*scene.nominated, *undecided(case)):
+    for pod, node in scene.nominated:
         if case.group_of[pod.key] is not group:
             world.put(pod, node.name)
     heir, (_, place) = ahead[0], seats[0]

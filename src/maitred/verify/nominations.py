@@ -55,7 +55,7 @@ def _broken(case: Case, group: Group) -> bool:
     who sits where changes what works.
     """
     seats, managed = promised(case, group.pending), case.policy.managed
-    if case.bound(group) or group.gated or group.problems or len(seats) != group.needed:
+    if case.bound(group) or group.gated or case.invalid(group) or len(seats) != group.needed:
         return False
     if set(seats) == set(case.nominated(group)):
         return False

@@ -31,7 +31,9 @@ def kept(case: Case) -> list[Bind]:
         world = _in_turn(case, peers[0], found)
         for group in peers:
             seats = _standing(case, world, group)
-            for pod, node in seats:
+            # Who will have others of these nodes may have any of them: whoever follows does not count on one.
+            either = [*seats, *promised(case, group.pending)] if seats else []
+            for pod, node in dict.fromkeys(either):
                 world.put(pod, node.name)
             found += seats
     return found
@@ -40,7 +42,7 @@ def kept(case: Case) -> list[Bind]:
 def _has_promises(case: Case, group: Group) -> bool:
     """Whether it was promised places for all that its quorum lacks, and nothing but room is missing."""
     needed = group.needed
-    if group.problems or group.gated or needed is None or needed <= 0 or len(group.pending) < needed:
+    if case.invalid(group) or group.gated or needed is None or needed <= 0 or len(group.pending) < needed:
         return False
     return len(promised(case, group.pending)) >= needed
 

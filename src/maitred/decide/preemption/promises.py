@@ -18,7 +18,7 @@ from maitred.decide.preemption.receipts import evictions
 from maitred.decide.preemption.roster import NEVER, Roster
 from maitred.decide.preemption.site import Site, only_quorum
 from maitred.decide.preemption.units import Units
-from maitred.decide.seating import commit, required_domain, seat_within
+from maitred.decide.seating import commit, required_domain, rules_for, seat_within
 from maitred.decide.seats import Steps
 from maitred.model.duration import milliseconds
 from maitred.model.plan import NO_LESSER, Eviction
@@ -196,10 +196,23 @@ class Promises:
         return [(promised[place][0], row) for place, row in found]
 
     def _fit(self, trial: Trial, claimant: Claimant, seats: Assignment) -> bool:
-        """Whether these members can sit on these very nodes, one node after the other."""
-        within, checkpoint = self._within(trial, claimant, seats), trial.checkpoint()
-        fit = within is not None
-        for row in sorted({row for _, row in seats}) if fit else ():
+        """Whether these members can sit on these very nodes."""
+        if self._within(trial, claimant, seats) is None:
+            return False
+        theirs = self._of(claimant.ask, seats)
+        rules = rules_for(trial, theirs, self.house, IN_PLACE)
+        if not rules.simple:
+            return self._fit_in_turn(trial, claimant, seats)
+        counts = np.zeros((len(rules.shapes), len(trial.nodes.names)), dtype=np.int64)
+        places = [rules.shapes.index(shape) for shape in theirs.shapes]
+        np.add.at(counts, (places, [row for _, row in seats]), 1)
+        taken = (counts.T @ np.array(room.use) <= np.maximum(room.free, 0) for room in rules.rooms)
+        return bool((counts <= np.array(rules.copies)).all()) and all(fits.all() for fits in taken)
+
+    def _fit_in_turn(self, trial: Trial, claimant: Claimant, seats: Assignment) -> bool:
+        """The same for members who mind others: one node after the other."""
+        fit, checkpoint = True, trial.checkpoint()
+        for row in sorted({row for _, row in seats}):
             there = [(member, place) for member, place in seats if place == row]
             ask, alone = self._of(claimant.ask, there), np.zeros(len(trial.nodes.names), dtype=np.bool_)
             alone[row] = True

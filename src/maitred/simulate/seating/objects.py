@@ -1,5 +1,7 @@
 """Parties as objects of the API, for `decide`."""
 
+from functools import lru_cache
+
 import msgspec
 
 from maitred.model.group import TOPOLOGY_REQUIRED, GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
@@ -13,6 +15,8 @@ from maitred.simulate.party import Party
 NAMESPACE = "simulation"
 LEAST_INTERVAL = SECOND // 1000
 """Between two checkpoints: for jobs that save all the time."""
+NOTHING_SAID: dict[str, str] = {}
+WAITING = PodStatus()
 
 
 def is_lone(job: Job) -> bool:
@@ -34,7 +38,7 @@ def pod_key(job: Job, member: int) -> str:
 def pod_group(job: Job) -> PodGroup:
     marks = {TOPOLOGY_REQUIRED: job.within} if job.within else {}
     return PodGroup(
-        ObjectMeta(name=job.name, namespace=NAMESPACE, annotations={**marks, **protection(job)}),
+        ObjectMeta(name=job.name, namespace=NAMESPACE, annotations={**marks, **protection_of(job)}),
         PodGroupSpec(
             scheduling_policy=SchedulingPolicy(gang=GangPolicy(job.quorum)),
             disruption_mode=job.disruption,
@@ -43,14 +47,19 @@ def pod_group(job: Job) -> PodGroup:
     )
 
 
-def protection(job: Job) -> dict[str, str]:
+def protection_of(job: Job) -> dict[str, str]:
     """What a job says about being evicted."""
+    return protection(job.checkpoint, job.min_run_time, job.non_preemptible)
+
+
+@lru_cache(maxsize=1024)
+def protection(checkpoint: Time | None, min_run_time: Time, non_preemptible: bool) -> dict[str, str]:
     marks = {}
-    if job.checkpoint is not None:
-        marks[CHECKPOINT_INTERVAL] = written(max(job.checkpoint, LEAST_INTERVAL))
-    if job.min_run_time:
-        marks[MIN_RUNTIME] = written(job.min_run_time)
-    if job.non_preemptible:
+    if checkpoint is not None:
+        marks[CHECKPOINT_INTERVAL] = written(max(checkpoint, LEAST_INTERVAL))
+    if min_run_time:
+        marks[MIN_RUNTIME] = written(min_run_time)
+    if non_preemptible:
         marks[NON_PREEMPTIBLE] = "true"
     return marks
 
@@ -60,8 +69,8 @@ def written(time: Time) -> str:
 
 
 def pod(party: Party, member: int) -> Pod:
-    """On the node of its seat, if it has one. It starts when it begins to work: that is what it may lose."""
-    job, leaves, starts = party.job, party.leaving.get(member), party.starts[member]
+    """On the node of its seat, if it has one."""
+    job, leaves = party.job, party.leaving.get(member)
     name = pod_name(job, member)
     spec = msgspec.structs.replace(
         job.crew_of[member].spec,
@@ -75,10 +84,14 @@ def pod(party: Party, member: int) -> Pod:
         uid=f"{name}.{party.births[member]}",
         creation_timestamp=moment(party.created[member]),
         deletion_timestamp=None if leaves is None else moment(leaves),
-        annotations=protection(job) if is_lone(job) else {},
+        annotations=protection_of(job) if is_lone(job) else NOTHING_SAID,
     )
-    status = PodStatus(
-        start_time=None if starts is None else moment(starts),
-        nominated_node_name=party.nominated.get(member, ""),
-    )
-    return Pod(metadata, spec, status)
+    return Pod(metadata, spec, status_of(party, member))
+
+
+def status_of(party: Party, member: int) -> PodStatus:
+    """It starts when it begins to work: that is what it may lose."""
+    starts = party.starts[member]
+    if starts is not None:
+        return PodStatus(start_time=moment(starts))
+    return PodStatus(nominated_node_name=party.nominated[member]) if member in party.nominated else WAITING
