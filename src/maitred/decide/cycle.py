@@ -46,6 +46,9 @@ def decide(
     return Cycle(snapshot, policy, now, scheduler, groups, measures, explained).run()
 
 
+NEVER_YET = -1
+
+
 @dataclass(slots=True)
 class Case:
     """A group on its way through the cycle."""
@@ -58,7 +61,7 @@ class Case:
     """Positions in the view of the members in `ask`."""
     seated: Assignment = field(default_factory=list)
     """Members, by position in the view, and their rows."""
-    first_seated: int = 0
+    first_seated: int = NEVER_YET
     last_tried: int = 0
     """Which of the cycle's attempts these were."""
     promised: Assignment = field(default_factory=list)
@@ -159,7 +162,7 @@ class Cycle:
             return False
         taken = quorum_of(ask, found) if ask.need else found
         commit(self.trial, ask, taken)
-        case.first_seated = case.first_seated or self.attempts
+        self._note_places(case)
         case.take(taken)
         return bool(case.ask.shapes) and bool(ask.need)
 
@@ -173,7 +176,7 @@ class Cycle:
             diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
             case.blockers = diagnosis.of(case.view, case.ask, (), self._ahead_of(case, self._taken()))[0]
         case.promised, case.refusal = found.seats, ""
-        case.first_seated = self.attempts
+        self._note_places(case)
         case.held = self.promises.hold(self.trial, case.ask, found.seats)
         for other in self.cases:
             if other.key in found.displaced:
@@ -190,9 +193,10 @@ class Cycle:
     def _unserved_ahead_of(self, case: Case) -> list[Ask]:
         """What groups of higher rank lack, for whom nobody leaves: late and surplus members, and others."""
         first = self._rank(case)
-        waiting = (other for other in (*self.cases, *self._undecided) if other.ask.shapes)
-        unserved = (other for other in waiting if not other.blocked and not other.promised)
-        return [other.ask for other in unserved if self._rank(other) < first]
+        waiting = (other for other in (*self.cases, *self._undecided) if not other.blocked)
+        ahead = [other for other in waiting if self._rank(other) < first]
+        asks = [other.ask.without(other.promised) if other.promised else other.ask for other in ahead]
+        return [ask for ask in asks if ask.shapes]
 
     @cached_property
     def _undecided(self) -> list[Case]:
@@ -208,7 +212,11 @@ class Cycle:
         claimant = self._claimant(case)
         if self.promises.stands(self.trial, claimant):
             case.held = self.promises.hold(self.trial, case.ask, claimant.promised(self.snapshot))
-            case.first_seated = self.attempts
+            self._note_places(case)
+
+    def _note_places(self, case: Case) -> None:
+        """From now on it is in the way of others."""
+        case.first_seated = self.attempts if case.first_seated == NEVER_YET else case.first_seated
 
     def _let_go(self, case: Case) -> None:
         for entry in case.held:

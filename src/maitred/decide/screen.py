@@ -79,6 +79,8 @@ def _rank(view: GroupView, snapshot: Snapshot) -> tuple[Rank, tuple[str, ...]]:
     own = rank_of(group.priority, group.priority_class_name, group.preemption_policy, classes)
     if own is None:
         return members, (*problems, f"priority class {group.priority_class_name} does not exist")
+    if not group.preemption_policy and any(rank.preemption_policy == "Never" for rank in ranks):
+        own = Rank(own.priority, "Never")  # what the group leaves open, its members say
     if ranks and priorities != [own.priority]:
         found = ", ".join(map(str, priorities))
         problems.append(f"the group has priority {own.priority}, its members {found}; they must agree")

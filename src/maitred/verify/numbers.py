@@ -53,15 +53,20 @@ class Measure:
         """
         if not self.case.nominations and not self.held:
             return []
-        fullest = self.case.after.copy()
-        for pod, node in self.held:
-            fullest.put(pod, node.name)
         first = [self.case.before] if self.verdict == "Preempting" else []
-        return [self.case.after, fullest, *first]
+        return [self.case.after, self.fullest, *first]
 
     @cached_property
     def held(self) -> list[Bind]:
         return held_against(self.case, self.group)
+
+    @cached_property
+    def fullest(self) -> World:
+        """After the Plan, with everybody there for whom a place is held."""
+        world = self.case.after.copy()
+        for pod, node in self.held:
+            world.put(pod, node.name)
+        return world
 
     @cached_property
     def reserved(self) -> dict[tuple[str, str], int]:
@@ -86,7 +91,7 @@ class Measure:
             return False
         if len({frozenset(pod.requests.items()) for pod in pods}) > 1:
             return False
-        worlds = (*self.worlds, self.case.before)
+        worlds = (*self.worlds, self.fullest, self.case.before)
         return all(self._passing(w, pod) == self.eligible(w) for w in worlds for pod in _kinds(pods, w))
 
     def eligible(self, world: World) -> list[Node]:
@@ -101,8 +106,10 @@ class Measure:
 
     def free(self, world: World, resource: str) -> int:
         """What the group could take now, so that what is held against it is not free."""
-        held = self.reserved if world is self.case.after else {}
-        rooms = {node.name: world.free(node, resource) for node in self.eligible(world)}
+        beside, held = world, dict[tuple[str, str], int]()
+        if world is self.case.after:
+            beside, held = self.fullest, self.reserved
+        rooms = {node.name: world.free(node, resource) for node in self.eligible(beside)}
         return sum(max(0, room - held.get((name, resource), 0)) for name, room in rooms.items())
 
     def copies(self, world: World) -> int:

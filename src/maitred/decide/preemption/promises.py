@@ -13,6 +13,7 @@ from maitred.cluster.trial import Rows, Seated, Selection, Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.house import FULL_RULES, House, Leave
+from maitred.decide.levels import codes_of
 from maitred.decide.preemption.choice import Choice, choose
 from maitred.decide.preemption.receipts import evictions
 from maitred.decide.preemption.roster import NEVER, Roster
@@ -236,10 +237,15 @@ class Promises:
         )
 
     def _within(self, trial: Trial, claimant: Claimant, seats: Assignment) -> Mask | None:
-        """The nodes of these seats, if all of them are where the group must be."""
-        within = required_domain(trial, claimant.ask, self.house, FULL_RULES)
+        """The nodes of these seats, if all of them are where the group must be, and in one domain."""
+        within, required = (
+            required_domain(trial, claimant.ask, self.house, FULL_RULES),
+            claimant.ask.topology.required,
+        )
         rows = [row for _, row in seats]
         if within is None or not within[rows].all():
+            return None
+        if required and len(np.unique(codes_of(trial.nodes, self.house.key(required))[rows])) > 1:
             return None
         there = np.zeros_like(within)
         there[rows] = True

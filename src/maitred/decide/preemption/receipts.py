@@ -95,7 +95,7 @@ class Departures:
         if kind != "Job":
             return Departure(f"{kind} {name}", "delete", True, f"{kind} {name} makes it again")
         job = self._jobs.get(f"{namespace}/{name}")
-        if job is not None and {job.metadata.uid, uid, ""} != {uid, ""}:
+        if job is not None and uid and job.metadata.uid and uid != job.metadata.uid:
             job = None  # another Job has the name by now
         if job is not None and job.spec.suspend:
             words = f"Job {name} is suspended already, and makes no pods until it is resumed"
