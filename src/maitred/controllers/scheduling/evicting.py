@@ -256,7 +256,7 @@ class Evicter:
             if isinstance(outcome, Refused):
                 order.failures.append(f"{what}: {said(outcome)}")
                 return
-            log.warning("%s: outcome unknown: %s", what, outcome.message)
+            log.warning("eviction, %s: outcome unknown: %s", what, outcome.message)
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
 
 
