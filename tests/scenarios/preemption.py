@@ -15,7 +15,7 @@ from tests.scenarios.preempting import (
     RemovePromised,
     Suspended,
 )
-from tests.scenarios.stage import Scenario
+from tests.scenarios.stage import Scenario, Step
 from tests.scenarios.steps import (
     Bound,
     Create,
@@ -131,32 +131,23 @@ RANKS = (
 BAND = Group("band", quorum=2, rank="low", whole=True)
 CREW = Group("crew", quorum=2, rank="low")
 RACKED = Group("a", quorum=2, topology=RACK, rank="high")
+
+
+def leaves_whole(group: Group) -> list[Step]:
+    """Two members, one of them in the way of a pod that ranks higher."""
+    return [
+        CLASSES,
+        Create(group, members(group, 2, spec=ranked(LOW))),
+        Running(members(group, 2)),
+        Create(Pods("lone", spec=ranked(HIGH))),
+        Evicted(members(group, 2)),
+        Bound(Pods("lone")),
+    ]
+
+
 UNITS = (
-    Scenario(
-        "a group that is disrupted as a whole",
-        nodes(2, cpu=1),
-        [
-            CLASSES,
-            Create(BAND, members(BAND, 2, spec=ranked(LOW))),
-            Running(members(BAND, 2)),
-            Create(Pods("lone", spec=ranked(HIGH))),
-            Evicted(members(BAND, 2)),
-            Bound(Pods("lone")),
-        ],
-        only=OBJECTS,
-    ),
-    Scenario(
-        "a gang that would fall below its quorum",
-        nodes(2, cpu=1),
-        [
-            CLASSES,
-            Create(CREW, members(CREW, 2, spec=ranked(LOW))),
-            Running(members(CREW, 2)),
-            Create(Pods("lone", spec=ranked(HIGH))),
-            Evicted(members(CREW, 2)),
-            Bound(Pods("lone")),
-        ],
-    ),
+    Scenario("a group that is disrupted as a whole", nodes(2, cpu=1), leaves_whole(BAND), only=OBJECTS),
+    Scenario("a gang that would fall below its quorum", nodes(2, cpu=1), leaves_whole(CREW)),
     Scenario(
         "a gang with a member to spare",
         nodes(3, cpu=1),

@@ -220,18 +220,22 @@ class Trial:
 
     def _add_amounts(self, amounts: Ints, pods: Rows, sign: int) -> None:
         """What some pods take of their nodes, given back or taken again."""
-        nodes, numbers = self._bound.node[pods], self._bound.needs[pods]
-        distinct, inverse = np.unique(numbers, return_inverse=True)
-        requests = np.array([self._request_column(self.snapshot.needs[number]) for number in distinct])
-        for column in range(len(amounts)) if len(distinct) else ():
-            if requests[:, column].any():
-                np.add.at(amounts[column], nodes, sign * requests[inverse, column])
+        nodes, taken = self._bound.node[pods], self.amounts_of(pods)
+        for column in np.flatnonzero(taken.any(axis=0)):
+            np.add.at(amounts[column], nodes, sign * taken[:, column])
+
+    def amounts_of(self, pods: Rows) -> Ints:
+        """What each of these pods takes of every resource."""
+        distinct, inverse = np.unique(self._bound.needs[pods], return_inverse=True)
+        requests = [self.request_column(self.snapshot.needs[number]) for number in distinct]
+        return np.array(requests, dtype=np.int64).reshape(len(distinct), len(self.nodes.resources))[inverse]
 
     def _taken(self, entry: Seated) -> Ints:
         """What a journal entry takes of every resource on its rows."""
-        return np.outer(self._request_column(self.needs(entry.shape)), entry.copies)
+        return np.outer(self.request_column(self.needs(entry.shape)), entry.copies)
 
-    def _request_column(self, needs: Needs) -> Ints:
+    def request_column(self, needs: Needs) -> Ints:
+        """What a pod of these needs takes of every resource."""
         column = np.zeros(len(self.nodes.resources), dtype=np.int64)
         for resource, requested in needs.requests:
             index = self.nodes.resource_column(resource)

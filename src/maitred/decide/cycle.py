@@ -17,10 +17,9 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.diagnose import Ahead, Diagnosis
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, named_keys
-from maitred.decide.preemption.promises import Claimant, Promise, Promises, moment
+from maitred.decide.preemption.promises import Claimant, Promise, Promises, not_before
 from maitred.decide.screen import Screening, invalid_blocker, screen
 from maitred.decide.seating import commit
-from maitred.decide.seats import Steps
 from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy
 
@@ -114,14 +113,15 @@ class Cycle:
         self.promises = Promises(snapshot, self.house, now)
         self.exhausted = False
         self.attempts = 0
-        self.cases, self.bystanders = list[Case](), list[Case]()
+        self.cases = list[Case]()
+        self.bystanders = list[Case]()
+        """They are not decided, but were promised places, which they keep."""
         for view in snapshot.groups:
             decided = (scheduler is None or scheduler in view.pending_schedulers) and (
                 groups is None or view.group.key in groups
             )
             if decided or view.nominated:
                 (self.cases if decided else self.bystanders).append(self._case(view))
-        """Bystanders are not decided, but were promised places, which they keep."""
 
     def _case(self, view: GroupView) -> Case:
         screening = screen(view, self.snapshot, self.house)
@@ -168,7 +168,8 @@ class Cycle:
 
     def _promise(self, case: Case) -> None:
         """Places that others must leave first, if there are any; they are held against all who come after."""
-        found = self.promises.find(self.trial, self._claimant(case), self._unserved_ahead_of(case))
+        claimant = self._claimant(case)
+        found = self.promises.find(self.trial, claimant, lambda: self._unserved_ahead_of(case))
         if not isinstance(found, Promise):
             case.refusal = found
             return
@@ -234,7 +235,7 @@ class Cycle:
         return self.promises.ready(self.trial, self._claimant(case)) or self._attempt(case)
 
     def _attempt(self, case: Case) -> Assignment | None:
-        steps = Steps(self.house.policy.search.steps)
+        steps = self.house.steps()
         found = attempt(self.trial, case.ask, self.house, steps)
         self.exhausted |= steps.exhausted
         return found
@@ -268,7 +269,7 @@ class Cycle:
             nominations=tuple(chain.from_iterable(self._binds(case, case.promised) for case in self.cases)),
             evictions=tuple(self.promises.evictions()),
             groups=tuple(verdicts),
-            wake_at=None if wake_at is None else moment(wake_at),
+            wake_at=None if wake_at is None else not_before(wake_at),
             search_exhausted=self.exhausted or self.promises.exhausted,
             warnings=tuple(sorted(warnings.union(self.promises.warnings()))),
         )

@@ -13,7 +13,6 @@ from maitred.decide.attempt import attempt
 from maitred.decide.compile import Lift, make_rules
 from maitred.decide.empty import empty_healthy_cluster
 from maitred.decide.house import FULL_RULES, House, Leave
-from maitred.decide.seats import Steps
 from maitred.model.plan import Blocker, Category
 from maitred.model.policy import health_taints
 
@@ -124,20 +123,20 @@ class Diagnosis:
         return fitted
 
     def _fits(self, trial: Trial, ask: Ask, leave: Leave) -> bool:
-        steps = Steps(self.house.policy.search.steps)
+        steps = self.house.steps()
         found = attempt(trial, ask, self.house, steps, leave)
         self.exhausted |= steps.exhausted
         return bool(found)
 
     def _nearest(self, ask: Ask) -> Assignment:
         """As many members as can be seated together now."""
-        steps = Steps(self.house.policy.search.steps)
+        steps = self.house.steps()
         found = attempt(self.trial, replace(ask, need=1), self.house, steps) or []
         return found[: ask.need - 1]
 
     def _impossible(self, whole: Ask) -> bool:
         """Proven only if no seating exists on the empty healthy cluster, and none was overlooked."""
-        steps = Steps(self.house.policy.search.steps)
+        steps = self.house.steps()
         leave = Leave(frozenset({"Devices"}), others_may_help=True)
         found = attempt(self._empty, whole, self.house, steps, leave)
         self.exhausted |= steps.exhausted

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from maitred.decide.compile import Lift
 from maitred.decide.levels import key_of_level, name_of_level
+from maitred.decide.seats import Steps
 from maitred.model.policy import Level, Policy
 
 
@@ -17,6 +18,10 @@ class House:
 
     def name(self, key: str) -> str:
         return name_of_level(key, self.levels)
+
+    def steps(self) -> Steps:
+        """For one search."""
+        return Steps(self.policy.search.steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """Seats for an ask on some nodes of a trial: rules, ladder and placement put together."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from maitred.cluster.nodes import Codes, Mask, NodeView
-from maitred.cluster.trial import Trial
+from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
+from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import make_rules
 from maitred.decide.house import House, Leave
@@ -105,13 +106,23 @@ def make_ladder(nodes: NodeView, ask: Ask, house: House, leave: Leave) -> Ladder
 
 def commit(trial: Trial, ask: Ask, assignment: Assignment) -> None:
     """Take the seats: what each shape takes from each node at once."""
-    taken: dict[int, list[int]] = {}
+    for shape, rows, copies in per_node(by_shape(ask, assignment)):
+        trial.seat(shape, rows, copies)
+
+
+def by_shape(ask: Ask, assignment: Assignment) -> dict[int, list[int]]:
+    """The rows of the seats of each shape."""
     if len(ask.distinct) == 1:
-        taken[ask.shapes[0]] = [row for _, row in assignment]
-    else:
-        for member, row in assignment:
-            taken.setdefault(ask.shapes[member], []).append(row)
+        return {ask.shapes[0]: [row for _, row in assignment]}
+    taken: dict[int, list[int]] = {}
+    for member, row in assignment:
+        taken.setdefault(ask.shapes[member], []).append(row)
+    return taken
+
+
+def per_node(taken: Mapping[int, Sequence[int]]) -> Iterator[tuple[int, Rows, Ints]]:
+    """Each shape, the rows of its seats, and how many it has on each."""
     for shape, rows in taken.items():
         if rows:
             distinct, copies = np.unique(np.array(rows, dtype=np.intp), return_counts=True)
-            trial.seat(shape, distinct, copies.astype(np.int64, copy=False))
+            yield shape, distinct, copies.astype(np.int64, copy=False)

@@ -18,6 +18,7 @@ from maitred.decide.cycle import Case, Cycle
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, named_keys
 from maitred.decide.screen import screen
+from maitred.decide.seating import per_node
 from maitred.decide.seats import Steps
 from maitred.model.needs import Needs
 from maitred.model.plan import Bind, GroupVerdict, Plan, Verdict
@@ -150,7 +151,7 @@ def by_shape(seats: Iterable[list[tuple[int, int]]]) -> list[tuple[int, Rows, In
     rows: dict[int, list[int]] = {}
     for shape, row in chain.from_iterable(seats):
         rows.setdefault(shape, []).append(row)
-    return [(shape, *np.unique(places, return_counts=True)) for shape, places in rows.items()]
+    return list(per_node(rows))
 
 
 class Stage:
@@ -277,14 +278,18 @@ class Stage:
         trial = Trial.of(snapshot)
         for shape, rows, copies in self._seats:
             trial.seat(shape, rows, copies)
+        leaving = np.zeros(len(snapshot.bound.node), dtype=np.bool_)
+        leaving[: len(self._leaving)] = self._leaving
         for shape, rows, copies in self._promised:
-            trial.hold(shape, rows, copies, self._leaving(snapshot))
+            trial.hold(shape, rows, copies, leaving)
         return trial
 
-    def _leaving(self, snapshot: Snapshot) -> Mask:
-        evicted = {eviction.pod for eviction in self.plan.evictions}
-        gone = [occupant is not None and occupant.key in evicted for occupant in snapshot.bound.occupants]
-        return snapshot.bound.terminating | np.array(gone, dtype=np.bool_)
+    @cached_property
+    def _leaving(self) -> Mask:
+        """Pods that are on their way out, or are to be; a changed snapshot has its new pods after these."""
+        evicted, bound = {eviction.pod for eviction in self.plan.evictions}, self.snapshot.bound
+        gone = [occupant.key in evicted for occupant in bound.occupants]
+        return bound.terminating | np.array(gone, dtype=np.bool_)
 
     def probe(self, snapshot: Snapshot, number: int, need: int | None = None) -> Assignment:
         """Seats for a group of a changed snapshot beside all that the Plan binds; none if it does not fit."""

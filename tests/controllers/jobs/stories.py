@@ -256,29 +256,24 @@ async def schedulers_come_and_go(town: Town) -> None:
 
 
 async def pods_without_a_group_are_suspended_too(town: Town) -> None:
+    await leaves_and_returns(town, Job("loose", 8))
+
+
+async def leaves_and_returns(town: Town, loose: Job) -> None:
     async with town.classes(low=1, high=10) as ranks, town.scheduler():
-        await town.create_loose(Job("loose", 8), ranks["low"])
-        await town.runs("loose")
+        await town.create_loose(loose, ranks["low"])
+        await town.runs(loose.name)
         await town.create_ranked(Job("urgent", 2, cpu=4, run_seconds=1), ranks["high"])
-        await town.job("loose", is_ours)
+        await town.job(loose.name, is_ours)
         await town.job("urgent", is_complete)
-        loose = await town.runs("loose")
-        assert is_back(loose)
-        assert not loose["status"].get("failed")
+        back = await town.runs(loose.name)
+        assert is_back(back)
+        assert not back["status"].get("failed")
 
 
 async def pods_of_another_scheduler_return_to_it(town: Town) -> None:
     """It must not take the places back while those for whom they were made are on their way."""
-    async with town.classes(low=1, high=10) as ranks, town.scheduler():
-        theirs = {"schedulerName": "default-scheduler"}
-        await town.create_loose(Job("theirs", 8, spec=theirs), ranks["low"])
-        await town.runs("theirs")
-        await town.create_ranked(Job("urgent", 2, cpu=4, run_seconds=1), ranks["high"])
-        await town.job("theirs", is_ours)
-        await town.job("urgent", is_complete)
-        back = await town.runs("theirs")
-        assert is_back(back)
-        assert not back["status"].get("failed")
+    await leaves_and_returns(town, Job("theirs", 8, spec={"schedulerName": "default-scheduler"}))
 
 
 async def it_is_preempted_twice_and_ends_complete(town: Town) -> None:

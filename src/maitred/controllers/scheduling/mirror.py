@@ -210,10 +210,13 @@ class Mirror:
 
     def assume(self, key: str, uid: str, node: str) -> bool:
         """Take the pod as seated from now on; False if it is no longer the pod that was decided."""
+        return self._suppose(self._assumed, key, uid, node)
+
+    def _suppose(self, supposed: dict[str, Assumption], key: str, uid: str, node: str) -> bool:
         pod = self.waiting.get(key)
         if pod is None or pod.metadata.uid != uid or key in self._assumed:
             return False
-        self._assumed[key] = Assumption(uid, node)
+        supposed[key] = Assumption(uid, node)
         self._show(key, pod)
         return True
 
@@ -226,12 +229,7 @@ class Mirror:
 
     def promise(self, key: str, uid: str, node: str) -> bool:
         """Take the pod as nominated to this node from now on; False as for `assume`. No node: to none."""
-        pod = self.waiting.get(key)
-        if pod is None or pod.metadata.uid != uid or key in self._assumed:
-            return False
-        self._promises[key] = Assumption(uid, node)
-        self._show(key, pod)
-        return True
+        return self._suppose(self._promises, key, uid, node)
 
     def retract_promise(self, key: str, node: str) -> None:
         """This one was not written after all, and none was made since."""

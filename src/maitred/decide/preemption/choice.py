@@ -56,7 +56,9 @@ class _Search:
             return []
         needed = self._needed_at_most(candidates)
         options = self._options(needed)
-        if options and options[0].price.violations and (candidates & ~needed).any():
+        if not options:
+            return []
+        if options[0].price.violations and (candidates & ~needed).any():
             # One that is worth more may be what spares a budget.
             options = self._sorted([*options, *self._options(candidates)])
         options = self._sorted([*options, *self._others(options, needed)])
@@ -146,8 +148,9 @@ class _Search:
     def _others(self, options: list[Option], candidates: Mask) -> list[Option]:
         """Sets that do without some unit of the best, where there are none yet."""
         others = list[Option]()
-        best = options[0].chosen if options else candidates & False
-        for unit in most_valuable_first(self.site, best)[: max(0, 1 + ALTERNATIVES - len(options))]:
+        for unit in most_valuable_first(self.site, options[0].chosen)[
+            : max(0, 1 + ALTERNATIVES - len(options))
+        ]:
             barred = candidates.copy()
             barred[unit] = False
             others += self._options(barred)[:1]
@@ -155,9 +158,9 @@ class _Search:
 
     def _combined(self, options: list[Option]) -> list[Option]:
         """The cheapest sets of units of the best sets found so far."""
-        units = list(dict.fromkeys(unit for option in options for unit in np.flatnonzero(option.chosen)))
-        if not options or options[0].price.units > REFINED:
+        if options[0].price.units > REFINED:
             return []
+        units = list(dict.fromkeys(unit for option in options for unit in np.flatnonzero(option.chosen)))
         return cheapest(self.site, np.sort(units[:POOL]), options[0].price, 1 + ALTERNATIVES)
 
     def _apart(self, options: list[Option]) -> list[Option]:

@@ -4,7 +4,7 @@ Sums tell at once for most sets that they free too little; only the others are t
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations, islice
 from math import comb
 
@@ -64,6 +64,8 @@ def _spares_some(site: Site, chosen: Mask, seats: Assignment) -> bool:
 
 
 class _Sets:
+    """Of units that come in order."""
+
     def __init__(self, site: Site, pool: Ints) -> None:
         self.site, self.units, self.pool = site, site.units, pool
         bits = _sets_of(len(pool))
@@ -100,15 +102,20 @@ class _Sets:
             yield from tied[TIED:]
             start = end
 
-    def _may_do(self, bits: Ints) -> Mask:
-        """Whether what sets free could be enough, added up over each domain."""
+    @cached_property
+    def _freed(self) -> tuple[Codes, Ints]:
+        """The nodes that these units are on, and what each unit frees there of what members ask for."""
         site, pool = self.site, self.pool
         entries = np.flatnonzero(np.isin(site.units.unit, pool))
         nodes, inverse = np.unique(site.nodes[entries], return_inverse=True)
-        place = {unit: number for number, unit in enumerate(pool.tolist())}
-        mine = np.array([place[unit] for unit in site.units.unit[entries].tolist()], dtype=np.int64)
+        mine = np.searchsorted(pool, site.units.unit[entries])
         freed = np.zeros((len(pool), len(nodes), len(site.columns)), dtype=np.int64)
         np.add.at(freed, (mine, inverse), site.freed[entries][:, site.columns])
+        return nodes, freed
+
+    def _may_do(self, bits: Ints) -> Mask:
+        """Whether what sets free could be enough, added up over each domain."""
+        site, (nodes, freed) = self.site, self._freed
         free = site.trial.free[site.columns]
         domains = max(1, int(site.domains.max(initial=0)) + 1)
         room = np.tensordot(bits, freed, axes=1) + free.T[nodes]

@@ -35,7 +35,7 @@ class _Leniency:
         site, units = self.site, self.units
         slack = self._slack(chosen, seats)
         for unit in most_valuable_first(site, chosen & ~self._indispensable(slack)):
-            entries = slice(*np.searchsorted(units.unit, (unit, unit + 1)))
+            entries = units.entries(unit)
             if not _take(slack, site.nodes[entries], site.freed[entries]):
                 continue
             fewer = chosen.copy()
@@ -56,7 +56,7 @@ class _Leniency:
         for unit in np.flatnonzero(chosen & units.divisible).tolist():
             needed, left = list[int](), slack.copy()
             for single in self._smallest_first(units.in_part(unit)):
-                entries = slice(*np.searchsorted(units.unit, (single, single + 1)))
+                entries = units.entries(single)
                 if not _take(left, site.nodes[entries], site.freed[entries]):
                     needed.append(single)
             if len(needed) > units.surplus_of(int(units.family[unit])):

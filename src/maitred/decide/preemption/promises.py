@@ -1,8 +1,8 @@
 """Places that others must leave first: kept for a group that was promised them, or promised to it now."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
 import numpy as np
@@ -19,12 +19,11 @@ from maitred.decide.preemption.receipts import evictions
 from maitred.decide.preemption.roster import NEVER, Roster
 from maitred.decide.preemption.site import Site, only_quorum
 from maitred.decide.preemption.units import Units
-from maitred.decide.seating import commit, required_domain, rules_for, seat_within
-from maitred.decide.seats import Steps
+from maitred.decide.seating import by_shape, commit, per_node, required_domain, rules_for, seat_within
 from maitred.model.duration import milliseconds
 from maitred.model.plan import NO_LESSER, Eviction
 from maitred.model.priority import Rank
-from maitred.model.words import counted
+from maitred.model.words import counted, moment
 
 TAKEN_BY_OTHERS = "the room would go to others, who rank higher and make nobody leave"
 IN_PLACE = Leave(frozenset({"Topology"}))
@@ -108,10 +107,11 @@ class Promises:
 
     # -- one group -------------------------------------------------------------------------------------
 
-    def find(self, trial: Trial, claimant: Claimant, ahead: Sequence[Ask]) -> Promise | str:
+    def find(self, trial: Trial, claimant: Claimant, ahead: Callable[[], Sequence[Ask]]) -> Promise | str:
         """Places for the missing quorum, and who must leave for them; or why there are none.
 
-        `ahead` is what groups of higher rank would like to have, for whom nobody leaves.
+        `ahead` tells what groups of higher rank would like to have, for whom nobody leaves. It is asked only
+        when somebody would have to.
         """
         if self.leaving.any() or trial.later is not None:
             found = self._without_more(self._once_left(trial), claimant)
@@ -131,10 +131,8 @@ class Promises:
     def hold(self, trial: Trial, ask: Ask, seats: Assignment) -> list[Seated]:
         """Keep these places on the trial against all who come after, and the company that they need there."""
         held = []
-        for shape in dict.fromkeys(ask.shapes[member] for member, _ in seats):
-            places = [row for member, row in seats if ask.shapes[member] == shape]
-            rows, copies = np.unique(np.array(places, dtype=np.intp), return_counts=True)
-            held.append(trial.hold(shape, rows, copies.astype(np.int64, copy=False), self.leaving))
+        for shape, rows, copies in per_node(by_shape(ask, seats)):
+            held.append(trial.hold(shape, rows, copies, self.leaving))
             if terms := trial.needs(shape).affinity:
                 self._company |= trial.pods_matching(Selection(terms, True))
         return held
@@ -163,7 +161,7 @@ class Promises:
         kept = self._kept(ahead, claimant)
         if kept is not None:
             return Promise(kept)
-        ask, steps = only_quorum(claimant.ask), Steps(self.house.policy.search.steps)
+        ask, steps = only_quorum(claimant.ask), self.house.steps()
         alike = ask.unnamed()
         found = attempt(ahead, ask, self.house, steps) if alike not in self._too_large else None
         if found is None:
@@ -190,7 +188,7 @@ class Promises:
         theirs, within = self._of(claimant.ask, promised), self._within(ahead, claimant, promised)
         if within is None or theirs.topology.slice_size:
             return None
-        steps = Steps(self.house.policy.search.steps)
+        steps = self.house.steps()
         found = seat_within(ahead, theirs, within, self.house, steps, FULL_RULES)
         if found is None or len(found) < theirs.need:
             return None
@@ -217,7 +215,7 @@ class Promises:
             there = [(member, place) for member, place in seats if place == row]
             ask, alone = self._of(claimant.ask, there), np.zeros(len(trial.nodes.names), dtype=np.bool_)
             alone[row] = True
-            steps = Steps(self.house.policy.search.steps)
+            steps = self.house.steps()
             found = seat_within(trial, ask, alone, self.house, steps, IN_PLACE)
             fit = found is not None and len(found) == len(there)
             if found is None or not fit:
@@ -238,11 +236,8 @@ class Promises:
 
     def _within(self, trial: Trial, claimant: Claimant, seats: Assignment) -> Mask | None:
         """The nodes of these seats, if all of them are where the group must be, and in one domain."""
-        within, required = (
-            required_domain(trial, claimant.ask, self.house, FULL_RULES),
-            claimant.ask.topology.required,
-        )
-        rows = [row for _, row in seats]
+        rows, required = [row for _, row in seats], claimant.ask.topology.required
+        within = required_domain(trial, claimant.ask, self.house, FULL_RULES)
         if within is None or not within[rows].all():
             return None
         if required and len(np.unique(codes_of(trial.nodes, self.house.key(required))[rows])) > 1:
@@ -273,10 +268,10 @@ class Promises:
         until = wait + round(min(claimant.complete_since * 1000, self.now))
         if wait and until > self.now:
             self._wake(until)
-            return f"it waits {delay} for room first, until {moment(until)}"
+            return f"it waits {delay} for room first, until {not_before(until)}"
         return ""
 
-    def _preempt(self, trial: Trial, claimant: Claimant, ahead: Sequence[Ask]) -> Promise | str:
+    def _preempt(self, trial: Trial, claimant: Claimant, ahead: Callable[[], Sequence[Ask]]) -> Promise | str:
         """Make lesser ones leave for it, or say why that does not help."""
         roster, rank = self.roster, claimant.rank.priority
         self._weighed_for = rank if self._weighed_for is None else max(rank, self._weighed_for)
@@ -290,7 +285,7 @@ class Promises:
         if choice is None:
             return self._not_enough(trial, claimant, lower, ripe)
         victims = site.units.pods_of(choice.best.chosen)
-        if self._would_be_taken(site, victims, ahead):
+        if self._would_be_taken(site, victims, ahead()):
             return TAKEN_BY_OTHERS
         self._expect(trial, victims)
         self._deals.append(Deal(claimant, site.units, choice))
@@ -302,13 +297,13 @@ class Promises:
         trial.evict(victims)
         too_large = set[Ask]()
         for ask in ahead:
-            alike, steps = ask.unnamed(), Steps(self.house.policy.search.steps)
+            alike, steps = ask.unnamed(), self.house.steps()
             found = attempt(trial, ask, self.house, steps) if alike not in too_large else None
             if found:
                 commit(trial, ask, found)
             else:
                 too_large.add(alike)
-        left = attempt(trial, site.ask, self.house, Steps(self.house.policy.search.steps))
+        left = attempt(trial, site.ask, self.house, self.house.steps())
         trial.rollback(checkpoint)
         return left is None
 
@@ -317,7 +312,9 @@ class Promises:
         for pod in victims.tolist():
             group = self.roster.group_of(pod)
             if group is not None:
-                found.setdefault(group, set()).add(self.snapshot.bound.occupants[pod].key.partition("/")[2])
+                found.setdefault(group.key, set()).add(
+                    self.snapshot.bound.occupants[pod].key.partition("/")[2]
+                )
         return found
 
     def _site(self, trial: Trial, claimant: Claimant, candidates: Mask) -> Site:
@@ -342,7 +339,7 @@ class Promises:
         if soonest == NEVER:
             return f"{pods} that could make room must have started, and run for a while, to be evicted"
         self._wake(soonest)
-        return f"{pods} that could make room may not be evicted yet, the first from {moment(soonest)} on"
+        return f"{pods} that could make room may not be evicted yet, the first from {not_before(soonest)} on"
 
     def _expect(self, trial: Trial, victims: Rows) -> None:
         trial.expect(victims)
@@ -354,11 +351,6 @@ class Promises:
         self.wake_at = at if self.wake_at is None else min(at, self.wake_at)
 
 
-LAST_SECOND = 253_402_300_799
-"""Of the year 9999, after which there are no dates."""
-
-
-def moment(milliseconds: int) -> str:
-    """RFC 3339, rounded up: a moment too early would be one in vain."""
-    seconds = min(-(-milliseconds // 1000), LAST_SECOND)
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def not_before(milliseconds: int) -> str:
+    """A moment too early would be one in vain."""
+    return moment(-(-milliseconds // 1000))

@@ -1,7 +1,6 @@
 """Receipts: what each eviction is for, what it costs, and why nobody else was chosen."""
 
 from collections import Counter
-from datetime import UTC, datetime
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from maitred.decide.preemption.site import Option
 from maitred.decide.preemption.units import Price, Units
 from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
-from maitred.model.words import counted
+from maitred.model.words import counted, moment
 
 PREEMPTION = "Preemption"
 NAMES_SHOWN = 10
@@ -32,6 +31,8 @@ def evictions(units: Units, choice: Choice, preemptor: str, priority: int, every
     for place in np.flatnonzero(chosen[units.unit]).tolist():
         pod, unit = int(units.pods[place]), int(units.unit[place])
         occupant: Occupant = roster.bound.occupants[pod]
+        group = roster.group_of(pod)
+        key = None if group is None else group.key
         theirs = int(roster.priority[pod])
         receipt = Receipt(
             unit=names[unit],
@@ -39,22 +40,14 @@ def evictions(units: Units, choice: Choice, preemptor: str, priority: int, every
             priority=theirs,
             preemptor_priority=priority,
             work_lost_device_hours=device_hours(int(roster.work[pod])),
-            lost_since=_moment(int(roster.lost_since[pod])) if roster.work[pod] else None,
+            lost_since=moment(int(roster.lost_since[pod]) // 1000) if roster.work[pod] else None,
             budgets=tuple(name for name, speaks_of in broken.items() if speaks_of[unit]),
             departure=departures.of(occupant),
             toll=toll,
             alternatives=alternatives,
         )
-        found.append(
-            Eviction(occupant.key, occupant.uid, roster.group_of(pod), preemptor, PREEMPTION, receipt)
-        )
+        found.append(Eviction(occupant.key, occupant.uid, key, preemptor, PREEMPTION, receipt))
     return sorted(found, key=lambda eviction: (eviction.receipt.unit, eviction.pod))
-
-
-def _moment(milliseconds: int) -> str:
-    return (
-        datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    )
 
 
 def _alternative(units: Units, option: Option, best: Price) -> Alternative:
@@ -83,9 +76,11 @@ class Departures:
         bound, snapshot = units.roster.bound, units.roster.snapshot
         self._jobs, self._suspends = snapshot.jobs, units.roster.policy.preemption.jobs == "suspend"
         self._leaving = Counter(map(owner_of, bound.occupants[units.pods_of(chosen)]))
-        if any(kind == "Job" for _, kind, _, _ in self._leaving):
-            self._failing = Counter(map(owner_of, bound.occupants[everyone & ~bound.terminating]))
-            self._here = Counter(map(owner_of, bound.occupants[~bound.terminating]))
+        # Only Jobs want to know how many of their pods leave, and for them alone everybody is looked at.
+        jobs = any(kind == "Job" for _, kind, _, _ in self._leaving)
+        standing = ~bound.terminating & jobs
+        self._failing = Counter(map(owner_of, bound.occupants[standing & everyone]))
+        self._here = Counter(map(owner_of, bound.occupants[standing]))
 
     def of(self, occupant: Occupant) -> Departure:
         owner = owner_of(occupant)

@@ -3,7 +3,7 @@
 Made once per cycle, when the first group has to be seated at the cost of others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, SeatedGroup, Snapshot
-from maitred.model.group import CompositePodGroup, disruption
+from maitred.model.group import CompositePodGroup, Group, disruption
 from maitred.model.meta import key_of
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
@@ -115,30 +115,26 @@ class Roster:
         """Of families that are groups."""
         return self._families[2]
 
-    def group_of(self, pod: int) -> str | None:
+    def group_of(self, pod: int) -> Group | None:
         number = int(self.bound.group[pod])
         seated = self.snapshot.seated[number] if number != NO_GROUP else None
-        return None if seated is None else seated.group.key
+        return None if seated is None else seated.group
 
     # -- protection and loss ---------------------------------------------------------------------------
 
     def _marks(self, name: str) -> Ints:
         """A mark in milliseconds, of the pod or else of its group; UNKNOWN_TIME where neither says it."""
-        own = [getattr(s.protection, name) for s in self.snapshot.standings]
-        groups = [getattr(g.group.protection, name) if g else None for g in self.snapshot.seated]
-        mine, theirs = (
-            np.array([*(UNKNOWN_TIME if v is None else v for v in values), UNKNOWN_TIME], dtype=np.int64)
-            for values in (own, groups)
-        )
-        said: Ints = mine[self.bound.standing]
-        group: Ints = np.where(self.grouped, theirs[self.bound.group], UNKNOWN_TIME)
-        return np.where(said == UNKNOWN_TIME, group, said)
+        own = _known([getattr(standing.protection, name) for standing in self.snapshot.standings])
+        return self._or_group(own[self.bound.standing], name)
 
     @cached_property
     def _checkpoint(self) -> Ints:
-        groups = [g.group.protection.last_checkpoint if g else None for g in self.snapshot.seated]
-        known = np.array([UNKNOWN_TIME if v is None else v for v in (*groups, None)], dtype=np.int64)
-        own, group = self.bound.checkpoint, np.where(self.grouped, known[self.bound.group], UNKNOWN_TIME)
+        return self._or_group(self.bound.checkpoint, "last_checkpoint")
+
+    def _or_group(self, own: Ints, name: str) -> Ints:
+        """What pods say themselves, or else what their groups say."""
+        theirs = _known([getattr(g.group.protection, name) if g else None for g in self.snapshot.seated])
+        group = np.where(self.grouped, theirs[self.bound.group], UNKNOWN_TIME)
         return np.where(own == UNKNOWN_TIME, group, own)
 
     @cached_property
@@ -161,9 +157,8 @@ class Roster:
         return getattr(own, FIELDS[mark]) is not None
 
     def _group_protection(self, pod: int) -> Protection:
-        number = int(self.bound.group[pod])
-        seated = self.snapshot.seated[number] if number != NO_GROUP else None
-        return UNPROTECTED if seated is None else seated.group.protection
+        group = self.group_of(pod)
+        return UNPROTECTED if group is None else group.protection
 
     @cached_property
     def movable(self) -> Mask:
@@ -227,7 +222,7 @@ class Roster:
 
     def warnings(self, below: int) -> Iterator[str]:
         """Of pods that would be weighed for a group of that priority, but say something that cannot be."""
-        weighed = (self.priority < below) & ~self.bound.fixed & ~self.bound.terminating
+        weighed = self.ranks_below(below)
         for pod in islice(np.flatnonzero(self._unreadable & weighed).tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} is not evicted: {self._problem(pod)}"
         unknown = np.flatnonzero((self.priority == NOT_KNOWN) & weighed)
@@ -249,6 +244,11 @@ class Roster:
         standing = self.snapshot.standings[self.bound.standing[pod]]
         problems = (*standing.protection.problems, *self._group_protection(pod).problems)
         return problems[0] if problems else f"{LAST_CHECKPOINT} is in the future"
+
+
+def _known(values: Sequence[int | None]) -> Ints:
+    """A column, with one entry more, of nothing, for those who are in none of these."""
+    return np.array([UNKNOWN_TIME if value is None else value for value in (*values, None)], dtype=np.int64)
 
 
 def is_whole(composite: CompositePodGroup) -> bool:

@@ -15,7 +15,6 @@ from maitred.decide.levels import codes_of
 from maitred.decide.preemption.units import Price, Units
 from maitred.decide.rules import Rules
 from maitred.decide.seating import required_domain, rules_for
-from maitred.decide.seats import Steps
 from maitred.model.needs import PodTerm
 
 
@@ -39,7 +38,7 @@ class Site:
         """Where the quorum would sit if these units left; None if that is not enough."""
         checkpoint = self.trial.checkpoint()
         self.trial.evict(self.units.pods_of(chosen))
-        steps = Steps(self.house.policy.search.steps)
+        steps = self.house.steps()
         found = attempt(self.trial, self.ask, self.house, steps)
         self.trial.rollback(checkpoint)
         self.exhausted |= steps.exhausted
@@ -101,25 +100,13 @@ class Site:
     @cached_property
     def uses(self) -> Ints:
         """What a member of each shape takes of those."""
-        requests = [self.trial.needs(shape).requests for shape in self.ask.distinct]
-        return np.array([self._requests(each)[self.columns] for each in requests])
-
-    def _requests(self, requests: tuple[tuple[str, int], ...]) -> Ints:
-        amounts = np.zeros(len(self.trial.nodes.resources), dtype=np.int64)
-        for resource, requested in requests:
-            column = self.trial.nodes.resource_column(resource)
-            if column is not None:
-                amounts[column] = requested
-        return amounts
+        needs = [self.trial.needs(shape) for shape in self.ask.distinct]
+        return np.array([self.trial.request_column(each)[self.columns] for each in needs])
 
     @cached_property
     def freed(self) -> Ints:
         """What each pod of each unit frees of every resource: one row per entry of `units.pods`."""
-        needs = self.units.roster.bound.needs[self.units.pods]
-        distinct, inverse = np.unique(needs, return_inverse=True)
-        snapshot = self.trial.snapshot
-        amounts = np.array([self._requests(snapshot.needs[number].requests) for number in distinct])
-        return amounts.reshape(len(distinct), -1)[inverse]
+        return self.trial.amounts_of(self.units.pods)
 
     @cached_property
     def nodes(self) -> Codes:

@@ -62,22 +62,28 @@ class Units:
         self.unit = np.repeat(np.arange(len(sizes)), sizes)
         """and whose they are."""
         self.size: Ints = sizes.astype(np.int64)
-        self._first = self.pods[np.cumsum(self.size) - self.size]
+        self._start = np.cumsum(self.size) - self.size
         self._surplus = dict(zip(of_family.tolist(), surplus.tolist(), strict=True))
         self.guards = tuple(self._guards(standing))
 
     def _surplus_left(self, families: Ints, standing: Mask) -> Ints:
         """Less those who are leaving in this very cycle."""
         roster = self.roster
-        going = roster.family[~standing & ~roster.bound.terminating]
-        gone = np.array([int((going == family).sum()) for family in families]) if len(going) else 0
-        return np.maximum(roster.surplus(families) - gone, 0)
+        going = np.sort(roster.family[~standing & ~roster.bound.terminating])
+        gone = np.searchsorted(going, families, "right") - np.searchsorted(going, families)
+        left: Ints = np.maximum(roster.surplus(families) - gone, 0)
+        return left
 
     def __len__(self) -> int:
         return len(self.size)
 
-    def _sum(self, column: Ints) -> Ints:
-        return np.bincount(self.unit, weights=column[self.pods], minlength=len(self)).astype(np.int64)
+    def entries(self, unit: int) -> slice:
+        """Where the pods of a unit are among those of all."""
+        return slice(self._start[unit], self._start[unit] + self.size[unit])
+
+    def first_pods(self, units: Ints) -> Rows:
+        first: Rows = self.pods[self._start[units]]
+        return first
 
     def _guards(self, standing: Mask) -> Iterable[Guard]:
         snapshot, bound = self.roster.snapshot, self.roster.bound
@@ -112,7 +118,8 @@ class Units:
 
     @cached_property
     def work(self) -> Ints:
-        return self._sum(self.roster.work)
+        lost = self.roster.work[self.pods]
+        return np.bincount(self.unit, weights=lost, minlength=len(self)).astype(np.int64)
 
     @cached_property
     def oldest(self) -> Ints:
@@ -159,7 +166,7 @@ class Units:
         names = self.named(chosen & ~self.whole)
         kept, seen = list[int](), Counter[tuple[int, ...]]()
         for unit in sorted(names, key=lambda unit: (-self.oldest[unit], names[unit])):
-            pod, family = self.pods[np.searchsorted(self.unit, unit)], int(self.family[unit])
+            pod, family = self.pods[self._start[unit]], int(self.family[unit])
             columns = (bound.node, bound.needs, bound.labels, bound.budgets, roster.work)
             alike = (family, *(int(column[pod]) for column in columns))
             seen[alike] += 1
@@ -198,7 +205,7 @@ class Units:
     def named(self, chosen: Mask) -> dict[int, str]:
         """Units and what they are called: by the group that leaves whole, or by the pod."""
         places = np.flatnonzero(chosen)
-        first: list[Occupant] = self.roster.bound.occupants[self._first[places]].tolist()
+        first: list[Occupant] = self.roster.bound.occupants[self.first_pods(places)].tolist()
         groups = np.where(self.whole[places], self.family[places], SINGLE).tolist()
         return {
             unit: self.roster.names.get(family) or occupant.key
