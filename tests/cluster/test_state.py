@@ -12,7 +12,9 @@ from hypothesis.strategies import DrawFn
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import Change, ClusterState, Delete, Put
+from maitred.model.group import PodGroup
 from maitred.model.objects import Object
+from maitred.model.pod import Pod
 from tests.cluster.changes import changes
 from tests.cluster.seen import delete, name_of, plan_of, put, read, seen, state_of
 from tests.oracle.builders import (
@@ -130,6 +132,22 @@ def test_deleting_everything_leaves_nothing(objects: list[Obj]) -> None:
     for item in items:
         state.apply(Put(item))
     assert plan_of(state.snapshot()) == plan_of(state_of(items).snapshot())
+
+
+@given(clusters(3, 3, 2), st.integers(0, 2**16))
+@examples(30)
+def test_what_is_supposed_is_seen_once_and_leaves_no_trace(objects: list[Obj], seed: int) -> None:
+    items = read(objects)
+    Random(seed).shuffle(items)
+    supposed = [item for item in items if isinstance(item, Pod | PodGroup)][::2]
+    known = [item for item in items if not any(item is other for other in supposed)]
+    state = state_of(known)
+    before, news = seen(state.snapshot()), state.take_news()
+    found = state.supposing(supposed)
+    assert seen(found) == seen(state_of(items).snapshot())
+    assert plan_of(found) == plan_of(state_of(items).snapshot())
+    assert seen(state.snapshot()) == before
+    assert state.take_news() == type(news)()
 
 
 # ---- the same, one case at a time

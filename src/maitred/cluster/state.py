@@ -4,6 +4,7 @@ It has one writer. `apply` takes time in proportion to the change; `snapshot` gi
 """
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -378,6 +379,18 @@ class ClusterState:
             budget_sets=budget_sets,
             jobs=dict(tables[Job]),
         )
+
+    def supposing(self, objects: Collection[Object]) -> Snapshot:
+        """The snapshot with these groups and pods too, which must be new ones; the state stays as it is."""
+        news, self.news = self.news, News()
+        try:
+            for item in objects:
+                self._put(item)
+            return self.snapshot()
+        finally:
+            for item in objects:
+                self._delete(type(item), key_of(item.metadata))
+            self.news = news
 
     def _renumber(self) -> None:
         """Selectors have come or gone, or old needs are to be forgotten: number every pod anew. Rare."""
