@@ -9,6 +9,7 @@ from typing import Protocol
 
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Defaults, Source
+from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
 from maitred.controllers.scheduling.term import Settings
@@ -83,8 +84,10 @@ class Actor:
         source: Policies,
         lease: str = "",
         speed: float = 1.0,
+        ring: Ring | None = None,
     ) -> None:
-        """`lease`: the name of the one that it leads by, if it needs one. `speed`: how fast its time runs."""
+        """`lease`: the name of the one that it leads by, if it needs one. `speed`: how fast its time runs.
+        `ring`: where it records what it sees."""
         self.line = Line(server.scheduler(), Journal())
         self.line.trouble = trouble
         self.health = Health()
@@ -93,6 +96,7 @@ class Actor:
         self._source = source
         self._lease = lease
         self._speed = speed
+        self._ring = ring
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -109,6 +113,7 @@ class Actor:
                 instance="scenario",
                 metrics=self.metrics,
                 health=self.health,
+                ring=self._ring,
             )
             await scheduler.run(self._stop)
 
@@ -169,6 +174,7 @@ class Stage:
         source: Policies = lambda _: Defaults(),
         lease: str = "",
         speed: float = 1.0,
+        ring: Ring | None = None,
     ) -> Actor:
         actor = self.actors[name] = Actor(
             self.server,
@@ -177,6 +183,7 @@ class Stage:
             source,
             lease,
             speed,
+            ring,
         )
         self.journals.append(actor.line.journal)
         actor.start(self.tasks)

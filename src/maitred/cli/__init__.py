@@ -15,6 +15,8 @@ VERBS = {
     "decide": "Decide over manifests: who is seated where, and what the others wait for.",
     "verify": "Check a Plan, or the bindings of a cluster, against the laws.",
     "topology": "Show levels and domains, what is free in each, and which labels are wrong.",
+    "record": "Write down what a scheduler sees and decides, for a report or a replay.",
+    "replay": "Decide a record once more: is it the same, and what would another policy change?",
     "simulate": "Run a scenario over days of virtual time, under several policies side by side.",
     "policy": "Check a policy file.",
     "scheduler": "Run the scheduler: seat the groups whose pods name it, or watch as a shadow.",

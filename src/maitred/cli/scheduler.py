@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
@@ -18,10 +19,12 @@ from maitred.cli.manifest import NAMESPACE
 from maitred.model.manifest import InputError, read_settings
 from maitred.model.manifest.checks import name_problem
 from maitred.model.policy import Setting
+from maitred.model.quantity import STORAGE, QuantityError, amount
 from maitred.model.words import printable
 
 if TYPE_CHECKING:
     from maitred.controllers.policy import Source
+    from maitred.controllers.recording.ring import Ring
     from maitred.kube.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,6 +32,7 @@ NAME = "maitred"
 """What pods call us, and how the Lease is called."""
 
 
+SMALLEST_RECORD = 2**20
 Seconds = Annotated[float, msgspec.Meta(ge=1)]
 
 
@@ -46,6 +50,8 @@ class SchedulerConfig(Setting, frozen=True):
     leader_election: bool | None = None
     lease_namespace: str | None = None
     listen: str | None = None
+    record: str | None = None
+    record_limit: str | None = None
     complete_within: Seconds | None = None
     resync: Seconds | None = None
     binds_in_flight: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
@@ -105,6 +111,14 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     default="127.0.0.1:10351",
     show_default=True,
     help="For /healthz, /readyz and /metrics; empty for none.",
+)
+@option("--record", metavar="DIR", help="Write what is seen and decided there, for `maitred replay`.")
+@option(
+    "--record-limit",
+    metavar="BYTES",
+    default="1Gi",
+    show_default=True,
+    help="How much of the record is kept; the oldest goes first.",
 )
 @option(
     "--complete-within",
@@ -186,6 +200,7 @@ def check(options: dict[str, Any]) -> None:
             raise InputError(
                 f"--{name.replace('_', '-')}", "", "", f"{options[name]} is not a number of seconds"
             )
+    record_limit(options["record_limit"])
     _, colon, port = options["listen"].rpartition(":")
     if options["listen"] and not (colon and port.isdecimal() and int(port) < 65536):
         raise InputError("--listen", "", "", f"{options['listen']!r} is not of the form HOST:PORT")
@@ -201,6 +216,7 @@ async def serve(options: dict[str, Any]) -> None:
     from maitred.kube.lease import LeaderLease
 
     connection = connect(options["kubeconfig"], options["context"])
+    ring = open_ring(options)
     metrics, health, stop = Metrics(), Health(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -226,8 +242,34 @@ async def serve(options: dict[str, Any]) -> None:
             instance=lease.identity,
             metrics=metrics,
             health=health,
+            ring=ring,
         )
-        await scheduler.run(stop)
+        try:
+            await scheduler.run(stop)
+        finally:
+            if ring is not None:
+                await asyncio.to_thread(ring.close)
+
+
+def open_ring(options: dict[str, Any]) -> "Ring | None":
+    if not options["record"]:
+        return None
+    from maitred.controllers.recording.ring import Ring
+
+    try:
+        return Ring(Path(options["record"]), record_limit(options["record_limit"]))
+    except OSError as error:
+        raise InputError("--record", "", "", f"{options['record']}: {error.strerror}") from None
+
+
+def record_limit(text: str) -> int:
+    try:
+        limit = amount(STORAGE, text)
+    except QuantityError as problem:
+        raise InputError("--record-limit", "", "", str(problem)) from None
+    if limit < SMALLEST_RECORD:
+        raise InputError("--record-limit", "", "", f"{text} is too little for a record; give 1Mi or more")
+    return limit
 
 
 def source(client: "Client", options: dict[str, Any]) -> "Source":

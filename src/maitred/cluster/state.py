@@ -6,7 +6,7 @@ It has one writer. `apply` takes time in proportion to the change; `snapshot` gi
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -74,8 +74,19 @@ class Delete:
 Change = Put | Delete
 
 
+class Journal(Protocol):
+    """Told of every change before it is made, so that the same state can be made again elsewhere."""
+
+    def put(self, item: Object) -> None: ...
+
+    def delete(self, kind: type[Object], key: str) -> None: ...
+
+    def set_leaving(self, pod: str, uid: str, leaving: bool) -> None: ...
+
+
 class ClusterState:
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal | None = None) -> None:
+        self._journal = journal
         self._nodes = NodeTable()
         self._bound = BoundTable()
         self._interner = Interner()
@@ -97,8 +108,12 @@ class ClusterState:
 
     def apply(self, change: Change) -> None:
         if isinstance(change, Put):
+            if self._journal is not None:
+                self._journal.put(change.object)
             self._put(change.object)
         else:
+            if self._journal is not None:
+                self._journal.delete(change.kind, change.key)
             self._delete(change.kind, change.key)
 
     def _put(self, item: Object) -> None:
@@ -231,6 +246,8 @@ class ClusterState:
         member = self._pods.get(pod)
         if member is None or member.uid != uid or member.state != before:
             return False
+        if self._journal is not None:
+            self._journal.set_leaving(pod, uid, leaving)
         self._remove(member)
         member.state = after
         self._add(member)

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.jobs.returns import Returns
+from maitred.controllers.recording.recorder import Recorder
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.metrics import Metrics
@@ -53,6 +54,7 @@ class Loop:
         send: Callable[[Order], None] | None,
         metrics: Metrics,
         resync_seconds: float,
+        recorder: Recorder | None = None,
     ) -> None:
         """Without `send` and `returns` nothing is carried out: a shadow decides, and others are told."""
         self._mirror = mirror
@@ -64,6 +66,7 @@ class Loop:
         self._send = send
         self._metrics = metrics
         self._resync_seconds = resync_seconds
+        self._recorder = recorder
         self._resync_at = time.monotonic() + resync_seconds
         self._wake_at = math.inf
 
@@ -107,10 +110,14 @@ class Loop:
         selection = self._agenda.select(mirror.state.take_news(), mirror.parties, started)
         if selection.empty:
             return 0.0
-        snapshot, now = mirror.state.snapshot(), datetime.now(UTC)
+        snapshot, policy, now = mirror.state.snapshot(), self._policy(), datetime.now(UTC)
+        if self._recorder is not None:
+            self._recorder.look(snapshot, policy, now, selection)
         plan = await asyncio.get_running_loop().run_in_executor(
-            thread, decide, snapshot, self._policy(), now, self._scheduler, selection
+            thread, decide, snapshot, policy, now, self._scheduler, selection
         )
+        if self._recorder is not None:
+            self._recorder.decided(plan)
         took = time.monotonic() - started
         self._metrics.cycle(plan, took)
         self._agenda.decided(plan.groups, mirror.parties)

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.cluster.state import ClusterState, Delete, Journal, Put
 from maitred.controllers.scheduling.leaving import Leaving, controller_of
 from maitred.controllers.scheduling.seating import ANNOTATION, Seating, parse_seating
 from maitred.kube.wire import WatchedGroup, WatchedOwner, WatchedPod
@@ -51,8 +51,8 @@ class Mate:
 class Mirror:
     """Fed by the watches, on the event loop alone; it is the one writer of the ClusterState."""
 
-    def __init__(self, scheduler: str | None) -> None:
-        self.state = ClusterState()
+    def __init__(self, scheduler: str | None, journal: Journal | None = None) -> None:
+        self.state = ClusterState(journal)
         self.changed = asyncio.Event()
         self.waiting: dict[str, WatchedPod] = {}
         """Pods that are ours to seat, as the API server has them, assumed ones among them."""

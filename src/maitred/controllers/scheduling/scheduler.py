@@ -8,6 +8,7 @@ from itertools import count
 
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Keeper, Source
+from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.term import Settings, Term
 from maitred.kube.client import Client, pause
@@ -34,8 +35,10 @@ class Scheduler:
         instance: str,
         metrics: Metrics,
         health: Health,
+        ring: Ring | None = None,
     ) -> None:
-        """Without a lease there is no election: whoever runs it says that there is no other."""
+        """Without a lease there is no election: whoever runs it says that there is no other. Without a ring
+        nothing is recorded."""
         self._client = client
         self._source = source
         self._settings = settings
@@ -43,6 +46,7 @@ class Scheduler:
         self._instance = instance
         self._metrics = metrics
         self._health = health
+        self._ring = ring
         self._term: Term | None = None
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -104,6 +108,7 @@ class Scheduler:
                 keeper,
                 self._metrics,
                 self._health,
+                self._ring,
             )
             await self._term.run()
 

@@ -16,6 +16,8 @@ from typing import Any
 from maitred.controllers.health import Health
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.policy import Keeper
+from maitred.controllers.recording.recorder import Recorder
+from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
@@ -103,9 +105,11 @@ class Term:
         keeper: Keeper,
         metrics: Metrics,
         health: Health,
+        ring: Ring | None = None,
     ) -> None:
         self._settings, self._keeper, self._metrics, self._health = settings, keeper, metrics, health
-        self._mirror = mirror = Mirror(settings.scheduler)
+        self._recorder = None if ring is None else Recorder(ring, settings.scheduler)
+        self._mirror = mirror = Mirror(settings.scheduler, self._recorder)
         self._agenda = Agenda()
         writer = Writer(client, permit)
         self._returns = None
@@ -193,6 +197,7 @@ class Term:
             None if shadow else self._binder.send,
             self._metrics,
             self._settings.resync_seconds,
+            self._recorder,
         )
 
     def _policy_changed(self) -> None:

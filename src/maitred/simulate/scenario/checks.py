@@ -26,6 +26,7 @@ TOLD = {
     "muri": (*SIZES, "quorum"),
     "openb": (*SIZES, "quorum", "cpu", "memory"),
     "kubectl": (*SIZES, "cpu", "memory"),
+    "record": (*SIZES, "cpu", "memory"),
 }
 """What traces say themselves. Dumps may leave the quorum open."""
 NOTHING_SAID = Entry()
@@ -147,7 +148,7 @@ def check_traced(entry: Entry, trace: Trace) -> None:
     for field in TOLD[trace.format]:
         if getattr(entry, field) != getattr(NOTHING_SAID, field):
             raise FieldError(field, "the trace says that; leave it out")
-    if trace.gangs != "declared" and trace.format != "kubectl":
+    if trace.gangs != "declared" and trace.format not in ("kubectl", "record"):
         raise FieldError("trace.gangs", "is about pods and their owners, as in kubectl dumps; leave it out")
     if trace.until is not None and trace.until <= trace.start:
         raise FieldError("trace.until", "is not after from")

@@ -11,6 +11,7 @@ from maitred.simulate.scenario.breakage import device_count
 from maitred.simulate.scenario.document import Cluster, ClusterTrace
 from maitred.simulate.traces.kubectl import read_nodes
 from maitred.simulate.traces.nodes import node, read_lingjun, read_openb_nodes
+from maitred.simulate.traces.record import read_recorded_nodes
 
 CLOSED = (UNSCHEDULABLE, NOT_READY, UNREACHABLE)
 
@@ -33,6 +34,8 @@ def traced(trace: ClusterTrace, data: bytes, levels: Levels) -> tuple[Node, ...]
             return read_openb_nodes(data, trace.file)
         case "kubectl":
             return read_nodes(data, trace.file)
+        case "record":
+            return read_recorded_nodes(data, trace.file)
 
 
 def warnings_of(cluster: Cluster, nodes: Sequence[Node]) -> list[str]:

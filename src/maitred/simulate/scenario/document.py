@@ -28,7 +28,7 @@ ONE = Amounts(OneOf((1,), (1.0,)))
 class ClusterTrace(Setting, frozen=True):
     """Nodes from a file."""
 
-    format: Literal["lingjun", "openb", "kubectl"]
+    format: Literal["lingjun", "openb", "kubectl", "record"]
     file: str
     resources: Resources = {}
     """What each host has, where the file does not say. Empty: as in the usual world."""
@@ -68,7 +68,7 @@ class Arrivals(Setting, frozen=True):
 class Trace(Setting, frozen=True):
     """Jobs from a file. Times are counted from the arrival of its first job."""
 
-    format: Literal["itp", "muri", "openb", "kubectl"]
+    format: Literal["itp", "muri", "openb", "kubectl", "record"]
     file: str
     gangs: Gangs = "declared"
     gpus_per_worker: Gpus = 8

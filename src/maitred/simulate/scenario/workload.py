@@ -14,6 +14,7 @@ from maitred.simulate.scenario.streams import Generator, Streams
 from maitred.simulate.traces.gangs import Split, read_itp, read_muri
 from maitred.simulate.traces.kubectl import read_groups
 from maitred.simulate.traces.openb import read_openb_pods
+from maitred.simulate.traces.record import read_recorded_groups
 from maitred.simulate.traces.traced import Reading, Traced, pod_name
 from maitred.simulate.traces.workers import Ask
 
@@ -78,6 +79,8 @@ def read(entry: Entry, trace: Trace, data: bytes) -> Reading:
             return read_openb_pods(data, trace.file, timed=not trace.shuffle)
         case "kubectl":
             return read_groups(data, trace.file, trace.gangs, entry.quorum)
+        case "record":
+            return read_recorded_groups(data, trace.file, trace.gangs, entry.quorum)
 
 
 def cut(trace: Trace, jobs: Sequence[Traced]) -> list[Traced]:

@@ -1,7 +1,7 @@
 """What `kubectl get -o json` wrote: nodes as they are, and groups of pods as jobs that arrive anew."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,7 @@ from maitred.model.group import (
 from maitred.model.manifest import InputError, Reader, documents
 from maitred.model.meta import key_of
 from maitred.model.node import Node
+from maitred.model.objects import Object
 from maitred.model.pod import Affinity, Pod, PodSpec, is_node_bound
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import PriorityClass, rank_of
@@ -66,11 +67,24 @@ def read_groups(data: bytes, source: str, gangs: Gangs = "declared", quorum: int
             changed["pods belong to their nodes and were left out"] += 1
         else:
             stays.append(stay_of(found, document))
+    return reading_of(stays, Objects(reader.objects), gangs, quorum, changed, reader.warnings(), source)
+
+
+def reading_of(
+    stays: Iterable[Stay],
+    objects: "Objects",
+    gangs: Gangs,
+    quorum: int | None,
+    changed: Counter[str],
+    told: Iterable[str],
+    source: str,
+) -> Reading:
+    """The jobs that pods were, with what was `changed` for it and what was `told` of the file already."""
     bonds = defaultdict[Bond, list[Stay]](list)
     for stay in stays:
         bonds[bond_of(stay, gangs)].append(stay)
-    jobs = list(jobs_of(bonds, Objects(reader), quorum, changed))
-    warnings = [*reader.warnings(), *(f"{count} {what}" for what, count in changed.items() if count)]
+    jobs = list(jobs_of(bonds, objects, quorum, changed))
+    warnings = [*told, *(f"{count} {what}" for what, count in changed.items() if count)]
     if jobs and gangs == "declared" and not any(map(is_gang, jobs)):
         warnings.append(ALL_ALONE)
     return Reading(jobs, tuple(f"{source}: {warning}" for warning in warnings))
@@ -100,12 +114,12 @@ def bond_of(stay: Stay, gangs: Gangs) -> Bond:
 
 
 class Objects:
-    """What a dump has beside pods."""
+    """What there is beside pods."""
 
-    def __init__(self, reader: Reader) -> None:
-        self.groups = {key_of(g.metadata): g for g in reader.objects if isinstance(g, PodGroup)}
+    def __init__(self, objects: Collection[Object]) -> None:
+        self.groups = {key_of(g.metadata): g for g in objects if isinstance(g, PodGroup)}
         self.classes: Mapping[str, PriorityClass] = {
-            c.metadata.name: c for c in reader.objects if isinstance(c, PriorityClass)
+            c.metadata.name: c for c in objects if isinstance(c, PriorityClass)
         }
 
     def group(self, key: str, members: list[Stay]) -> Group:

@@ -1,0 +1,67 @@
+"""`maitred record`: a shadow that writes down what it sees and decides, to be replayed elsewhere."""
+
+import os
+import signal
+import threading
+
+import click
+
+from maitred.cli import output, scheduler
+from maitred.model.duration import FORM, milliseconds
+from maitred.model.manifest import InputError
+
+
+@click.command()
+@click.argument("directory")
+@click.option("--for", "duration", metavar="DURATION", help="How long, such as 10m.  [default: until Ctrl-C]")
+@click.option("--limit", metavar="BYTES", default="1Gi", show_default=True, help="Most to keep on the disk.")
+@click.option("--kubeconfig", metavar="FILE", help="Without it: as kubectl finds it.")
+@click.option("--context", metavar="NAME", help="The context of the kubeconfig. Without it: the current one.")
+@output.policy_file
+@output.scheduler_name
+@output.refuses_bad_input
+def command(
+    directory: str,
+    duration: str | None,
+    limit: str,
+    kubeconfig: str | None,
+    context: str | None,
+    policy: str | None,
+    scheduler: str | None,
+) -> None:
+    """Write to DIRECTORY what a scheduler sees of the cluster and what it would decide. Nothing is changed.
+
+    The record holds nodes, pods and whatever else a decision reads, without environments, arguments,
+    volumes and annotations other than those that decisions read. `maitred replay` decides it again. A
+    scheduler that runs keeps such a record of its own with --record.
+
+    \b
+    Examples:
+      maitred record incident --for 10m
+      maitred replay incident
+    """
+    arguments = ["--shadow", "--listen", "", "--record", directory, "--record-limit", limit]
+    for name, value in {
+        "--kubeconfig": kubeconfig,
+        "--context": context,
+        "--policy": policy,
+        "--scheduler-name": scheduler,
+    }.items():
+        arguments += [] if value is None else [name, value]
+    if duration is not None:
+        stop_after(duration)
+    run_scheduler(arguments)
+
+
+def run_scheduler(arguments: list[str]) -> None:
+    scheduler.command.main(arguments, prog_name="maitred record", standalone_mode=False)
+
+
+def stop_after(duration: str) -> None:
+    """As if somebody had asked it to stop then: what was begun is finished."""
+    length = milliseconds(duration)
+    if not length:
+        raise InputError("--for", "", "", f"{duration!r} is not {FORM}, and longer than 0")
+    timer = threading.Timer(length / 1000, os.kill, (os.getpid(), signal.SIGTERM))
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,137 @@
+"""The record of a scheduler, line by line: what it saw, what it was asked, and what it decided.
+
+A record is made of segments. Each begins with an Opening and everything that was known then, so that it can
+be read without those before it. It is JSON, one line each, and not a dump of memory: a record comes from
+whoever reports a problem, and reading it must not run anything.
+"""
+
+import msgspec
+
+from maitred.model.budget import PodDisruptionBudget
+from maitred.model.group import CompositePodGroup, PodGroup, Workload
+from maitred.model.job import Job
+from maitred.model.meta import Lean, Namespace
+from maitred.model.node import Node
+from maitred.model.objects import Object
+from maitred.model.plan import Plan
+from maitred.model.pod import Pod
+from maitred.model.policy import Policy
+from maitred.model.priority import PriorityClass
+from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+
+VERSION = 1
+KINDS: dict[str, type[Object]] = {
+    kind.__name__: kind
+    for kind in (
+        Pod,
+        Node,
+        Namespace,
+        PodGroup,
+        CompositePodGroup,
+        Workload,
+        PriorityClass,
+        PodDisruptionBudget,
+        Job,
+        PersistentVolumeClaim,
+        PersistentVolume,
+        StorageClass,
+        CSINode,
+    )
+}
+OWN = "maitred.dev/"
+READ = frozenset(
+    {
+        "batch.kubernetes.io/job-completion-index",
+        "kubernetes.io/config.mirror",
+        "storageclass.kubernetes.io/is-default-class",
+        "volume.kubernetes.io/selected-node",
+    }
+)
+"""Annotations that decisions read, beside our own. All others are left out: anything may be in them."""
+
+
+class Line(Lean, frozen=True, tag_field="line", tag=str.lower):
+    """Times are in seconds since 1970."""
+
+
+class Opening(Line, frozen=True):
+    version: int
+    maitred: str
+    """The version of maitred that decided."""
+    scheduler: str | None
+    at: float
+
+
+class Rules(Line, frozen=True):
+    """The policy from here on."""
+
+    policy: Policy
+
+
+class Came(Line, frozen=True):
+    """An object came or changed, at that time."""
+
+    kind: str
+    object: msgspec.Raw
+    at: float
+
+
+class Gone(Line, frozen=True):
+    kind: str
+    key: str
+    at: float
+
+
+class Leaving(Line, frozen=True):
+    """A pod is taken as on its way out before the API server says so, or no longer."""
+
+    pod: str
+    uid: str
+    leaving: bool
+
+
+class Look(Line, frozen=True):
+    """What was known here is what the next Decision is about; more may have come before that was made."""
+
+    now: str
+    groups: tuple[str, ...]
+
+
+class Decision(Line, frozen=True):
+    plan: Plan
+
+
+AnyLine = Opening | Rules | Came | Gone | Leaving | Look | Decision
+
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.Decoder(AnyLine).decode
+
+
+def recorded(item: Object) -> tuple[str, Object]:
+    """Its kind, and the object as decisions read it.
+
+    Arguments, environments and contents of volumes are not even decoded. That leaves what controllers read
+    beside the model, and annotations.
+    """
+    kind = next(name for name, model in KINDS.items() if isinstance(item, model))
+    return kind, _without_secrets(msgspec.convert(item, KINDS[kind], from_attributes=True))
+
+
+def _without_secrets(item: Object) -> Object:
+    kept = allowed(item.metadata.annotations)
+    if len(kept) < len(item.metadata.annotations):
+        metadata = msgspec.structs.replace(item.metadata, annotations=kept)
+        item = msgspec.structs.replace(item, metadata=metadata)
+    if isinstance(item, Job):
+        template = item.spec.template
+        kept = allowed(template.metadata.annotations)
+        if len(kept) < len(template.metadata.annotations):
+            bare = msgspec.structs.replace(
+                template, metadata=msgspec.structs.replace(template.metadata, annotations=kept)
+            )
+            item = msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, template=bare))
+    return item
+
+
+def allowed(annotations: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in annotations.items() if key.startswith(OWN) or key in READ}
