@@ -5,10 +5,14 @@ import re
 from collections.abc import Iterator
 
 from click.testing import CliRunner
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import Metric as Family
 from prometheus_client.metrics import MetricWrapperBase
 
 from maitred.cli import cli
 from maitred.controllers.scheduling.metrics import Metrics
+from maitred.controllers.scheduling.survey import families
+from maitred.explain.capacity.document import Capacity
 from maitred.kube.outcomes import Why
 from tests.docs.console import ROOT, pages
 
@@ -26,10 +30,15 @@ _DUMP = re.compile(r"\bnodes,pods,[\w,]+")
 def test_the_metrics_page_has_every_metric_with_its_type_and_labels() -> None:
     rows = re.findall(r"^\| `(maitred_\w+)` \| (\w+) \| (.*?)\| ", PAGE, re.MULTILINE)
     documented = [(name, kind, tuple(re.findall(r"`(\w+)`", labels))) for name, kind, labels in rows]
-    served = [
+    counted = [
         described(metric) for metric in vars(Metrics()).values() if isinstance(metric, MetricWrapperBase)
     ]
-    assert documented == served
+    surveyed = [(metric.name, metric.type, labels_of(metric)) for metric in families(Capacity())]
+    assert documented == counted + surveyed
+
+
+def labels_of(family: Family) -> tuple[str, ...]:
+    return tuple(family._labelnames) if isinstance(family, GaugeMetricFamily) else ()
 
 
 def described(metric: MetricWrapperBase) -> Metric:

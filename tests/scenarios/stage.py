@@ -12,7 +12,7 @@ from maitred.controllers.policy import Defaults, Source
 from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
-from maitred.controllers.scheduling.term import Settings
+from maitred.controllers.scheduling.term import Settings, Witnesses
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import first_of
@@ -113,7 +113,7 @@ class Actor:
                 instance="scenario",
                 metrics=self.metrics,
                 health=self.health,
-                ring=self._ring,
+                witnesses=Witnesses(ring=self._ring),
             )
             await scheduler.run(self._stop)
 

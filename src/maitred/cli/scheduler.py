@@ -25,6 +25,9 @@ from maitred.model.words import printable
 if TYPE_CHECKING:
     from maitred.controllers.policy import Source
     from maitred.controllers.recording.ring import Ring
+    from maitred.controllers.scheduling.metrics import Metrics
+    from maitred.controllers.scheduling.term import Witnesses
+    from maitred.controllers.scheduling.tracing import Tracing
     from maitred.kube.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,6 +55,7 @@ class SchedulerConfig(Setting, frozen=True):
     listen: str | None = None
     record: str | None = None
     record_limit: str | None = None
+    traces: str | None = None
     complete_within: Seconds | None = None
     resync: Seconds | None = None
     binds_in_flight: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
@@ -120,6 +124,7 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     show_default=True,
     help="How much of the record is kept; the oldest goes first.",
 )
+@option("--traces", metavar="URL", help="Send traces to this OpenTelemetry collector (OTLP over HTTP).")
 @option(
     "--complete-within",
     metavar="SECONDS",
@@ -216,10 +221,10 @@ async def serve(options: dict[str, Any]) -> None:
     from maitred.kube.lease import LeaderLease
 
     connection = connect(options["kubeconfig"], options["context"])
-    ring = open_ring(options)
     metrics, health, stop = Metrics(), Health(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    witnesses = call_witnesses(options, metrics)
     shadow = options["shadow"]
     elect = options["leader_election"]
     if elect is None:
@@ -242,13 +247,43 @@ async def serve(options: dict[str, Any]) -> None:
             instance=lease.identity,
             metrics=metrics,
             health=health,
-            ring=ring,
+            witnesses=witnesses,
         )
         try:
             await scheduler.run(stop)
         finally:
-            if ring is not None:
-                await asyncio.to_thread(ring.close)
+            await asyncio.to_thread(dismiss, witnesses)
+
+
+def call_witnesses(options: dict[str, Any], metrics: "Metrics") -> "Witnesses":
+    from maitred.controllers.scheduling.survey import Survey
+    from maitred.controllers.scheduling.term import Witnesses
+
+    survey = None
+    if options["listen"]:  # or nobody would see it
+        survey = Survey()
+        metrics.registry.register(survey)
+    return Witnesses(open_ring(options), open_tracing(options), survey)
+
+
+def dismiss(witnesses: "Witnesses") -> None:
+    """They write down first what they have been told."""
+    for witness in (witnesses.ring, witnesses.tracing):
+        if witness is not None:
+            witness.close()
+
+
+def open_tracing(options: dict[str, Any]) -> "Tracing | None":
+    if not options["traces"]:
+        return None
+    if not options["traces"].startswith(("http://", "https://")):
+        what = f"{options['traces']!r} is not the address of a collector, such as http://127.0.0.1:4318"
+        raise InputError("--traces", "", "", what)
+    try:
+        from maitred.controllers.scheduling.tracing import tracing_to
+    except ImportError:
+        raise InputError("--traces", "", "", "needs an extra: pip install 'maitred[otel]'") from None
+    return tracing_to(options["traces"], options["scheduler_name"])
 
 
 def open_ring(options: dict[str, Any]) -> "Ring | None":

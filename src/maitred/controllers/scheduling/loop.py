@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.jobs.returns import Returns
@@ -27,6 +27,9 @@ from maitred.controllers.scheduling.seating import Seating
 from maitred.decide import decide
 from maitred.model.plan import Bind, Plan
 from maitred.model.policy import Policy
+
+if TYPE_CHECKING:
+    from maitred.controllers.scheduling.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +58,7 @@ class Loop:
         metrics: Metrics,
         resync_seconds: float,
         recorder: Recorder | None = None,
+        tracing: "Tracing | None" = None,
     ) -> None:
         """Without `send` and `returns` nothing is carried out: a shadow decides, and others are told."""
         self._mirror = mirror
@@ -67,6 +71,7 @@ class Loop:
         self._metrics = metrics
         self._resync_seconds = resync_seconds
         self._recorder = recorder
+        self._tracing = tracing
         self._resync_at = time.monotonic() + resync_seconds
         self._wake_at = math.inf
 
@@ -120,6 +125,8 @@ class Loop:
             self._recorder.decided(plan)
         took = time.monotonic() - started
         self._metrics.cycle(plan, took)
+        if self._tracing is not None:
+            self._tracing.cycle(plan, snapshot, took)
         self._agenda.decided(plan.groups, mirror.parties)
         self._note_wake_time(plan, now)
         if self._returns is not None:

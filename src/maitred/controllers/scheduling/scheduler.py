@@ -8,9 +8,8 @@ from itertools import count
 
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Keeper, Source
-from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.term import Settings, Term
+from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, Term, Witnesses
 from maitred.kube.client import Client, pause
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError, first_of
@@ -35,10 +34,9 @@ class Scheduler:
         instance: str,
         metrics: Metrics,
         health: Health,
-        ring: Ring | None = None,
+        witnesses: Witnesses = NOBODY_ELSE,
     ) -> None:
-        """Without a lease there is no election: whoever runs it says that there is no other. Without a ring
-        nothing is recorded."""
+        """Without a lease there is no election: whoever runs it says that there is no other."""
         self._client = client
         self._source = source
         self._settings = settings
@@ -46,8 +44,12 @@ class Scheduler:
         self._instance = instance
         self._metrics = metrics
         self._health = health
-        self._ring = ring
+        self._witnesses = witnesses
         self._term: Term | None = None
+
+    def view(self) -> View | None:
+        """What is known now; None while another leads, or while the cluster is being read."""
+        return None if self._term is None else self._term.view
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until asked to stop; what was begun by then is finished.
@@ -108,7 +110,7 @@ class Scheduler:
                 keeper,
                 self._metrics,
                 self._health,
-                self._ring,
+                self._witnesses,
             )
             await self._term.run()
 

@@ -8,11 +8,13 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from maitred.cluster.state import ClusterState
 from maitred.controllers.health import Health
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.policy import Keeper
@@ -35,7 +37,9 @@ from maitred.controllers.scheduling.notices import RENEW_SECONDS, Notices
 from maitred.controllers.scheduling.receipts import Receipts
 from maitred.controllers.scheduling.repair import Repair
 from maitred.controllers.scheduling.report import Report
+from maitred.controllers.scheduling.survey import Survey
 from maitred.controllers.scheduling.telling import Teller
+from maitred.explain.scene import Scene
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
 from maitred.kube.events import Events
@@ -57,13 +61,17 @@ from maitred.kube.resources import (
 from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
 from maitred.kube.writes import Writer
 from maitred.model.budget import PodDisruptionBudget
-from maitred.model.group import CompositePodGroup
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.meta import Namespace
 from maitred.model.node import Node
 from maitred.model.objects import Object
+from maitred.model.policy import Policy
 from maitred.model.priority import PriorityClass
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+
+if TYPE_CHECKING:
+    from maitred.controllers.scheduling.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +102,28 @@ class Settings:
     """How often a message whose numbers have changed is written again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """Who else is told of what happens. Nobody need be, and none of them has a say."""
+
+    ring: Ring | None = None
+    tracing: "Tracing | None" = None
+    survey: Survey | None = None
+
+
+NOBODY_ELSE = Witnesses()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a scheduler knows while it leads or watches, for those who answer questions. Theirs to read only."""
+
+    state: ClusterState
+    groups: Mapping[str, PodGroup]
+    policy: Policy
+    scheduler: str | None
+
+
 class Term:
     def __init__(
         self,
@@ -105,9 +135,10 @@ class Term:
         keeper: Keeper,
         metrics: Metrics,
         health: Health,
-        ring: Ring | None = None,
+        witnesses: Witnesses = NOBODY_ELSE,
     ) -> None:
         self._settings, self._keeper, self._metrics, self._health = settings, keeper, metrics, health
+        self._witnesses, ring = witnesses, witnesses.ring
         self._recorder = None if ring is None else Recorder(ring, settings.scheduler)
         self._mirror = mirror = Mirror(settings.scheduler, self._recorder)
         self._agenda = Agenda()
@@ -141,6 +172,14 @@ class Term:
             gc.unfreeze()
             self._metrics.follow(Now())
 
+    @property
+    def view(self) -> View | None:
+        """None until all of the cluster was read."""
+        if self._cycles is None:
+            return None
+        mirror = self._mirror
+        return View(mirror.state, mirror.groups, self._keeper.policy, self._settings.scheduler)
+
     async def _start(self, tasks: asyncio.TaskGroup) -> None:
         mirror = self._mirror
         self._metrics.follow(
@@ -161,6 +200,13 @@ class Term:
             if self._returns is not None:
                 tasks.create_task(self._returns.run())
         self._cycles = tasks.create_task(self._loop().run())
+        if self._witnesses.survey is not None:
+            tasks.create_task(self._witnesses.survey.run(self.scene))
+
+    def scene(self) -> Scene:
+        """What people ask about, as it is now."""
+        snapshot, now = self._mirror.state.snapshot(), datetime.now(UTC)
+        return Scene(snapshot, self._keeper.policy, now, self._settings.scheduler)
 
     async def finish(self) -> None:
         """Decide nothing more, and let what was ordered come to its end."""
@@ -198,6 +244,7 @@ class Term:
             self._metrics,
             self._settings.resync_seconds,
             self._recorder,
+            self._witnesses.tracing,
         )
 
     def _policy_changed(self) -> None:
@@ -207,6 +254,8 @@ class Term:
     def _order_finished(self, order: Order) -> None:
         now = time.monotonic()
         self._metrics.seated(order, now)
+        if self._witnesses.tracing is not None:
+            self._witnesses.tracing.seated(order)
         if not order.refused:
             self._agenda.rested(order.group)
             self._repair.completed(order.group)

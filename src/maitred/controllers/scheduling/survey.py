@@ -1,0 +1,162 @@
+"""The six questions of capacity as gauges: answered now and then, in a thread of their own, for Prometheus.
+
+They are the answers of `maitred capacity`, which is where to look for names once a gauge says that something
+is wrong. A gauge has no label with the name of a group: there is no end to those.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from maitred.explain.capacity import capacity
+from maitred.explain.capacity.document import Capacity, Constraint
+from maitred.explain.scene import Scene
+
+log = logging.getLogger(__name__)
+
+SECONDS_BETWEEN = 60.0
+EVERYWHERE = "cluster"
+"""The level of gangs that may be anywhere."""
+
+
+class Survey(Collector):
+    """One answer at a time; there is nothing to show before the first, or while nobody leads."""
+
+    def __init__(self, seconds_between: float = SECONDS_BETWEEN) -> None:
+        self._latest: Capacity | None = None
+        self._seconds_between = seconds_between
+
+    async def run(self, scene: Callable[[], Scene]) -> None:
+        """For as long as a term lasts."""
+        thread = ThreadPoolExecutor(1, "survey")
+        try:
+            while True:
+                self._latest = await asyncio.get_running_loop().run_in_executor(thread, capacity, scene())
+                await asyncio.sleep(self._seconds_between)
+        finally:
+            self._latest = None
+            thread.shutdown(wait=False, cancel_futures=True)
+
+    def collect(self) -> Iterator[Metric]:
+        if self._latest is not None:
+            yield from families(self._latest)
+
+
+Row = tuple[tuple[str, ...], float]
+
+
+def families(found: Capacity) -> Iterator[Metric]:
+    yield gauge("maitred_devices", "Devices of the cluster.", ("resource", "model"), _devices(found))
+    yield gauge(
+        "maitred_idle_devices",
+        "Devices that no pod holds, each under the one reason that keeps it idle.",
+        ("resource", "model", "reason"),
+        _idle(found),
+    )
+    yield gauge(
+        "maitred_largest_gang",
+        "Members of the largest gang that fits within one domain of a level: now, or once all who may be "
+        "made to leave have left. Members ask for one device or for a whole node.",
+        ("member", "model", "level", "room"),
+        _largest(found),
+    )
+    yield gauge(
+        "maitred_fragmented_groups",
+        "Groups that wait although there is enough in total, by what would help.",
+        ("helps",),
+        _fragmented(found),
+    )
+    yield gauge(
+        "maitred_incomplete_groups",
+        "Groups that hold places and have less than their quorum.",
+        (),
+        [((), float(len(found.incomplete)))],
+    )
+    yield gauge("maitred_incomplete_devices", "What they hold.", ("resource",), _incomplete(found))
+    yield gauge(
+        "maitred_preemption_break_even_hours",
+        "Of groups that wait: how long the shortest wait is from which on it costs them more device-hours "
+        "than others would lose by making room.",
+        ("allowed",),
+        _break_even(found),
+    )
+    yield from _constraints(found)
+
+
+def gauge(name: str, what: str, labels: tuple[str, ...], rows: Iterable[Row]) -> Metric:
+    family = GaugeMetricFamily(name, what, labels=labels)
+    for values, amount in rows:
+        family.add_metric(values, amount)
+    return family
+
+
+def _devices(found: Capacity) -> Iterator[Row]:
+    return (((one.resource, one.model), one.total) for one in found.idle)
+
+
+def _idle(found: Capacity) -> Iterator[Row]:
+    for one in found.idle:
+        by_reason: dict[str, int] = {}
+        for part in one.reasons:
+            by_reason[part.reason] = by_reason.get(part.reason, 0) + part.devices
+        yield from (((one.resource, one.model, reason), count) for reason, count in by_reason.items())
+
+
+def _largest(found: Capacity) -> Iterator[Row]:
+    """Of the shapes that every cluster has, and of the highest priority in use: the others come after it."""
+    for placeable in found.placeable:
+        shape = placeable.shape
+        if shape.kind == "asked" or not placeable.ranks:
+            continue
+        highest = max(placeable.ranks, key=lambda rank: rank.priority)
+        for gangs in highest.gangs:
+            labels = (shape.kind, shape.model, gangs.level or EVERYWHERE)
+            yield (*labels, "now"), gangs.now.members
+            if gangs.with_room is not None:
+                yield (*labels, "preempting"), gangs.with_room.members
+
+
+def _fragmented(found: Capacity) -> Iterator[Row]:
+    counts = {"migration": 0, "drain": 0, "nothing-small": 0, "not-sought": 0}
+    for one in found.fragmented:
+        helps = one.move.kind if one.move else "nothing-small" if one.sought else "not-sought"
+        counts[helps] += 1 + one.alike
+    return (((helps,), float(count)) for helps, count in counts.items())
+
+
+def _incomplete(found: Capacity) -> Iterator[Row]:
+    return (
+        ((resource,), float(sum(one.holds.get(resource, 0) for one in found.incomplete)))
+        for resource in found.resources
+    )
+
+
+def _break_even(found: Capacity) -> Iterator[Row]:
+    for allowed in (True, False):
+        known = [one.break_even_hours for one in found.preemption if one.allowed is allowed]
+        hours = [value for value in known if value is not None]
+        if hours:
+            yield (str(allowed).lower(),), min(hours)
+
+
+def _constraints(found: Capacity) -> Iterator[Metric]:
+    for name, what, amount in CONSTRAINTS:
+        rows = [((one.constraint, one.level), amount(one)) for one in found.constraints]
+        yield gauge(f"maitred_constraint_{name}", what, ("constraint", "level"), rows)
+
+
+CONSTRAINTS: tuple[tuple[str, str, Callable[[Constraint], float]], ...] = (
+    ("groups", "Groups that wait and must be within one domain of the level.", lambda one: one.groups),
+    ("devices", "Devices that they ask for.", lambda one: one.devices),
+    ("waited_hours", "How long they have waited, all of them together.", lambda one: one.waited_hours),
+    ("blocked_groups", "Those that would start now if it were not for the level.", lambda one: one.blocked),
+    (
+        "helped_groups",
+        "Those that would start if the level were one wider.",
+        lambda one: len(one.would_start),
+    ),
+)

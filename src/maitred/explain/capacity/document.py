@@ -1,0 +1,226 @@
+"""What `maitred capacity` answers, as data; its tables are made from this alone.
+
+    {"apiVersion": "maitred.dev/v1alpha1", "kind": "Capacity",
+     "nodes": 64, "waiting": 2, "resources": ["nvidia.com/gpu"], "currency": "USD", "gang": null,
+     "placeable":   [{"shape": {...}, "ranks": [{"priority": 0, "priorityClass": "", "ahead": 0,
+                      "gangs": [{"level": null, "now": {"members": 12, "domain": null},
+                                 "withRoom": null}]}]}],
+     "fragmented":  [{"group": "ns/g", "category": "Topology", "move": {...}, "alike": 2, ...}],
+     "incomplete":  [{"group": "ns/g", "counted": 3, "quorum": 8, "holds": {"nvidia.com/gpu": 24}, ...}],
+     "orders":      [...],
+     "preemption":  [{"group": "ns/g", "breakEvenHours": 0.4, ...}],
+     "constraints": [{"level": "rack", "groups": 3, "wouldStart": ["ns/g"], ...}],
+     "idle":        [{"resource": "nvidia.com/gpu", "model": "", "idle": 30,
+                      "reasons": [{"reason": "Cordoned", "devices": 8, "nodes": 1}]}],
+     "notes": []}
+
+Amounts of the resources that are counted are whole devices; thousandths of a core where there are no devices
+and cpu is counted instead. Times are in hours, money in the currency of the policy.
+"""
+
+from typing import Literal
+
+from maitred.model.plan import Record
+from maitred.model.policy import API_VERSION
+
+# -- can the next gang be placed ---------------------------------------------------------------------------
+
+
+class ShapeOfPods(Record, frozen=True):
+    """What every member of a gang asks for. Its label and its requests are what people know it by."""
+
+    kind: Literal["one", "node", "asked"]
+    """One device, a whole node, or as pods of the cluster ask."""
+    requests: dict[str, str]
+    model: str = ""
+    selects: dict[str, str] = {}
+    """Labels of nodes that it insists on."""
+    waiting: int = 0
+    running: int = 0
+    """Pods of that shape."""
+
+
+class Largest(Record, frozen=True):
+    members: int
+    domain: str | None
+    """Where, if it is to be within one domain."""
+
+
+class Gangs(Record, frozen=True):
+    """The largest gangs within one domain of a level, or anywhere."""
+
+    level: str | None
+    now: Largest
+    with_room: Largest | None
+    """Once all who may be made to leave for it have left; None where nobody may be."""
+    fits: Literal["now", "with-room", "no"] | None = None
+    """Of the gang that was asked about."""
+
+
+class Rank(Record, frozen=True):
+    """What a gang of one priority could have."""
+
+    priority: int
+    priority_class: str
+    ahead: int
+    """Groups of higher priority that wait: what others leave, they may take first."""
+    gangs: tuple[Gangs, ...]
+
+
+class Placeable(Record, frozen=True):
+    shape: ShapeOfPods
+    ranks: tuple[Rank, ...]
+
+
+# -- fragmentation -----------------------------------------------------------------------------------------
+
+
+class Placement(Record, frozen=True):
+    pod: str
+    source: str
+    target: str
+
+
+class Move(Record, frozen=True):
+    """Pods that, once they run elsewhere, leave enough room in one place. The engine has tried it."""
+
+    kind: Literal["migration", "drain"]
+    units: tuple[str, ...]
+    """Groups that move whole, or pods."""
+    node: str | None
+    """The one that is drained."""
+    pods: tuple[Placement, ...]
+    lost_device_hours: float
+    """Since the last checkpoints: who moves starts again."""
+
+
+class Fragmented(Record, frozen=True):
+    group: str
+    category: Literal["Fragmentation", "Topology"]
+    message: str
+    needed: int
+    holds: int
+    move: Move | None
+    sought: bool
+    """Whether a move was looked for; not once the effort was spent."""
+    alike: int
+    """Groups more that ask for the same."""
+
+
+# -- incomplete groups -------------------------------------------------------------------------------------
+
+
+class Incomplete(Record, frozen=True):
+    group: str
+    counted: int
+    quorum: int
+    holds: dict[str, int]
+    since: str | None
+    device_hours: float
+    """Held since then; of cpu, core-hours."""
+    starts_now: bool
+    """Whether those who are missing are seated by what is decided now."""
+    cost_per_hour: float | None
+
+
+# -- preemption --------------------------------------------------------------------------------------------
+
+
+class Preemption(Record, frozen=True):
+    """What it takes to start a group now, and what that is worth."""
+
+    group: str
+    allowed: bool
+    why_not: str
+    """Why nobody leaves for it, if it is not allowed."""
+    devices: int
+    victims: tuple[str, ...]
+    pods: int
+    lost_device_hours: float
+    lost_money: float | None
+    violations: int
+    """Disruptions beyond what budgets allow."""
+    break_even_hours: float | None
+    """As long a wait would cost the group as many device-hours; None if it holds no devices."""
+    waited_hours: float
+
+
+# -- topology ----------------------------------------------------------------------------------------------
+
+
+class Constraint(Record, frozen=True):
+    """Groups that wait and must be within one domain of a level, or whose slices must."""
+
+    constraint: Literal["required", "slice"]
+    level: str
+    groups: int
+    devices: int
+    waited_hours: float
+    """Of all of them, for whatever reason."""
+    because_hours: float | None
+    """Of these, for this one; None where nobody keeps a ledger."""
+    blocked: int
+    """Groups that would start now, each alone, if they might sit anywhere."""
+    blocked_hours: float
+    """For which these have waited."""
+    wider: str | None
+    """The next wider level; None for the whole cluster."""
+    would_start: tuple[str, ...]
+    """Who would start, one after the other, if the level were that."""
+    devices_started: int
+
+
+# -- idle --------------------------------------------------------------------------------------------------
+
+IdleReason = Literal[
+    "Free",
+    "Starting",
+    "Promised",
+    "Cordoned",
+    "NotReady",
+    "Unhealthy",
+    "Tainted",
+    "Stranded",
+    "Fragmented",
+    "NotManaged",
+]
+
+
+class IdlePart(Record, frozen=True):
+    reason: IdleReason
+    detail: str
+    """The taint, or the resource that the nodes are out of."""
+    devices: int
+    nodes: int
+    cost_per_hour: float | None
+
+
+class Idle(Record, frozen=True):
+    """Devices that no pod holds, each under exactly one reason."""
+
+    resource: str
+    model: str
+    total: int
+    idle: int
+    reasons: tuple[IdlePart, ...]
+
+
+class Capacity(Record, frozen=True):
+    api_version: str = API_VERSION
+    kind: str = "Capacity"
+    nodes: int = 0
+    waiting: int = 0
+    """Groups that wait for room; not those that are not complete, gated or invalid."""
+    resources: tuple[str, ...] = ()
+    """What is counted: the devices of the cluster, or cpu where it has none."""
+    currency: str | None = None
+    """None where the policy has no prices."""
+    gang: int | None = None
+    placeable: tuple[Placeable, ...] = ()
+    fragmented: tuple[Fragmented, ...] = ()
+    incomplete: tuple[Incomplete, ...] = ()
+    preemption: tuple[Preemption, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    idle: tuple[Idle, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was cut off, and what could not be known."""

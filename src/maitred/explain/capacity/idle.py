@@ -1,0 +1,187 @@
+"""Why devices are idle: each of them under exactly one reason, the first of these that holds.
+
+- Starting, Promised: a group sits down on them now, or will once others have left;
+- NotManaged: the policy gives the node to others;
+- NotReady, Cordoned, Unhealthy: a taint of health closes the node;
+- Tainted: nobody who waits for such devices tolerates a taint of the node. Where nobody waits, those count
+  who have some;
+- Stranded: the node has too little of something else for any pod that asks for such devices;
+- Fragmented: groups that wait could use such a device on that node, but too few are left together;
+- Free: nobody who waits asks for them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.selection import REPELLING, required_nodes, tolerated_nodes
+from maitred.explain.capacity.document import Idle, IdlePart, IdleReason
+from maitred.explain.capacity.survey import CORE, Survey
+from maitred.model.needs import Needs
+from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE
+from maitred.model.pod import Toleration
+from maitred.model.policy import health_taints, price_of
+from maitred.model.quantity import CPU, PODS
+
+MOST_MODELS = 12
+MOST_DETAILS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many on each node, for one reason."""
+
+    reason: IdleReason
+    detail: str
+    amounts: Ints
+
+
+def idle(survey: Survey) -> tuple[Idle, ...]:
+    return tuple(part for resource in survey.resources for part in _of_resource(survey, resource))
+
+
+def _of_resource(survey: Survey, resource: str) -> Iterator[Idle]:
+    sorting = Sorting(survey, resource)
+    parts, codes, names = list(sorting.parts()), survey.models.codes, survey.models.names
+    have = sorting.have
+    largest = sorted(
+        np.unique(codes[have > 0]).tolist(), key=lambda code: (-int(have[codes == code].sum()), names[code])
+    )
+    for place, code in enumerate(largest[:MOST_MODELS]):
+        rest = place == MOST_MODELS - 1 and len(largest) > MOST_MODELS
+        inside = np.isin(codes, largest[place:]) if rest else codes == code
+        model = f"{len(largest) - place} other models" if rest else names[code]
+        price = None if rest else price_of(survey.policy, resource, names[code])
+        yield Idle(
+            resource,
+            model,
+            int(have[inside].sum()),
+            int(sorting.idle[inside].sum()),
+            tuple(_shown(parts, inside, _unit_price(resource, price))),
+        )
+
+
+def _unit_price(resource: str, price: float | None) -> float | None:
+    return price if price is None or resource != CPU else price / CORE
+
+
+def _shown(parts: list[Part], inside: Mask, price: float | None) -> Iterator[IdlePart]:
+    for part in parts:
+        amounts = part.amounts[inside]
+        total = int(amounts.sum())
+        if total:
+            cost = None if price is None else round(total * price, 2)
+            yield IdlePart(part.reason, part.detail, total, int(np.count_nonzero(amounts)), cost)
+
+
+class Sorting:
+    """Takes what is idle of one resource apart: every step takes its part of what the steps before left."""
+
+    def __init__(self, survey: Survey, resource: str) -> None:
+        self.survey, self.snapshot, self.resource = survey, survey.snapshot, resource
+        self.nodes = self.snapshot.nodes
+        self.column = self.nodes.resources.index(resource)
+        self.have: Ints = self.nodes.allocatable[self.column] * self.nodes.alive
+        free = self.nodes.allocatable[self.column] - self.snapshot.used[self.column]
+        self.idle: Ints = np.maximum(free, 0) * self.nodes.alive
+        self._left = self.idle.copy()
+
+    def parts(self) -> Iterator[Part]:
+        trial, column = self.survey.trial, self.column
+        before = self.nodes.allocatable[column] - self.snapshot.used[column]
+        yield self._take("Starting", "", np.maximum(before - trial.free[column], 0))
+        yield self._take("Promised", "", np.maximum(trial.free[column] - trial.room[column], 0))
+        yield self._take("NotManaged", "", ~self.survey.managed)
+        yield from self._unwell()
+        yield from self._tainted()
+        yield from self._stranded()
+        yield self._take("Fragmented", "", self._wanted)
+        yield self._take("Free", "", np.ones(len(self._left), dtype=np.bool_))
+
+    def _take(self, reason: IdleReason, detail: str, what: "Mask | Ints") -> Part:
+        """All that is left on some nodes, or at most so much on each."""
+        taken = np.where(what, self._left, 0) if what.dtype == np.bool_ else np.minimum(self._left, what)
+        self._left = self._left - taken
+        return Part(reason, detail, taken)
+
+    # -- nodes that nobody can be seated on ------------------------------------------------------------
+
+    def _unwell(self) -> Iterator[Part]:
+        health = health_taints(self.survey.policy)
+        lost = (NOT_READY, UNREACHABLE)
+        yield self._take("NotReady", "", self._with_taint(frozenset(lost)))
+        yield self._take("Cordoned", "", self._with_taint(frozenset((UNSCHEDULABLE,))))
+        yield from self._by_taint("Unhealthy", health, np.ones(len(self._left), dtype=np.bool_))
+
+    def _tainted(self) -> Iterator[Part]:
+        repelled = ~np.logical_or.reduce([tolerated_nodes(self.nodes, t) for t in self._tolerations])
+        yield from self._by_taint("Tainted", None, repelled)
+
+    def _by_taint(self, reason: IdleReason, keys: frozenset[str] | None, among: Mask) -> Iterator[Part]:
+        """One part for each taint that keeps most away, and one for the rest."""
+        repelling = {
+            taint.key for taints in self.nodes.taint_sets for taint in taints if taint.effect in REPELLING
+        }
+        found = []
+        for key in sorted(repelling if keys is None else repelling & keys):
+            mask = self._with_taint(frozenset((key,))) & among
+            if self._left[mask].any():
+                found.append((-int(self._left[mask].sum()), key, mask))
+        for _, key, mask in sorted(found, key=lambda each: each[:2])[:MOST_DETAILS]:
+            yield self._take(reason, key, mask)
+        everyone = among if keys is None else self._with_taint(keys) & among
+        yield self._take(reason, "other taints", everyone)
+
+    def _with_taint(self, keys: frozenset[str]) -> Mask:
+        table = [
+            any(taint.key in keys and taint.effect in REPELLING for taint in taints)
+            for taints in self.nodes.taint_sets
+        ]
+        mask: Mask = np.array(table, dtype=np.bool_)[self.nodes.taint_ids] & self.nodes.alive
+        return mask
+
+    # -- who could use it ------------------------------------------------------------------------------
+
+    @cached_property
+    def _waiting(self) -> list[Needs]:
+        """What members ask for that still wait, and ask for such devices."""
+        shapes = {shape for entry in self.survey.waiting for shape in np.unique(entry.view.shapes).tolist()}
+        numbers = sorted({self.snapshot.shapes[shape].needs for shape in shapes})
+        return [self.snapshot.needs[number] for number in numbers if self._asks(number)]
+
+    @cached_property
+    def _known(self) -> list[Needs]:
+        """Of those who wait; or else of those who run, or are about to."""
+        if self._waiting:
+            return self._waiting
+        starting = {self.snapshot.shapes[s].needs for v in self.snapshot.groups for s in v.shapes.tolist()}
+        running = set(np.unique(self.snapshot.bound.needs).tolist())
+        return [self.snapshot.needs[n] for n in sorted(starting | running) if self._asks(n)]
+
+    def _asks(self, number: int) -> bool:
+        return any(resource == self.resource for resource, _ in self.snapshot.needs[number].requests)
+
+    @cached_property
+    def _tolerations(self) -> list[tuple[Toleration, ...]]:
+        own = (Toleration(key=self.resource, operator="Exists"),)
+        return [*dict.fromkeys(needs.tolerations for needs in self._known)] or [own]
+
+    @cached_property
+    def _wanted(self) -> Mask:
+        """Nodes that some group which waits would accept."""
+        wanted = np.zeros(len(self._left), dtype=np.bool_)
+        for node, tolerations in dict.fromkeys((needs.node, needs.tolerations) for needs in self._waiting):
+            wanted |= required_nodes(self.nodes, node) & tolerated_nodes(self.nodes, tolerations)
+        return wanted
+
+    def _stranded(self) -> Iterator[Part]:
+        """By the first resource of which the node has less than the most modest pod asks for."""
+        room = self.survey.trial.room
+        asked = [dict(needs.requests) for needs in self._known] or [{PODS: 1}]
+        for resource in sorted(set.intersection(*(set(each) for each in asked)) - {self.resource}):
+            least, column = min(each[resource] for each in asked), self.nodes.resource_column(resource)
+            if column is not None:
+                yield self._take("Stranded", resource, room[column] < least)

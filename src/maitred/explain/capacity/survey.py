@@ -1,0 +1,251 @@
+"""What all questions of capacity stand on: what is decided now, and what is left once that is done."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.snapshot import LabelClass, Shape, Snapshot
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import Ask, ask_of
+from maitred.decide.compile import managed_nodes
+from maitred.decide.house import House
+from maitred.decide.preemption.roster import NOT_KNOWN, Roster
+from maitred.explain.rehearsal import NODES_PER_UNIT, PROBE_STEPS, Effort, Entry, Stage, by_shape
+from maitred.explain.scene import Scene
+from maitred.model.needs import Needs
+from maitred.model.plan import Bind
+from maitred.model.policy import Search, is_device, price_of
+from maitred.model.quantity import CPU
+
+EFFORT = 1_500
+"""For all tries of all questions together; about a fifth of a second."""
+CORE = 1000
+"""One of cpu, in the unit in which it is counted."""
+
+Seat = tuple[int, int]
+"""A shape and a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The device model of every node: codes into names, of which the first is for nodes that do not say."""
+
+    codes: Codes
+    names: tuple[str, ...]
+    keys: tuple[str, ...]
+    """The label that says it."""
+
+
+class Survey:
+    def __init__(self, scene: Scene) -> None:
+        self.scene, self.snapshot, self.policy = scene, scene.snapshot, scene.policy
+        self.now = round(scene.now.timestamp() * 1000)
+        self.plan = scene.plan(explained=())
+        self.effort = Effort(EFFORT)
+        self.stage = Stage(self.plan, self.snapshot, self.policy, scene.now, scene.scheduler, self.effort)
+        self.waiting = [entry for entry in self.stage.entries if entry.waits]
+        """Groups for which there is no room, in the order of their turns."""
+        self.notes: list[str] = []
+
+    @property
+    def house(self) -> House:
+        return self.stage.house
+
+    @cached_property
+    def quick_house(self) -> House:
+        """For tries, which search less long than a cycle does."""
+        steps = min(self.policy.search.steps, PROBE_STEPS)
+        policy = msgspec.structs.replace(self.policy, search=Search(steps))
+        return House(policy, self.house.levels)
+
+    @cached_property
+    def roster(self) -> Roster:
+        return Roster(self.snapshot, self.policy, self.now)
+
+    # -- what is counted -------------------------------------------------------------------------------
+
+    @cached_property
+    def resources(self) -> tuple[str, ...]:
+        """Devices that nodes have, or cpu where there are none."""
+        nodes = self.snapshot.nodes
+        there = nodes.allocatable[:, nodes.alive].sum(axis=1).tolist()
+        devices = [
+            name
+            for name, have in zip(nodes.resources, there, strict=True)
+            if have and is_device(self.policy, name)
+        ]
+        return tuple(sorted(devices)) or (CPU,)
+
+    @property
+    def has_devices(self) -> bool:
+        return self.resources != (CPU,)
+
+    def counted(self, needs: Needs) -> int:
+        """How much a pod takes of what is counted: devices, or thousandths of a core."""
+        return sum(requested for resource, requested in needs.requests if resource in self.resources)
+
+    @cached_property
+    def counted_by_needs(self) -> Ints:
+        return np.array([self.counted(needs) for needs in self.snapshot.needs], dtype=np.int64)
+
+    def counted_of(self, entry: Entry) -> int:
+        """What the members take that a group lacks for its quorum; of different ones, the most modest."""
+        needs = [self.snapshot.shapes[shape].needs for shape in entry.view.shapes.tolist()]
+        return int(np.sort(self.counted_by_needs[needs])[: entry.view.missing].sum())
+
+    @cached_property
+    def models(self) -> Models:
+        nodes = self.snapshot.nodes
+        codes = np.zeros(len(nodes.names), dtype=np.int32)
+        names, keys = [""], [""]
+        for key in self.policy.devices.model_labels:
+            column = nodes.column(key)
+            found = (column.codes >= 0) & (codes == 0)
+            codes[found] = column.codes[found] + len(names)
+            names += column.values
+            keys += [key] * len(column.values)
+        return Models(codes, tuple(names), tuple(keys))
+
+    def price(self, resource: str, row: int) -> float | None:
+        """Of one hour of a device on a node."""
+        return price_of(self.policy, resource, self.models.names[self.models.codes[row]])
+
+    @cached_property
+    def managed(self) -> Mask:
+        return managed_nodes(self.snapshot.nodes, self.policy)
+
+    # -- who has which priority ------------------------------------------------------------------------
+
+    @cached_property
+    def pods_by_priority(self) -> Counter[int]:
+        """Pods that take of what is counted, or wait, by priority; everybody has the same in a fifo order."""
+        if self.policy.order != "priority":
+            return Counter({0: 1})
+        bound = self.snapshot.bound
+        who = ~bound.fixed & (self.roster.priority != NOT_KNOWN) & (self.counted_by_needs[bound.needs] > 0)
+        values, counts = np.unique(self.roster.priority[who], return_counts=True)
+        found = Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+        for entry in self.stage.entries:
+            found[entry.priority] += len(entry.view.pods)
+        return found or Counter({0: 1})
+
+    # -- what is left ----------------------------------------------------------------------------------
+
+    @cached_property
+    def trial(self) -> Trial:
+        """The cluster once all is bound that is bound now, with the places held that are promised."""
+        return self.stage.leftover(self.snapshot)
+
+    @cached_property
+    def settled(self) -> Trial:
+        return self.settle(self.snapshot)
+
+    def settle(self, snapshot: Snapshot) -> Trial:
+        """The same, but whoever was promised a place sits on it, though others have not left yet.
+
+        What fits beside all of them fits for certain.
+        """
+        trial = Trial.of(snapshot)
+        for shape, rows, copies in by_shape([*self._binds.values(), *self._nominations.values()]):
+            trial.seat(shape, rows, copies)
+        return trial
+
+    def still_asks(self, entry: Entry) -> Ask:
+        """What a group asks for beside what it gets now, or is promised."""
+        ask = ask_of(entry.view)
+        if entry.waits:
+            return ask
+        known = self._placed
+        return ask.without([(m, known[pod]) for m, pod in enumerate(entry.view.pods) if pod in known])
+
+    @cached_property
+    def _placed(self) -> dict[str, int]:
+        rows = self.snapshot.nodes.rows
+        return {bind.pod: rows[bind.node] for bind in (*self.plan.binds, *self.plan.nominations)}
+
+    @cached_property
+    def leaving(self) -> Mask:
+        return self.leaving_for(
+            min(entry.priority for entry in self.stage.entries) if self.stage.entries else 0
+        )
+
+    def spend(self, attempts: int) -> None:
+        self.effort.spend(attempts * (1 + len(self.snapshot.nodes.names) // NODES_PER_UNIT))
+
+    def left_for(self, priority: int, snapshot: Snapshot) -> tuple[Trial, Mask]:
+        """What a new group of that priority finds when its turn comes, and who is leaving then.
+
+        Those who rank higher have had theirs, and the older ones of its own rank, but for their surplus.
+        """
+        trial, leaving = Trial.of(snapshot), self.leaving_for(priority)
+        ahead = [entry for entry in self.stage.entries if entry.priority >= priority]
+        for shape, rows, copies in by_shape(self._taken_before(entry, priority) for entry in ahead):
+            trial.seat(shape, rows, copies)
+        promised = (self._nominations.get(entry.view.group.key, []) for entry in ahead)
+        for shape, rows, copies in by_shape(promised):
+            trial.hold(shape, rows, copies, leaving)
+        return trial, leaving
+
+    def _taken_before(self, entry: Entry, priority: int) -> list[Seat]:
+        """What is bound of a group before the surplus of that priority has its turn."""
+        own, missing = self._binds.get(entry.view.group.key, []), entry.view.missing
+        return own[:missing] if entry.priority == priority and missing else own
+
+    def leaving_for(self, priority: int) -> Mask:
+        """Pods on their way out, and those that leave for groups of at least that priority."""
+        leaving: Mask = self.snapshot.bound.terminating.copy()
+        rank = {entry.view.group.key: entry.priority for entry in self.stage.entries}
+        gone = {e.pod for e in self.plan.evictions if rank.get(e.preemptor, priority) >= priority}
+        if gone:
+            leaving |= np.array([who.key in gone for who in self.snapshot.bound.occupants], dtype=np.bool_)
+        return leaving
+
+    @cached_property
+    def _binds(self) -> dict[str, list[Seat]]:
+        return self._seats(self.plan.binds)
+
+    @cached_property
+    def _nominations(self) -> dict[str, list[Seat]]:
+        return self._seats(self.plan.nominations)
+
+    def _seats(self, binds: Sequence[Bind]) -> dict[str, list[Seat]]:
+        """By group, in the order of its members: those of the quorum come first."""
+        shape_of = {
+            pod: shape
+            for view in self.snapshot.groups
+            for pod, shape in zip(view.pods, view.shapes.tolist(), strict=True)
+        }
+        rows, seats = self.snapshot.nodes.rows, dict[str, list[Seat]]()
+        for bind in binds:
+            seats.setdefault(bind.group, []).append((shape_of[bind.pod], rows[bind.node]))
+        return seats
+
+    # -- time ------------------------------------------------------------------------------------------
+
+    def waited(self, entry: Entry) -> float:
+        """Hours since the group came; nothing if its clock is ahead of ours, or not known."""
+        return max(0.0, round((self.now / 1000 - entry.view.created) / 3600, 2))
+
+    def note_effort(self) -> None:
+        """Once, however many questions were cut short."""
+        cut = "more waits than could be tried: some of this is not complete"
+        if cut not in self.notes:
+            self.notes.append(cut)
+
+
+def with_shapes(snapshot: Snapshot, needs: Iterable[Needs]) -> tuple[Snapshot, list[int]]:
+    """The snapshot with a shape more for each of these needs, of pods without labels; and their numbers."""
+    needs, first = tuple(needs), len(snapshot.needs)
+    shapes = tuple(Shape(first + place, len(snapshot.classes)) for place in range(len(needs)))
+    more = replace(
+        snapshot,
+        needs=(*snapshot.needs, *needs),
+        classes=(*snapshot.classes, LabelClass("default", {})),
+        shapes=(*snapshot.shapes, *shapes),
+    )
+    return more, list(range(len(snapshot.shapes), len(more.shapes)))

@@ -1,0 +1,137 @@
+"""When preemption is worth it: the work that would be lost against what it costs the group to wait.
+
+Two kinds of groups are told of: those for which others leave now, and those for which others could leave but
+may not, because the policy, its order, its delay or the group itself says so. While a group waits, its
+devices' worth of work is not done: after as many hours as the break-even says, the wait has cost more
+device-hours than those who would have left had to lose.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from maitred.decide.ask import ask_of
+from maitred.decide.house import House
+from maitred.decide.preemption.promises import Claimant, Promises
+from maitred.decide.screen import screen
+from maitred.explain.capacity.document import Preemption
+from maitred.explain.capacity.survey import Survey
+from maitred.explain.rehearsal import PROMISE_UNITS, Entry
+from maitred.model.duration import milliseconds
+from maitred.model.plan import Eviction
+from maitred.model.priority import Rank
+
+MOST_GROUPS = 8
+MOST_TRIED = 4
+NAMES_SHOWN = 8
+
+
+def preemption(survey: Survey) -> tuple[Preemption, ...]:
+    return (*_preempting(survey), *_forbidden(survey))
+
+
+def _preempting(survey: Survey) -> Iterator[Preemption]:
+    evictions: dict[str, list[Eviction]] = {}
+    for eviction in survey.plan.evictions:
+        evictions.setdefault(eviction.preemptor, []).append(eviction)
+    if len(evictions) > MOST_GROUPS:
+        survey.notes.append(f"{len(evictions) - MOST_GROUPS} more groups make others leave now")
+    entries = {entry.view.group.key: entry for entry in survey.stage.entries}
+    for key in list(evictions)[:MOST_GROUPS]:
+        yield _told(survey, entries[key], evictions[key], "")
+
+
+def _forbidden(survey: Survey) -> Iterator[Preemption]:
+    """The first group of each kind that waits and would make others leave if it were allowed to."""
+    left, seen = MOST_TRIED, set[Hashable]()
+    for entry in survey.waiting:
+        rank = screen(entry.view, survey.snapshot, survey.house).rank
+        claimant = Claimant(entry.view, ask_of(entry.view), rank)
+        kin = (survey.stage.kin(entry), rank)
+        if kin in seen or not _is_refused(survey, claimant) or not _ranks_above_some(survey, claimant):
+            continue
+        if not left or survey.effort.spent:
+            survey.notes.append(
+                "more groups wait for which nobody may leave: what that would gain was not tried"
+            )
+            return
+        seen.add(kin)
+        left -= 1
+        evictions = _if_allowed(survey, claimant)
+        if evictions:
+            yield _told(survey, entry, evictions, _refusal(survey, claimant))
+
+
+def _is_refused(survey: Survey, claimant: Claimant) -> bool:
+    """Whether nobody is asked to leave for it, whoever is there."""
+    policy = survey.policy
+    if policy.preemption.mode == "never" or policy.order != "priority":
+        return True
+    wait = milliseconds(policy.preemption.delay) or 0
+    too_early = wait + min(claimant.complete_since * 1000, survey.now) > survey.now
+    return claimant.rank.preemption_policy == "Never" or too_early
+
+
+def _ranks_above_some(survey: Survey, claimant: Claimant) -> bool:
+    return bool(survey.roster.below(claimant.rank.priority, claimant.view.pending_schedulers).any())
+
+
+def _refusal(survey: Survey, claimant: Claimant) -> str:
+    found = _find(survey, survey.house, claimant)
+    return "" if isinstance(found, list) else found
+
+
+def _if_allowed(survey: Survey, claimant: Claimant) -> list[Eviction]:
+    """Who would leave for it if it were up to priorities alone."""
+    policy = survey.quick_house.policy
+    rules = msgspec.structs.replace(policy.preemption, mode="priority", delay="0s")
+    allowed = msgspec.structs.replace(policy, order="priority", preemption=rules)
+    rank = Rank(claimant.rank.priority)
+    found = _find(survey, House(allowed, survey.house.levels), replace(claimant, rank=rank))
+    survey.effort.spend(PROMISE_UNITS)
+    survey.spend(PROMISE_UNITS)
+    return found if isinstance(found, list) else []
+
+
+def _find(survey: Survey, house: House, claimant: Claimant) -> list[Eviction] | str:
+    """Who leaves for it, or why nobody does."""
+    promises = Promises(survey.snapshot, house, survey.scene.now)
+    promises.leaving |= survey.leaving
+    found = promises.find(survey.trial.on(survey.snapshot.nodes), claimant, list)
+    return found if isinstance(found, str) else list(promises.evictions())
+
+
+def _told(survey: Survey, entry: Entry, evictions: Sequence[Eviction], why_not: str) -> Preemption:
+    toll, counted = evictions[0].receipt.toll, survey.counted_of(entry)
+    devices = counted if survey.has_devices else 0
+    lost = toll.work_lost_device_hours
+    return Preemption(
+        group=entry.view.group.key,
+        allowed=not why_not,
+        why_not=why_not,
+        devices=devices,
+        victims=tuple(sorted({eviction.group or eviction.pod for eviction in evictions}))[:NAMES_SHOWN],
+        pods=len(evictions),
+        lost_device_hours=lost,
+        lost_money=_money(survey, evictions),
+        violations=toll.violations,
+        break_even_hours=round(lost / devices, 2) if devices else None,
+        waited_hours=survey.waited(entry),
+    )
+
+
+def _money(survey: Survey, evictions: Sequence[Eviction]) -> float | None:
+    """What the lost work would have cost, by the devices that it was done on."""
+    if not survey.policy.prices.devices:
+        return None
+    lost = {eviction.pod: eviction.receipt.work_lost_device_hours for eviction in evictions}
+    bound, total = survey.snapshot.bound, 0.0
+    for pod, occupant in enumerate(bound.occupants):
+        if occupant.key in lost:
+            requests = survey.snapshot.needs[bound.needs[pod]].requests
+            taken = [(resource, n) for resource, n in requests if resource in survey.resources]
+            count = sum(n for _, n in taken)
+            each = sum(n * (survey.price(resource, int(bound.node[pod])) or 0.0) for resource, n in taken)
+            total += lost[occupant.key] * each / count if count else 0.0
+    return round(total, 2)
