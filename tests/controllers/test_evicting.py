@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from maitred.cluster.state import ClusterState
-from maitred.controllers.jobs.suspension import parse_suspension
 from maitred.controllers.scheduling import evicting
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.mirror import Mirror
@@ -17,6 +16,7 @@ from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.wire import Condition, WatchedPod
 from maitred.model.job import Job
 from maitred.model.plan import GroupVerdict, Plan
+from maitred.model.suspension import parse_suspension
 from tests.cluster.seen import put
 from tests.controllers.victims import eviction, preempting, seat
 from tests.controllers.watched import watched_pod

@@ -243,9 +243,9 @@ def test_surplus_that_would_have_fitted_before_others_is_told_so() -> None:
 RANKS: dict[str, tuple[list[Obj], list[str]]] = {
     "Members before Gated": ([node("n1"), *gang(2, 3, gates=[GATE])], ["Members", "Gated"]),
     "Members before Request": ([node("n1"), *gang(2, 3, 99)], ["Members"]),
-    "Gated before Request": ([node("n1"), *gang(3, 3, 99, gates=[GATE])], ["Gated"]),
-    "Gated before Capacity": ([node("n1", cpu=1), *gang(3, 3, gates=[GATE])], ["Gated"]),
-    "Request before Affinity": ([node("n1"), *gang(3, 3, 99, where={"no": "such"})], ["Request"]),
+    "Gated before Request": ([node("n1"), *gang(3, 3, 99, gates=[GATE])], ["Gated", "Request"]),
+    "Gated before Capacity": ([node("n1", cpu=1), *gang(3, 3, gates=[GATE])], ["Gated", "Capacity"]),
+    "Request before Affinity": ([node("n1"), *gang(3, 3, 99, where={"no": "such"})], ["Request", "Affinity"]),
     "Request before Priority": ([node("n1"), pod("first", 1, priority=9), *gang(1, 1, 99)], ["Request"]),
     "Priority before Health": (
         [node("n1", cpu=2), node("n2", cpu=2, cordoned=True), pod("first", 1, priority=9), *gang(2, 2)],
@@ -286,7 +286,7 @@ RANKS: dict[str, tuple[list[Obj], list[str]]] = {
             busy(1, "n1"),
             *gang(3, 3, where={"disk": "ssd"}, topology="rack"),
         ],
-        ["Capacity"],
+        ["Capacity", "Topology", "Affinity"],
     ),
 }
 
@@ -297,9 +297,21 @@ def test_the_order_of_blockers(objects: list[Obj], order: list[str]) -> None:
 
 
 def test_one_constraint_that_is_not_in_the_way_is_not_named() -> None:
-    """Lifting the selector would not help: the other node is full too."""
-    nodes = [node("n1", cpu=2, labels={"disk": "ssd"}), node("n2", cpu=2), busy(1, "n1"), busy(1, "n2")]
+    """Lifting the selector would not help, and were the nodes empty there would be no need to."""
+    nodes = [node("n1", cpu=3, labels={"disk": "ssd"}), node("n2", cpu=2), busy(2, "n1"), busy(1, "n2")]
     assert categories(decide([*nodes, *gang(3, 3, where={"disk": "ssd"})])) == ["Capacity"]
+
+
+def test_a_constraint_that_would_be_next_is_named_beside_the_room() -> None:
+    """The nodes are too full, and were they empty, those with the label would be too small."""
+    nodes = [node("n1", cpu=2, labels={"disk": "ssd"}), node("n2", cpu=2), busy(1, "n1"), busy(1, "n2")]
+    plan = decide([*nodes, *gang(3, 3, where={"disk": "ssd"})])
+    assert categories(plan) == ["Capacity", "Affinity"]
+    assert detail(plan, "Affinity")["besides"] == ["Capacity"]
+
+
+def test_a_group_that_has_its_gates_only_is_told_nothing_else() -> None:
+    assert categories(decide([node("n1"), *gang(3, 3, gates=[GATE])])) == ["Gated"]
 
 
 # ---- numbers

@@ -1,7 +1,7 @@
 """Remedies carried out by hand: the raw objects, changed as the detail of a remedy says."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -12,7 +12,8 @@ from maitred.model.meta import Timestamp
 from maitred.model.pod import PodSpec
 from maitred.model.quantity import amount
 from maitred.model.requests import pod_requests
-from tests.oracle.builders import GROUP, HOSTNAME, MIN_COUNT, TOPOLOGY, Obj
+from tests.explain.loosening import LOOSENED, with_storage
+from tests.oracle.builders import GROUP, HOSTNAME, INDEX, MIN_COUNT, TOPOLOGY, Obj, pod_group
 from tests.support import NOON, policy_of, snapshot_of
 
 
@@ -35,20 +36,42 @@ def remedied(objects: list[Obj], policy: Obj | None = None, scheduler: str | Non
 def applied(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
     """The objects of a cluster in which somebody has followed a remedy for the group."""
     changed = copy.deepcopy(objects)
-    match detail["kind"]:
-        case "quorum":
-            _set_quorum(changed, group, detail["to"])
-        case "members":
-            _set_quorum(changed, group, detail["quorum"])
-            changed = [o for o in changed if o["kind"] != "Pod" or key(o) not in detail["without"]]
-        case "topology":
-            _set_level(changed, group, detail["constraint"], detail["to"])
-        case "request":
-            for pod in pending(changed, group):
-                _ask_for_less(pod["spec"], detail["resource"], detail["to"])
-        case "nodes":
-            changed += _new_nodes(changed, detail)
-    return changed
+    kind = detail["kind"]
+    if kind in LOOSENED:
+        for pod in pending(changed, group):
+            LOOSENED[kind](pod["spec"], detail)
+        return changed
+    return list(APPLIED[kind](changed, group, detail))
+
+
+def _quorum(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    _set_quorum(objects, group, detail["to"])
+    return objects
+
+
+def _members(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    _set_quorum(objects, group, detail["quorum"])
+    return [o for o in objects if o["kind"] != "Pod" or key(o) not in detail["without"]]
+
+
+def _topology(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    _set_level(objects, group, detail["constraint"], detail["to"])
+    return objects
+
+
+def _request(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    for pod in pending(objects, group):
+        _ask_for_less(pod["spec"], detail["resource"], detail["to"])
+    return objects
+
+
+def _group(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    namespace, name = detail["group"].split("/")
+    return [*objects, pod_group(name, detail["quorum"], namespace=namespace)]
+
+
+def _storage(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    return with_storage(objects, pending(objects, group), detail)
 
 
 def key(obj: Obj) -> str:
@@ -132,7 +155,7 @@ def _ask_for_less(spec: Obj, resource: str, most: str) -> None:
     spec["containers"][0].setdefault("resources", {}).setdefault("requests", {})[resource] = text
 
 
-def _new_nodes(objects: list[Obj], detail: Obj) -> list[Obj]:
+def _new_nodes(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
     """Nodes fresh from the shop, with the pods and the limits that every such node gets."""
     (model,) = (o for o in objects if o["kind"] == "Node" and o["metadata"]["name"] == detail["like"])
     added = []
@@ -144,7 +167,37 @@ def _new_nodes(objects: list[Obj], detail: Obj) -> list[Obj]:
         node["spec"] = {"taints": taints}
         node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
         added += [node, *_belongings(objects, detail["like"], name)]
-    return added
+    return [*objects, *added]
+
+
+def _new_members(objects: list[Obj], group: str, detail: Obj) -> Iterator[Obj]:
+    """Members with the next indices, as the controller of the others would make them."""
+    yield from objects
+    (model,) = (pod for pod in members(objects, group) if key(pod) == detail["like"])
+    last = max(int(pod["metadata"].get("labels", {}).get(INDEX, 0)) for pod in members(objects, group))
+    for number in range(last + 1, last + 1 + detail["count"]):
+        pod = copy.deepcopy(model)
+        pod["metadata"] |= {"name": f"{group.partition('/')[2]}-new-{number}", "uid": f"new-{number}"}
+        pod["metadata"].setdefault("labels", {})[INDEX] = str(number)
+        yield pod
+
+
+def _mended(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    for node in (o for o in objects if o["kind"] == "Node" and o["metadata"]["name"] in detail["nodes"]):
+        node["spec"].pop("unschedulable", None)
+        node["spec"]["taints"] = [
+            t for t in node["spec"].get("taints", ()) if t["key"] not in detail["taints"]
+        ]
+        node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    return objects
+
+
+def _priority(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
+    for obj in (*members(objects, group), *described_by(objects, group)):
+        if obj["kind"] == "Pod" or {"priority", "priorityClassName"} & obj["spec"].keys():
+            obj["spec"].pop("priorityClassName", None)
+            obj["spec"]["priority"] = detail["to"]
+    return objects
 
 
 def _belongings(objects: list[Obj], model: str, name: str) -> Iterator[Any]:
@@ -162,3 +215,18 @@ def _belongings(objects: list[Obj], model: str, name: str) -> Iterator[Any]:
             pod["spec"]["nodeName"] = name
             pod["spec"].pop("volumes", None)
             yield pod
+
+
+APPLIED: dict[str, Callable[[list[Obj], str, Obj], Iterable[Obj]]] = {
+    "quorum": _quorum,
+    "members": _members,
+    "topology": _topology,
+    "request": _request,
+    "nodes": _new_nodes,
+    "group": _group,
+    "create": _new_members,
+    "health": _mended,
+    "priority": _priority,
+    "claims": _storage,
+    "volumes": _storage,
+}

@@ -43,7 +43,7 @@ def check(objects: list[Obj], plan: Obj, policy: Obj | None = None) -> None:
             except UnattainableError:
                 continue
             verdicts = {one["group"]: one["verdict"] for one in decide(changed, policy)["groups"]}
-            for group in (entry["group"], *scheduled):
+            for group in {entry["group"], *scheduled}.difference(remedy["detail"].get("instead", ())):
                 assert verdicts[group] == "Scheduled", (group, entry["group"], remedy)
 
 
@@ -244,6 +244,46 @@ def test_who_waits_ahead_takes_new_nodes_first() -> None:
     assert (remedy["detail"]["count"], remedy["detail"]["ahead"]) == (5, ["default/ahead"])
 
 
+# ---- nodes brought back
+
+
+def test_as_few_nodes_as_will_do_are_brought_back() -> None:
+    closed = [b.node(f"n{i}", gpu=8, cordoned=True) for i in range(2, 7)]
+    remedy = offers([*nodes(2), *closed, *crew(4, gpu=8)])["health"]
+    assert remedy["change"] == "uncordon n2, n3"
+
+
+def test_nodes_are_brought_back_where_the_group_must_be() -> None:
+    sick = [b.node("a0", gpu=8, rack="r9", ready=False), b.node("a1", gpu=8, rack="r0", ready=False)]
+    remedy = offers([*nodes(2), *sick, *crew(3, level="rack", gpu=8)])["health"]
+    assert remedy["change"] == "bring back a1 (not-ready)"
+
+
+def test_who_waits_ahead_may_take_what_comes_back() -> None:
+    """One node would do, but the older group takes it; both together have room on two."""
+    closed = [b.node(f"n{i}", gpu=8, cordoned=True) for i in range(2)]
+    objects = [*closed, b.pod("older", gpu=8, created=0), *crew(1, gpu=8, created=5)]
+    assert offers(objects)["health"]["detail"]["nodes"] == ["n0", "n1"]
+
+
+# ---- constraints
+
+
+def test_a_mixed_group_keeps_what_the_others_ask_for() -> None:
+    """Only the worker has the selector; the launcher is none the wiser."""
+    launcher = b.pod("crew-9", gpu=1, group="crew", created=0)
+    worker = b.pod("crew-0", gpu=8, group="crew", created=0, where={"disk": "ssd"})
+    remedy = offers([*nodes(2), b.pod_group("crew", 2, created=0), launcher, worker])["selector"]
+    assert remedy["change"] == "do not select nodes by disk=ssd"
+
+
+def test_the_least_skew_that_works() -> None:
+    spread = [b.spread("zone", {"app": "crew"})]
+    zones = [b.node("n1", cpu=8, zone="z1"), b.node("n2", cpu=1, zone="z2")]
+    remedy = offers([*zones, *crew(6, cpu=1, labels={"app": "crew"}, spread=spread)])["spread"]
+    assert remedy["detail"]["to"] == 4
+
+
 # ---- which, and for whom
 
 
@@ -258,14 +298,14 @@ def test_the_smallest_come_first() -> None:
 @pytest.mark.parametrize(
     "objects",
     [
-        [*nodes(1), b.pod_group("crew", 4), *b.pods("crew", 2, gpu=1, group="crew")],
+        [*nodes(1), b.pod_group("crew", 9), *b.pods("crew", 2, gpu=1, group="crew")],
         [*nodes(1), *crew(2, gpu=8, gates=["example.com/quota"])],
         [*nodes(1), *crew(1, gpu=8), b.pod("crew-x", gpu=8, group="crew", priority=5)],
         [*nodes(1), *b.pods("crew", 2, gpu=8, group="crew")],
     ],
     ids=["members", "gated", "invalid", "no group"],
 )
-def test_nothing_is_offered_where_room_is_not_what_is_missing(objects: list[Obj]) -> None:
+def test_nothing_is_offered_where_a_start_would_not_be_enough(objects: list[Obj]) -> None:
     assert offers(objects) == {}
 
 
@@ -323,6 +363,17 @@ def test_every_remedy_works_in_a_fleet(seed: int) -> None:
 @examples(100)
 def test_every_remedy_works_whatever_the_constraints(objects: list[Obj]) -> None:
     check(objects, remedied(objects))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_remedies_of_one_group_need_no_other_explained(seed: int) -> None:
+    objects, policy, now = fleet(seed), policy_of(LEVELS), msgspec.convert(NOON, Timestamp)
+    snapshot = snapshot_of(objects)
+    for entry in remedied(objects, LEVELS)["groups"]:
+        group = entry["group"]
+        plan = decide_snapshot(snapshot, policy, now, explained={group})
+        found = remedies.remedies_for(plan, snapshot, policy, now, None, group)
+        assert msgspec.to_builtins(found) == entry["remedies"]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -13,7 +13,8 @@ from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Unknown, Why
 from maitred.kube.permit import Always, Never, NotLeading, Permit
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition
-from maitred.kube.writes import ATTEMPTS, SUSPENDED, Writer
+from maitred.kube.writes import ATTEMPTS, Writer
+from maitred.model.suspension import SUSPENDED
 from tests.kube.pod_server import Fault, PodServer
 
 T = TypeVar("T")

@@ -19,7 +19,8 @@ from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Why
 from maitred.kube.permit import Always, NotLeading
 from maitred.kube.resources import EVENTS, JOBS, LEASES, PODS
 from maitred.kube.wire import Condition
-from maitred.kube.writes import SUSPENDED, Writer
+from maitred.kube.writes import Writer
+from maitred.model.suspension import SUSPENDED
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.users import ADMIN
 

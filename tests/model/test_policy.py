@@ -6,7 +6,7 @@ import yaml
 
 from maitred.model.manifest import InputError, read_live_policy, read_policy
 from maitred.model.node import HEALTH_TAINTS
-from maitred.model.policy import Policy, health_taints, is_device
+from maitred.model.policy import Policy, device_model, health_taints, is_device, matches_model, price_of
 from tests.oracle.builders import Obj
 
 
@@ -31,9 +31,18 @@ def test_the_defaults() -> None:
         "health": {"taints": ()},
         "devices": {
             "resources": ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*"),
+            "modelLabels": (
+                "nvidia.com/gpu.product",
+                "amd.com/gpu.product-name",
+                "gpu.intel.com/product",
+                "cloud.google.com/gke-accelerator",
+                "cloud.google.com/gke-tpu-accelerator",
+                "k8s.amazonaws.com/accelerator",
+            ),
         },
         "search": {"steps": 500_000},
         "preemption": {"mode": "priority", "delay": "0s", "victims": "any", "jobs": "suspend"},
+        "prices": {"currency": "USD", "devices": ()},
     }
 
 
@@ -108,6 +117,52 @@ def test_a_policy_says_itself_what_counts_as_a_device() -> None:
 def test_a_policy_adds_taints_that_speak_of_health() -> None:
     assert health_taints(Policy()) == HEALTH_TAINTS
     assert health_taints(read({"health": {"taints": ["x"]}})) == HEALTH_TAINTS | {"x"}
+
+
+def test_the_first_label_that_a_node_has_says_its_model() -> None:
+    labels = {"cloud.google.com/gke-accelerator": "nvidia-l4", "amd.com/gpu.product-name": ""}
+    assert device_model(Policy(), labels) == "nvidia-l4"
+    assert device_model(Policy(), {"nvidia.com/gpu.product": "NVIDIA-L4", **labels}) == "NVIDIA-L4"
+    assert device_model(Policy(), {"example.com/chip": "x1"}) == ""
+    policy = read({"devices": {"modelLabels": ["example.com/chip"]}})
+    assert device_model(policy, {"example.com/chip": "x1", **labels}) == "x1"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "model", "right"),
+    [
+        ("H100", "NVIDIA-H100-80GB-HBM3", True),
+        ("h100", "NVIDIA-H100-80GB-HBM3", True),
+        ("H100", "nvidia-h100-80gb", True),
+        ("H100-80GB", "NVIDIA-H100-80GB-HBM3", True),
+        ("NVIDIA-H100-80GB-HBM3", "NVIDIA-H100-80GB-HBM3", True),
+        ("A100", "NVIDIA-A100_SXM4.80GB", True),
+        ("L4", "NVIDIA-L40S", False),
+        ("L4*", "NVIDIA-L40S", True),
+        ("*", "", True),
+        ("H100", "", False),
+        ("H100-80GB", "NVIDIA-H100", False),
+    ],
+)
+def test_a_pattern_of_models_matches_whole_words(pattern: str, model: str, right: bool) -> None:
+    assert matches_model(pattern, model) is right
+
+
+def test_the_first_price_that_matches_counts() -> None:
+    policy = read(
+        {
+            "prices": {
+                "devices": [
+                    {"resource": "nvidia.com/gpu", "model": "H100", "perHour": 2.5},
+                    {"resource": "nvidia.com/*", "perHour": 1},
+                ]
+            }
+        }
+    )
+    assert price_of(policy, "nvidia.com/gpu", "NVIDIA-H100-80GB-HBM3") == 2.5
+    assert price_of(policy, "nvidia.com/gpu", "") == 1
+    assert price_of(policy, "amd.com/gpu", "") is None
+    assert price_of(Policy(), "nvidia.com/gpu", "NVIDIA-H100-80GB-HBM3") is None
 
 
 @pytest.mark.parametrize(

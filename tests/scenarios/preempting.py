@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from maitred.kube.writes import SUSPENDED
+from maitred.model.suspension import SUSPENDED
 from tests.scenarios.api import Json, eventually
 from tests.scenarios.dialect import JOBS
 from tests.scenarios.line import Send, Trouble

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from maitred.kube.wire import WatchedJob, WatchedPod, WatchedPodStatus
-from maitred.kube.writes import SUSPENDED
 from maitred.model.group import group_key
 from maitred.model.meta import key_of
+from maitred.model.suspension import SUSPENDED
 
 JOB_NAME = "batch.kubernetes.io/job-name"
 FOR_WHOM = re.compile(r"evicted for (\S+) \(priority (-?\d+) > (-?\d+)\)")

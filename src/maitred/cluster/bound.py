@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 from maitred.cluster.snapshot import BoundPods, Occupant
 
 FREE = -1
-_TYPES = {"terminating": np.bool_, "fixed": np.bool_, "started": np.int64, "checkpoint": np.int64}
+_TYPES = {
+    **dict.fromkeys(("terminating", "fixed", "working"), np.bool_),
+    **dict.fromkeys(("started", "checkpoint"), np.int64),
+}
 COLUMNS = {column.name: _TYPES.get(column.name, np.int32) for column in fields(BoundPods)}
 COLUMNS["occupants"] = np.object_
 
@@ -36,6 +39,7 @@ class BoundTable:
         standing: int,
         group: int,
         budgets: int,
+        working: bool,
         started: int,
         checkpoint: int,
     ) -> int:
@@ -49,6 +53,7 @@ class BoundTable:
         columns["standing"][row] = standing
         columns["group"][row] = group
         columns["budgets"][row] = budgets
+        columns["working"][row] = working
         columns["started"][row] = started
         columns["checkpoint"][row] = checkpoint
         columns["occupants"][row] = occupant
@@ -66,7 +71,8 @@ class BoundTable:
     def set_budgets(self, row: int, budgets: int) -> None:
         self._columns["budgets"][row] = budgets
 
-    def set_times(self, row: int, started: int, checkpoint: int) -> None:
+    def set_progress(self, row: int, working: bool, started: int, checkpoint: int) -> None:
+        self._columns["working"][row] = working
         self._columns["started"][row] = started
         self._columns["checkpoint"][row] = checkpoint
 

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import (
     NO_GROUP,
     UNKNOWN_TIME,
@@ -31,8 +32,9 @@ from maitred.model.group import (
     marks_of,
     names_pod_group,
 )
-from maitred.model.meta import mark
+from maitred.model.meta import Timestamp, mark
 from maitred.model.pod import Pod
+from maitred.model.runtime import Runtime, together
 from maitred.model.selector import Labels, integer
 from maitred.model.storage import ClaimSpec
 
@@ -84,6 +86,7 @@ class Member:
     claims: tuple[str, ...]
     brought: dict[str, ClaimSpec]
     nominated: str = ""
+    working: bool = False
     started: int = UNKNOWN_TIME
     checkpoint: int = UNKNOWN_TIME
     node_row: int = NOT_BOUND
@@ -92,7 +95,7 @@ class Member:
     record: "GroupRecord | None" = None
 
     def like(self, other: "Member") -> bool:
-        """Whether nothing but times has changed: most events only tell how a pod is doing."""
+        """Whether nothing but its progress has changed: most events only tell how a pod is doing."""
         return (
             self.needs == other.needs
             and self.state == other.state
@@ -111,6 +114,16 @@ class Member:
             and self.conflict == other.conflict
             and self.brought == other.brought
         )
+
+
+ENDS: dict[State, Literal["Succeeded", "Failed"]] = {State.SUCCEEDED: "Succeeded", State.FAILED: "Failed"}
+
+
+def end_of(known: Member, now: Member | None) -> PodEnd | None:
+    """What became of a pod that had a place; `now` is what has its name by now, if anything has."""
+    how = ENDS.get(now.state) if now is not None and now.uid == known.uid else "Gone"
+    group = known.key if known.group is None else known.group[1]
+    return None if how is None else PodEnd(known.key, group, how, known.state == State.TERMINATING)
 
 
 def state_of(pod: Pod) -> State:
@@ -132,6 +145,18 @@ def order_of(pod: Pod) -> MemberOrder:
         if index is not None and index >= 0:
             return (index, created, meta.name)
     return (NO_INDEX, created, meta.name)
+
+
+def owner_of(pod: Pod) -> tuple[str, str, str]:
+    """Kind, name and UID of the controller."""
+    for owner in pod.metadata.owner_references:
+        if owner.controller:
+            return owner.kind, owner.name, owner.uid
+    return "", "", ""
+
+
+def in_milliseconds(moment: Timestamp | None) -> int:
+    return UNKNOWN_TIME if moment is None else round(moment.timestamp() * 1000)
 
 
 RecordKey = tuple[Literal["PodGroup", "marks", "pod"], str]
@@ -220,8 +245,12 @@ class GroupRecord:
         group, conflicts = self.group(), tuple(m.conflict for m in pending if m.conflict)[:1]
         unread = {problem for m in unfinished for problem in m.standing.protection.problems}
         unread.update(group.protection.problems)
-        if conflicts or unread:
-            said = (f"group {group.key}: {problem}; it will not be evicted" for problem in sorted(unread))
+        runtime = _runtime(group, unfinished)
+        if conflicts or unread or runtime.problems:
+            said = [f"group {group.key}: {problem}; it will not be evicted" for problem in sorted(unread)]
+            said += [
+                f"group {group.key}: {problem}; nobody knows when it ends" for problem in runtime.problems
+            ]
             problems, warnings = (*group.problems, *conflicts), (*group.warnings, *said)
             group = msgspec.structs.replace(group, problems=problems, warnings=warnings)
         return GroupView(
@@ -240,13 +269,19 @@ class GroupRecord:
             schedulers=tuple(sorted({m.standing.scheduler for m in unfinished})),
             pending_schedulers=tuple(sorted({m.standing.scheduler for m in pending})),
             nominated=tuple(m.nominated for m in pending) if any(m.nominated for m in pending) else (),
+            runtime=runtime,
         )
 
     def seated(self) -> SeatedGroup:
-        members = self.members.values()
+        members, group = self.members.values(), self.group()
         counted = sum(m.state in (State.RUNNING, State.SUCCEEDED) for m in members)
-        return SeatedGroup(self.group(), counted, _ranks(m for m in members if m.state in UNFINISHED))
+        unfinished = [m for m in members if m.state in UNFINISHED]
+        return SeatedGroup(group, counted, _ranks(unfinished), _runtime(group, unfinished))
 
 
 def _ranks(members: Iterable[Member]) -> tuple[GroupRank, ...]:
     return tuple(sorted({m.standing.rank for m in members}, key=repr))
+
+
+def _runtime(group: Group, unfinished: Iterable[Member]) -> Runtime:
+    return together(group.runtime, {m.standing.runtime for m in unfinished})

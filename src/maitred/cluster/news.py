@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Flag, auto
+from typing import Literal
 
 
 class Effect(Flag):
@@ -26,3 +27,15 @@ class News:
     effects: Effect = NO_EFFECT
     nodes: set[str] = field(default_factory=set)
     """Nodes that changed, or whose load did."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodEnd:
+    """A pod that holds its place no more."""
+
+    pod: str
+    group: str
+    """The pod itself, where it is in no group."""
+    how: Literal["Succeeded", "Failed", "Gone"]
+    told_to_go: bool
+    """It was being deleted, so it did not fail by itself."""

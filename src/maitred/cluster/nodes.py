@@ -1,13 +1,13 @@
 """Nodes as columns: a table with one writer, and the frozen view of it that decisions read."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.model.node import ContainerImage, Node, Taint, allocatable, effective_taints
+from maitred.model.node import ContainerImage, Node, Taint, allocatable, broken, effective_taints
 from maitred.model.quantity import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from maitred.model.requests import Amounts
 from maitred.model.selector import Labels
@@ -52,6 +52,8 @@ class NodeView:
     taint_ids: Codes
     taint_sets: tuple[tuple[Taint, ...], ...]
     images: tuple[tuple[ContainerImage, ...], ...]
+    broken: Mapping[int, Amounts] = field(default_factory=dict)
+    """Rows of nodes with devices that are unwell, and how many; `allocatable` is without them."""
     cache: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
     """What was derived from this view: filled on demand, it never changes what the view means."""
 
@@ -59,11 +61,12 @@ class NodeView:
         return {**self.__dict__, "cache": {}}
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        if key not in self.cache:
+        found: T | None = self.cache.get(key)
+        if found is None:
             if len(self.cache) >= LARGEST_CACHE:
                 self.cache.clear()
-            self.cache[key] = make()
-        found: T = self.cache[key]
+            # Others may read the same view at the same time, and what they find may differ, though equal.
+            self.cache[key] = found = make()
         return found
 
     def derived_with(self, other: object, key: Hashable, make: Callable[[], T]) -> T:
@@ -141,6 +144,7 @@ class NodeTable:
         self._labels: list[Labels] = []
         self._taints: list[int] = []
         self._images: list[tuple[ContainerImage, ...]] = []
+        self._broken: dict[int, Amounts] = {}
         self._free_rows: list[int] = []
         self._taint_sets: dict[tuple[Taint, ...], int] = {(): 0}
         self._known_images: dict[ContainerImage, ContainerImage] = {}
@@ -156,7 +160,7 @@ class NodeTable:
         table.fixed = np.zeros_like(view.allocatable)
         table._names, table._alive = list(view.names), view.alive.tolist()
         table._labels, table._taints = list(view.labels), view.taint_ids.tolist()
-        table._images = list(view.images)
+        table._images, table._broken = list(view.images), dict(view.broken)
         table._taint_sets = {taints: number for number, taints in enumerate(view.taint_sets)}
         return table
 
@@ -166,10 +170,12 @@ class NodeTable:
         changed = self._set_amounts(row, allocatable(node))
         taints = self._taint_sets.setdefault(effective_taints(node), len(self._taint_sets))
         images = tuple(self._known_images.setdefault(image, image) for image in node.status.images)
+        unwell = broken(node)
         known = (self._alive[row], self._labels[row], self._taints[row], self._images[row])
-        if known != (True, node.metadata.labels, taints, images):
+        if known != (True, node.metadata.labels, taints, images) or self._broken.get(row, {}) != unwell:
             self._alive[row], self._labels[row] = True, node.metadata.labels
             self._taints[row], self._images[row] = taints, images
+            self._broken[row] = unwell
             changed = True
         if changed:
             self._view = None
@@ -180,6 +186,7 @@ class NodeTable:
         if row is None or not self._alive[row]:
             return False
         self._alive[row], self._labels[row], self._taints[row], self._images[row] = False, {}, 0, ()
+        self._broken.pop(row, None)
         self.allocatable[:, row] = 0
         self._view = None
         self.release(row)
@@ -248,5 +255,6 @@ class NodeTable:
                 taint_ids=np.array(self._taints, dtype=np.int32),
                 taint_sets=tuple(self._taint_sets),
                 images=tuple(self._images),
+                broken={row: unwell for row, unwell in self._broken.items() if unwell},
             )
         return self._view

@@ -14,6 +14,7 @@ from maitred.model.job import Job
 from maitred.model.needs import Needs
 from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
+from maitred.model.runtime import NOT_SAID, Runtime
 from maitred.model.selector import Labels
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -49,11 +50,12 @@ class GroupRank:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What counts when a pod on a node may have to go, but for times, which differ from pod to pod."""
+    """What counts when a pod on a node may have to go or will end, but for times, which each has its own."""
 
     rank: GroupRank
     scheduler: str
     protection: Protection
+    runtime: Runtime = NOT_SAID
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Occupant:
     owner: tuple[str, str, str]
     """Kind, name and UID of its controller; empty if it has none."""
     claims: tuple[str, ...]
+    labels: Labels = field(default_factory=dict)
 
 
 UNKNOWN_TIME = -1
@@ -85,6 +88,8 @@ class BoundPods:
     """Which of the seated groups; NO_GROUP for a lone pod."""
     budgets: Codes
     """Which set of budgets speaks of it."""
+    working: Mask
+    """Has a container that runs, as its phase says."""
     started: Ints
     checkpoint: Ints
     """Both in milliseconds since 1970, or UNKNOWN_TIME."""
@@ -117,6 +122,7 @@ class SeatedGroup:
     counted: int
     """Members that run or have succeeded."""
     ranks: tuple[GroupRank, ...]
+    runtime: Runtime = NOT_SAID
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +152,8 @@ class GroupView:
     pending_schedulers: tuple[str, ...]
     nominated: tuple[str, ...] = ()
     """The node that each pending member was promised; all empty when none was."""
+    runtime: Runtime = NOT_SAID
+    """Of the group, or of its members."""
 
     @property
     def missing(self) -> int:

@@ -21,12 +21,15 @@ from maitred.cluster.members import (
     RecordKey,
     State,
     declared_twice,
+    end_of,
+    in_milliseconds,
     marks_for_group,
     order_of,
+    owner_of,
     record_key,
     state_of,
 )
-from maitred.cluster.news import Effect, News
+from maitred.cluster.news import Effect, News, PodEnd
 from maitred.cluster.nodes import Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
 from maitred.cluster.snapshot import (
@@ -42,12 +45,13 @@ from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, r
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, PodGroup, Workload, group_from_pod_group
 from maitred.model.job import Job
-from maitred.model.meta import Namespace, Timestamp, key_of
+from maitred.model.meta import Namespace, key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
 from maitred.model.pod import Pod, is_node_bound
 from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection, protection_of
+from maitred.model.runtime import runtime_of
 from maitred.model.selector import Labels
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -105,6 +109,10 @@ class ClusterState:
         self._claim_users: Counter[str] = Counter()
         self._claims_in_use: dict[str, list[int]] = {}
         self.news = News()
+        self.version = 0
+        """Grows with every change of pods, groups and nodes that a snapshot would show."""
+        self.ends: list[PodEnd] | None = None
+        """Pods that ended, for whoever puts a list here and empties it."""
 
     def apply(self, change: Change) -> None:
         if isinstance(change, Put):
@@ -137,6 +145,7 @@ class ClusterState:
         if kind is Pod:
             member = self._pods.pop(key, None)
             if member is not None:
+                self._note_end(member, None)
                 self._remove(member)
         elif kind is Node:
             if self._nodes.delete(key):
@@ -149,6 +158,7 @@ class ClusterState:
             self._table_changed(kind)
 
     def _node_changed(self, name: str) -> None:
+        self.version += 1
         self.news.effects |= Effect.ROOM
         self.news.nodes.add(name)
 
@@ -175,6 +185,7 @@ class ClusterState:
         record.declared = group_from_pod_group(declared) if declared else None
         if record.declared != known:
             record.view = None
+            self.version += 1
             self._seated.changed(record)
             self.news.groups.add(key)
         self._forget_if_empty(record)
@@ -186,8 +197,9 @@ class ClusterState:
         known = self._pods.get(member.key)
         if known is not None:
             if known.like(member):
-                self._note_times(known, member)
+                self._note_progress(known, member)
                 return
+            self._note_end(known, member)
             self._remove(known)
         self._pods[member.key] = member
         self._add(member)
@@ -208,7 +220,7 @@ class ClusterState:
             fixed=is_node_bound(pod.metadata),
             standing=standing,
             standing_number=number,
-            occupant=Occupant(key, pod.metadata.uid, owner_of(pod), claims),
+            occupant=Occupant(key, pod.metadata.uid, owner_of(pod), claims, pod.metadata.labels),
             order=order_of(pod),
             marks=marks_for_group(pod),
             conflict=declared_twice(pod),
@@ -216,6 +228,7 @@ class ClusterState:
             claims=claims,
             brought=ephemeral_specs(pod) if claims else {},
             nominated="" if spec.node_name else pod.status.nominated_node_name,
+            working=pod.status.phase == "Running",
             started=in_milliseconds(pod.status.start_time),
             checkpoint=UNKNOWN_TIME if protection.last_checkpoint is None else protection.last_checkpoint,
         )
@@ -226,14 +239,23 @@ class ClusterState:
         if protection.last_checkpoint is not None:
             protection = msgspec.structs.replace(protection, last_checkpoint=None)
         rank = GroupRank(spec.priority, spec.priority_class_name, spec.preemption_policy)
-        standing = Standing(rank, spec.scheduler_name, protection)
+        runtime = runtime_of(
+            pod.metadata, spec.active_deadline_seconds, spec.termination_grace_period_seconds
+        )
+        standing = Standing(rank, spec.scheduler_name, protection, runtime)
         return self._standings.setdefault(standing, (standing, len(self._standings)))
 
-    def _note_times(self, known: Member, member: Member) -> None:
+    def _note_progress(self, known: Member, member: Member) -> None:
         """A pod has started, or saved its work: nobody need be decided again for that."""
-        known.started, known.checkpoint = member.started, member.checkpoint
+        self.version += known.working != member.working
+        known.working, known.started, known.checkpoint = member.working, member.started, member.checkpoint
         if known.bound_row != NOT_BOUND:
-            self._bound.set_times(known.bound_row, known.started, known.checkpoint)
+            self._bound.set_progress(known.bound_row, known.working, known.started, known.checkpoint)
+
+    def _note_end(self, known: Member, member: Member | None) -> None:
+        end = end_of(known, member) if self.ends is not None and known.bound_row != NOT_BOUND else None
+        if self.ends is not None and end is not None:
+            self.ends.append(end)
 
     def set_leaving(self, pod: str, uid: str, leaving: bool) -> bool:
         """Take a pod on a node as terminating before anyone has seen it so, or take that back.
@@ -254,6 +276,7 @@ class ClusterState:
         return True
 
     def _add(self, member: Member) -> None:
+        self.version += 1
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, +1)
             self._count_claims(member, +1)
@@ -269,6 +292,7 @@ class ClusterState:
             self._seat(member)
 
     def _remove(self, member: Member) -> None:
+        self.version += 1
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, -1)
             self._count_claims(member, -1)
@@ -298,6 +322,7 @@ class ClusterState:
             standing=member.standing_number,
             group=NO_GROUP if member.record is None else self._seated.arrive(member.record),
             budgets=self._budgets.number(member.key.partition("/")[0], member.labels),
+            working=member.working,
             started=member.started,
             checkpoint=member.checkpoint,
         )
@@ -398,14 +423,23 @@ class ClusterState:
         )
 
     def supposing(self, objects: Collection[Object]) -> Snapshot:
-        """The snapshot with these groups and pods too, which must be new ones; the state stays as it is."""
+        """The snapshot with these groups, pods and claims too; the state stays as it is.
+
+        Groups and pods must be new ones. A claim that is there already is the one that is meant.
+        """
+        claims = self._tables[PersistentVolumeClaim].keys()
+        new = [
+            item
+            for item in objects
+            if not (isinstance(item, PersistentVolumeClaim) and key_of(item.metadata) in claims)
+        ]
         news, self.news = self.news, News()
         try:
-            for item in objects:
+            for item in new:
                 self._put(item)
             return self.snapshot()
         finally:
-            for item in objects:
+            for item in new:
                 self._delete(type(item), key_of(item.metadata))
             self.news = news
 
@@ -460,18 +494,6 @@ def same(known: Any, item: Object) -> bool:
     if isinstance(item, Namespace):
         return known is not None and _labels_of(known) == _labels_of(item)
     return bool(known == item)
-
-
-def owner_of(pod: Pod) -> tuple[str, str, str]:
-    """Kind, name and UID of the controller."""
-    for owner in pod.metadata.owner_references:
-        if owner.controller:
-            return owner.kind, owner.name, owner.uid
-    return "", "", ""
-
-
-def in_milliseconds(moment: Timestamp | None) -> int:
-    return UNKNOWN_TIME if moment is None else round(moment.timestamp() * 1000)
 
 
 def _labels_of(namespace: Namespace) -> Labels:

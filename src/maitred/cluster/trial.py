@@ -92,9 +92,13 @@ class Trial:
         free[:height, :width] -= snapshot.fixed
         return cls(snapshot, nodes, free, snapshot.bound.where(snapshot.bound.fixed), False)
 
-    def on(self, nodes: NodeView) -> "Trial":
-        """The same load, tentative placements included, on another view of the same nodes."""
-        copy = Trial(self.snapshot, nodes, self.free.copy(), self._bound, self._occupied)
+    def on(self, nodes: NodeView, snapshot: Snapshot | None = None) -> "Trial":
+        """The same load, tentative placements included, on another view of the same nodes.
+
+        The snapshot may be another too, as long as the same pods run in it and it has the same shapes, or
+        more.
+        """
+        copy = Trial(snapshot or self.snapshot, nodes, self.free.copy(), self._bound, self._occupied)
         copy.later = None if self.later is None else self.later.copy()
         copy._here = self._here.copy()
         copy._journal = [
@@ -115,9 +119,11 @@ class Trial:
 
     # -- change and undo -------------------------------------------------------------------------------
 
-    def seat(self, shape: int, rows: Rows, copies: Ints) -> None:
+    def seat(self, shape: int, rows: Rows, copies: Ints) -> Seated:
         """Put `copies[i]` pods of a shape on the node of row `rows[i]`; each row at most once."""
-        self._enter(Seated(shape, rows, copies))
+        entry = Seated(shape, rows, copies)
+        self._enter(entry)
+        return entry
 
     def hold(self, shape: int, rows: Rows, copies: Ints, leaving: Mask) -> Seated:
         """Keep places for pods that are to come once those who leave are gone, until they are let go."""
@@ -128,7 +134,7 @@ class Trial:
         return entry
 
     def let_go(self, entry: Seated) -> None:
-        """Hold these places no longer."""
+        """Hold these places no longer, or take those away who sat down there."""
         self._journal = [other for other in self._journal if other is not entry]
         if entry.mounts:
             self._attachments = None

@@ -1,6 +1,5 @@
 """Blockers: measured reasons in numbers and words. Each says what is short, where, and by how much."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,13 +11,12 @@ from maitred.cluster.selection import required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment
-from maitred.decide.compile import make_rules, managed_nodes, taken_ports
+from maitred.decide.compile import Lift, make_rules, managed_nodes, taken_ports
 from maitred.decide.empty import template_node
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.rules import Rules
 from maitred.decide.seating import commit, required_domain
-from maitred.model.plan import Blocker, Category, Detail
-from maitred.model.policy import health_taints
+from maitred.model.plan import Blocker, Detail
 from maitred.model.quantity import text
 from maitred.model.words import counted
 
@@ -43,6 +41,12 @@ class Scene:
     house: House
     ask: Ask
     nearest: Assignment
+    ahead: Ahead = ()
+    """Who was seated before it."""
+    lift: Lift = frozenset()
+    """What is left aside in all that is measured."""
+    alone: bool = True
+    """Whether each constraint, lifted alone, would seat the group."""
 
     @property
     def holds(self) -> int:
@@ -58,7 +62,7 @@ class Scene:
 
     @cached_property
     def rules(self) -> Rules:
-        return make_rules(self.trial, self.ask.distinct, self.house.policy)
+        return make_rules(self.trial, self.ask.distinct, self.house.policy, self.lift)
 
     @cached_property
     def within(self) -> Mask:
@@ -156,129 +160,6 @@ def _excess(
     return worst
 
 
-# -- one constraint in the way -------------------------------------------------------------------------
-
-
-def priority(scene: Scene, ahead: Ahead) -> Blocker:
-    """Who took the room: those with most seats on nodes that the group could have used."""
-    seats = {group: int(scene.eligible[list(rows)].sum()) for group, rows in ahead}
-    there = [group for group in seats if seats[group]] or list(seats)
-    first = sorted(there, key=lambda group: (-seats[group], group))
-    message = f"it would fit, but {_names(first)} went first and took the room"
-    return Blocker("Priority", message, {**scene.numbers, "ahead": first[:NAMES_SHOWN]})
-
-
-def topology(scene: Scene) -> Blocker:
-    request, nodes = scene.ask.topology, scene.trial.nodes
-    level = request.required or request.slice_level
-    column = nodes.column(scene.house.key(level))
-    name = scene.house.name(scene.house.key(level))
-    detail: Detail = {"level": name, "domains": len(column.values), **scene.numbers}
-    if not column.values:
-        return Blocker("Topology", f"no node has the label {scene.house.key(level)}", detail)
-    if not scene.within.any():
-        return Blocker("Topology", f"its running members are not all in one {name}", detail)
-    if request.slice_size and not scene.nearest:
-        return _slice_topology(scene)
-    if not scene.nearest:
-        return Blocker("Topology", f"no {name} holds a single member", detail)
-    code = int(column.codes[scene.nearest[0][1]])
-    short = scene.short(column.codes == code)
-    detail |= {"domain": column.values[code], **_short_detail(short)}
-    message = (
-        f"{name} {column.values[code]} holds {scene.holds} of {scene.needed}{_short_words(scene, short)}"
-    )
-    return Blocker("Topology", message, detail)
-
-
-def _slice_topology(scene: Scene) -> Blocker:
-    """Not one slice fits: where most of one would."""
-    request = scene.ask.topology
-    key = scene.house.key(request.slice_level)
-    column, name = scene.trial.nodes.column(key), scene.house.name(key)
-    inside = scene.within & (column.codes >= 0)
-    rooms = [np.bincount(column.codes[inside], weights=c[inside], minlength=1) for c in scene.rules.copies]
-    room = np.add.reduce(rooms)
-    size = min(request.slice_size, len(scene.ask.shapes))
-    detail = {
-        "level": name,
-        "domains": len(column.values),
-        **scene.numbers,
-        "domain": column.values[room.argmax()],
-    }
-    nearest = f"{name} {column.values[room.argmax()]} has room for {int(room.max())}"
-    return Blocker("Topology", f"no {name} holds a slice of {size}; {nearest}", detail)
-
-
-def devices(scene: Scene) -> Blocker:
-    claims = sorted({c for shape in scene.ask.distinct for c in scene.trial.needs(shape).device_claims})
-    message = f"asks for devices by resource claims ({_names(claims)}), which are not allocated yet"
-    return Blocker("Devices", message, {**scene.numbers, "claims": claims})
-
-
-def health(scene: Scene) -> Blocker:
-    nodes, health = scene.trial.nodes, health_taints(scene.house.policy)
-    ill = [sorted({t.key for t in taints} & health) for taints in nodes.taint_sets]
-    rows = np.flatnonzero(np.array([bool(keys) for keys in ill])[nodes.taint_ids] & nodes.alive)
-    states = {nodes.names[row]: ill[nodes.taint_ids[row]] for row in rows}
-    names = [
-        f"{name} ({', '.join(key.rpartition('/')[2] for key in states[name])})" for name in sorted(states)
-    ]
-    message = f"it would fit with {_names(names)}; the other nodes hold {scene.holds} of {scene.needed}"
-    detail = {**scene.numbers, "nodes": sorted(states)[:NAMES_SHOWN], "unwell": len(states)}
-    return Blocker("Health", message, detail)
-
-
-def affinity(scene: Scene) -> Blocker:
-    excluded = _excluded(scene)
-    message = (
-        f"the nodes that accept its pods hold {scene.holds} of {scene.needed}{_excluded_words(excluded)}"
-    )
-    return Blocker("Affinity", message, {**scene.numbers, "excluded": excluded})
-
-
-def _excluded_words(excluded: dict[str, int]) -> str:
-    reasons = ", ".join(f"{count} by {reason}" for reason, count in excluded.items())
-    return f"; nodes excluded: {reasons}" if reasons else ""
-
-
-def _excluded(scene: Scene) -> dict[str, int]:
-    """How many nodes each kind of constraint keeps the first shape from."""
-    trial, shape = scene.trial, scene.ask.distinct[0]
-    nodes, needs = trial.nodes, trial.needs(shape)
-    selected, tolerated = required_nodes(nodes, needs.node), tolerated_nodes(nodes, needs.tolerations)
-    policy = scene.house.policy
-    alone = make_rules(trial, (shape,), policy, frozenset({"Affinity"}))
-    counts = {
-        "nodes.managed of the policy": nodes.alive & ~managed_nodes(nodes, policy),
-        "node selector or affinity": nodes.alive & ~selected,
-        "taints": nodes.alive & ~tolerated,
-        "other pods": selected & tolerated & alone.masks[0] & ~scene.rules.masks[0],
-        "host ports": taken_ports(trial, needs.host_ports) & nodes.alive,
-    }
-    return {reason: int(mask.sum()) for reason, mask in counts.items() if mask.any()}
-
-
-def volume(scene: Scene) -> Blocker:
-    needs = [need for shape in scene.ask.distinct for need in scene.trial.shape(shape).volumes]
-    problems = sorted({need.problem for need in needs if need.problem})
-    message = (
-        f"storage is not ready: {'; '.join(problems[:NAMES_SHOWN])}"
-        if problems
-        else f"nodes that can reach its volumes hold {scene.holds} of {scene.needed}"
-    )
-    return Blocker("Volume", message, {**scene.numbers, "problems": problems})
-
-
-LIFTED: dict[Category, Callable[[Scene], Blocker]] = {
-    "Topology": topology,
-    "Devices": devices,
-    "Health": health,
-    "Affinity": affinity,
-    "Volume": volume,
-}
-
-
 # -- not enough room -----------------------------------------------------------------------------------
 
 
@@ -298,12 +179,13 @@ def shortage(scene: Scene) -> Blocker:
     if free < requested:
         message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
         if not eligible:
-            message += _excluded_words(_excluded(scene))
+            detail["excluded"] = excluded(scene)
+            message += excluded_words(detail["excluded"])
         return Blocker("Capacity", message + _port_words(scene), detail)
     short = scene.short(scene.eligible)
     detail |= {} if short is None else {"shortOf": short.resource, "node": short.node}
     message = f"needs {amounts}, {where}, but not together: {scene.holds} of {scene.needed} fit"
-    return Blocker("Fragmentation", message + _short_words(scene, short) + _port_words(scene), detail)
+    return Blocker("Fragmentation", message + short_words(scene, short) + _port_words(scene), detail)
 
 
 def _scarcest(scene: Scene) -> tuple[str, int, int]:
@@ -321,17 +203,48 @@ def _scarcest(scene: Scene) -> tuple[str, int, int]:
     return resource, requested, free
 
 
+# -- nodes that are not eligible ----------------------------------------------------------------------
+
+
+def excluded(scene: Scene) -> dict[str, int]:
+    """How many nodes each kind of constraint keeps a member from; where shapes differ, the most of any."""
+    most = dict[str, int]()
+    for position, shape in enumerate(scene.ask.distinct):
+        for reason, mask in _exclusions(scene, position, shape).items():
+            most[reason] = max(most.get(reason, 0), int(mask.sum()))
+    return {reason: count for reason, count in most.items() if count}
+
+
+def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:
+    trial, policy = scene.trial, scene.house.policy
+    nodes, needs = trial.nodes, trial.needs(shape)
+    chosen, tolerated = required_nodes(nodes, needs.node), tolerated_nodes(nodes, needs.tolerations)
+    alone = make_rules(trial, (shape,), policy, frozenset({"Affinity"}))
+    return {
+        "nodes.managed of the policy": nodes.alive & ~managed_nodes(nodes, policy),
+        "node selector or affinity": nodes.alive & ~chosen,
+        "taints": nodes.alive & ~tolerated,
+        "other pods": chosen & tolerated & alone.masks[0] & ~scene.rules.masks[position],
+        "host ports": taken_ports(trial, needs.host_ports) & nodes.alive,
+    }
+
+
 # -- words ---------------------------------------------------------------------------------------------
 
 
-def _short_detail(short: Short | None) -> Detail:
+def short_detail(short: Short | None) -> Detail:
     return {} if short is None else {"resource": short.resource, "node": short.node}
 
 
-def _short_words(scene: Scene, short: Short | None) -> str:
+def short_words(scene: Scene, short: Short | None) -> str:
     if short is None:
         return ""
     return f"; {counted(scene.needed - scene.holds, 'member')} short by {short.resource} on {short.node}"
+
+
+def excluded_words(counts: dict[str, int]) -> str:
+    reasons = ", ".join(f"{count} by {reason}" for reason, count in counts.items())
+    return f"; nodes excluded: {reasons}" if reasons else ""
 
 
 def _port_words(scene: Scene) -> str:
@@ -339,6 +252,6 @@ def _port_words(scene: Scene) -> str:
     return f"; a node takes one pod with host port {', '.join(map(str, sorted(ports)))}" if ports else ""
 
 
-def _names(names: list[str]) -> str:
+def names_shown(names: list[str]) -> str:
     shown = ", ".join(names[:NAMES_SHOWN])
     return shown if len(names) <= NAMES_SHOWN else f"{shown} and {len(names) - NAMES_SHOWN} more"

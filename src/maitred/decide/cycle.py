@@ -16,7 +16,7 @@ from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.diagnose import Ahead, Diagnosis
 from maitred.decide.house import House
-from maitred.decide.levels import known_levels, named_keys
+from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.promises import Claimant, Promise, Promises, not_before
 from maitred.decide.screen import Screening, invalid_blocker, screen
 from maitred.decide.seating import commit
@@ -319,6 +319,8 @@ class Cycle:
             verdict, blockers = "Invalid", tuple(map(invalid_blocker, screening.problems))
         elif screening.obstacles:
             blockers = screening.obstacles
+            if self._is_explained(case) and all(blocker.category == "Gated" for blocker in blockers):
+                blockers += diagnosis.behind_gates(case.ask)
         elif case.promised:
             verdict, blockers = "Preempting", case.blockers
         elif case.ask.shapes and self._is_explained(case):
@@ -342,17 +344,8 @@ class Cycle:
         return self.explained is None or case.key in self.explained
 
     def _domains(self, case: Case) -> dict[str, str]:
-        """The domains that all placed members share, by level."""
         rows = [member.node for member in case.view.running] + [row for _, row in case.seated]
-        asked = [self.house.key(level) for level in named_keys(case.view.group.topology)]
-        keys = dict.fromkeys([*(level.key for level in self.house.levels), *asked])
-        domains = {}
-        for key in keys if rows else ():
-            column = self.snapshot.nodes.column(key)
-            codes = set(column.codes[rows].tolist())
-            if len(codes) == 1 and (code := codes.pop()) >= 0:
-                domains[self.house.name(key)] = column.values[code]
-        return domains
+        return shared_domains(self.snapshot.nodes, self.house.levels, case.view.group.topology, rows)
 
 
 def with_refusal(blocker: Blocker, refusal: str) -> Blocker:

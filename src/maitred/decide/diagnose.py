@@ -1,18 +1,21 @@
 """Why a group is not seated: one constraint at a time is lifted to see whether it is the one in the way."""
 
+from collections.abc import Set
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide import blockers as say
 from maitred.decide.ask import Ask, Assignment, ask_anew
 from maitred.decide.attempt import attempt
 from maitred.decide.compile import Lift, make_rules
+from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.empty import empty_healthy_cluster
-from maitred.decide.house import FULL_RULES, House, Leave
+from maitred.decide.house import House, Leave
 from maitred.model.plan import Blocker, Category
 from maitred.model.policy import health_taints
 
@@ -20,6 +23,8 @@ Found = tuple[tuple[Blocker, ...], bool]
 Seating = tuple[tuple[int, int], ...]
 """Shapes and the rows they were seated on."""
 Ahead = say.Ahead
+ROOM: Category = "Capacity"
+"""Lifted like a constraint: the nodes are as good as empty."""
 
 
 class Diagnosis:
@@ -36,49 +41,86 @@ class Diagnosis:
 
         `own` are the members of the group that were seated in this cycle, `ahead` who was seated before it.
         """
-        ask, whole = replace(ask, need=max(1, ask.need)), ask_anew(view)
-        here, anywhere = (ask.unnamed(), own, ahead), whole.unnamed()
-        if here not in self._known:
-            self._known[here] = tuple(self._blockers(ask, own, ahead))
+        whole = ask_anew(view)
+        anywhere = whole.unnamed()
         if anywhere not in self._hopeless:
             self._hopeless[anywhere] = self._impossible(whole)
-        return self._known[here], self._hopeless[anywhere]
+        return self._remembered(ask, own, ahead), self._hopeless[anywhere]
+
+    def behind_gates(self, ask: Ask) -> tuple[Blocker, ...]:
+        """What would be in the way of a group that may not start yet, if it might."""
+        if not ask.need or self._fits_without(frozenset(), ask, ()):
+            return ()
+        return self._remembered(ask, (), ())
+
+    def _remembered(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
+        key = (ask.unnamed(), own, ahead)
+        if key not in self._known:
+            self._known[key] = tuple(self._blockers(replace(ask, need=max(1, ask.need)), own, ahead))
+        return self._known[key]
 
     def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
+        scene = say.Scene(self.trial, self.house, ask, self._nearest(ask), ahead)
         request = say.oversized(self.snapshot, self.house, ask)
         if request is not None:
-            return [request]
-        scene = say.Scene(self.trial, self.house, ask, self._nearest(ask))
-        found = []
-        if ahead and self._fitted_before(ask, own):
-            found.append(say.priority(scene, ahead))
-        found += [
-            say.LIFTED[category](scene) for category in self._suspects(ask) if self._in_the_way(category, ask)
-        ]
-        return found or [say.shortage(scene), *self._besides(scene)]
+            return [request, *self._named(scene, self._besides(scene), ["Request"])]
+        suspects = self._suspects(ask, ahead)
+        alone = [category for category in suspects if self._fits_without({category}, ask, own)]
+        if alone:
+            return [LIFTED[category](scene) for category in alone]
+        together, besides = self._together(suspects, ask, own), self._besides(scene)
+        if together and ROOM not in together:
+            return [say.shortage(scene), *self._named(scene, together | besides, [])]
+        room = say.shortage(self._once_ready(scene, besides))
+        return [room, *self._named(scene, together | besides, [room.category])]
 
-    def _besides(self, scene: say.Scene) -> list[Blocker]:
+    def _once_ready(self, scene: say.Scene, besides: Set[Category]) -> say.Scene:
+        """The same with what is not ready yet left aside, which closes every node: how full they are is
+        another matter."""
+        lift: Lift = frozenset({category for category in ("Devices", "Volume") if category in besides})
+        return replace(scene, nearest=self._nearest(scene.ask, lift), lift=lift) if lift else scene
+
+    @staticmethod
+    def _named(scene: say.Scene, together: Set[Category], first: list[Category]) -> list[Blocker]:
+        """Constraints that are in the way together, and beside what was said first."""
+        named = [category for category in LIFTED if category in together]
+        return [in_company(scene, category, [*first, *named]) for category in named]
+
+    def _besides(self, scene: say.Scene) -> set[Category]:
         """What is wrong whatever room there is, and would still be in the way."""
         trial, ask = self.trial, scene.ask
-        besides = []
+        besides = set[Category]()
         level = ask.topology.required or ask.topology.slice_level
         if level and not trial.nodes.column(self.house.key(level)).values:
-            besides.append(say.topology(scene))
+            besides.add("Topology")
         if any(trial.needs(shape).device_claims for shape in ask.distinct):
-            besides.append(say.devices(scene))
+            besides.add("Devices")
+        if self._has_affinity(ask) and not self._has_nodes(ask):
+            besides.add("Affinity")
         if any(need.problem for shape in ask.distinct for need in trial.shape(shape).volumes):
-            besides.append(say.volume(scene))
+            besides.add("Volume")
         return besides
 
-    def _suspects(self, ask: Ask) -> list[Category]:
+    def _together(self, suspects: list[Category], ask: Ask, own: Seating) -> set[Category]:
+        """What would have to be lifted at once, room included where the nodes are too full: no more than
+        that, and nothing if not even that would help."""
+        for lifted in (set(suspects), {*suspects, ROOM}):
+            if len(lifted) > 1 and self._fits_without(lifted, ask, own):
+                for category in reversed(suspects):
+                    if self._fits_without(lifted - {category}, ask, own):
+                        lifted.discard(category)
+                return lifted
+        return set()
+
+    def _suspects(self, ask: Ask, ahead: Ahead) -> list[Category]:
         """Constraints that the group is under at all, in the order in which they are named."""
         needs = [self.trial.needs(shape) for shape in ask.distinct]
-        suspects: list[Category] = []
+        suspects: list[Category] = ["Priority"] if ahead else []
         if ask.topology.required or ask.topology.slice_size:
             suspects.append("Topology")
         if any(need.device_claims for need in needs):
             suspects.append("Devices")
-        if self._healed.nodes is not self.trial.nodes:
+        if self._well is not self.trial.nodes:
             suspects.append("Health")
         if self._has_affinity(ask):
             suspects.append("Affinity")
@@ -87,16 +129,18 @@ class Diagnosis:
         return suspects
 
     def _has_affinity(self, ask: Ask) -> bool:
-        lifted: Lift = frozenset({"Affinity"})
-        bound = make_rules(self.trial, ask.distinct, self.house.policy)
-        free = make_rules(self.trial, ask.distinct, self.house.policy, lifted)
+        """Whether it closes any node, were nothing else in the way, or ties members to each other."""
+        others: Lift = frozenset({"Devices", "Volume"})
+        bound = make_rules(self._healed, ask.distinct, self.house.policy, others)
+        free = make_rules(self._healed, ask.distinct, self.house.policy, others | {"Affinity"})
         closed = any(bool((f & ~b).any()) for f, b in zip(free.masks, bound.masks, strict=True))
         return closed or bound.ordered or len(bound.conflicts) > len(free.conflicts)
 
-    def _in_the_way(self, category: Category, ask: Ask) -> bool:
-        """Whether the group would be seated if this constraint alone were lifted."""
-        trial = self._healed if category == "Health" else self.trial
-        return self._fits(trial, ask, Leave(frozenset({category})))
+    def _has_nodes(self, ask: Ask) -> bool:
+        """Whether any member is allowed on any node at all, however full it is."""
+        lifted: Lift = frozenset({"Devices", "Volume"})
+        rules = make_rules(self.trial, ask.distinct, self.house.policy, lifted)
+        return any(bool(mask.any()) for mask in rules.masks)
 
     @cached_property
     def pristine(self) -> Trial:
@@ -106,19 +150,33 @@ class Diagnosis:
     @cached_property
     def _healed(self) -> Trial:
         """The cluster with every node open and well."""
-        well = self.trial.nodes.without_taints(health_taints(self.house.policy))
-        return self.trial if well is self.trial.nodes else self.trial.on(well)
+        return self.trial if self._well is self.trial.nodes else self.trial.on(self._well)
+
+    @cached_property
+    def _well(self) -> NodeView:
+        return self.trial.nodes.without_taints(health_taints(self.house.policy))
 
     @cached_property
     def _empty(self) -> Trial:
         return empty_healthy_cluster(self.snapshot, self.house.policy)
 
-    def _fitted_before(self, ask: Ask, own: Seating) -> bool:
-        """Whether the group would be seated if nobody else had been."""
+    @cached_property
+    def _roomy(self) -> Trial:
+        """The cluster with nothing on it but what belongs to its nodes."""
+        return Trial.empty(self.snapshot, self.trial.nodes)
+
+    def _fits_without(self, lifted: Set[Category], ask: Ask, own: Seating) -> bool:
+        """Whether the group would be seated if these constraints, and no others, were lifted."""
+        leave = Leave(frozenset(lifted), others_may_help=ROOM in lifted)
+        if ROOM in lifted:
+            return self._fits(self._roomy.on(self._well) if "Health" in lifted else self._roomy, ask, leave)
+        if "Priority" not in lifted:
+            return self._fits(self._healed if "Health" in lifted else self.trial, ask, leave)
         checkpoint = self.pristine.checkpoint()
         for shape, row in own:
             self.pristine.seat(shape, np.array([row], dtype=np.intp), np.ones(1, dtype=np.int64))
-        fitted = self._fits(self.pristine, ask, FULL_RULES)
+        before = self.pristine.on(self._well) if "Health" in lifted else self.pristine
+        fitted = self._fits(before, ask, leave)
         self.pristine.rollback(checkpoint)
         return fitted
 
@@ -128,10 +186,10 @@ class Diagnosis:
         self.exhausted |= steps.exhausted
         return bool(found)
 
-    def _nearest(self, ask: Ask) -> Assignment:
+    def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
         """As many members as can be seated together now."""
         steps = self.house.steps()
-        found = attempt(self.trial, replace(ask, need=1), self.house, steps) or []
+        found = attempt(self.trial, replace(ask, need=1), self.house, steps, Leave(lift)) or []
         return found[: ask.need - 1]
 
     def _impossible(self, whole: Ask) -> bool:

@@ -1,6 +1,6 @@
 """Levels of the topology and their domains, as columns over nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -34,6 +34,20 @@ def name_of_level(key: str, levels: Iterable[Level]) -> str:
 
 def position_of(key: str, levels: tuple[Level, ...]) -> int | None:
     return next((position for position, level in enumerate(levels) if level.key == key), None)
+
+
+def shared_domains(
+    nodes: NodeView, levels: tuple[Level, ...], request: TopologyRequest, rows: Sequence[int]
+) -> dict[str, str]:
+    """The domains that all these nodes share, by level: of the levels there are, and of those asked for."""
+    asked = [key_of_level(name, levels) for name in named_keys(request)]
+    domains = {}
+    for key in dict.fromkeys([*(level.key for level in levels), *asked]) if rows else ():
+        column = nodes.column(key)
+        codes = set(column.codes[rows].tolist())
+        if len(codes) == 1 and (code := codes.pop()) >= 0:
+            domains[name_of_level(key, levels)] = column.values[code]
+    return domains
 
 
 def codes_of(nodes: NodeView, key: str) -> Codes:

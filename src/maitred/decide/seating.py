@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.trial import Rows, Seated, Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import make_rules
 from maitred.decide.house import House, Leave
@@ -104,10 +104,9 @@ def make_ladder(nodes: NodeView, ask: Ask, house: House, leave: Leave) -> Ladder
     return Ladder(rungs, widest, ask.anchors())
 
 
-def commit(trial: Trial, ask: Ask, assignment: Assignment) -> None:
+def commit(trial: Trial, ask: Ask, assignment: Assignment) -> list[Seated]:
     """Take the seats: what each shape takes from each node at once."""
-    for shape, rows, copies in per_node(by_shape(ask, assignment)):
-        trial.seat(shape, rows, copies)
+    return [trial.seat(shape, rows, copies) for shape, rows, copies in per_node(by_shape(ask, assignment))]
 
 
 def by_shape(ask: Ask, assignment: Assignment) -> dict[int, list[int]]:

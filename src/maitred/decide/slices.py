@@ -17,7 +17,7 @@ from maitred.decide.ask import Ask, Assignment
 from maitred.decide.house import House, Leave
 from maitred.decide.levels import codes_inside, codes_of
 from maitred.decide.place import candidates
-from maitred.decide.seating import commit, make_ladder, required_domain, rules_for, seat_within
+from maitred.decide.seating import commit, make_ladder, rules_for, seat_within
 from maitred.decide.seats import Demand, Steps
 from maitred.model.group import TopologyRequest
 
@@ -28,11 +28,10 @@ class Slice:
     seated: list[RunningMember] = field(default_factory=list)
 
 
-def seat_slices(trial: Trial, ask: Ask, house: House, steps: Steps, leave: Leave) -> Assignment | None:
+def seat_slices(
+    trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
+) -> Assignment | None:
     """Whole slices in one required domain: in the one that takes most of them, and that they fill best."""
-    within = required_domain(trial, ask, house, leave)
-    if within is None:
-        return None
     best: Assignment | None = None
     for domain, preferred in _domains(trial, ask, house, leave, within):
         found = _Slicing(trial, ask, house, steps, leave, domain).seat()

@@ -13,6 +13,7 @@ The detail of a remedy says what to change, so that a program can do it:
   is there but for these labels; `ahead`, if there are any, are groups that take of them first.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -52,6 +53,26 @@ def with_group(snapshot: Snapshot, number: int, view: GroupView) -> Snapshot:
 
 def with_quorum(view: GroupView, quorum: int) -> GroupView:
     return replace(view, group=msgspec.structs.replace(view.group, quorum=quorum))
+
+
+def with_members_like(
+    snapshot: Snapshot, number: int, change: Callable[[Shape, Needs], tuple[Shape, Needs]]
+) -> Snapshot:
+    """The snapshot with other shapes for the waiting members of a group; what is alike then is one shape."""
+    view, needs, shapes = snapshot.groups[number], list(snapshot.needs), list(snapshot.shapes)
+    changed: dict[int, int] = {}
+    alike: dict[tuple[Needs, Shape], int] = {}
+    for shape in dict.fromkeys(view.shapes.tolist()):
+        other, asked = change(shapes[shape], needs[shapes[shape].needs])
+        found = alike.setdefault((asked, replace(other, needs=0)), len(shapes))
+        if found == len(shapes):
+            shapes.append(replace(other, needs=len(needs)))
+            needs.append(asked)
+        changed[shape] = found
+    renumbered = np.array([changed[shape] for shape in view.shapes.tolist()], dtype=np.int32)
+    return with_group(
+        replace(snapshot, needs=tuple(needs), shapes=tuple(shapes)), number, replace(view, shapes=renumbered)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +184,7 @@ class SmallerRequest:
         return (self.before - self.after) / self.before
 
     def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
-        view, needs, shapes = snapshot.groups[number], list(snapshot.needs), list(snapshot.shapes)
-        smaller: dict[int, int] = {}
-        alike: dict[tuple[Needs, Shape], int] = {}
-        for shape in dict.fromkeys(view.shapes.tolist()):
-            asked = self._capped(needs[shapes[shape].needs])
-            found = alike.setdefault((asked, replace(shapes[shape], needs=0)), len(shapes))
-            if found == len(shapes):
-                shapes.append(replace(shapes[shape], needs=len(needs)))
-                needs.append(asked)
-            smaller[shape] = found
-        renumbered = np.array([smaller[shape] for shape in view.shapes.tolist()], dtype=np.int32)
-        changed = replace(snapshot, needs=tuple(needs), shapes=tuple(shapes))
-        return with_group(changed, number, replace(view, shapes=renumbered))
+        return with_members_like(snapshot, number, lambda shape, needs: (shape, self._capped(needs)))
 
     def _capped(self, asked: Needs) -> Needs:
         requests = tuple(

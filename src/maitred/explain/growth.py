@@ -34,6 +34,7 @@ class Growth:
         well = self.snapshot.nodes.without_taints(health_taints(stage.policy))
         self._empty = Trial.empty(self.snapshot, well)
         self._grown: dict[Pattern, Snapshot] = {}
+        self._trials: dict[tuple[Pattern, bool], Trial] = {}
         self._fits: dict[Hashable, bool] = {}
         self._patterns_of: dict[Hashable, list[tuple[Pattern, int]]] = {}
 
@@ -162,13 +163,22 @@ class Growth:
 
     def _nodes_used(self, pattern: Pattern, count: int, ahead: list[Ask], ask: Ask) -> int:
         """How many nodes the group is on once it is seated, with so many new ones; 0 if it is not."""
-        trial, house = self.stage.leftover(self._with_most(pattern)), self.stage.house
+        house, most = self.stage.house, self._trial(pattern, pristine=False)
+        trial = most.on(most.nodes)
         trial.free[:, len(self.snapshot.nodes.names) + count :] = 0
         for other in ahead:
             commit(trial, other, quorum_of(other, self.stage.seats(trial, other, house)))
         found = self.stage.seats(trial, ask, house)
         rows = {row for _, row in found[: ask.need]}
         return len(rows | {member.node for member in ask.seated}) if found else 0
+
+    def _trial(self, pattern: Pattern, pristine: bool) -> Trial:
+        """With as many new nodes as there may be, before all that the Plan binds or after it."""
+        key = (pattern, pristine)
+        if key not in self._trials:
+            grown = self._with_most(pattern)
+            self._trials[key] = Trial.of(grown) if pristine else self.stage.leftover(grown)
+        return self._trials[key]
 
     def _with_most(self, pattern: Pattern) -> Snapshot:
         if pattern not in self._grown:
@@ -204,7 +214,6 @@ class Growth:
     def _would_fit(self, other: Entry, pattern: Pattern, pristine: bool) -> bool:
         key = (self.stage.kin(other), pattern, pristine)
         if key not in self._fits:
-            grown = self._with_most(pattern)
-            trial = Trial.of(grown) if pristine else self.stage.leftover(grown)
+            trial = self._trial(pattern, pristine)
             self._fits[key] = bool(self.stage.seats(trial, ask_of(other.view), self.stage.house))
         return self._fits[key]

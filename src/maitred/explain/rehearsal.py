@@ -1,6 +1,7 @@
 """Trying a change: quickly on what a cycle has left free, then for certain, by running the cycle again."""
 
-from collections.abc import Callable, Hashable, Iterable
+from bisect import bisect
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -14,14 +15,13 @@ from maitred.cluster.trial import Rows, Trial
 from maitred.decide.agenda import PROMISED, QUORUM, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt
-from maitred.decide.cycle import Case, Cycle
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, named_keys
 from maitred.decide.screen import screen
 from maitred.decide.seating import per_node
 from maitred.decide.seats import Steps
-from maitred.model.needs import Needs
-from maitred.model.plan import Bind, GroupVerdict, Plan, Verdict
+from maitred.explain.rerun import Rehearsal, kin, needs_of, plain
+from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.policy import Policy
 
 PROBE_STEPS = 2_000
@@ -29,8 +29,10 @@ PROBE_STEPS = 2_000
 NODES_PER_UNIT = 1_000
 STEPS_PER_UNIT = 5
 GROUPS_PER_UNIT = 4
-PROMISE_UNITS = 20
-"""To see who would have to leave for a group takes longer than to see whether it fits."""
+
+
+Turn = tuple[int, int, float, str, int, int]
+"""What turns are ordered by, and the number and the index of the group."""
 
 
 @dataclass(slots=True)
@@ -68,32 +70,10 @@ class Entry:
     def waits(self) -> bool:
         return self.verdict.verdict in ("Waiting", "Impossible")
 
-
-def needs_of(snapshot: Snapshot, view: GroupView) -> list[Needs]:
-    return [snapshot.needs[snapshot.shapes[shape].needs] for shape in np.unique(view.shapes).tolist()]
-
-
-def kin(view: GroupView) -> Hashable:
-    """Groups of one kin ask for the same: on the same trial, the same becomes of them."""
-    topology = view.group.topology
-    return (
-        view.shapes.tobytes(),
-        view.missing,
-        topology,
-        tuple((member.node, member.order) for member in view.running),
-        view.orders if topology.slice_size else None,
-    )
-
-
-def plain(snapshot: Snapshot, view: GroupView) -> bool:
-    """Whether more pods elsewhere can only make it harder to seat the group, never easier."""
-    if view.group.topology.slice_size:
-        return False
-    shapes = [snapshot.shapes[shape] for shape in np.unique(view.shapes).tolist()]
-    needs = [snapshot.needs[shape.needs] for shape in shapes]
-    return not any(shape.volumes for shape in shapes) and not any(
-        need.affinity or need.anti_affinity or need.spread for need in needs
-    )
+    @property
+    def held_back(self) -> bool:
+        """It may not start yet, whatever room there is."""
+        return self.verdict.blockers[:1] != () and self.verdict.blockers[0].category in ("Members", "Gated")
 
 
 def with_running(snapshot: Snapshot, seats: list[tuple[int, int]]) -> Snapshot:
@@ -111,39 +91,6 @@ def with_running(snapshot: Snapshot, seats: list[tuple[int, int]]) -> Snapshot:
         np.array([shape.labels for shape in shapes], dtype=np.int32),
     )
     return replace(snapshot, used=used, bound=more)
-
-
-class Rehearsal(Cycle):
-    """The same cycle at less cost: nobody is diagnosed, and who must fail as others did is not tried."""
-
-    def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime) -> None:
-        super().__init__(snapshot, policy, now, explained=())
-        self._failed: set[Hashable] = set()
-        self.tried, self.steps = 0, 0
-
-    def serve(self, case: Case) -> bool:
-        asked = kin(case.view) if plain(self.snapshot, case.view) and case.ask.need else None
-        if asked in self._failed:
-            return False
-        self.tried += 1
-        self.exhausted = False
-        surplus = super().serve(case)
-        if self.exhausted:
-            self.steps += self.house.policy.search.steps
-        elif asked is not None and case.ask.need and not case.promised:
-            self._failed.add(asked)
-        self.tried += PROMISE_UNITS * bool(case.promised or case.refusal)
-        return surplus
-
-    def plan(self) -> Plan:
-        return Plan(groups=tuple(self._standing(case) for case in self.cases))
-
-    def _standing(self, case: Case) -> GroupVerdict:
-        view = case.view
-        placed = len(view.running) + view.succeeded + len(case.seated)
-        stands = placed >= view.group.quorum and view.group.exists and not case.screening.problems
-        verdict: Verdict = "Scheduled" if stands else "Preempting" if case.promised else "Waiting"
-        return GroupVerdict(case.key, verdict, view.members, view.group.quorum, placed)
 
 
 def by_shape(seats: Iterable[list[tuple[int, int]]]) -> list[tuple[int, Rows, Ints]]:
@@ -170,7 +117,7 @@ class Stage:
         self.now, self.scheduler = now, scheduler
         self.effort = effort
         self.house = self.house_of(snapshot)
-        self.entries = self._entries()
+        self.entries, self.held_back = self._entries()
         self._kin: dict[int, Hashable] = {}
         self._seated = self._seats_of_groups(plan.binds)
         self._advanced: dict[int, Snapshot] = {0: snapshot}
@@ -180,24 +127,29 @@ class Stage:
 
     # -- who had a turn --------------------------------------------------------------------------------
 
-    def _entries(self) -> list[Entry]:
-        """Groups that were free to start, in the order of their turns."""
+    def _entries(self) -> tuple[list[Entry], list[Entry]]:
+        """Groups that were free to start, in the order of their turns; and those that were not, each with
+        the place that it would have had."""
         decided = [
             (number, view)
             for number, view in enumerate(self.snapshot.groups)
             if self.scheduler is None or self.scheduler in view.pending_schedulers
         ]
-        turns = []
+        turns, late = list[Turn](), list[Turn]()
         for index, (number, view) in enumerate(decided):
             screening = screen(view, self.snapshot, self.house)
-            if not (screening.problems or screening.obstacles):
+            if not screening.problems:
                 first = rank(screening.rank.priority, self.policy.order)
                 part = PROMISED if view.nominated else QUORUM
-                turns.append((first, part, view.created, view.group.key, number, index))
-        return [
-            Entry(index, number, place, -first, self.snapshot.groups[number], self.plan.groups[index])
-            for place, (first, _, _, _, number, index) in enumerate(sorted(turns))
-        ]
+                turn = (first, part, view.created, view.group.key, number, index)
+                (late if screening.obstacles else turns).append(turn)
+        turns.sort()
+        entries = [self._entry(place, turn) for place, turn in enumerate(turns)]
+        return entries, [self._entry(bisect(turns, turn), turn) for turn in sorted(late)]
+
+    def _entry(self, place: int, turn: Turn) -> Entry:
+        first, _, _, _, number, index = turn
+        return Entry(index, number, place, -first, self.snapshot.groups[number], self.plan.groups[index])
 
     def last_to_matter(self, entry: Entry) -> int:
         """The place after which nobody can be in the way of this group, or of one that was seated."""
@@ -247,9 +199,10 @@ class Stage:
         return [entry for entry in self.entries if entry.waits and not self._settled(entry)]
 
     def _settled(self, entry: Entry) -> bool:
-        """Proven not to fit even before the cycle seated anybody."""
+        """Proven not to fit even before the cycle seated anybody; what is not explained is not proven."""
         proven = len(np.unique(entry.view.shapes)) == 1 or not self.plan.search_exhausted
-        fitted = any(blocker.category == "Priority" for blocker in entry.verdict.blockers)
+        blockers = entry.verdict.blockers
+        fitted = not blockers or any(blocker.category == "Priority" for blocker in blockers)
         return proven and not fitted and self.plain(entry)
 
     def rivals(self, entry: Entry, first: int) -> list[Entry]:
@@ -275,6 +228,14 @@ class Stage:
 
     def leftover(self, snapshot: Snapshot) -> Trial:
         """A changed snapshot after all that the Plan binds, with the places held that it promises."""
+        same_load = snapshot.used is self.snapshot.used and snapshot.bound is self.snapshot.bound
+        return self._left.on(snapshot.nodes, snapshot) if same_load else self._leftover(snapshot)
+
+    @cached_property
+    def _left(self) -> Trial:
+        return self._leftover(self.snapshot)
+
+    def _leftover(self, snapshot: Snapshot) -> Trial:
         trial = Trial.of(snapshot)
         for shape, rows, copies in self._seats:
             trial.seat(shape, rows, copies)
@@ -314,25 +275,52 @@ class Stage:
     def works(
         self, change: Callable[[Snapshot, int], Snapshot], entry: Entry, rivals: Iterable[Entry], first: int
     ) -> bool:
-        """Whether the cycle, once changed, seats the group and leaves out none that it seated before.
+        """Whether the cycle, once changed, seats the group and leaves out none that it seated before."""
+        return self.left_out(change, entry, rivals, first) == ()
+
+    def left_out(
+        self, change: Callable[[Snapshot, int], Snapshot], entry: Entry, rivals: Iterable[Entry], first: int
+    ) -> tuple[str, ...] | None:
+        """Groups that the cycle seated before and, once changed, does not; None if it does not seat this one,
+        or if others would have to leave for it.
 
         Nothing changes before the turn `first`; `rivals` are the groups that wait now and may act
-        differently from then on. No others need a turn.
+        differently from then on. No others need a turn. What takes more effort than is left is not tried.
         """
-        done = self._done_before(entry, first)
-        snapshot = change(self._after(done), entry.number)
+        done, rivals = self._done_before(entry, first), list(rivals)
         stood = {other.number for other in self.entries if not other.waits} - {one.number for one in done}
+        known = self._known_seats(stood, first)
+        likely = len(stood) - len(known) + len({self.kin(rival) for rival in rivals}) + 1
+        if self._units(likely) > self.effort.left:
+            return None
+        snapshot = change(self._after(done), entry.number)
         live = stood | {other.number for other in rivals} | {entry.number}
         kept = self._kept(snapshot, live)
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
-        rehearsal = Rehearsal(replace(snapshot, groups=views), self.policy, self.now)
+        rehearsal = Rehearsal(replace(snapshot, groups=views), self.policy, self.now, known)
         verdicts = rehearsal.run().groups
         self.effort.spend(self._units(rehearsal.tried) + rehearsal.steps // STEPS_PER_UNIT)
         self.effort.spend(len(kept) // GROUPS_PER_UNIT)
         pairs = zip(kept, verdicts, strict=True)
         stands = {number: verdict.verdict for number, verdict in pairs}
-        kept_up = all(stands[number] in ("Scheduled", "Preempting") for number in stood)
-        return kept_up and stands[entry.number] == "Scheduled"
+        if stands[entry.number] != "Scheduled" or self._others_preempt(stands):
+            return None
+        lost = [number for number in sorted(stood) if stands[number] == "Waiting"]
+        return tuple(self.snapshot.groups[number].group.key for number in lost)
+
+    def _others_preempt(self, stands: Mapping[int, str]) -> bool:
+        """Whether somebody who was seated would now make others leave."""
+        seated = (other.number for other in self.entries if other.verdict.verdict == "Scheduled")
+        return any(stands.get(number) == "Preempting" for number in seated)
+
+    def _known_seats(self, stood: Set[int], first: int) -> dict[str, Assignment]:
+        """The seats of groups that have all their turns before `first`: nobody needs to look for them."""
+        known = {}
+        for other in self.entries[:first]:
+            if other.number in stood and self._has_one_turn(other):
+                rows = [row for _, row in self._seated[other.number]]
+                known[other.view.group.key] = list(enumerate(rows))
+        return known
 
     def _done_before(self, entry: Entry, first: int) -> list[Entry]:
         """The groups from the start of the agenda on that are through with all their turns before `first`."""
@@ -350,6 +338,15 @@ class Stage:
         one_turn = view.missing in (0, len(view.pods)) or other.number not in self._seated
         settled = self.plain(other) and other.verdict.verdict != "Preempting"
         return settled and (one_turn or other.priority > entry.priority)
+
+    def _has_one_turn(self, other: Entry) -> bool:
+        """Whether all that it has was given to it in its turn, and nothing could be later."""
+        view = other.view
+        again = any(needs.affinity or needs.spread for needs in needs_of(self.snapshot, view))
+        whole = view.missing in (0, len(view.pods)) and len(self._seated.get(other.number, ())) == len(
+            view.pods
+        )
+        return whole and not (again or view.group.topology.slice_size or view.nominated)
 
     def _after(self, done: list[Entry]) -> Snapshot:
         """The cluster as it is once these groups, the first of the agenda, run."""

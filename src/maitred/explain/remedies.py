@@ -1,22 +1,30 @@
 """Remedies: for each group that waits for room, the smallest changes that would get it scheduled now.
 
-Every remedy has been tried: the cycle was run again on the changed cluster, it seated the group, and it left
-out no group that it had seated before. There are four kinds, and a group is offered at most one of each:
+Every remedy has been tried: the cycle was run again on the changed cluster, it seated the group, and, but for
+a higher priority, it left out no group that it had seated before. At most one of each kind is offered:
 
+- nodes that are cordoned or unwell, brought back: as few as will do (`mending`);
 - fewer members: the most that fit now, if they are at least a quarter of the quorum. An elastic group lowers
   its quorum and keeps its members; of a group that needs them all, or whose surplus would be in the way of
   others, the rest is left out;
 - a wider topology level, for the group or for its slices: the next that works, or none at all;
 - a smaller request of what it is short of: the largest that fits, in steps of 100m of cpu, whole Mi (from
   16Gi on, Gi) of memory, whole devices;
+- one constraint less, or a wider one: a selector, a taint, pods nearby, a spread, a host port (`loosening`);
+- storage that is ready and within reach (`supplying`);
 - more nodes, as few as will do, of a kind that exists (as far as the group can tell kinds apart), in the
   domain that is nearest to holding the group if it has to be in one. Groups that wait ahead of it take of the
-  new nodes first, so one that has many ahead is not offered any.
+  new nodes first, so one that has many ahead is not offered any;
+- a higher priority, where others took the room. It alone is at the cost of others, and says whose
+  (`outranking`);
+- and for a group that may not start yet, whatever room there is: missing members created, or a lower quorum,
+  or gates removed (`starting`).
 
 The three smallest are told. Their measure is the share of what was asked for that is given up: of the quorum;
 of the rungs from its level up to the whole cluster, those that it climbs (from rack past zone to the cluster:
-two of three); of the request; and for nodes, which are not given up but paid for, the share of new ones among
-all that the group would then be on. Ties go in the order above.
+two of three); of the request; of its constraints; and for nodes, which are not given up but paid for, the
+share of new ones among all that the group would then be on; and for a priority the share of those that would
+wait instead. Ties go in the order above.
 
 All tries together are bounded, in attempts and never by a clock: groups are looked at in the order of their
 turns, the first of those that ask for the same before the second, until the effort is spent. Groups that ask
@@ -27,6 +35,7 @@ scheduling.
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from datetime import datetime
+from itertools import islice
 
 import msgspec
 
@@ -42,7 +51,13 @@ from maitred.explain.changes import (
     available,
 )
 from maitred.explain.growth import Growth
-from maitred.explain.rehearsal import Effort, Entry, Stage, needs_of
+from maitred.explain.loosening import Loosening, loosenings
+from maitred.explain.mending import Mending
+from maitred.explain.outranking import higher_rank
+from maitred.explain.rehearsal import Effort, Entry, Stage
+from maitred.explain.rerun import needs_of
+from maitred.explain.starting import to_start
+from maitred.explain.supplying import supplies
 from maitred.model.plan import Plan, Remedy
 from maitred.model.policy import Policy, is_device
 from maitred.model.quantity import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
@@ -53,6 +68,10 @@ SMALLEST_PART = 4
 """Members are worth nothing if they are fewer than one in so many of the quorum."""
 EFFORT = 20_000
 """About a second or two of tries."""
+EFFORT_FOR_ONE = 2_000
+"""Enough for one group, in about a fifth of a second."""
+LOOSENED = ("Affinity", "Capacity", "Fragmentation")
+"""Categories in which constraints other than levels may be in the way; host ports are part of the room."""
 HUGE_PAGES = "hugepages-"
 
 
@@ -72,10 +91,22 @@ def with_remedies(
     return msgspec.structs.replace(plan, groups=tuple(groups))
 
 
+def remedies_for(
+    plan: Plan, snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None, group: str
+) -> tuple[Remedy, ...]:
+    """The remedies of one group, which may be all that the Plan explains."""
+    if all(one.verdict not in ("Waiting", "Impossible") for one in plan.groups if one.group == group):
+        return ()
+    stage = Stage(plan, snapshot, policy, now, scheduler, Effort(EFFORT_FOR_ONE))
+    everyone = (*stage.entries, *stage.held_back)
+    entries = [entry for entry in everyone if entry.waits and entry.view.group.key == group]
+    return Finder(stage).remedies(entries[0]) if entries else ()
+
+
 def in_turn(stage: Stage) -> list[Entry]:
     """Groups that wait, in the order in which they are looked at: the first of each kin, then the second."""
     earlier, turns = Counter[Hashable](), []
-    for entry in stage.entries:
+    for entry in (*stage.entries, *stage.held_back):
         if entry.waits:
             turns.append((earlier[stage.kin(entry)], entry.place, entry))
             earlier[stage.kin(entry)] += 1
@@ -85,30 +116,49 @@ def in_turn(stage: Stage) -> list[Entry]:
 class Finder:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self.growth = Growth(stage)
+        self.growth, self.mending = Growth(stage), Mending(stage)
         self._known: dict[Hashable, list[Change]] = {}
         self._probed: dict[Hashable, Assignment] = {}
 
     def remedies(self, entry: Entry) -> tuple[Remedy, ...]:
-        if self.stage.effort.spent:
-            return ()
-        changes = list(self._own_changes(entry))
-        added = self.growth.more_nodes(entry)
-        if added is not None:
-            changes.append(added)
-        smallest = sorted(changes, key=lambda change: change.share)[:MOST_REMEDIES]
-        return tuple(change.remedy(entry.view) for change in smallest)
+        return tuple(change.remedy(entry.view) for change in self.changes(entry)[:MOST_REMEDIES])
 
-    def _own_changes(self, entry: Entry) -> list[Change]:
+    def changes(self, entry: Entry) -> list[Change]:
+        """All that would help, the smallest first."""
+        if self.stage.effort.spent:
+            return []
+        found = to_start(self.stage, entry) if entry.held_back else self._room_for(entry)
+        return sorted(found, key=lambda change: change.share)
+
+    def _room_for(self, entry: Entry) -> list[Change]:
+        changes = [
+            self.mending.nodes_back(entry),
+            *self.own_changes(entry),
+            *self._alike("constraints", entry, self._constraints),
+            self.growth.more_nodes(entry),
+            higher_rank(self.stage, entry),
+        ]
+        return [change for change in changes if change is not None]
+
+    def own_changes(self, entry: Entry) -> list[Change]:
+        """Smaller wishes: fewer members, a wider level, a smaller request."""
+        return self._alike("wishes", entry, self._wishes)
+
+    def _alike(self, kind: str, entry: Entry, find: Callable[[Entry], list[Change]]) -> list[Change]:
         """Changes of the group itself. What helps one group helps those like it, while nobody else moves."""
-        key = self._likeness(entry)
-        if key is None or key not in self._known:
-            ways = (self._fewer_members, self._wider_level, self._smaller_request)
-            found = [change for change in (way(entry) for way in ways) if change is not None]
-            if key is None:
-                return found
-            self._known[key] = found
-        return self._known[key]
+        likeness = self._likeness(entry)
+        if likeness is None:
+            return find(entry)
+        if (kind, likeness) not in self._known:
+            self._known[kind, likeness] = find(entry)
+        return self._known[kind, likeness]
+
+    def _wishes(self, entry: Entry) -> list[Change]:
+        ways = (self._fewer_members, self._wider_level, self._smaller_request)
+        return [change for change in (way(entry) for way in ways) if change is not None]
+
+    def _constraints(self, entry: Entry) -> list[Change]:
+        return [*self._looser(entry), *self._supplies(entry)]
 
     def _likeness(self, entry: Entry) -> Hashable:
         """What the changes depend on; None if there is no telling."""
@@ -193,6 +243,25 @@ class Finder:
             before = house.name(house.key(request.slice_level))
             for step, name in enumerate((*names, ""), 1):
                 yield WiderLevel("slice", name, before, step / (len(names) + 2))
+
+    # -- other constraints -----------------------------------------------------------------------------
+
+    def _looser(self, entry: Entry) -> list[Change]:
+        """One of each kind: of selectors, taints, pods nearby, spreads and ports."""
+        if not any(blocker.category in LOOSENED for blocker in entry.verdict.blockers):
+            return []
+        found = dict[type[Loosening], Change]()
+        for change in loosenings(self.stage, entry.view):
+            kind = type(change.loosening)
+            if kind not in found and self._probe(change, entry) and self._works(change, entry):
+                found[kind] = change
+        return list(found.values())
+
+    def _supplies(self, entry: Entry) -> list[Change]:
+        if all(blocker.category != "Volume" for blocker in entry.verdict.blockers):
+            return []
+        found = (change for change in supplies(self.stage, entry) if self._works(change, entry))
+        return list(islice(found, 1))
 
     # -- a smaller request -----------------------------------------------------------------------------
 

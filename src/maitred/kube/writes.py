@@ -18,6 +18,7 @@ from maitred.kube.resources import JOBS, PODS, VOLUME_CLAIMS, VOLUMES, Resource
 from maitred.kube.wire import Condition
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.storage import SELECTED_NODE, ClaimReference
+from maitred.model.suspension import SUSPENDED
 
 ATTEMPTS = 4
 WRITE_SECONDS = LEASE_SECONDS - RENEW_SECONDS
@@ -25,8 +26,6 @@ WRITE_SECONDS = LEASE_SECONDS - RENEW_SECONDS
 LOOK_SECONDS = 10.0
 BOUND_BY_CONTROLLER = {"pv.kubernetes.io/bound-by-controller": "yes"}
 """Tells the volume controller that the volume may be had again once the claim is gone."""
-SUSPENDED = "maitred.dev/suspended"
-"""On a Job that we have suspended: why, and for whom. Without it a suspended Job is its user's."""
 
 BOUND = Bound()
 UNBOUND = Unbound()

@@ -11,6 +11,7 @@ import msgspec
 from maitred.model.meta import Lean, ObjectMeta, key_of, mark
 from maitred.model.pod import Pod
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
+from maitred.model.runtime import EXPECTED_RUNTIME, NOT_SAID, Runtime, runtime_of
 
 MARK_PREFIX = "maitred.dev/"
 GROUP = "maitred.dev/group"
@@ -140,6 +141,7 @@ class Group(Lean, frozen=True):
     preemption_policy: str = ""
     disruption: Literal["Pod", "PodGroup"] = "Pod"
     protection: Protection = UNPROTECTED
+    runtime: Runtime = NOT_SAID
     exists: bool = True
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -153,7 +155,7 @@ class Marks(Lean, frozen=True):
 
 
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
-MARKS = (GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *PROTECTION_MARKS)
+MARKS = (GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME)
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
 
@@ -208,6 +210,7 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         preemption_policy=spec.preemption_policy,
         disruption=disruption(spec.disruption_mode),
         protection=protection_of(declared.metadata),
+        runtime=runtime_of(declared.metadata),
         problems=tuple(problems),
         warnings=tuple(warnings),
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.meta import Lean, ObjectMeta, Timestamp
 from maitred.model.pod import PodSpec
 
 DEFAULT_BACKOFF_LIMIT = 6
@@ -27,12 +27,14 @@ class JobSpec(Lean, frozen=True):
     backoff_limit: int | None = None
     backoff_limit_per_index: int | None = None
     pod_failure_policy: Any = None
+    active_deadline_seconds: int | None = None
 
 
 class JobStatus(Lean, frozen=True):
     active: int = 0
     succeeded: int = 0
     failed: int = 0
+    start_time: Timestamp | None = None
 
 
 class Job(Lean, frozen=True):

@@ -156,6 +156,8 @@ class PodSpec(Lean, frozen=True):
     priority: int | None = None
     priority_class_name: str = ""
     preemption_policy: Literal["", "PreemptLowerPriority", "Never"] = ""
+    active_deadline_seconds: int | None = None
+    termination_grace_period_seconds: int | None = None
 
 
 class PodStatus(Lean, frozen=True):

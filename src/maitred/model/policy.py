@@ -1,5 +1,6 @@
 """The Policy: how this cluster wants its decisions made. One document; every field has a default."""
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
@@ -48,6 +49,15 @@ class Health(Setting, frozen=True):
 
 class Devices(Setting, frozen=True):
     resources: tuple[str, ...] = ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*")
+    model_labels: tuple[str, ...] = (
+        "nvidia.com/gpu.product",
+        "amd.com/gpu.product-name",
+        "gpu.intel.com/product",
+        "cloud.google.com/gke-accelerator",
+        "cloud.google.com/gke-tpu-accelerator",
+        "k8s.amazonaws.com/accelerator",
+    )
+    """Node labels that say which model the devices of a node are; the first that a node has counts."""
 
 
 class Search(Setting, frozen=True):
@@ -66,6 +76,19 @@ class Preemption(Setting, frozen=True):
     """Pods of any scheduler, or only of the preemptor's own."""
     jobs: Literal["suspend", "delete"] = "suspend"
     """What becomes of a Job all of whose pods must leave."""
+
+
+class DevicePrice(Setting, frozen=True):
+    """What an hour of one device costs. The first entry that matches a device counts."""
+
+    per_hour: Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
+    resource: str = "*"
+    model: str = "*"
+
+
+class Prices(Setting, frozen=True):
+    currency: str = "USD"
+    devices: tuple[DevicePrice, ...] = ()
 
 
 Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
@@ -92,6 +115,7 @@ class Policy(Setting, frozen=True):
     devices: Devices = Devices()
     search: Search = Search()
     preemption: Preemption = Preemption()
+    prices: Prices = Prices()
 
 
 def is_device(policy: Policy, resource: str) -> bool:
@@ -100,3 +124,26 @@ def is_device(policy: Policy, resource: str) -> bool:
 
 def health_taints(policy: Policy) -> frozenset[str]:
     return HEALTH_TAINTS.union(policy.health.taints)
+
+
+def device_model(policy: Policy, labels: Mapping[str, str]) -> str:
+    """The model of the devices of a node with these labels; empty where none of them says."""
+    return next((labels[key] for key in policy.devices.model_labels if labels.get(key)), "")
+
+
+def matches_model(pattern: str, model: str) -> bool:
+    """Vendors and clouds spell a model in their own ways, such as NVIDIA-H100-80GB-HBM3 and nvidia-h100-80gb:
+    a pattern matches one or more whole words of it, so that H100 is both of them and L4 is no L40S."""
+    return pattern == "*" or fnmatchcase(f"-{_words(model)}-", f"*-{_words(pattern)}-*")
+
+
+def _words(model: str) -> str:
+    return model.casefold().replace("_", "-").replace(".", "-")
+
+
+def price_of(policy: Policy, resource: str, model: str) -> float | None:
+    """What an hour of such a device costs; None where the policy does not say."""
+    for price in policy.prices.devices:
+        if fnmatchcase(resource, price.resource) and matches_model(price.model, model):
+            return price.per_hour
+    return None

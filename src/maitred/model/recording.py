@@ -8,6 +8,7 @@ whoever reports a problem, and reading it must not run anything.
 import msgspec
 
 from maitred.model.budget import PodDisruptionBudget
+from maitred.model.conventions import GROUPINGS
 from maitred.model.group import CompositePodGroup, PodGroup, Workload
 from maitred.model.job import Job
 from maitred.model.meta import Lean, Namespace
@@ -45,9 +46,11 @@ READ = frozenset(
         "kubernetes.io/config.mirror",
         "storageclass.kubernetes.io/is-default-class",
         "volume.kubernetes.io/selected-node",
+        *GROUPINGS,
     }
 )
-"""Annotations that decisions read, beside our own. All others are left out: anything may be in them."""
+"""Annotations that decisions read, beside our own and those that name groups, which an audit goes by. All
+others are left out: anything may be in them."""
 
 
 class Line(Lean, frozen=True, tag_field="line", tag=str.lower):

@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from maitred.controllers.jobs.suspension import Suspension
 from maitred.kube.wire import WatchedJob
-from maitred.kube.writes import SUSPENDED
+from maitred.model.suspension import SUSPENDED, Suspension
 from tests.oracle.builders import metadata
 
 RECORD = Suspension(

@@ -6,13 +6,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maitred.controllers.jobs.suspension import Suspension, parse_suspension
 from maitred.controllers.policy import Defaults, Source
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.kube.client import MERGE_PATCH, encode
 from maitred.kube.discovery import Served, discover
 from maitred.kube.resources import EVENTS, JOBS, PODS, PRIORITY_CLASSES
-from maitred.kube.writes import SUSPENDED
+from maitred.model.suspension import SUSPENDED, Suspension, parse_suspension
 from maitred.sandbox.kubelets.bodies import Machine
 from tests.control_plane.cluster import Cluster, Plane, cluster
 from tests.control_plane.seating import scheduler

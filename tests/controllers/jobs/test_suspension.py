@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from maitred.controllers.jobs.suspension import LONGEST_RECORD, parse_suspension
+from maitred.model.suspension import LONGEST_RECORD, parse_suspension
 from tests.controllers.jobs.made import RECORD, record
 
 

@@ -10,10 +10,10 @@ from itertools import islice
 
 import msgspec
 
-from maitred.controllers.jobs.suspension import Suspension
 from maitred.kube.resources import JOBS
 from maitred.kube.wire import WatchedJob, WatchedMeta, WatchedOwner, WatchedPod, WatchedPodStatus
 from maitred.model.pod import PodSpec, SchedulingGroup
+from maitred.model.suspension import Suspension
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 HOSTNAME = "kubernetes.io/hostname"

@@ -21,17 +21,17 @@ from dataclasses import dataclass, field
 import msgspec
 
 from maitred.controllers.jobs.members import stand_ins
-from maitred.controllers.jobs.suspension import Suspension, parse_suspension
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
 from maitred.kube.wire import WatchedJob
-from maitred.kube.writes import SUSPENDED, Writer
+from maitred.kube.writes import Writer
 from maitred.model.group import group_key
 from maitred.model.job import Job
 from maitred.model.meta import key_of
 from maitred.model.plan import Bind, GroupVerdict, Plan
+from maitred.model.suspension import SUSPENDED, Suspension, parse_suspension
 
 log = logging.getLogger(__name__)
 

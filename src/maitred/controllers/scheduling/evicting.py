@@ -17,7 +17,6 @@ from functools import partial
 from typing import TypeVar
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.jobs.suspension import Suspension
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.receipts import group_words, victim_words
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
@@ -25,6 +24,7 @@ from maitred.kube.wire import Condition, WatchedOwner
 from maitred.kube.writes import Writer
 from maitred.model.plan import Bind, Eviction, Plan
 from maitred.model.pod import DEFAULT_SCHEDULER
+from maitred.model.suspension import Suspension
 
 log = logging.getLogger(__name__)
 

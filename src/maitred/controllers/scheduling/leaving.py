@@ -9,8 +9,8 @@ who is leaving as well as the one that told them to.
 from collections.abc import Collection
 
 from maitred.kube.wire import WatchedOwner, WatchedPod
-from maitred.kube.writes import SUSPENDED
 from maitred.model.job import Job
+from maitred.model.suspension import SUSPENDED
 
 
 class Leaving:

@@ -186,8 +186,8 @@ class Roster:
         return np.where(started == UNKNOWN_TIME, self.now, np.minimum(since, self.now))
 
     @cached_property
-    def work(self) -> Ints:
-        """What would be lost with each pod, in device-milliseconds."""
+    def devices(self) -> Ints:
+        """How many each pod has."""
         resources = {resource for needs in self.snapshot.needs for resource, _ in needs.requests}
         counted = {resource for resource in resources if is_device(self.policy, resource)}
         devices = np.array(
@@ -197,7 +197,12 @@ class Roster:
             ],
             dtype=np.int64,
         )
-        return devices[self.bound.needs] * (self.now - self.lost_since)
+        return devices[self.bound.needs]
+
+    @cached_property
+    def work(self) -> Ints:
+        """What would be lost with each pod, in device-milliseconds."""
+        return self.devices * (self.now - self.lost_since)
 
     @cached_property
     def started(self) -> Ints:

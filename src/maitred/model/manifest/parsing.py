@@ -185,7 +185,9 @@ def at_byte(error: Exception) -> tuple[str, int]:
 
 def json_error(error: Exception, data: bytes, at: int) -> JsonError:
     if str(error) == _CUT:
-        return JsonError("the JSON ends in the middle; was it cut off?", cut=True)
+        lines = data.count(b"\n") + 1
+        place = f"in line {lines}, after {len(data):,} bytes"
+        return JsonError(f"the JSON ends in the middle, {place}; was it cut off?", cut=True)
     line = data.count(b"\n", 0, at) + 1
     column = at - data.rfind(b"\n", 0, at)
     return JsonError(f"line {line}, column {column}: not valid JSON: {at_byte(error)[0]}", cut=False)

@@ -16,7 +16,9 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
-from maitred.model.policy import LIVE_ORDERS, Policy
+from maitred.model.policy import LIVE_ORDERS, Policy, Prices
+
+LONGEST_CURRENCY = 16
 
 T = TypeVar("T")
 
@@ -106,8 +108,29 @@ def check_policy(policy: Policy) -> None:
     if milliseconds(policy.preemption.delay) is None:
         raise FieldError("preemption.delay", f"{policy.preemption.delay!r} is not {FORM}")
     for position, pattern in enumerate(policy.devices.resources):
-        if not pattern or any(character.isspace() for character in pattern):
-            raise FieldError(f"devices.resources[{position}]", f"{pattern!r} is no pattern of resource names")
+        check_pattern(f"devices.resources[{position}]", pattern, "resource names")
+    for position, key in enumerate(policy.devices.model_labels):
+        check_key(f"devices.modelLabels[{position}]", key)
+    check_prices(policy.prices)
+
+
+def check_pattern(field: str, pattern: str, of: str) -> None:
+    if not pattern or any(character.isspace() for character in pattern):
+        raise FieldError(field, f"{pattern!r} is no pattern of {of}")
+
+
+def check_prices(prices: Prices) -> None:
+    """What follows an entry for the same devices would never count, which nobody means."""
+    if not prices.currency.isprintable() or not 0 < len(prices.currency.strip()) <= LONGEST_CURRENCY:
+        raise FieldError("prices.currency", f"{prices.currency[:40]!r} is no currency such as USD")
+    seen: dict[tuple[str, str], int] = {}
+    for position, price in enumerate(prices.devices):
+        field = f"prices.devices[{position}]"
+        check_pattern(f"{field}.resource", price.resource, "resource names")
+        check_pattern(f"{field}.model", price.model, "models")
+        first = seen.setdefault((price.resource, price.model), position)
+        if first != position:
+            raise FieldError(field, f"prices the same devices as prices.devices[{first}]; the first counts")
 
 
 def check_templates(policy: Policy) -> None:

@@ -12,6 +12,8 @@ from msgspec import field
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.pod import DEFAULT_SCHEDULER
 
+SUSPENDED = "maitred.dev/suspended"
+"""On a Job that we have suspended: why, and for whom. Without it a suspended Job is its user's."""
 LONGEST_RECORD = 16_384
 """Four names and a sentence; what is longer is not ours."""
 LONGEST_REASON = 1024

@@ -1,0 +1,155 @@
+"""Blockers of constraints: what each says when it is what stands in the way."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from maitred.decide.blockers import (
+    NAMES_SHOWN,
+    Scene,
+    excluded,
+    excluded_words,
+    names_shown,
+    short_detail,
+    short_words,
+)
+from maitred.decide.storage import storage_rules
+from maitred.model.plan import Blocker, Category, Detail
+from maitred.model.policy import health_taints
+from maitred.model.words import counted
+
+
+def priority(scene: Scene) -> Blocker:
+    """Who took the room: those with most seats on nodes that the group could have used."""
+    seats = {group: int(scene.eligible[list(rows)].sum()) for group, rows in scene.ahead}
+    there = [group for group in seats if seats[group]] or list(seats)
+    first = sorted(there, key=lambda group: (-seats[group], group))
+    message = (
+        f"{'it would fit, but ' if scene.alone else ''}{names_shown(first)} went first and took the room"
+    )
+    return Blocker("Priority", message, {**scene.numbers, "ahead": first[:NAMES_SHOWN]})
+
+
+def topology(scene: Scene) -> Blocker:
+    request, nodes = scene.ask.topology, scene.trial.nodes
+    level = request.required or request.slice_level
+    column = nodes.column(scene.house.key(level))
+    name = scene.house.name(scene.house.key(level))
+    detail: Detail = {"level": name, "domains": len(column.values), **scene.numbers}
+    if not column.values:
+        return Blocker("Topology", f"no node has the label {scene.house.key(level)}", detail)
+    if not scene.within.any():
+        return Blocker("Topology", f"its running members are not all in one {name}", detail)
+    if request.slice_size and not scene.nearest:
+        return _slice_topology(scene)
+    if not (scene.nearest or scene.ask.seated):
+        return Blocker("Topology", f"no {name} holds a single member", detail)
+    sample = scene.nearest[0][1] if scene.nearest else scene.ask.seated[0].node
+    code = int(column.codes[sample])
+    short = scene.short(column.codes == code)
+    detail |= {"domain": column.values[code], **short_detail(short)}
+    message = f"{name} {column.values[code]} holds {scene.holds} of {scene.needed}{short_words(scene, short)}"
+    return Blocker("Topology", message, detail)
+
+
+def _slice_topology(scene: Scene) -> Blocker:
+    """Not one slice fits: where most of one would."""
+    request = scene.ask.topology
+    key = scene.house.key(request.slice_level)
+    column, name = scene.trial.nodes.column(key), scene.house.name(key)
+    inside = scene.within & (column.codes >= 0)
+    rooms = [np.bincount(column.codes[inside], weights=c[inside], minlength=1) for c in scene.rules.copies]
+    room = np.add.reduce(rooms)
+    size = min(request.slice_size, len(scene.ask.shapes))
+    detail = {
+        "level": name,
+        "domains": len(column.values),
+        **scene.numbers,
+        "domain": column.values[room.argmax()],
+    }
+    nearest = f"{name} {column.values[room.argmax()]} has room for {int(room.max())}"
+    return Blocker("Topology", f"no {name} holds a slice of {size}; {nearest}", detail)
+
+
+def devices(scene: Scene) -> Blocker:
+    claims = sorted({c for shape in scene.ask.distinct for c in scene.trial.needs(shape).device_claims})
+    message = f"asks for devices by resource claims ({names_shown(claims)}), which are not allocated yet"
+    return Blocker("Devices", message, {**scene.numbers, "claims": claims})
+
+
+def health(scene: Scene) -> Blocker:
+    nodes, health = scene.trial.nodes, health_taints(scene.house.policy)
+    ill = [sorted({t.key for t in taints} & health) for taints in nodes.taint_sets]
+    rows = np.flatnonzero(np.array([bool(keys) for keys in ill])[nodes.taint_ids] & nodes.alive)
+    states = {nodes.names[row]: ill[nodes.taint_ids[row]] for row in rows}
+    names = [
+        f"{name} ({', '.join(key.rpartition('/')[2] for key in states[name])})" for name in sorted(states)
+    ]
+    unwell = f"it would fit with {names_shown(names)}" if scene.alone else f"without {names_shown(names)}"
+    message = f"{unwell}; the other nodes hold {scene.holds} of {scene.needed}"
+    detail = {**scene.numbers, "nodes": sorted(states)[:NAMES_SHOWN], "unwell": len(states)}
+    return Blocker("Health", message, detail)
+
+
+def affinity(scene: Scene) -> Blocker:
+    """Which nodes its members are kept from, and what they want of other pods and of each other."""
+    counts, terms = excluded(scene), _terms(scene)
+    message = f"the nodes that accept its pods hold {scene.holds} of {scene.needed}{excluded_words(counts)}"
+    message += f"; its pods ask for {', '.join(terms)}" if terms else ""
+    return Blocker("Affinity", message, {**scene.numbers, "excluded": counts, "terms": terms})
+
+
+def _terms(scene: Scene) -> list[str]:
+    """What members ask of other pods, in words."""
+    found = set[str]()
+    for needs in map(scene.trial.needs, scene.ask.distinct):
+        found.update(f"company in one {term.topology_key}" for term in needs.affinity)
+        found.update(f"distance by {term.topology_key}" for term in needs.anti_affinity)
+        found.update(f"a skew of {s.max_skew} at most over {s.pods.topology_key}" for s in needs.spread)
+    return sorted(found)
+
+
+def volume(scene: Scene) -> Blocker:
+    """What is wrong with claims; or else how many nodes reach all volumes, and can attach no more."""
+    trial, distinct = scene.trial, scene.ask.distinct
+    needs = [need for shape in distinct for need in trial.shape(shape).volumes]
+    rules, alive = storage_rules(trial, distinct, others_may_help=True), trial.nodes.alive
+    reached = np.logical_or.reduce([alive if mask is None else mask for mask in rules.masks])
+    full = np.logical_or.reduce([room.free < max(room.use) for room in rules.rooms] or [~alive]) & reached
+    detail: Detail = {
+        **scene.numbers,
+        "problems": sorted({need.problem for need in needs if need.problem}),
+        "reached": int(reached.sum()),
+        "full": int(full.sum()),
+        "exclusive": sorted({need.exclusive for need in needs if need.exclusive}),
+    }
+    return Blocker("Volume", _volume_words(detail, int(alive.sum())), detail)
+
+
+def _volume_words(detail: Detail, nodes: int) -> str:
+    if detail["problems"]:
+        return f"storage is not ready: {'; '.join(detail['problems'][:NAMES_SHOWN])}"
+    where = f"{detail['reached']} of {counted(nodes, 'node')}"
+    words = f"nodes that can reach its volumes ({where}) hold {detail['holds']} of {detail['needed']}"
+    words += f"; {counted(detail['full'], 'node')} can attach no more" if detail["full"] else ""
+    claims = names_shown(detail["exclusive"])
+    return f"{words}; one pod at a time may use {claims}" if claims else words
+
+
+LIFTED: dict[Category, Callable[[Scene], Blocker]] = {
+    "Priority": priority,
+    "Topology": topology,
+    "Devices": devices,
+    "Health": health,
+    "Affinity": affinity,
+    "Volume": volume,
+}
+
+
+def in_company(scene: Scene, category: Category, besides: Sequence[Category]) -> Blocker:
+    """A constraint that is in the way, but to lift it alone would not be enough."""
+    blocker = LIFTED[category](replace(scene, alone=False))
+    others = [other for other in besides if other != category]
+    message = f"{blocker.message}; {' and '.join(others)} would still be in the way"
+    return Blocker(category, message, {**blocker.detail, "besides": others})

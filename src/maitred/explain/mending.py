@@ -1,0 +1,128 @@
+"""Nodes brought back as a remedy: which of those that are unwell, and how few of them will do.
+
+`{"kind": "health", "nodes": ["n2"], "taints": ["node.kubernetes.io/unschedulable"]}`: the nodes, and the
+taints of theirs that are to go, whether the node controller, an operator or a monitor has set them.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maitred.cluster.nodes import NodeView
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.decide.ask import Assignment
+from maitred.explain.changes import available
+from maitred.explain.rehearsal import Entry, Stage
+from maitred.model.node import UNSCHEDULABLE
+from maitred.model.plan import Remedy
+from maitred.model.policy import health_taints
+
+MOST_NODES = 64
+MOST_PRUNED = 8
+NAMES_SHOWN = 5
+VIEW_UNITS = 30
+"""What it takes to make another view of the nodes, in units of effort."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """Some nodes are open and well again."""
+
+    names: tuple[str, ...]
+    keys: frozenset[str]
+    """Taints that speak of health."""
+    taints: tuple[str, ...]
+    """Those that the nodes have."""
+    share: float
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        rows = [snapshot.nodes.rows[name] for name in self.names]
+        return replace(snapshot, nodes=with_mended(snapshot.nodes, rows, self.keys))
+
+    def remedy(self, view: GroupView) -> Remedy:
+        shown = ", ".join(self.names[:NAMES_SHOWN])
+        more = f" and {len(self.names) - NAMES_SHOWN} more" if len(self.names) > NAMES_SHOWN else ""
+        states = ", ".join(key.rpartition("/")[2] for key in self.taints)
+        cordoned = self.taints == (UNSCHEDULABLE,)
+        change = f"uncordon {shown}{more}" if cordoned else f"bring back {shown}{more} ({states})"
+        return Remedy(change, {"kind": "health", "nodes": list(self.names), "taints": list(self.taints)})
+
+
+def with_mended(nodes: NodeView, rows: list[int], keys: frozenset[str]) -> NodeView:
+    """The same nodes, with the taints of these keys lifted from some of them."""
+    sets, ids = list(nodes.taint_sets), nodes.taint_ids.copy()
+    for row in rows:
+        left = tuple(taint for taint in sets[ids[row]] if taint.key not in keys)
+        if left not in sets:
+            sets.append(left)
+        ids[row] = sets.index(left)
+    return replace(nodes, taint_ids=ids, taint_sets=tuple(sets), cache={})
+
+
+class Mending:
+    """Tries to bring nodes back for groups of one stage."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage, self.nodes = stage, stage.snapshot.nodes
+        self.keys = health_taints(stage.policy)
+
+    def nodes_back(self, entry: Entry) -> Mended | None:
+        if all(blocker.category != "Health" for blocker in entry.verdict.blockers):
+            return None
+        everyone = self._unwell()
+        useful = self._used(entry, everyone)
+        if not useful:
+            return None
+        fewest = self._pruned(entry, useful[: self._enough(entry, useful)])
+        rivals = self._rivals(entry)
+        for rows in (fewest, useful, everyone[:MOST_NODES]):
+            change = self._change(entry, rows)
+            if self.stage.works(change.applied, entry, rivals, first=0):
+                return change
+        return None
+
+    def _unwell(self) -> list[int]:
+        ill = [any(taint.key in self.keys for taint in taints) for taints in self.nodes.taint_sets]
+        rows = np.flatnonzero(np.array(ill, dtype=np.bool_)[self.nodes.taint_ids] & self.nodes.alive)
+        return [int(row) for row in rows[np.argsort(self.nodes.name_rank[rows])]]
+
+    def _used(self, entry: Entry, rows: list[int]) -> list[int]:
+        """Those on which the group would sit if all were back, who takes most members first."""
+        seats = self._probe(entry, rows)
+        seated = Counter(row for _, row in seats[: entry.view.missing or 1])
+        unwell = [row for row in rows if row in seated]
+        return sorted(unwell, key=lambda row: -seated[row])[:MOST_NODES]
+
+    def _enough(self, entry: Entry, rows: list[int]) -> int:
+        """How many of these will do, taken from the first on."""
+        low, high = 0, len(rows)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._probe(entry, rows[:middle]) else (middle, high)
+        return high
+
+    def _pruned(self, entry: Entry, rows: list[int]) -> list[int]:
+        for row in list(rows) if len(rows) <= MOST_PRUNED else ():
+            others = [other for other in rows if other != row]
+            if others and self._probe(entry, others):
+                rows = others
+        return rows
+
+    def _probe(self, entry: Entry, rows: list[int]) -> Assignment:
+        self.stage.effort.spend(VIEW_UNITS)
+        changed = self._change(entry, rows).applied(self.stage.snapshot, entry.number)
+        return [] if self.stage.effort.spent else self.stage.probe(changed, entry.number)
+
+    def _change(self, entry: Entry, rows: list[int]) -> Mended:
+        """The share is that of these nodes among as many as there are members."""
+        sets, ids = self.nodes.taint_sets, self.nodes.taint_ids
+        taints = {taint.key for row in rows for taint in sets[ids[row]] if taint.key in self.keys}
+        names = tuple(sorted(self.nodes.names[row] for row in rows))
+        share = len(rows) / max(len(rows), available(entry.view))
+        return Mended(names, self.keys, tuple(sorted(taints)), share)
+
+    def _rivals(self, entry: Entry) -> list[Entry]:
+        """Whoever waits may want the nodes too."""
+        last = self.stage.last_to_matter(entry)
+        return [other for other in self.stage.entries[:last] if other.waits and other is not entry]

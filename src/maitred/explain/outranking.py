@@ -1,0 +1,59 @@
+"""A higher priority as a remedy: the only one that is at the cost of others, who are named.
+
+`{"kind": "priority", "from": 0, "to": 6, "instead": ["ns/group"]}`: the priority of the group and of its
+pods, and the groups that would wait in its place.
+"""
+
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from maitred.cluster.snapshot import GroupRank, GroupView, Snapshot
+from maitred.explain.changes import with_group
+from maitred.explain.rehearsal import Entry, Stage
+from maitred.model.plan import Remedy
+
+MOST_RANKS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HigherRank:
+    before: int
+    after: int
+    instead: tuple[str, ...] = ()
+    share: float = 0.0
+    """Of the members that would be seated or wait for it, those that would wait."""
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        view = snapshot.groups[number]
+        own = {rank.preemption_policy for rank in view.ranks} or {""}
+        ranks = tuple(GroupRank(self.after, "", policy) for policy in sorted(own))
+        group = view.group
+        if group.priority is not None or group.priority_class_name:
+            group = msgspec.structs.replace(group, priority=self.after, priority_class_name="")
+        return with_group(snapshot, number, replace(view, ranks=ranks, group=group))
+
+    def remedy(self, view: GroupView) -> Remedy:
+        instead = f"; {', '.join(self.instead)} would wait instead" if self.instead else ""
+        return Remedy(
+            f"raise its priority from {self.before} to {self.after}{instead}",
+            {"kind": "priority", "from": self.before, "to": self.after, "instead": list(self.instead)},
+        )
+
+
+def higher_rank(stage: Stage, entry: Entry) -> HigherRank | None:
+    """The lowest priority that would seat a group for whom others left no room."""
+    ahead = [blocker.detail["ahead"] for blocker in entry.verdict.blockers if blocker.category == "Priority"]
+    if not ahead or stage.policy.order != "priority":
+        return None
+    others = {other.view.group.key: other for other in stage.entries}
+    ranks = {others[key].priority for key in ahead[0] if key in others}
+    levels = sorted(rank for rank in ranks if rank >= entry.priority)
+    for level in levels[:MOST_RANKS]:
+        change = HigherRank(entry.priority, level + 1)
+        first = sum(other.priority > change.after for other in stage.entries)
+        lost = stage.left_out(change.applied, entry, stage.rivals(entry, first), first)
+        if lost is not None:
+            waiting = sum(len(others[key].view.pods) for key in lost)
+            return replace(change, instead=lost, share=waiting / (waiting + len(entry.view.pods)))
+    return None

@@ -1,0 +1,120 @@
+"""Remedies for groups that may not start yet: members that are missing, gates, a PodGroup nobody made.
+
+- `{"kind": "gates", "gates": ["example.com/quota"], "pods": 8}`: the gates that are to go, and from how many
+  members;
+- `{"kind": "create", "count": 2, "like": "ns/pod"}`: members to be created, like one that is there;
+- `{"kind": "group", "group": "ns/name", "quorum": 4}`: the PodGroup to be created, with this minCount.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.explain.changes import Change, LowerQuorum, available, with_group
+from maitred.explain.rehearsal import Entry, Stage
+from maitred.model.plan import Remedy
+from maitred.model.words import counted
+
+SMALLEST_PART = 4
+"""A quorum is not lowered to less than one in so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutGates:
+    """Whoever holds the members back lets them go."""
+
+    share: float = 0.0
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        view = snapshot.groups[number]
+        return with_group(snapshot, number, replace(view, gates=((),) * len(view.pods)))
+
+    def remedy(self, view: GroupView) -> Remedy:
+        gates = sorted({gate for gates in view.gates for gate in gates})
+        pods = sum(1 for gates in view.gates if gates)
+        names = f"scheduling gate{'' if len(gates) == 1 else 's'} {', '.join(gates)}"
+        return Remedy(
+            f"remove the {names} from {counted(pods, 'member')}",
+            {"kind": "gates", "gates": gates, "pods": pods},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MoreMembers:
+    """The missing members are created, like most of those that wait."""
+
+    count: int
+    like: int
+    """The position of a member."""
+    share: float
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        view = snapshot.groups[number]
+        index, created, _ = max(view.orders)
+        namespace = view.group.key.partition("/")[0]
+        names = [f"{namespace}/~{new:06}" for new in range(self.count)]  # no real pod can be called so
+        larger = replace(
+            view,
+            pods=(*view.pods, *names),
+            uids=(*view.uids, *names),
+            orders=(*view.orders, *((index, created, name) for name in names)),
+            shapes=np.append(view.shapes, np.full(self.count, view.shapes[self.like], view.shapes.dtype)),
+            gates=(*view.gates, *((),) * self.count),
+            nominated=(*view.nominated, *("",) * self.count) if view.nominated else (),
+            members=view.members + self.count,
+        )
+        return with_group(snapshot, number, larger)
+
+    def remedy(self, view: GroupView) -> Remedy:
+        like = view.pods[self.like]
+        return Remedy(
+            f"create {counted(self.count, 'more member')} like {like}",
+            {"kind": "create", "count": self.count, "like": like},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NewGroup:
+    """The PodGroup that the pods name is created, for all of them."""
+
+    quorum: int
+    share: float = 0.0
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        view = snapshot.groups[number]
+        group = msgspec.structs.replace(view.group, exists=True, gang=True, quorum=self.quorum)
+        return with_group(snapshot, number, replace(view, group=group))
+
+    def remedy(self, view: GroupView) -> Remedy:
+        key = view.group.key
+        return Remedy(
+            f"create the PodGroup {key}, with a minCount of {self.quorum}",
+            {"kind": "group", "group": key, "quorum": self.quorum},
+        )
+
+
+def to_start(stage: Stage, entry: Entry) -> list[Change]:
+    """What would let a group start that is held back, as far as it then fits."""
+    ways = _ways(stage.snapshot, entry.view)
+    first = entry.place
+    return [way for way in ways if stage.works(way.applied, entry, stage.rivals(entry, first), first)]
+
+
+def _ways(snapshot: Snapshot, view: GroupView) -> Iterator[Change]:
+    created, quorum = available(view), view.group.quorum
+    if any(view.gates):
+        if view.group.exists and created >= quorum:
+            yield WithoutGates()
+        return
+    if not view.group.exists:
+        yield NewGroup(created)
+        return
+    shape, _ = Counter(view.shapes.tolist()).most_common(1)[0]
+    if not snapshot.shapes[shape].volumes:
+        yield MoreMembers(quorum - created, view.shapes.tolist().index(shape), 1 - created / quorum)
+    if created * SMALLEST_PART >= quorum:
+        yield LowerQuorum(created, 1 - created / quorum)

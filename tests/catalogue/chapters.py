@@ -1,0 +1,23 @@
+"""The chapters of the catalogue."""
+
+from tests.catalogue.pairs_places import BOTH, EITHER
+from tests.catalogue.pairs_room import ROOM, STARTING
+from tests.catalogue.places import DEVICES, HEALTH, TOPOLOGY
+from tests.catalogue.room import CAPACITY, FRAGMENTATION, PRIORITY
+from tests.catalogue.starting import GATED, MEMBERS, REQUEST
+from tests.catalogue.wishes import AFFINITY, VOLUME
+
+SINGLES = (
+    MEMBERS,
+    GATED,
+    REQUEST,
+    PRIORITY,
+    TOPOLOGY,
+    DEVICES,
+    HEALTH,
+    AFFINITY,
+    VOLUME,
+    FRAGMENTATION,
+    CAPACITY,
+)
+PAIRS = (STARTING, EITHER, BOTH, ROOM)
