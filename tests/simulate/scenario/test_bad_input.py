@@ -217,7 +217,7 @@ def test_workloads(text: str, error: str) -> None:
         ),
         (
             "cluster: {trace: {format: philly, file: y}}",
-            "cluster.trace.format: 'philly' is not one of kubectl, lingjun, openb",
+            "cluster.trace.format: 'philly' is not one of kubectl, lingjun, openb, record",
         ),
         (
             "cluster: {trace: {format: openb, file: y, resources: {cpu: 1}}}",
@@ -278,7 +278,7 @@ def test_a_horizon_of_nothing_and_a_name_of_nothing() -> None:
         ),
         (
             "trace: {format: philly, file: f}",
-            "workload[0].trace.format: 'philly' is not one of itp, kubectl, muri, openb",
+            "workload[0].trace.format: 'philly' is not one of itp, kubectl, muri, openb, record",
         ),
         ("trace: {format: itp, file: f, speed: 0}", "workload[0].trace.speed: must be more than 0, not 0"),
         (

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from maitred.simulate.report import blockerbars, completions, floor, overtime, waits
 from maitred.simulate.report.against import IN_VAIN
@@ -49,6 +49,11 @@ MEANINGS: dict[str, str] = {
 
 
 def html(result: Result) -> str:
+    return document(f"{result.scenario}: simulation", content(result))
+
+
+def document(title: str, inside: Iterable[Markup], rules: str = "") -> str:
+    """The whole page. It may run this script and no other, and has its style, and these rules, in itself."""
     script = Markup(SCRIPT)
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     allowed = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
@@ -56,13 +61,13 @@ def html(result: Result) -> str:
         "head",
         Markup('<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'),
-        element("title", f"{result.scenario}: simulation"),
-        element("style", Markup(style())),
+        element("title", title),
+        element("style", Markup(style() + rules)),
     )
     body = element(
         "body",
         patterns(),
-        element("main", *content(result)),
+        element("main", *inside),
         element("div", id="tip", hidden="", role="presentation"),
         element("script", script),
     )

@@ -95,11 +95,11 @@ SCRIPT = """
     })
   );
 
-  const hint = document.querySelector(".hint");
-  const tellOfMore = () => {
-    const table = hint.nextElementSibling;
-    hint.hidden = table.scrollWidth <= table.clientWidth;
-  };
+  const tellOfMore = () =>
+    document.querySelectorAll(".hint").forEach((hint) => {
+      const table = hint.nextElementSibling;
+      hint.hidden = table.scrollWidth <= table.clientWidth;
+    });
   addEventListener("resize", tellOfMore);
   tellOfMore();
 })();

@@ -154,7 +154,7 @@ def jobs_of(
         yield Traced(
             name=told_apart(pod_name(bond.key), names),
             arrival=lasted(beginning, min(stay.created for stay in stays)),
-            crews=tuple(crews_of(members, changed)),
+            crews=tuple(crews_of([member.pod.spec for member in members], changed, Policy())),
             run_time=time_together(stays, members) if bond.by == "owner" else longest(members),
             quorum=min(quorum or objects.quorum(bond, group, len(members), changed), len(members)),
             priority=objects.priority(group, members[0].pod.spec),
@@ -167,13 +167,12 @@ def told_apart(name: str, taken: Counter[str]) -> str:
     return name if taken[name] == 1 else told_apart(f"{name}-{taken[name]}", taken)
 
 
-def crews_of(members: list[Stay], changed: Counter[str]) -> Iterator[Crew]:
-    """Members with the same spec, in the order of the file."""
+def crews_of(specs: Iterable[PodSpec], changed: Counter[str], policy: Policy) -> Iterator[Crew]:
+    """Members with the same spec, in the order in which they are given."""
     counts: dict[bytes, list[PodSpec]] = {}
-    for member in members:
-        spec = as_new(member.pod.spec, changed)
+    for told in specs:
+        spec = as_new(told, changed)
         counts.setdefault(msgspec.json.encode(spec), []).append(spec)
-    policy = Policy()
     for alike in counts.values():
         requests = pod_requests(alike[0])
         devices = sum(count for resource, count in requests.items() if is_device(policy, resource))

@@ -1,0 +1,114 @@
+"""What an audit reads of a cluster, and what of it the user may read."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from maitred.explain.audit.seen import (
+    FOREIGN_GROUPS,
+    TRAINING,
+    ForeignGroup,
+    Seen,
+    SeenJob,
+    SeenPod,
+    TrainingJob,
+)
+from maitred.kube.client import Client
+from maitred.kube.discovery import Served, discover
+from maitred.kube.errors import ApiError, KubeError
+from maitred.kube.lists import NEEDED, PLAIN
+from maitred.kube.resources import JOBS, PODS, Resource
+from maitred.model.group import CompositePodGroup, PodGroup
+from maitred.model.meta import Lean
+
+GRANT = "maitred audit --role | kubectl apply -f - grants it"
+NOBODY = "maitred-audit-probe"
+"""No object is called so: a watch for it answers, and has nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A resource, and what its objects are read as."""
+
+    resource: Resource
+    kind: type[Seen]
+    foreign: str = ""
+    """The API group, where it is one of other schedulers."""
+
+    def known_as(self, key: str) -> str:
+        """The key of an object as the observer has it."""
+        return f"{self.foreign}/{key}" if self.foreign else key
+
+
+class Nothing(Lean, frozen=True):
+    """Of an answer that matters only by being given."""
+
+
+async def everything(client: Client) -> list[Source]:
+    """All that this server has of what an audit reads."""
+    served = await discover(client)
+    known = list(of_others())
+    there = await asyncio.gather(*(is_served(client, source.resource) for source in known))
+    return [*of_kubernetes(served), *(source for source, found in zip(known, there, strict=True) if found)]
+
+
+def of_kubernetes(served: Served) -> Iterator[Source]:
+    yield Source(PODS, SeenPod)
+    yield Source(JOBS, SeenJob)
+    for resource, kind in PLAIN:
+        yield Source(resource, kind)
+    if served.groups is not None:
+        yield Source(served.groups, PodGroup)
+    if served.composites is not None:
+        yield Source(served.composites, CompositePodGroup)
+
+
+def of_others() -> Iterator[Source]:
+    for group, version in FOREIGN_GROUPS.items():
+        yield Source(Resource(group, version, "podgroups", "PodGroup"), ForeignGroup, group)
+    group, version, kind = TRAINING
+    yield Source(Resource(group, version, f"{kind.lower()}s", kind), TrainingJob)
+
+
+async def is_served(client: Client, resource: Resource) -> bool:
+    """Asked of discovery: whoever may not list something is told so even where there is no such thing."""
+    try:
+        await client.get(f"/apis/{resource.api_version}", Nothing)
+    except ApiError as error:
+        if error.is_gone:
+            return False
+        raise
+    return True
+
+
+async def readable(
+    client: Client, known: Sequence[Source], verbs: Sequence[str]
+) -> tuple[list[Source], tuple[str, ...]]:
+    """What the user may read, and warnings about the rest. Raises KubeError where that is too little."""
+    checks = [missing(client, source.resource, verb) for source in known for verb in verbs]
+    lacking = [found for found in await asyncio.gather(*checks) if found is not None]
+    refused = {resource for _, resource in lacking}
+    if needed := [(verb, resource) for verb, resource in lacking if resource in NEEDED]:
+        raise KubeError(f"you may not {told(needed)}; {GRANT}")
+    warnings = tuple(
+        f"you may not {verb} {resource}, so they are taken to be none; {GRANT}" for verb, resource in lacking
+    )
+    return [source for source in known if source.resource not in refused], warnings
+
+
+async def missing(client: Client, resource: Resource, verb: str) -> tuple[str, Resource] | None:
+    """The verb, if the user may not do this."""
+    params = {"limit": "1"}
+    if verb == "watch":
+        params = {"watch": "true", "timeoutSeconds": "1", "fieldSelector": f"metadata.name={NOBODY}"}
+    try:
+        await client.request("GET", resource.path(), params=params)
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        return verb, resource
+    return None
+
+
+def told(lacking: Iterable[tuple[str, Resource]]) -> str:
+    return ", ".join(f"{verb} {resource}" for verb, resource in lacking)

@@ -1,0 +1,91 @@
+"""Objects as an audit reads them: the model's, and with it the times at which things happened."""
+
+from typing import Any
+
+from maitred.explain.floorplan import Condition
+from maitred.model.job import Job, JobSpec
+from maitred.model.meta import Lean, ObjectMeta, Timestamp
+from maitred.model.objects import Object
+from maitred.model.pod import Pod, PodStatus
+
+
+class Running(Lean, frozen=True):
+    started_at: Timestamp | None = None
+
+
+class Terminated(Running, frozen=True):
+    finished_at: Timestamp | None = None
+
+
+class ContainerState(Lean, frozen=True):
+    running: Running | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Lean, frozen=True):
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+
+
+class SeenPodStatus(PodStatus, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class SeenPod(Pod, frozen=True, kw_only=True):
+    metadata: ObjectMeta
+    status: SeenPodStatus = SeenPodStatus()
+
+
+class SeenJobSpec(JobSpec, frozen=True):
+    scheduling: Any = None
+    """Since 1.37 a Job may say itself what kind of group its pods are."""
+
+
+class SeenJob(Job, frozen=True, kw_only=True):
+    metadata: ObjectMeta
+    spec: SeenJobSpec = SeenJobSpec()
+
+
+class MinMember(Lean, frozen=True):
+    min_member: int = 0
+
+
+class ForeignGroup(Lean, frozen=True):
+    """A PodGroup of another scheduler. They all call their quorum the same."""
+
+    metadata: ObjectMeta
+    spec: MinMember = MinMember()
+
+
+class ElasticPolicy(Lean, frozen=True):
+    min_replicas: int | None = None
+
+
+class TrainingSpec(Lean, frozen=True):
+    elastic_policy: ElasticPolicy | None = None
+
+
+class TrainingJob(Lean, frozen=True):
+    """A PyTorchJob, which may do with fewer workers than it has."""
+
+    metadata: ObjectMeta
+    spec: TrainingSpec = TrainingSpec()
+
+
+Seen = Object | ForeignGroup | TrainingJob
+
+FOREIGN_GROUPS = {
+    "scheduling.x-k8s.io": "v1alpha1",
+    "scheduling.volcano.sh": "v1beta1",
+    "scheduling.run.ai": "v2alpha2",
+    "scheduling.sigs.k8s.io": "v1alpha1",
+    "scheduling.godel.kubewharf.io": "v1alpha1",
+}
+"""API groups with PodGroups of their own, and the version that is read."""
+TRAINING = ("kubeflow.org", "v1", "PyTorchJob")
+KINDS: dict[tuple[str, str], type[ForeignGroup | TrainingJob]] = {
+    **{(f"{group}/{version}", "PodGroup"): ForeignGroup for group, version in FOREIGN_GROUPS.items()},
+    (f"{TRAINING[0]}/{TRAINING[1]}", TRAINING[2]): TrainingJob,
+}
+"""What decisions do not read, and audits do, by API version and kind."""

@@ -1,0 +1,205 @@
+"""What else an audit finds: devices that are of no use, requests that never fit, and what it costs."""
+
+import itertools
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from rich.text import Text
+
+from maitred.explain.audit.answer import Audit
+from maitred.explain.audit.observer import Observer
+from maitred.explain.audit.page import page, shares
+from maitred.explain.audit.replaying import replayed
+from maitred.explain.audit.tables import audit_lines
+from maitred.model.policy import DevicePrice, Level, Policy, Prices, Topology
+from tests.explain.audited import GPU, NOON, Json, audited, job, node, pod, tell
+
+EIGHT: Json = {"requests": {GPU: 8, "cpu": 8}}
+TWO: Json = {"requests": {GPU: 2, "cpu": 2}}
+
+
+def web(name: str, on: str, **requests: Any) -> Json:
+    return pod(name, node=on, requests=requests, owner=("ReplicaSet", "web"))
+
+
+def text_of(found: Audit) -> str:
+    return "\n".join(line.plain for line in audit_lines(found))
+
+
+# -- devices -----------------------------------------------------------------------------------------------
+
+
+def test_free_devices_are_on_whole_nodes_or_beside_others() -> None:
+    policy = Policy(topology=Topology((Level("rack", "rack"),)))
+    racks = [node(f"n{n}", labels={"rack": f"r{n // 2}"}) for n in range(5)]
+    closed = {**node("closed"), "spec": {"unschedulable": True}}
+    found = audited(*racks, closed, pod("a", node="n0", **TWO), pod("b", node="n1", **EIGHT), policy=policy)
+    [devices] = found.devices
+    assert (devices.total, devices.taken, devices.unwell, devices.free) == (48, 10, 8, 30)
+    assert (devices.whole_nodes, devices.in_whole_nodes, devices.part_nodes, devices.in_part) == (3, 24, 1, 6)
+    [room] = devices.levels
+    assert (room.level, room.domain, room.nodes, room.devices) == ("rack", "r1", 2, 16)
+    assert sum(shares(devices).values()) == devices.total
+
+
+def test_a_cluster_without_devices_is_told_so() -> None:
+    found = audited(node("n", **{GPU: 0}), web("web", "n", cpu=1))
+    assert found.devices == ()
+    assert "There are no devices" in text_of(found)
+
+
+def test_an_empty_cluster_is_told_so() -> None:
+    found = audited()
+    assert [warning.partition(";")[0] for warning in found.warnings] == [
+        "there are no nodes",
+        "there are no pods",
+    ]
+    assert "There are no gangs." in text_of(found)
+
+
+def test_an_amount_that_no_cluster_has_is_left_out() -> None:
+    found = audited(node("n"), node("absurd", memory="9E"), pod("a", node="n", **TWO))
+    assert (found.nodes, found.devices[0].total) == (1, 8)
+    assert found.warnings[0].startswith("Node absurd is left out: ")
+
+
+# -- stranded ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("requests", "count", "stranded"),
+    [
+        ({"cpu": 15}, 1, 7),  # One core is left, and each device needs one.
+        ({"cpu": 8}, 1, 0),
+        ({"memory": "64Gi"}, 1, 8),
+        ({"cpu": "10m"}, 110, 8),  # There is no place for another pod.
+    ],
+)
+def test_devices_are_stranded_beside_pods_without_any(requests: Json, count: int, stranded: int) -> None:
+    modest = pod("modest", requests={GPU: 2, "cpu": 2, "memory": "2Gi"})
+    others = [web(f"web-{number:03}", "n", **requests) for number in range(count)]
+    found = audited(node("n"), modest, *others)
+    assert sum(one.devices for one in found.stranded) == stranded
+    assert found.devices[0].stranded == stranded
+    for one in found.stranded:
+        assert (one.pods, one.largest[0]) == (count, "ml/web-000")
+
+
+def test_pods_of_the_node_and_pods_with_devices_strand_nothing() -> None:
+    agent = pod("agent", node="n", requests={"cpu": 8}, owner=("DaemonSet", "agent"))
+    greedy = pod("greedy", node="n", requests={GPU: 1, "cpu": 8})
+    modest = pod("modest", requests={GPU: 1, "cpu": 1})
+    assert audited(node("n"), agent, greedy, modest).stranded == ()
+
+
+# -- never -------------------------------------------------------------------------------------------------
+
+
+def test_a_gang_of_another_convention_can_be_too_large_for_the_cluster() -> None:
+    members = [pod(f"p{n}", owner=("Job", "g"), **EIGHT) for n in range(3)]
+    found = audited(node("a"), node("b"), job("g", 3), *members, pod("huge", requests={GPU: 9}))
+    assert [(one.group, one.by) for one in found.never] == [("ml/g", "Job"), ("ml/huge", "Pod")]
+    assert found.never[1].message == "a member asks for 9 nvidia.com/gpu; the largest node, a, has 8"
+
+
+def test_what_only_has_to_wait_is_not_impossible() -> None:
+    taken, waits = pod("taken", node="a", **EIGHT), pod("waits", **EIGHT)
+    assert audited(node("a"), taken, waits).never == ()
+
+
+# -- money -------------------------------------------------------------------------------------------------
+
+MODEL: Json = {"labels": {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}}
+H100 = Policy(prices=Prices("EUR", (DevicePrice(2.5, model="H100"),)))
+
+
+def half(**labels: Any) -> list[Json]:
+    members = [pod("a", node="n", owner=("Job", "g"), **EIGHT), pod("b", owner=("Job", "g"), **EIGHT)]
+    return [node("n", **labels), job("g", 2), *members]
+
+
+def test_a_day_costs_what_the_policy_says() -> None:
+    found = audited(*half(**MODEL), policy=H100)
+    [cost] = found.costs
+    assert (cost.devices, cost.device_hours_per_day, cost.money_per_day) == (8, 192, 480)
+    assert "480.00 EUR" in text_of(found)
+
+
+def test_no_device_costs_twice() -> None:
+    """Free beside others, and stranded there: it is one of the two."""
+    modest = pod("modest", requests={GPU: 1, "cpu": 1})
+    found = audited(node("n", **MODEL), pod("a", node="n", **TWO), web("w", "n", cpu=14), modest, policy=H100)
+    assert [cost.devices for cost in found.costs] == [6]
+
+
+@pytest.mark.parametrize("policy", [None, Policy(prices=Prices("EUR", (DevicePrice(1, model="A100"),)))])
+def test_without_a_price_there_is_no_money_and_it_says_why(policy: Policy | None) -> None:
+    found = audited(*half(**MODEL), policy=policy)
+    assert [cost.money_per_day for cost in found.costs] == [None]
+    assert "prices.devices says what an hour of a device costs" in text_of(found)
+
+
+# -- replay ------------------------------------------------------------------------------------------------
+
+
+def crew(name: str, since: float, gone: float) -> list[Json]:
+    """A gang of two whole nodes that ran from some minutes ago until some minutes ago."""
+    times: Json = {"created": since, "phase": "Succeeded", "ended": gone}
+    owner = ("Job", name)
+    return [
+        job(name, 2),
+        *(pod(f"{name}-{n}", node=f"n{n}", owner=owner, **times, **EIGHT) for n in range(2)),
+    ]
+
+
+def test_what_was_seen_is_run_again() -> None:
+    """Two gangs of two nodes, which ran one after the other, come together."""
+    observer = Observer(Policy())
+    for item in (node("n0"), node("n1"), *crew("first", 60, 30), *crew("second", 60, 5)):
+        tell(observer, item)
+    found = replayed(observer, NOON)
+    assert found is not None
+    by_pod, whole = found.runs
+    assert (by_pod.placement, whole.placement) == ("pod-by-pod", "whole-groups")
+    assert (whole.jobs, whole.incomplete_device_hours) == (2, 0)
+    assert found.saved_device_hours == by_pod.incomplete_device_hours
+    assert found.hours == 1
+    assert replayed(observer, NOON) == found
+
+
+def test_there_is_nothing_to_run_without_jobs_that_take_devices() -> None:
+    observer = Observer(Policy())
+    for item in (node("n"), web("web", "n", cpu=1)):
+        tell(observer, item)
+    assert replayed(observer, NOON) is None
+
+
+# -- forms -------------------------------------------------------------------------------------------------
+
+
+def test_the_answer_travels_as_json() -> None:
+    found = audited(*half(**MODEL), policy=H100)
+    again = msgspec.json.decode(msgspec.json.encode(found), type=Audit)
+    assert again == found
+    assert text_of(again) == text_of(found)
+    assert page(again) == page(found)
+
+
+def test_the_order_in_which_objects_are_told_does_not_matter() -> None:
+    items = half(**MODEL)
+    assert {audited(*order) for order in itertools.permutations(items)} == {audited(*items)}
+
+
+def test_lines_keep_to_the_width() -> None:
+    found = audited(*half(**MODEL), *(pod(f"huge-{'x' * 60}-{n}", requests={GPU: 9}) for n in range(30)))
+    lines = list(audit_lines(found, 80))
+    assert all(isinstance(line, Text) for line in lines)
+    assert any(line.plain.strip().startswith("and 11 more") for line in lines)
+
+
+def test_the_time_only_moves_on() -> None:
+    """A dump that is younger than the time it is looked at for: what has not happened yet has not."""
+    found = audited(*half(), now=NOON - timedelta(days=1))
+    assert all(gang.seconds >= 0 for gang in (*found.half_started, *found.starting))

@@ -1,0 +1,178 @@
+"""Which pods belong together, and which of these need each other: as people wrote it down, and no more."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.explain.audited import Json, audited, foreign, half_started, job, node, pod
+
+LWS = "leaderworkerset.sigs.k8s.io/"
+YUNIKORN = "yunikorn.apache.org/"
+TASKS = json.dumps([{"name": "head", "minMember": 1}, {"name": "workers", "minMember": 2}])
+
+
+def three(seated: int = 2, **about: Any) -> list[Json]:
+    """Three pods for an hour, some of them on a node."""
+    return [pod(f"p{number}", node="n" if number < seated else "", **about) for number in range(3)]
+
+
+SAID: dict[str, list[Json]] = {
+    "maitred.dev": three(annotations={"maitred.dev/group": "g", "maitred.dev/min-count": "3"}),
+    "PodGroup": [
+        *three(group="g"),
+        {
+            "kind": "PodGroup",
+            "metadata": {"name": "g", "namespace": "ml"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
+        },
+    ],
+    "Coscheduling": [
+        *three(labels={"scheduling.x-k8s.io/pod-group": "g"}),
+        foreign("scheduling.x-k8s.io", "g", 3),
+    ],
+    "Volcano": [
+        *three(annotations={"scheduling.k8s.io/group-name": "g"}),
+        foreign("scheduling.volcano.sh", "g", 3),
+    ],
+    "KAI": [*three(annotations={"pod-group-name": "g"}), foreign("scheduling.run.ai", "g", 3)],
+    "Koordinator": three(
+        annotations={
+            "gang.scheduling.koordinator.sh/name": "g",
+            "gang.scheduling.koordinator.sh/min-available": "3",
+        }
+    ),
+    "Kueue": three(
+        labels={"kueue.x-k8s.io/pod-group-name": "g"},
+        annotations={"kueue.x-k8s.io/pod-group-total-count": "3"},
+    ),
+    "Armada": three(annotations={"armadaproject.io/gangId": "g", "armadaproject.io/gangCardinality": "3"}),
+    "Gödel": [
+        *three(labels={"godel.bytedance.com/pod-group-name": "g"}),
+        foreign("scheduling.godel.kubewharf.io", "g", 3),
+    ],
+    "YuniKorn": three(
+        labels={f"{YUNIKORN}app-id": "g"},
+        annotations={f"{YUNIKORN}task-group-name": "workers", f"{YUNIKORN}task-groups": TASKS},
+    ),
+    "LeaderWorkerSet": three(
+        labels={f"{LWS}name": "g", f"{LWS}group-index": "0"}, annotations={f"{LWS}size": "3"}
+    ),
+    "JobSet": [
+        *three(labels={"jobset.sigs.k8s.io/jobset-name": "g"}, owner=("Job", "g-a")),
+        *(
+            {**job(f"g-{name}", members), "metadata": {"name": f"g-{name}", "namespace": "ml", **labelled}}
+            for name, members in (("a", 1), ("b", 2))
+            for labelled in [{"labels": {"jobset.sigs.k8s.io/jobset-name": "g"}}]
+        ),
+    ],
+    "Kubeflow": three(owner=("PyTorchJob", "g")),
+    "Ray": three(labels={"ray.io/cluster": "g", "ray.io/gang-scheduling-enabled": "true"}),
+    "Job": [*three(owner=("Job", "g")), job("g", 3)],
+}
+
+
+@pytest.mark.parametrize("by", SAID)
+def test_every_convention_makes_a_gang_of_its_pods(by: str) -> None:
+    found = audited(node("n"), *SAID[by])
+    [kind] = found.groups
+    assert (kind.by, kind.groups, kind.gangs) == (by, 1, 1)
+    assert list(half_started(found).values()) == [(2, 3)]
+
+
+@pytest.mark.parametrize("by", SAID)
+def test_a_gang_that_has_all_its_places_is_no_finding(by: str) -> None:
+    whole = [
+        {**item, "spec": {**item["spec"], "nodeName": "n"}} if is_pod(item) else item for item in SAID[by]
+    ]
+    found = audited(node("n"), *whole)
+    assert (found.half_started, found.starting) == ((), ())
+
+
+def is_pod(item: Json) -> bool:
+    return bool(item["kind"] == "Pod")
+
+
+NO_GANG: dict[str, list[Json]] = {
+    "pods of a Deployment": three(owner=("ReplicaSet", "web")),
+    "pods of a StatefulSet": three(owner=("StatefulSet", "db")),
+    "pods on their own": three(),
+    "a Job that works off a queue": [*three(owner=("Job", "g")), job("g", 3, completions=9)],
+    "a Job whose pods are alike": [
+        *three(owner=("Job", "g")),
+        job("g", 3, completionMode="NonIndexed"),
+    ],
+    "a Job whose indexes fail on their own": [
+        *three(owner=("Job", "g")),
+        job("g", 3, backoffLimitPerIndex=1),
+    ],
+    "a Job that is not there": three(owner=("Job", "g")),
+    "a Job of the same name, made anew": [
+        *three(owner=("Job", "g")),
+        {**job("g", 3), "metadata": {"name": "g", "namespace": "ml", "uid": "another"}},
+    ],
+    "a group that says nothing of its size": three(labels={"scheduling.x-k8s.io/pod-group": "g"}),
+    "a group that is content with less": [
+        *three(annotations={"scheduling.k8s.io/group-name": "g"}),
+        foreign("scheduling.volcano.sh", "g", 2),
+    ],
+    "marks without a quorum": three(annotations={"maitred.dev/group": "g"}),
+    "marks that contradict each other": [
+        pod(
+            f"p{n}", node="n" if n else "", annotations={"maitred.dev/group": "g", "maitred.dev/min-count": m}
+        )
+        for n, m in enumerate(("2", "3", "3"))
+    ],
+    "a PodGroup of the kind basic": [
+        *three(group="g"),
+        {"kind": "PodGroup", "metadata": {"name": "g", "namespace": "ml"}, "spec": {}},
+    ],
+    "a Ray cluster that may grow": three(labels={"ray.io/cluster": "g"}),
+    "an elastic PyTorchJob": [
+        *three(owner=("PyTorchJob", "g")),
+        {
+            "kind": "PyTorchJob",
+            "metadata": {"name": "g", "namespace": "ml"},
+            "spec": {"elasticPolicy": {"minReplicas": 2}},
+        },
+    ],
+    "pods that belong to their nodes": three(owner=("DaemonSet", "agent"), labels={"ray.io/cluster": "g"}),
+    "tasks that cannot be read": three(
+        labels={f"{YUNIKORN}app-id": "g"},
+        annotations={f"{YUNIKORN}task-group-name": "x", f"{YUNIKORN}task-groups": "[{"},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NO_GANG)
+def test_what_leaves_a_doubt_is_no_gang(what: str) -> None:
+    found = audited(node("n"), *NO_GANG[what])
+    assert (found.half_started, found.starting) == ((), ())
+
+
+def test_a_group_that_a_job_has_made_by_itself_is_what_the_job_is() -> None:
+    """Since 1.37 with its workload gates on."""
+    basic = {"kind": "PodGroup", "metadata": {"name": "g-1", "namespace": "ml"}, "spec": {}}
+    pods = three(group="g-1", owner=("Job", "g"))
+    assert half_started(audited(node("n"), basic, *pods, job("g", 3))) == {"g": (2, 3)}
+    said = job("g", 3, scheduling={"schedulingPolicy": {"basic": {}}})
+    assert half_started(audited(node("n"), basic, *pods, said)) == {}
+
+
+def test_members_that_have_succeeded_count() -> None:
+    done = pod("done", node="n", phase="Succeeded", ended=10, owner=("Job", "g"))
+    rest = [pod(f"p{number}", node="n", owner=("Job", "g")) for number in range(2)]
+    assert audited(node("n"), job("g", 3), done, *rest).half_started == ()
+    removed = job("g", 3, status={"succeeded": 1})
+    assert audited(node("n"), removed, *rest).half_started == ()
+
+
+def test_a_job_that_is_complete_is_no_finding() -> None:
+    done = [pod(f"p{n}", node="n", phase="Succeeded", ended=10, owner=("Job", "g")) for n in range(3)]
+    found = audited(node("n"), job("g", 3, status={"succeeded": 3}), *done)
+    assert (found.half_started, found.starting, found.pods) == ((), (), 0)
+
+
+def test_a_job_without_its_object_is_asked_for() -> None:
+    [warning] = audited(node("n"), *three(owner=("Job", "g"))).warnings
+    assert warning.startswith("1 Job that pods belong to is not there, ml/g for one")
