@@ -15,7 +15,7 @@ find_python = py=; for p in $(CANDIDATES); do \
 	if [ -z "$$py" ]; then echo "maitred needs Python 3.11 or later, and none of these is one: $(CANDIDATES)" >&2; exit 1; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test chromium test-matrix check lint bench bench-kube bench-sandbox fmt clean
+.PHONY: help venv up test chromium postgresql test-matrix check lint bench bench-kube bench-sandbox fmt clean
 
 help: ## Show this list
 	@echo "usage: make TARGET"
@@ -45,11 +45,14 @@ up: $(RUNS) ## A cluster to try it on: the sandbox, the scheduler and a queue of
 # Tests on a real control plane share one, so all of them go to one worker; the others have the rest.
 PYTEST  := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
-test: lint chromium ## Lint, check types and imports, and run every test; the first time builds Kubernetes 1.37.1
+test: lint chromium postgresql ## Lint, check types and imports, and run every test; the first time builds Kubernetes 1.37.1
 	$(PYTEST)
 
 chromium:
 	@tests/browser/chromium.sh
+
+postgresql:
+	@tests/ledger/postgresql.sh
 
 test-matrix: venv ## The scenarios once more: on Kubernetes 1.36.4, and on 1.37.1 without a group API
 	MAITRED_KUBERNETES=1.36.4 $(BIN)/pytest -m control_plane tests/scenarios

@@ -1,0 +1,289 @@
+"""Where the devices of a cluster are at one moment: each in exactly one bucket, held by someone or by nobody.
+
+The buckets are those of the simulator. All is worked out over columns of nodes and pods, so that it may be
+done whenever something has changed.
+"""
+
+from collections import defaultdict
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
+from maitred.cluster.selection import REPELLING, required_nodes, tolerated_nodes
+from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
+from maitred.decide.compile import managed_nodes
+from maitred.decide.scoring import device_columns
+from maitred.model.node import Taint
+from maitred.model.policy import Policy, health_taints
+from maitred.simulate.results import BUCKETS, Bucket
+
+NOBODY = ""
+DEAD = frozenset(
+    {
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/out-of-service",
+        "node.cloudprovider.kubernetes.io/shutdown",
+    }
+)
+"""Taints of nodes on which nothing works, whatever is bound there."""
+PRODUCTIVE, STARTING, INCOMPLETE, LEAVING, BROKEN = map(
+    BUCKETS.index, ("productive", "starting", "incomplete", "leaving", "broken")
+)
+
+Rows = NDArray[np.intp]
+Device = tuple[str, str]
+"""Resource and model."""
+
+
+class Key(NamedTuple):
+    holder: str
+    """A group, or a pod that is in none; NOBODY for what is free or broken."""
+    resource: str
+    model: str
+    bucket: Bucket
+
+
+@dataclass(frozen=True)
+class Levels:
+    devices: dict[Key, int]
+    """Those of one resource and model add up to its capacity."""
+    capacity: dict[Device, int]
+    pods: dict[str, int]
+    """Holders who sit, and the row of one of their pods."""
+
+
+def levels(snapshot: Snapshot, policy: Policy, hopeless: Container[str] = ()) -> Levels:
+    """`hopeless` are groups that would wait however the free devices lay."""
+    return _Count(snapshot, policy).levels(hopeless)
+
+
+class _Count:
+    """Matrices are over resources that are devices, and nodes."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
+        self._snapshot, self._policy = snapshot, policy
+        nodes = self._nodes = snapshot.nodes
+        columns = list(device_columns(nodes, policy))
+        self._resources = [nodes.resources[column] for column in columns]
+        self._place = {resource: place for place, resource in enumerate(self._resources)}
+        self._models, self._model_of = models(nodes, policy)
+        self._asked = self._asked_by_needs()
+        self._out_of_order = self._broken_devices()
+        self._capacity: Ints = nodes.allocatable[columns] + self._out_of_order
+        self._devices: defaultdict[Key, int] = defaultdict(int)
+        self._pods: dict[str, int] = {}
+
+    def _asked_by_needs(self) -> Ints:
+        """Devices that pods of each needs ask for."""
+        asked = np.zeros((len(self._resources), len(self._snapshot.needs)), dtype=np.int64)
+        for number, needs in enumerate(self._snapshot.needs):
+            for resource, count in needs.requests:
+                if resource in self._place:
+                    asked[self._place[resource], number] = count
+        return asked
+
+    def _broken_devices(self) -> Ints:
+        found = np.zeros((len(self._resources), len(self._nodes.names)), dtype=np.int64)
+        for row, counts in self._nodes.broken.items():
+            for resource in counts.keys() & self._place.keys():
+                found[self._place[resource], row] = counts[resource]
+        return found
+
+    def levels(self, hopeless: Container[str]) -> Levels:
+        free = self._capacity - self._hold()
+        unwell = nodes_with(self._nodes, health_taints(self._policy))
+        broken = np.where(unwell, free, np.minimum(free, self._out_of_order))
+        self._add("broken", broken)
+        free -= broken
+        self._reserve(free)
+        in_vain = self._in_vain(free, hopeless)
+        self._add("fragmented", np.where(in_vain, free, 0))
+        self._add("idle", np.where(in_vain, 0, free))
+        capacity = {(resource, model): count for resource, model, count in self._summed(self._capacity)}
+        return Levels(dict(self._devices), capacity, self._pods)
+
+    def _summed(self, amounts: Ints) -> Iterator[tuple[str, str, int]]:
+        """By resource and model."""
+        for resource, by_node in zip(self._resources, amounts, strict=True):
+            sums = summed(self._model_of, by_node, len(self._models))
+            for model, count in zip(self._models, sums.tolist(), strict=True):
+                if count:
+                    yield resource, model, count
+
+    def _add(self, bucket: Bucket, amounts: Ints) -> None:
+        for resource, model, count in self._summed(amounts):
+            self._devices[Key(NOBODY, resource, model, bucket)] += count
+
+    # -- held ------------------------------------------------------------------------------------------
+
+    def _hold(self) -> Ints:
+        """Count what pods hold; how much that is on each node."""
+        bound = self._snapshot.bound
+        using: Mask = np.any(self._asked, axis=0)
+        pods = np.flatnonzero(using[bound.needs])
+        node = bound.node[pods]
+        taken = self._as_there_are(self._asked[:, bound.needs[pods]], node)
+        bucket, model = self._buckets()[pods], self._model_of[node]
+        alone = len(self._snapshot.seated) + np.arange(len(pods))
+        holder = np.where(bound.group[pods] == NO_GROUP, alone, bound.group[pods])
+        codes = (holder * len(self._models) + model) * len(BUCKETS) + bucket
+        for resource, amounts in zip(self._resources, taken, strict=True):
+            some = np.flatnonzero(amounts)
+            _, first, which = np.unique(codes[some], return_index=True, return_inverse=True)
+            chosen, sums = some[first], summed(which, amounts[some], len(first))
+            self._note(resource, pods[chosen], model[chosen], bucket[chosen], sums)
+        return self._on_nodes(node, taken)
+
+    def _note(self, resource: str, pods: Rows, model: Codes, bucket: Ints, sums: Ints) -> None:
+        """What holders have, each by one of its pods: on nodes of one model, in one bucket."""
+        bound, seated = self._snapshot.bound, self._snapshot.seated
+        columns = (column.tolist() for column in (pods, bound.group[pods], model, bucket, sums))
+        for pod, group, of, into, count in zip(*columns, strict=True):
+            holder = NOBODY  # of what is broken, whoever is bound there
+            if into != BROKEN:
+                party = seated[group] if group != NO_GROUP else None
+                holder = bound.occupants[pod].key if party is None else party.group.key
+                self._pods[holder] = pod
+            self._devices[Key(holder, resource, self._models[of], BUCKETS[into])] += count
+
+    def _on_nodes(self, node: Codes, amounts: Ints) -> Ints:
+        """The amounts of pods on these nodes, summed by node."""
+        return np.array([summed(node, each, len(self._nodes.names)) for each in amounts]).reshape(
+            self._capacity.shape
+        )
+
+    def _as_there_are(self, taken: Ints, node: Codes) -> Ints:
+        """Pods may hold more than their node has, once a device or the node is gone: those who came last have
+        less then, so that no device is counted twice."""
+        held = self._on_nodes(node, taken)
+        for place, row in np.argwhere(held > self._capacity).tolist():
+            pods = np.flatnonzero(node == row)
+            before = np.cumsum(taken[place, pods]) - taken[place, pods]
+            left = np.maximum(self._capacity[place, row] - before, 0)
+            taken[place, pods] = np.minimum(taken[place, pods], left)
+        return taken
+
+    def _buckets(self) -> Ints:
+        """The bucket of every bound pod. A group works when its quorum does."""
+        bound, seated = self._snapshot.bound, self._snapshot.seated
+        dead = nodes_with(self._nodes, DEAD)[bound.node]
+        stays = ~bound.terminating
+        counted = np.array([0 if g is None else g.counted for g in seated] + [0])
+        quorum = np.array([0 if g is None else g.group.quorum for g in seated] + [1])
+        # Lone pods go to the last place, where NO_GROUP points, and are looked at by themselves.
+        members = [
+            np.bincount(bound.group[chosen], minlength=len(seated) + 1)[: len(seated) + 1]
+            for chosen in (
+                (bound.group != NO_GROUP) & mask
+                for mask in (stays, stays & ~dead, stays & ~dead & bound.working)
+            )
+        ]
+        succeeded = counted - members[0]
+        complete = (members[1] + succeeded >= quorum)[bound.group]
+        works = (members[2] + succeeded >= quorum)[bound.group]
+        lone = bound.group == NO_GROUP
+        bucket = np.where(complete | lone, STARTING, INCOMPLETE)
+        bucket[(works | lone) & bound.working] = PRODUCTIVE
+        bucket[bound.terminating] = LEAVING
+        bucket[dead] = BROKEN
+        return bucket
+
+    # -- free ------------------------------------------------------------------------------------------
+
+    def _reserve(self, free: Ints) -> None:
+        """Take from what is free what members were promised. What others still hold serves promises first."""
+        promised = [view for view in self._snapshot.groups if view.nominated]
+        if not promised:
+            return
+        bound, rows = self._snapshot.bound, self._nodes.rows
+        going = bound.terminating
+        leaving = self._on_nodes(bound.node[going], self._asked[:, bound.needs[going]])
+        for view in promised:
+            for node, needs in zip(view.nominated, self._needs(view).tolist(), strict=True):
+                if (row := rows.get(node)) is not None:
+                    self._promise(view.group.key, row, self._asked[:, needs], leaving[:, row], free[:, row])
+
+    def _promise(self, group: str, row: int, asked: Ints, leaving: Ints, free: Ints) -> None:
+        awaited = np.minimum(asked, leaving)
+        kept = np.minimum(asked - awaited, free)
+        leaving -= awaited
+        free -= kept
+        model = self._models[self._model_of[row]]
+        for resource, count in zip(self._resources, kept.tolist(), strict=True):
+            if count:
+                self._devices[Key(group, resource, model, "reserved")] += count
+
+    def _needs(self, view: GroupView) -> Codes:
+        """Of its members that wait."""
+        shapes = self._snapshot.shapes
+        return np.array([shapes[shape].needs for shape in view.shapes.tolist()], dtype=np.int32)
+
+    def _in_vain(self, free: Ints, hopeless: Container[str]) -> Mask:
+        """Where devices are free although someone waits for so many or fewer, and may sit there."""
+        wanted: dict[tuple[int, frozenset[int]], int] = {}
+        for view in self._snapshot.groups:
+            if not could_start(view) or view.group.key in hopeless:
+                continue
+            needs = self._needs(view)
+            for place, asked in enumerate(self._asked[:, needs]):
+                least = int(np.sort(asked)[: view.missing].sum())
+                if least:
+                    key = (place, frozenset(needs.tolist()))
+                    wanted[key] = min(wanted.get(key, least), least)
+        in_vain = np.zeros(free.shape, dtype=np.bool_)
+        for (place, kinds), least in wanted.items():
+            acceptable = self._acceptable(kinds)
+            if free[place, acceptable].sum() >= least:
+                in_vain[place] |= acceptable
+        return in_vain
+
+    def _acceptable(self, kinds: frozenset[int]) -> Mask:
+        """Nodes on which pods of some of these needs may sit."""
+        nodes, mask = self._nodes, np.zeros(len(self._nodes.names), dtype=np.bool_)
+        for needs in (self._snapshot.needs[number] for number in kinds):
+            mask |= required_nodes(nodes, needs.node) & tolerated_nodes(nodes, needs.tolerations)
+        return mask & managed_nodes(nodes, self._policy)
+
+
+def could_start(view: GroupView) -> bool:
+    """Whether seats are all that its quorum lacks, as far as the group itself says."""
+    enough = len(view.pods) >= view.missing > 0
+    return enough and view.group.exists and not view.group.problems and not any(view.gates)
+
+
+def models(nodes: NodeView, policy: Policy) -> tuple[tuple[str, ...], Codes]:
+    """All models, and which of them the devices of each node are; the first is none."""
+    keys = policy.devices.model_labels
+    return nodes.derived(("models", keys), lambda: _models(nodes, keys))
+
+
+def _models(nodes: NodeView, keys: tuple[str, ...]) -> tuple[tuple[str, ...], Codes]:
+    found, code_of = {"": 0}, np.zeros(len(nodes.names), dtype=np.int32)
+    for key in keys:
+        column = nodes.column(key)
+        codes = np.array([found.setdefault(value, len(found)) for value in column.values] + [0])
+        code_of = np.where(code_of == 0, codes[column.codes], code_of)
+    return tuple(found), code_of
+
+
+def nodes_with(nodes: NodeView, keys: frozenset[str]) -> Mask:
+    """Nodes with a taint of one of these keys that keeps pods away, and those that are gone."""
+    return nodes.derived(("tainted", keys), lambda: _nodes_with(nodes, keys))
+
+
+def _nodes_with(nodes: NodeView, keys: frozenset[str]) -> Mask:
+    def repels(taints: tuple[Taint, ...]) -> bool:
+        return any(taint.key in keys and taint.effect in REPELLING for taint in taints)
+
+    mask: Mask = np.array([repels(taints) for taints in nodes.taint_sets])[nodes.taint_ids]
+    return mask | ~nodes.alive
+
+
+def summed(codes: Codes, amounts: Ints, size: int) -> Ints:
+    """Amounts by code. Devices are few enough to be added up exactly as floats."""
+    return np.bincount(codes, weights=amounts, minlength=size).astype(np.int64)

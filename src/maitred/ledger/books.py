@@ -1,0 +1,90 @@
+"""The books: records come in, entries for the ledger go out. It knows no database and no thread."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from maitred.cluster.news import PodEnd
+from maitred.cluster.snapshot import Snapshot
+from maitred.explain.billing.levels import DEAD, NOBODY, levels, nodes_with
+from maitred.explain.billing.losses import Loss, Times, lost_to_eviction, lost_to_failures
+from maitred.ledger.entries import Account, Entry, account_of
+from maitred.ledger.meter import Meter
+from maitred.ledger.records import Arrival, Event, Evicted, Sight, VerdictChange
+from maitred.ledger.register import Register
+
+
+class Books:
+    """Times are in milliseconds since 1970."""
+
+    def __init__(self, since: int, register: Register) -> None:
+        self.meter = Meter(since)
+        self._register = register
+        self._entry = Entry(since)
+        self._last: Sight | None = None
+        self._accounts: dict[str, Account] = {}
+        self._died: dict[str, int] = {}
+        self._lost_until: dict[str, int] = {}
+
+    def note(self, event: Event) -> None:
+        match event:
+            case Arrival():
+                self._register.arrive(event, self._entry)
+                namespace = event.group.partition("/")[0]
+                self._accounts.setdefault(event.group, account_of(namespace, event.labels))
+            case VerdictChange():
+                self._register.turn(event, self._entry)
+            case Evicted():
+                self._entry.evictions.append(event)
+                if (loss := lost_to_eviction(event.eviction, event.at)) is not None:
+                    self._lose(loss)
+
+    def see(self, sight: Sight) -> None:
+        snapshot, at = sight.snapshot, sight.at
+        found = levels(snapshot, sight.policy, sight.hopeless)
+        self.meter.see(found, at)
+        self._register.see(snapshot, sight.ends, at, self._entry)
+        self._note_failures(sight.ends, sight)
+        for holder in found.pods.keys() - self._accounts.keys():
+            self._accounts[holder] = seated_account(holder, found.pods[holder], snapshot)
+        self._note_dead_nodes(snapshot, at)
+        self._last = sight
+
+    def _note_failures(self, ends: Sequence[PodEnd], sight: Sight) -> None:
+        if self._last is not None and ends:
+            times = Times(sight.at, self._died, self._lost_until)
+            for loss in lost_to_failures(self._last.snapshot, sight.snapshot, ends, sight.policy, times):
+                self._lose(loss)
+
+    def _lose(self, loss: Loss) -> None:
+        self._entry.losses.append(loss)
+        self._lost_until[loss.holder] = max(loss.until, self._lost_until.get(loss.holder, 0))
+
+    def _note_dead_nodes(self, snapshot: Snapshot, at: int) -> None:
+        nodes = snapshot.nodes
+        dead = np.flatnonzero(nodes_with(nodes, DEAD) & nodes.alive).tolist()
+        self._died = {nodes.names[row]: self._died.get(nodes.names[row], at) for row in dead}
+
+    def close(self, at: int) -> Entry:
+        """All that came in up to now; the next entry begins."""
+        self.meter.advance(at)
+        # Each goes further than the one before, if by a hair: that is how they are told apart.
+        self._entry.until = max(self.meter.now, self._entry.until + 1)
+        entry, self._entry = self._entry, Entry(self._entry.until)
+        entry.reading = self.meter.take()
+        holders = {key.holder for _, key in entry.reading.usage} - {NOBODY}
+        entry.accounts = {holder: self._account(holder) for holder in holders}
+        kept = holders | self._register.names
+        self._accounts = {holder: account for holder, account in self._accounts.items() if holder in kept}
+        self._lost_until = {holder: until for holder, until in self._lost_until.items() if holder in kept}
+        return entry
+
+    def _account(self, holder: str) -> Account:
+        """Places may be kept for one of whom nothing is known but the name."""
+        return self._accounts.get(holder) or account_of(holder.partition("/")[0])
+
+
+def seated_account(holder: str, pod: int, snapshot: Snapshot) -> Account:
+    namespace = holder.partition("/")[0]
+    labels = snapshot.bound.occupants[pod].labels
+    return account_of(namespace, snapshot.namespace_labels(namespace), labels)

@@ -1,0 +1,59 @@
+"""What is handed to the ledger: plain records, made on the event loop and written down elsewhere.
+
+Times are in milliseconds since 1970.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from maitred.cluster.news import PodEnd
+from maitred.cluster.snapshot import Snapshot
+from maitred.model.plan import Eviction, Verdict
+from maitred.model.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A group that is decided for the first time."""
+
+    at: int
+    group: str
+    arrived: int
+    members: int
+    quorum: int
+    priority: int
+    requests: tuple[tuple[str, int], ...]
+    required: str
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChange:
+    at: int
+    group: str
+    verdict: Verdict
+    category: str
+    """Of its first blocker; empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """A pod was made to go."""
+
+    at: int
+    eviction: Eviction
+
+
+Event = Arrival | VerdictChange | Evicted
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The cluster at one moment, and the pods that ended since the moment before."""
+
+    at: int
+    snapshot: Snapshot
+    policy: Policy
+    ends: tuple[PodEnd, ...]
+    hopeless: frozenset[str]
+    """Groups that would wait however the free devices lay."""

@@ -1,0 +1,246 @@
+"""A ledger: opened by its path or URL, written by one, read by anyone."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+import msgspec
+
+from maitred.explain.billing.document import Usage, Use
+from maitred.ledger.connections import Connection, LedgerError, Row, connect, is_file, named
+from maitred.ledger.meter import DAY
+from maitred.ledger.schema import prepare, version_of
+from maitred.ledger.tenure import Tenure
+from maitred.model.history import History, PastEviction, PastGroup
+from maitred.model.plan import Eviction
+
+MOST_GROUPS = 5_000
+MOST_EVICTIONS = 2_000
+"""That a History has: the latest."""
+
+SCHEDULED = "Scheduled"
+
+
+class Ledger:
+    """Every question has a connection of its own, so that any thread may ask."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.name = url, named(url)
+        self._memory: Memory | None = None
+
+    @classmethod
+    def open(cls, url: str, now: datetime) -> "Ledger":
+        """The ledger, made or brought up to date if need be."""
+        ledger = cls(url)
+        with ledger._connected() as connection:
+            prepare(connection, ledger.name, milliseconds(now))
+        return ledger
+
+    @classmethod
+    def existing(cls, url: str) -> "Ledger":
+        """A ledger that somebody else writes."""
+        ledger = cls(url)
+        if (path := is_file(url)) is not None and not Path(path).is_file():
+            raise LedgerError(f"ledger {ledger.name}: there is no such file")
+        with ledger._connected() as connection:
+            try:
+                connection.rows("select since from book")
+            except LedgerError as error:
+                raise LedgerError(f"{error}; it is no ledger, or none yet") from None
+            version_of(connection, ledger.name)
+        return ledger
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        connection = connect(self.url)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with self._connected() as connection, connection.transaction(writes=False):
+            yield connection
+
+    def claim(self, writer: str, now: datetime) -> Tenure:
+        """Write from now on; whoever wrote so far no longer may."""
+        return Tenure(lambda: connect(self.url), self.name, writer, milliseconds(now))
+
+    # -- usage -----------------------------------------------------------------------------------------
+
+    def usage(self, first_day: int, end_day: int) -> Usage:
+        """Of whole days since 1970, UTC, without the last."""
+        days = [first_day, end_day]
+        with self._reading() as connection:
+            used = connection.rows(
+                "select account, resource, model, bucket, sum(amount) from usage "
+                "where day >= ? and day < ? group by account, resource, model, bucket "
+                "having sum(amount) <> 0 order by account, resource, model, bucket",
+                days,
+            )
+            accounts = {number: rest for number, *rest in connection.rows("select * from accounts")}
+            capacity = connection.rows(
+                "select resource, model, sum(amount) from capacity where day >= ? and day < ? "
+                "group by resource, model",
+                days,
+            )
+            [[observed]] = connection.rows(
+                "select coalesce(sum(amount), 0) from observed where day >= ? and day < ?", days
+            )
+        labels = {number: json.loads(text) for number, (_, text) in accounts.items()}
+        return Usage(
+            uses=tuple(
+                Use(accounts[number][0], labels[number], resource, model, bucket, int(amount))
+                for number, resource, model, bucket, amount in used
+            ),
+            capacity={(resource, model): int(amount) for resource, model, amount in capacity},
+            observed=int(observed),
+        )
+
+    # -- history ---------------------------------------------------------------------------------------
+
+    def history(self, now: datetime, namespaces: Collection[str] | None = None) -> History:
+        """What is remembered, of all namespaces or of some."""
+        memory = self._remembered()
+        waits = _waits(memory.turns, memory.names, milliseconds(now))
+
+        def is_visible(key: str) -> bool:
+            return namespaces is None or key.partition("/")[0] in namespaces
+
+        return History(
+            since=memory.since / 1000,
+            groups=tuple(group for group in memory.groups if is_visible(group.group)),
+            waits={group: found for group, found in waits.items() if is_visible(group)},
+            evictions=tuple(past for past in memory.evictions if is_visible(past.eviction.pod)),
+        )
+
+    def _remembered(self) -> "Memory":
+        """Read anew only if something was written since: questions come one after the other."""
+        with self._reading() as connection:
+            [state] = connection.rows("select since, written, epoch from book where id = 1")
+            if self._memory is None or self._memory.state != state:
+                self._memory = _read(connection, state)
+            return self._memory
+
+    # -- retention -------------------------------------------------------------------------------------
+
+    def forget(self, before: datetime) -> None:
+        """Of what is older, usage stays by day and account; groups, verdicts and receipts go."""
+        then = milliseconds(before)
+        day = then // DAY
+        with self._connected() as connection, connection.transaction(writes=True):
+            connection.change(
+                "insert into usage (day, account, holder, resource, model, bucket, amount) "
+                "select day, account, '', resource, model, bucket, sum(amount) from usage "
+                "where day < ? and holder <> '' group by day, account, resource, model, bucket "
+                "on conflict (day, account, holder, resource, model, bucket) "
+                "do update set amount = usage.amount + excluded.amount",
+                [day],
+            )
+            connection.change("delete from usage where day < ? and holder <> ''", [day])
+            old = "select id from parties where ended < ?"
+            connection.change(f"delete from verdicts where party in ({old})", [then])
+            connection.change("delete from parties where ended < ?", [then])
+            connection.change("delete from evictions where at < ?", [then])
+            connection.change("update book set since = ? where id = 1 and since < ?", [then, then])
+
+
+@dataclass(frozen=True)
+class Memory:
+    state: Row
+    """Of the book, when it was read."""
+    since: int
+    groups: list[PastGroup]
+    names: Mapping[int, str]
+    """Of the same groups, by number."""
+    turns: list[Row]
+    evictions: list[PastEviction]
+
+
+def _read(connection: Connection, state: Row) -> Memory:
+    groups = connection.rows(
+        "select name, arrived, started, ended, finished, members, quorum, priority, requests, "
+        "required, id from parties order by arrived desc, id desc limit ?",
+        [MOST_GROUPS],
+    )
+    turns = connection.rows(
+        "select party, at, verdict, category from verdicts join parties on party = id "
+        "where ended is null order by party, at"
+    )
+    evictions = connection.rows(
+        "select at, eviction from evictions order by at desc, pod limit ?", [MOST_EVICTIONS]
+    )
+    since = state[0]
+    if len(groups) == MOST_GROUPS:
+        since = max(since, groups[-1][1])
+    if len(evictions) == MOST_EVICTIONS:
+        since = max(since, evictions[-1][0])
+    return Memory(
+        state=state,
+        since=since,
+        groups=[_group(row) for row in reversed(groups)],
+        names={row[-1]: row[0] for row in groups},
+        turns=turns,
+        evictions=[PastEviction(at / 1000, _eviction(text)) for at, text in reversed(evictions)],
+    )
+
+
+def milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
+
+
+def _group(row: Row) -> PastGroup:
+    found = msgspec.convert(row[:-1], Party)
+    return PastGroup(
+        group=found.name,
+        arrived=found.arrived / 1000,
+        started=None if found.started is None else found.started / 1000,
+        ended=None if found.ended is None else found.ended / 1000,
+        finished=bool(found.finished),
+        members=found.members,
+        quorum=found.quorum,
+        priority=found.priority,
+        requests=msgspec.json.decode(found.requests, type=tuple[tuple[str, int], ...]),
+        required=found.required,
+    )
+
+
+class Party(msgspec.Struct, array_like=True):
+    """A group as it is in the database."""
+
+    name: str
+    arrived: int
+    started: int | None
+    ended: int | None
+    finished: int
+    members: int
+    quorum: int
+    priority: int
+    requests: str
+    required: str
+
+
+def _eviction(text: str) -> Eviction:
+    return msgspec.json.decode(text, type=Eviction)
+
+
+def _waits(turns: list[Row], names: Mapping[int, str], now: int) -> dict[str, dict[str, float]]:
+    """Seconds by the first blocker, of groups that wait: each verdict holds until the next."""
+    found = {}
+    for party, told in groupby(turns, key=itemgetter(0)):
+        verdicts = list(told)
+        if verdicts[-1][2] == SCHEDULED or party not in names:
+            continue
+        waits = found[names[party]] = defaultdict[str, float](float)
+        ends = [*(at for _, at, _, _ in verdicts[1:]), now]
+        for (_, at, verdict, category), end in zip(verdicts, ends, strict=True):
+            if verdict != SCHEDULED and category:
+                waits[category] += max(0, end - at) / 1000
+    return {name: dict(waits) for name, waits in found.items()}

@@ -1,0 +1,207 @@
+"""Who writes the ledger: one at a time. The last who came writes, and whoever wrote before finds out.
+
+An entry is written whole or not at all, together with the moment up to which it goes. A writer that is killed
+leaves what it wrote last, and the next one begins there: nothing is counted twice.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from maitred.explain.billing.losses import Loss
+from maitred.ledger.connections import Connection, LedgerError
+from maitred.ledger.entries import Account, Entry, OpenGroup
+from maitred.ledger.meter import DAY
+
+NOBODYS = Account("")
+
+
+class Deposed(LedgerError):
+    """Another writes by now."""
+
+
+class Tenure:
+    def __init__(self, connect: Callable[[], Connection], name: str, writer: str, now: int) -> None:
+        self._connect, self._name = connect, name
+        self._connection: Connection | None = None
+        self._accounts: dict[Account, int] = {}
+        self._epoch, self.last_written = self._claim(writer, now)
+        """When the writer before was last heard of."""
+        self.since = max(now, self.last_written)
+
+    def _claim(self, writer: str, now: int) -> tuple[int, int]:
+        connection = self._open()
+        with self._closed_after_trouble(), connection.transaction(writes=True):
+            [[epoch, written]] = connection.rows("select epoch + 1, written from book where id = 1")
+            claim = "update book set epoch = ?, writer = ?, written = ? where id = 1"
+            connection.change(claim, [epoch, writer, max(now, written)])
+        return epoch, written
+
+    def _open(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
+    def open_groups(self) -> tuple[int, list[OpenGroup]]:
+        """The next number for a group, and those that had not ended when the last entry was written."""
+        connection = self._open()
+        with connection.transaction(writes=False):
+            [[number]] = connection.rows("select coalesce(max(id), 0) + 1 from parties")
+            groups = connection.rows(
+                "select id, name, quorum, started is not null from parties where ended is null"
+            )
+            turns = connection.rows(
+                "select party, verdict, category from verdicts join parties on party = id "
+                "where ended is null order by party, at"
+            )
+        latest = {party: (verdict, category) for party, verdict, category in turns}
+        return number, [
+            OpenGroup(
+                one, name, quorum, bool(started), latest.get(one, ("", "")), missed_at=self.last_written
+            )
+            for one, name, quorum, started in groups
+        ]
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def write(self, entry: Entry) -> None:
+        """Raises Deposed; or LedgerError, and then the same entry, and no other, is to be written again."""
+        with self._closed_after_trouble():
+            connection = self._open()
+            with connection.transaction(writes=True):
+                if self._is_new(connection, entry):
+                    self._write(connection, entry)
+
+    @contextmanager
+    def _closed_after_trouble(self) -> Iterator[None]:
+        """The next attempt begins with a new connection."""
+        try:
+            yield
+        except LedgerError:
+            self.close()
+            self._accounts = {}
+            raise
+
+    def _is_new(self, connection: Connection, entry: Entry) -> bool:
+        """False if it is written already, and only the word that it is got lost."""
+        [[epoch, writer, written]] = connection.rows("select epoch, writer, written from book where id = 1")
+        if epoch != self._epoch:
+            raise Deposed(f"ledger {self._name}: {writer} writes it now")
+        connection.change("update book set written = ? where id = 1", [entry.until])
+        return bool(written < entry.until)
+
+    def _write(self, connection: Connection, entry: Entry) -> None:
+        if entry.missing_since is not None:
+            since = "update book set since = ? where id = 1 and since < ?"
+            connection.change(since, [entry.missing_since] * 2)
+        self._write_reading(connection, entry)
+        for loss in entry.losses:
+            self._move(connection, loss)
+        self._write_groups(connection, entry)
+        connection.change_many(
+            "insert into evictions (pod, uid, at, namespace, eviction) values (?, ?, ?, ?, ?) "
+            "on conflict (pod, uid, at) do nothing",
+            [
+                (
+                    one.eviction.pod,
+                    one.eviction.uid,
+                    one.at,
+                    one.eviction.pod.partition("/")[0],
+                    msgspec.json.encode(one.eviction).decode(),
+                )
+                for one in entry.evictions
+            ],
+        )
+
+    # -- usage -----------------------------------------------------------------------------------------
+
+    def _write_reading(self, connection: Connection, entry: Entry) -> None:
+        reading = entry.reading
+        self._add_usage(
+            connection,
+            (
+                (day, self._number(connection, entry.accounts.get(key.holder, NOBODYS)), *key, amount)
+                for (day, key), amount in reading.usage.items()
+            ),
+        )
+        connection.change_many(
+            "insert into capacity (day, resource, model, amount) values (?, ?, ?, ?) "
+            "on conflict (day, resource, model) do update set amount = capacity.amount + excluded.amount",
+            [(day, *device, amount) for (day, device), amount in reading.capacity.items()],
+        )
+        connection.change_many(
+            "insert into observed (day, amount) values (?, ?) "
+            "on conflict (day) do update set amount = observed.amount + excluded.amount",
+            list(reading.observed.items()),
+        )
+
+    def _add_usage(self, connection: Connection, rows: Iterable[tuple[int | str, ...]]) -> None:
+        connection.change_many(
+            "insert into usage (day, account, holder, resource, model, bucket, amount) "
+            "values (?, ?, ?, ?, ?, ?, ?) on conflict (day, account, holder, resource, model, bucket) "
+            "do update set amount = usage.amount + excluded.amount",
+            list(rows),
+        )
+
+    def _number(self, connection: Connection, account: Account) -> int:
+        known = self._accounts.get(account)
+        if known is None:
+            values = (account.namespace, json.dumps(dict(account.labels), separators=(",", ":")))
+            connection.change(
+                "insert into accounts (id, namespace, labels) "
+                "select coalesce(max(id), -1) + 1, cast(? as text), cast(? as text) from accounts where true "
+                "on conflict (namespace, labels) do nothing",
+                values,
+            )
+            found = "select id from accounts where namespace = ? and labels = ?"
+            known = self._accounts[account] = connection.rows(found, values)[0][0]
+        return known
+
+    def _move(self, connection: Connection, loss: Loss) -> None:
+        """From what was productive, as far as there is some: the latest days first."""
+        found = connection.rows(
+            "select day, account, resource, model, amount from usage where holder = ? and day >= ? "
+            "and bucket = 'productive' order by day desc, amount desc, resource, model, account",
+            [loss.holder, loss.since // DAY],
+        )
+        left, moves = loss.device_milliseconds, list[tuple[int | str, ...]]()
+        for day, account, resource, model, amount in found:
+            moved = min(left, amount)
+            left -= moved
+            place = (day, account, loss.holder, resource, model)
+            moves += [(*place, "productive", -moved), (*place, loss.bucket, moved)] if moved else []
+        self._add_usage(connection, moves)
+
+    # -- groups ----------------------------------------------------------------------------------------
+
+    def _write_groups(self, connection: Connection, entry: Entry) -> None:
+        arrivals = [(one.number, one.arrival) for one in entry.opened]
+        connection.change_many(
+            "insert into parties (id, name, namespace, arrived, finished, members, quorum, priority, "
+            "requests, required) values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?)",
+            [
+                (
+                    *(number, came.group, came.group.partition("/")[0], came.arrived, came.members),
+                    *(came.quorum, came.priority, json.dumps(came.requests), came.required),
+                )
+                for number, came in arrivals
+            ],
+        )
+        connection.change_many(
+            "insert into verdicts (party, at, verdict, category) values (?, ?, ?, ?) "
+            "on conflict (party, at) do update set verdict = excluded.verdict, category = excluded.category",
+            [(turn.number, turn.at, turn.verdict, turn.category) for turn in entry.turns],
+        )
+        connection.change_many(
+            "update parties set started = ? where id = ? and started is null",
+            [(at, number) for number, at in entry.started.items()],
+        )
+        connection.change_many(
+            "update parties set ended = ?, finished = ? where id = ?",
+            [(at, int(finished), number) for number, (at, finished) in entry.ended.items()],
+        )

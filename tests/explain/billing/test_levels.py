@@ -1,0 +1,177 @@
+"""Each device is in exactly one bucket, and the right one."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.state import Change, ClusterState
+from maitred.explain.billing.levels import NOBODY, Key, levels
+from maitred.model.policy import Policy, is_device
+from tests.ledger.worlds import gpu_node, histories, member, snapshot_of
+from tests.oracle.builders import GPU, Obj, pod_group
+from tests.oracle.effort import examples
+from tests.support import policy_of
+
+H100 = "NVIDIA-H100"
+
+
+def buckets(snapshot: Snapshot, hopeless: tuple[str, ...] = (), policy: Obj | None = None) -> dict[Any, int]:
+    """Devices by holder and bucket."""
+    found: Counter[tuple[str, str]] = Counter()
+    for key, count in levels(snapshot, policy_of(policy), hopeless).devices.items():
+        found[key.holder, key.bucket] += count
+    return dict(found)
+
+
+GANG = pod_group("gang", 2)
+
+
+def gang(number: int, gpus: int = 4, **fields: Any) -> Obj:
+    return member(f"gang-{number}", gpus, group="gang", **fields)
+
+
+HELD: dict[str, tuple[list[Obj], dict[tuple[str, str], int]]] = {
+    "a pod that runs works": (
+        [member("lone", 3, node="n1")],
+        {("default/lone", "productive"): 3, (NOBODY, "idle"): 5},
+    ),
+    "one that does not run yet starts": (
+        [member("lone", 3, node="n1", phase="Pending")],
+        {("default/lone", "starting"): 3, (NOBODY, "idle"): 5},
+    ),
+    "one that has to go leaves": (
+        [member("lone", 3, node="n1", deleted=True)],
+        {("default/lone", "leaving"): 3, (NOBODY, "idle"): 5},
+    ),
+    "one that is done holds nothing": (
+        [member("lone", 3, node="n1", phase="Succeeded")],
+        {(NOBODY, "idle"): 8},
+    ),
+    "a gang works when its quorum does": (
+        [GANG, gang(0, node="n1"), gang(1, node="n1")],
+        {("default/gang", "productive"): 8},
+    ),
+    "until then all of it starts": (
+        [GANG, gang(0, node="n1"), gang(1, node="n1", phase="Pending")],
+        {("default/gang", "starting"): 8},
+    ),
+    "surplus starts for itself": (
+        [GANG, *(gang(n, 2, node="n1") for n in (0, 1)), gang(2, 2, node="n1", phase="Pending")],
+        {("default/gang", "productive"): 4, ("default/gang", "starting"): 2, (NOBODY, "idle"): 2},
+    ),
+    "without its quorum it holds devices in vain": (
+        [GANG, gang(0, node="n1")],
+        {("default/gang", "incomplete"): 4, (NOBODY, "idle"): 4},
+    ),
+    "who leaves does not count for the quorum": (
+        [GANG, gang(0, node="n1"), gang(1, node="n1", deleted=True)],
+        {("default/gang", "incomplete"): 4, ("default/gang", "leaving"): 4},
+    ),
+    "who has succeeded does": (
+        [GANG, gang(0, node="n1"), gang(1, node="n1", phase="Succeeded")],
+        {("default/gang", "productive"): 4, (NOBODY, "idle"): 4},
+    ),
+    "what is promised is kept": (
+        [member("next", 3, promised="n1")],
+        {("default/next", "reserved"): 3, (NOBODY, "fragmented"): 5},
+    ),
+    "what others leave serves promises first": (
+        [member("last", 2, node="n1", deleted=True), member("next", 3, promised="n1")],
+        {("default/last", "leaving"): 2, ("default/next", "reserved"): 1, (NOBODY, "fragmented"): 5},
+    ),
+    "free devices that would be enough for someone who waits are fragmented": (
+        [member("waits", 8)],
+        {(NOBODY, "fragmented"): 8},
+    ),
+    "those that would not are idle": ([member("waits", 9)], {(NOBODY, "idle"): 8}),
+    "those that it may not have are idle": (
+        [member("waits", 1, where={"pool": "other"})],
+        {(NOBODY, "idle"): 8},
+    ),
+    "a group that is not complete wants nothing yet": ([GANG, gang(0, 1)], {(NOBODY, "idle"): 8}),
+    "nor does one that is gated": ([member("waits", 1, gates=["later"])], {(NOBODY, "idle"): 8}),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_where_devices_are(name: str) -> None:
+    objects, expected = HELD[name]
+    assert buckets(snapshot_of(gpu_node("n1"), *objects)) == expected
+
+
+def test_free_devices_of_a_node_that_is_unwell_are_broken_and_those_in_use_are_not() -> None:
+    snapshot = snapshot_of(gpu_node("n1", cordoned=True), member("lone", 3, node="n1"))
+    assert buckets(snapshot) == {("default/lone", "productive"): 3, (NOBODY, "broken"): 5}
+
+
+def test_on_a_dead_node_nothing_works() -> None:
+    objects = [gpu_node("n1", ready=False), gpu_node("n2"), GANG, gang(0, node="n1"), gang(1, node="n2")]
+    assert buckets(snapshot_of(*objects)) == {
+        (NOBODY, "broken"): 8,
+        ("default/gang", "incomplete"): 4,
+        (NOBODY, "idle"): 4,
+    }
+
+
+def test_devices_that_are_not_allocatable_are_broken() -> None:
+    snapshot = snapshot_of(gpu_node("n1", unwell=2), member("lone", 5, node="n1"))
+    assert buckets(snapshot) == {
+        ("default/lone", "productive"): 5,
+        (NOBODY, "broken"): 2,
+        (NOBODY, "idle"): 1,
+    }
+
+
+def test_no_more_is_held_than_there_is() -> None:
+    pods = [member(f"p{number}", 3, node="n1") for number in range(3)]
+    assert sum(buckets(snapshot_of(gpu_node("n1", 7), *pods)).values()) == 7
+    assert buckets(snapshot_of(*pods)) == {}
+
+
+def test_the_hopeless_make_nothing_fragmented() -> None:
+    snapshot = snapshot_of(gpu_node("n1"), member("waits", 8))
+    assert buckets(snapshot, ("default/waits",)) == {(NOBODY, "idle"): 8}
+
+
+def test_health_is_what_the_policy_says() -> None:
+    snapshot = snapshot_of(gpu_node("n1", taints=["example.com/fault:NoSchedule"]))
+    assert buckets(snapshot) == {(NOBODY, "idle"): 8}
+    assert buckets(snapshot, policy={"health": {"taints": ["example.com/fault"]}}) == {(NOBODY, "broken"): 8}
+
+
+def test_models_are_told_apart() -> None:
+    found = levels(
+        snapshot_of(gpu_node("n1"), gpu_node("n2", 4, "NVIDIA-L4"), gpu_node("n3", 2, "")), Policy()
+    )
+    assert found.capacity == {(GPU, H100): 8, (GPU, "NVIDIA-L4"): 4, (GPU, ""): 2}
+    assert found.devices == {Key(NOBODY, *device, "idle"): count for device, count in found.capacity.items()}
+
+
+def capacity_of(state: ClusterState, policy: Policy) -> Counter[tuple[str, str]]:
+    """What the nodes have, from the Node objects' own words."""
+    view = state.nodes
+    found: Counter[tuple[str, str]] = Counter()
+    for row in range(len(view.names)):
+        for column, resource in enumerate(view.resources):
+            if is_device(policy, resource):
+                unwell = view.broken.get(row, {}).get(resource, 0)
+                model = view.labels[row].get("nvidia.com/gpu.product", "")
+                found[resource, model] += int(view.allocatable[column, row]) + unwell
+    return found
+
+
+@examples(40)
+@given(histories())
+def test_whatever_happens_the_buckets_add_up_to_the_capacity(history: list[tuple[int, Change]]) -> None:
+    state, policy = ClusterState(), Policy()
+    for _, change in history:
+        state.apply(change)
+        found = levels(state.snapshot(), policy)
+        summed: Counter[tuple[str, str]] = Counter()
+        for key, count in found.devices.items():
+            assert count > 0
+            summed[key.resource, key.model] += count
+        assert summed == found.capacity == +capacity_of(state, policy)

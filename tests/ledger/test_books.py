@@ -1,0 +1,274 @@
+"""The books: from what was seen to what is written, group by group."""
+
+from typing import Any
+
+from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.ledger.books import Books
+from maitred.ledger.entries import Entry, OpenGroup, account_of
+from maitred.ledger.records import Sight, VerdictChange
+from maitred.ledger.register import PATIENCE, Register
+from maitred.model.policy import Policy
+from tests.cluster.seen import name_of, read
+from tests.ledger.made import HOUR, START, arrival, at, evicted
+from tests.ledger.worlds import gpu_node, member
+from tests.oracle.builders import Obj, namespace, pod_group
+
+STARTED = "2026-11-03T00:00:00Z"
+CHECKPOINT = "maitred.dev/last-checkpoint"
+
+
+class House:
+    """A cluster whose books are kept."""
+
+    def __init__(self, *objects: Obj, known: tuple[OpenGroup, ...] = ()) -> None:
+        self.state = ClusterState()
+        self.state.ends = []
+        self.books = Books(START, Register(len(known) + 1, known))
+        self.put(*objects)
+
+    def put(self, *objects: Obj) -> None:
+        for item in read(list(objects)):
+            self.state.apply(Put(item))
+
+    def delete(self, *objects: Obj) -> None:
+        for item in read(list(objects)):
+            self.state.apply(Delete(*name_of(item)))
+
+    def see(self, hours: float) -> None:
+        """As often as somebody would look."""
+        ends, self.state.ends = self.state.ends or (), []
+        for minute in range(self.books.meter.now, at(hours), 60_000):
+            self.books.meter.advance(minute)
+        sight = Sight(at(hours), self.state.snapshot(), Policy(), tuple(ends), frozenset())
+        self.books.see(sight)
+
+    def close(self, hours: float) -> Entry:
+        return self.books.close(at(hours))
+
+
+def used(entry: Entry) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], float] = {}
+    for (_, key), amount in entry.reading.usage.items():
+        place = (key.holder, key.bucket)
+        found[place] = found.get(place, 0) + amount / HOUR
+    return found
+
+
+GANG = pod_group("gang", 2)
+
+
+def gang(number: int, gpus: int = 4, **fields: Any) -> Obj:
+    return member(f"gang-{number}", gpus, group="gang", **fields)
+
+
+def bound(number: int, **fields: Any) -> Obj:
+    return gang(number, node="n1", started=STARTED, **fields)
+
+
+def test_a_gang_from_its_arrival_to_its_end() -> None:
+    house = House(gpu_node("n1"), GANG, gang(0), gang(1))
+    house.books.note(arrival("default/gang", 0))
+    house.books.note(VerdictChange(at(0), "default/gang", "Waiting", "Capacity"))
+    house.see(0)
+    house.put(bound(0, phase="Pending"), bound(1))
+    house.books.note(VerdictChange(at(1), "default/gang", "Scheduled", ""))
+    house.see(1)
+    house.put(bound(0), bound(1))
+    house.see(2)
+    house.put(bound(0, phase="Succeeded"))
+    house.see(3)
+    house.put(bound(1, phase="Succeeded"))
+    house.see(4)
+    entry = house.close(4)
+    assert [one.arrival.group for one in entry.opened] == ["default/gang"]
+    assert [(turn.number, turn.verdict, turn.category) for turn in entry.turns] == [
+        (1, "Waiting", "Capacity"),
+        (1, "Scheduled", ""),
+    ]
+    assert (entry.started, entry.ended, entry.losses) == ({1: at(1)}, {1: (at(4), True)}, [])
+    assert used(entry) == {
+        ("", "fragmented"): 8,
+        ("default/gang", "starting"): 8,
+        ("default/gang", "productive"): 8 + 4,
+        ("", "idle"): 4,
+    }
+
+
+def test_a_lone_pod_from_its_arrival_to_its_end() -> None:
+    house = House(gpu_node("n1"), member("lone"))
+    house.books.note(arrival("default/lone", 0, quorum=1))
+    house.see(0)
+    house.put(member("lone", node="n1"))
+    for hours in (1, 2, 3):
+        house.see(hours)
+    house.put(member("lone", node="n1", phase="Succeeded"))
+    house.see(4)
+    entry = house.close(4)
+    assert (entry.started, entry.ended) == ({1: at(1)}, {1: (at(4), True)})
+
+
+def test_a_verdict_that_stays_is_written_once() -> None:
+    house = House(gpu_node("n1"))
+    house.books.note(arrival("default/gang", 0))
+    for hours in (0, 1, 2):
+        house.books.note(VerdictChange(at(hours), "default/gang", "Waiting", "Capacity"))
+    assert [turn.at for turn in house.close(3).turns] == [at(0)]
+
+
+def test_who_is_deleted_has_not_finished() -> None:
+    house = House(gpu_node("n1"), GANG, bound(0), bound(1))
+    house.books.note(arrival("default/gang", 0))
+    house.see(0)
+    house.delete(bound(0), bound(1))
+    house.see(1)
+    assert house.close(1).ended == {}, "it may come back"
+    house.see(1 + PATIENCE / HOUR)
+    assert house.close(2).ended == {1: (at(1), False)}
+
+
+def test_who_failed_in_part_has_not_finished() -> None:
+    house = House(gpu_node("n1"), GANG, bound(0), bound(1))
+    house.books.note(arrival("default/gang", 0))
+    house.see(0)
+    house.put(bound(0, phase="Failed"), bound(1, phase="Succeeded"))
+    house.see(1)
+    house.see(2)
+    assert house.close(2).ended == {1: (at(1), False)}
+
+
+def test_a_group_whose_pods_are_made_again_goes_on() -> None:
+    house = House(gpu_node("n1"), GANG, bound(0), bound(1))
+    house.books.note(arrival("default/gang", 0))
+    house.see(0)
+    house.delete(bound(0), bound(1))
+    house.see(1)
+    house.put(gang(0), gang(1))
+    house.books.note(arrival("default/gang", 1.01))
+    house.see(1.01)
+    entry = house.close(2)
+    assert ([one.number for one in entry.opened], entry.ended) == ([1], {})
+
+
+def test_a_group_that_ended_while_nobody_looked_ended_when_somebody_last_did() -> None:
+    open_groups = [
+        OpenGroup(number, f"default/{name}", 2, is_started=True, missed_at=START - HOUR)
+        for number, name in enumerate(("gang", "gone", "lone"), 1)
+    ]
+    house = House(
+        gpu_node("n1"), GANG, bound(0), bound(1), member("lone", node="n1"), known=tuple(open_groups)
+    )
+    house.see(0)
+    assert house.close(1).ended == {2: (START - HOUR, False)}
+
+
+def test_a_group_of_the_same_name_that_came_while_nobody_looked_is_another() -> None:
+    known = OpenGroup(1, "default/gang", 2, is_started=True, missed_at=START - HOUR)
+    house = House(gpu_node("n1"), GANG, gang(0), gang(1), known=(known,))
+    house.books.note(arrival("default/gang", -0.5))
+    house.books.note(arrival("default/gang", 0))
+    entry = house.close(1)
+    assert [one.number for one in entry.opened] == [2]
+    assert entry.ended == {1: (START - HOUR, False)}
+
+
+def test_an_eviction_loses_what_its_receipt_says() -> None:
+    house = House(gpu_node("n1"), member("victim", 4, node="n1"))
+    house.see(0)
+    house.books.note(evicted("default/victim", 2, lost=6.0, since="2026-11-03T00:30:00Z"))
+    house.books.note(evicted("default/idler", 2))
+    entry = house.close(2)
+    assert [(loss.holder, loss.device_milliseconds, loss.bucket) for loss in entry.losses] == [
+        ("default/victim", 6 * HOUR, "lostToEviction")
+    ]
+    assert entry.losses[0].since == at(0.5)
+    assert len(entry.evictions) == 2
+
+
+def lost(entry: Entry) -> list[tuple[str, float]]:
+    assert {loss.bucket for loss in entry.losses} <= {"lostToFailure"}
+    return [(loss.holder, loss.device_milliseconds / HOUR) for loss in entry.losses]
+
+
+def test_a_pod_that_fails_loses_its_work() -> None:
+    house = House(gpu_node("n1"), member("lone", 2, node="n1", started=STARTED))
+    house.see(0)
+    house.put(member("lone", 2, node="n1", phase="Failed"))
+    house.see(3)
+    assert lost(house.close(3)) == [("default/lone", 6)]
+
+
+def test_work_is_safe_up_to_the_last_checkpoint() -> None:
+    saved = {CHECKPOINT: "2026-11-03T02:00:00Z"}
+    house = House(gpu_node("n1"), member("lone", 2, node="n1", started=STARTED, annotations=saved))
+    house.see(2)
+    house.put(member("lone", 2, node="n1", phase="Failed"))
+    house.see(3)
+    assert lost(house.close(3)) == [("default/lone", 2)]
+
+
+def test_a_gang_without_its_quorum_loses_everyones_work() -> None:
+    house = House(gpu_node("n1"), GANG, bound(0), bound(1))
+    house.see(0)
+    house.put(bound(0, phase="Failed"))
+    house.see(1)
+    assert lost(house.close(1)) == [("default/gang", 8)]
+
+
+def test_a_gang_that_keeps_its_quorum_loses_the_work_of_one() -> None:
+    house = House(gpu_node("n1", 12), GANG, bound(0), bound(1), bound(2))
+    house.see(0)
+    house.put(bound(0, phase="Failed"))
+    house.see(1)
+    assert lost(house.close(1)) == [("default/gang", 4)]
+
+
+def test_nothing_is_lost_twice() -> None:
+    house = House(gpu_node("n1", 12), GANG, bound(0), bound(1))
+    house.see(0)
+    house.put(bound(0, phase="Failed"))
+    house.see(1)
+    house.put(bound(1, phase="Failed"))
+    house.see(2)
+    assert lost(house.close(2)) == [("default/gang", 8), ("default/gang", 4)]
+
+
+def test_a_node_that_dies_takes_the_work_of_its_pods_along() -> None:
+    house = House(gpu_node("n1"), GANG, bound(0), bound(1))
+    house.see(0)
+    house.put(gpu_node("n1", ready=False))
+    house.see(1)
+    house.put(bound(0, deleted=True), bound(1, deleted=True))
+    house.see(2)
+    house.delete(bound(0), bound(1))
+    house.see(3)
+    entry = house.close(3)
+    assert lost(entry) == [("default/gang", 8)], "up to when the node died"
+    assert used(entry)["", "broken"] == 16
+
+
+def test_who_is_told_to_go_has_not_failed() -> None:
+    house = House(gpu_node("n1"), GANG, bound(0), bound(1))
+    house.see(0)
+    house.put(bound(0, deleted=True))
+    house.put(bound(0, deleted=True, phase="Failed"))
+    house.see(1)
+    assert lost(house.close(1)) == []
+
+
+def test_accounts_have_the_labels_of_pods_and_of_their_namespace() -> None:
+    house = House(
+        gpu_node("n1"),
+        namespace("red", {"team": "one", "site": "x"}),
+        member("lone", node="n1", namespace="red", labels={"team": "two", "job-name": "j"}),
+    )
+    house.see(0)
+    entry = house.close(1 / 60)
+    assert entry.accounts == {"red/lone": account_of("red", {"team": "two", "site": "x"})}
+    assert dict(entry.accounts["red/lone"].labels) == {"team": "two", "site": "x"}
+
+
+def test_every_entry_goes_further_than_the_one_before() -> None:
+    house = House(gpu_node("n1"))
+    house.see(0)
+    ends = [house.close(hours).until for hours in (1, 1, 0.5, 2)]
+    assert ends == sorted(set(ends))
