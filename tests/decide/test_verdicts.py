@@ -154,6 +154,17 @@ SITUATIONS: dict[str, Situation] = {
         "Affinity",
         {"holds": 1, "needed": 2, "excluded": {"taints": 2}},
     ),
+    "Affinity: a node that is kept out twice counts once": (
+        [
+            node("n1", cpu=1, labels={"disk": "ssd"}),
+            node("n2", taints=["x:NoSchedule"]),
+            node("n3", taints=["x:NoSchedule"], labels={"disk": "ssd"}),
+            *gang(2, 2, where={"disk": "ssd"}),
+        ],
+        "Impossible",
+        "Affinity",
+        {"holds": 1, "needed": 2, "excluded": {"node selector or affinity": 1, "taints": 1}},
+    ),
     "Affinity: other pods": (
         [
             node("n1"),
@@ -381,3 +392,21 @@ def test_a_policy_that_manages_no_node_is_named() -> None:
     assert entry(plan, "default/p")["blockers"][0]["message"].endswith(
         "; nodes excluded: 2 by nodes.managed of the policy"
     )
+
+
+@pytest.mark.parametrize("pool", ["ours", "theirs"])
+def test_where_there_is_nothing_left_devices_are_told(pool: str) -> None:
+    """Whether the nodes are full or closed, of cpu there is as little as of devices."""
+    full = [node("n1", cpu=8, gpu=8, labels={"pool": pool}), pod("old", 8, gpu=8, node="n1")]
+    policy = {"nodes": {"managed": {"matchLabels": {"pool": "ours"}}}}
+    plan = decide([*full, *gang(2, 2, 1, gpu=4)], policy)
+    assert has(detail(plan, "Capacity"), resource=GPU, requested="8", free="0")
+
+
+def test_no_more_nodes_are_excluded_than_there_are() -> None:
+    """None is of the pool that members are for, and one has a taint that only the launcher tolerates."""
+    nodes = [node("n1", labels={"pool": "cpu"}), node("n2", taints=["gpu:NoSchedule"])]
+    launcher = pod("g-0", 1, group="g", where={"pool": "gpu"}, tolerations=["gpu:NoSchedule"])
+    plan = decide([*nodes, pod_group("g", 2), launcher, pod("g-1", 1, group="g", where={"pool": "gpu"})])
+    counts = [one["detail"].get("excluded", {}) for one in entry(plan, "default/g")["blockers"]]
+    assert max(sum(reasons.values()) for reasons in counts) == 2

@@ -43,7 +43,8 @@ def check(objects: list[Obj], plan: Obj, policy: Obj | None = None) -> None:
             except UnattainableError:
                 continue
             verdicts = {one["group"]: one["verdict"] for one in decide(changed, policy)["groups"]}
-            for group in {entry["group"], *scheduled}.difference(remedy["detail"].get("instead", ())):
+            seated = {entry["group"], *scheduled, *remedy["detail"].get("ahead", ())}
+            for group in seated.difference(remedy["detail"].get("instead", ())):
                 assert verdicts[group] == "Scheduled", (group, entry["group"], remedy)
 
 
@@ -244,6 +245,31 @@ def test_who_waits_ahead_takes_new_nodes_first() -> None:
     assert (remedy["detail"]["count"], remedy["detail"]["ahead"]) == (5, ["default/ahead"])
 
 
+def test_nothing_is_said_of_who_waits_ahead_and_gets_no_room() -> None:
+    """The older gang needs three nodes: one is enough for the younger pod, and for nobody else."""
+    ahead = [b.pod_group("big", 3, created=0), *b.pods("big", 3, gpu=8, group="big", created=0)]
+    full = b.pod("old", gpu=8, node="n0")
+    remedy = offers([*nodes(1), full, *ahead, b.pod("small", gpu=8, created=5)], "default/small")["nodes"]
+    assert remedy["change"] == "add 1 node like n0 (8 nvidia.com/gpu, 64 cpu, 32Gi memory)"
+    assert remedy["detail"] == {"kind": "nodes", "count": 1, "like": "n0", "labels": {}}
+
+
+@pytest.mark.parametrize("policy", [None, {"topology": {"levels": [{"name": "host", "key": b.HOSTNAME}]}}])
+def test_a_new_node_is_a_host_of_its_own(policy: Obj | None) -> None:
+    """Nobody can add a node in the hostname of another."""
+    objects = [*nodes(2), *(b.pod(f"old-{i}", gpu=8, node=f"n{i}") for i in range(2))]
+    remedy = offers([*objects, *crew(2, level=b.HOSTNAME, gpu=2)], policy=policy)["nodes"]
+    assert remedy["change"] == "add 1 node like n0 (8 nvidia.com/gpu, 64 cpu, 32Gi memory)"
+    assert remedy["detail"]["labels"] == {}
+
+
+def test_no_new_node_for_who_has_to_be_on_a_host_that_is_there() -> None:
+    running = b.pod("crew-0", gpu=4, group="crew", node="n0", created=0)
+    group = [b.pod_group("crew", 2, b.HOSTNAME, created=0), running]
+    objects = [*nodes(1), *group, b.pod("old", gpu=4, node="n0")]
+    assert "nodes" not in offers([*objects, b.pod("crew-1", gpu=4, group="crew", created=0)])
+
+
 # ---- nodes brought back
 
 
@@ -352,7 +378,7 @@ def fleet(seed: int) -> list[Obj]:
     return objects
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(40), 398])
 def test_every_remedy_works_in_a_fleet(seed: int) -> None:
     objects = fleet(seed)
     policy = LEVELS if seed % 2 else None

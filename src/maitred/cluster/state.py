@@ -133,6 +133,7 @@ class ClusterState:
         elif isinstance(item, PodGroup):
             self._declare(key_of(item.metadata), item)
         elif isinstance(item, PodDisruptionBudget):
+            self.version += 1
             self._budgets.put(item)
         else:
             namespaced = isinstance(item, PersistentVolumeClaim | CompositePodGroup | Workload | Job)
@@ -153,6 +154,7 @@ class ClusterState:
         elif kind is PodGroup:
             self._declare(key, None)
         elif kind is PodDisruptionBudget:
+            self.version += 1
             self._budgets.delete(key)
         elif self._tables[kind].pop(key, None) is not None:
             self._table_changed(kind)
@@ -163,6 +165,7 @@ class ClusterState:
         self.news.nodes.add(name)
 
     def _table_changed(self, kind: type[Object]) -> None:
+        self.version += 1
         if kind in STORAGE_KINDS:
             self._storage = None
             self._storage_version += 1
@@ -247,7 +250,8 @@ class ClusterState:
 
     def _note_progress(self, known: Member, member: Member) -> None:
         """A pod has started, or saved its work: nobody need be decided again for that."""
-        self.version += known.working != member.working
+        now = (member.working, member.started, member.checkpoint)
+        self.version += (known.working, known.started, known.checkpoint) != now
         known.working, known.started, known.checkpoint = member.working, member.started, member.checkpoint
         if known.bound_row != NOT_BOUND:
             self._bound.set_progress(known.bound_row, known.working, known.started, known.checkpoint)
@@ -433,7 +437,7 @@ class ClusterState:
             for item in objects
             if not (isinstance(item, PersistentVolumeClaim) and key_of(item.metadata) in claims)
         ]
-        news, self.news = self.news, News()
+        news, self.news, version = self.news, News(), self.version
         try:
             for item in new:
                 self._put(item)
@@ -441,7 +445,7 @@ class ClusterState:
         finally:
             for item in new:
                 self._delete(type(item), key_of(item.metadata))
-            self.news = news
+            self.news, self.version = news, version
 
     def _renumber(self) -> None:
         """Selectors have come or gone, or old needs are to be forgotten: number every pod anew. Rare."""

@@ -17,6 +17,7 @@ from maitred.decide.house import FULL_RULES, House
 from maitred.decide.rules import Rules
 from maitred.decide.seating import commit, required_domain
 from maitred.model.plan import Blocker, Detail
+from maitred.model.policy import is_device
 from maitred.model.quantity import text
 from maitred.model.words import counted
 
@@ -189,7 +190,8 @@ def shortage(scene: Scene) -> Blocker:
 
 
 def _scarcest(scene: Scene) -> tuple[str, int, int]:
-    """The resource of which the eligible nodes have least beside what the missing members ask for."""
+    """The resource of which the eligible nodes have least beside what the missing members ask for; where
+    there is none of several, devices are what people wait for."""
     trial, rows = scene.trial, np.flatnonzero(scene.eligible)
     requests = [dict(trial.needs(shape).requests) for shape in scene.ask.shapes]
     found = []
@@ -198,8 +200,9 @@ def _scarcest(scene: Scene) -> tuple[str, int, int]:
         column = trial.nodes.resource_column(resource)
         free = 0 if column is None else int(np.maximum(trial.room[column, rows], 0).sum())
         if requested:
-            found.append((free / requested, resource, requested, free))
-    _, resource, requested, free = min(found)
+            is_other = not is_device(scene.house.policy, resource)
+            found.append((free / requested, is_other, resource, requested, free))
+    _, _, resource, requested, free = min(found)
     return resource, requested, free
 
 
@@ -207,12 +210,18 @@ def _scarcest(scene: Scene) -> tuple[str, int, int]:
 
 
 def excluded(scene: Scene) -> dict[str, int]:
-    """How many nodes each kind of constraint keeps a member from; where shapes differ, the most of any."""
-    most = dict[str, int]()
-    for position, shape in enumerate(scene.ask.distinct):
-        for reason, mask in _exclusions(scene, position, shape).items():
-            most[reason] = max(most.get(reason, 0), int(mask.sum()))
-    return {reason: count for reason, count in most.items() if count}
+    """How many nodes each kind of constraint keeps a member from, each node under the first that does; where
+    shapes differ, those of the one that is kept from most."""
+    counts = [_excluded(scene, *pair) for pair in enumerate(scene.ask.distinct)]
+    return max(counts, key=lambda reasons: sum(reasons.values()))
+
+
+def _excluded(scene: Scene, position: int, shape: int) -> dict[str, int]:
+    counts, left = dict[str, int](), np.ones(len(scene.trial.nodes.names), dtype=np.bool_)
+    for reason, mask in _exclusions(scene, position, shape).items():
+        counts[reason] = int((mask & left).sum())
+        left &= ~mask
+    return {reason: count for reason, count in counts.items() if count}
 
 
 def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:

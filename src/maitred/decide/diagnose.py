@@ -16,6 +16,7 @@ from maitred.decide.compile import Lift, make_rules
 from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.empty import empty_healthy_cluster
 from maitred.decide.house import House, Leave
+from maitred.decide.seats import Steps
 from maitred.model.plan import Blocker, Category
 from maitred.model.policy import health_taints
 
@@ -23,6 +24,7 @@ Found = tuple[tuple[Blocker, ...], bool]
 Seating = tuple[tuple[int, int], ...]
 """Shapes and the rows they were seated on."""
 Ahead = say.Ahead
+MOST_STEPS = 5_000
 ROOM: Category = "Capacity"
 """Lifted like a constraint: the nodes are as good as empty."""
 
@@ -181,16 +183,19 @@ class Diagnosis:
         return fitted
 
     def _fits(self, trial: Trial, ask: Ask, leave: Leave) -> bool:
-        steps = self.house.steps()
+        steps = self._few_steps()
         found = attempt(trial, ask, self.house, steps, leave)
         self.exhausted |= steps.exhausted
         return bool(found)
 
     def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
         """As many members as can be seated together now."""
-        steps = self.house.steps()
-        found = attempt(self.trial, replace(ask, need=1), self.house, steps, Leave(lift)) or []
+        found = attempt(self.trial, replace(ask, need=1), self.house, self._few_steps(), Leave(lift)) or []
         return found[: ask.need - 1]
+
+    def _few_steps(self) -> Steps:
+        """There are many questions of what if, and each may have no answer that can be found."""
+        return Steps(min(self.house.policy.search.steps, MOST_STEPS))
 
     def _impossible(self, whole: Ask) -> bool:
         """Proven only if no seating exists on the empty healthy cluster, and none was overlooked."""

@@ -10,7 +10,7 @@ The detail of a remedy says what to change, so that a program can do it:
 - `{"kind": "request", "resource": "cpu", "from": "8", "to": "7500m"}`: what each waiting pod asks for in all,
   where that is more;
 - `{"kind": "nodes", "count": 2, "like": "n1", "labels": {}, "ahead": ["ns/group"]}`: new nodes, like one that
-  is there but for these labels; `ahead`, if there are any, are groups that take of them first.
+  is there but for these labels; `ahead`, if there are any, are groups with an earlier turn that get room too.
 """
 
 from collections.abc import Callable
@@ -215,7 +215,7 @@ class MoreNodes:
     domain: str
     """Where they must be, in words; empty if it does not matter."""
     ahead: tuple[str, ...]
-    """Groups that take of the new nodes first."""
+    """Groups with an earlier turn that wait now and are seated too."""
     share: float
 
     def applied(self, snapshot: Snapshot, number: int) -> Snapshot:

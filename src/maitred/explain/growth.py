@@ -1,6 +1,7 @@
 """More nodes as a remedy: of which kind, where, and how few of them will do."""
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,18 +49,23 @@ class Growth:
         if best is None:
             return None
         count, _, used, pattern = best
-        change = self._change(entry, pattern, count, used)
+        return self._verified(entry, self._change(entry, pattern, count, used))
+
+    def _verified(self, entry: Entry, change: MoreNodes) -> MoreNodes | None:
+        """The change if it works, with those of the groups ahead that it really seats."""
         self.stage.effort.spend(2 * VIEW_UNITS)
-        rivals = self._rivals(entry, pattern)
-        ways = (change.applied, change.applied_last)
-        works = all(self.stage.works(way, entry, rivals, first=0) for way in ways)
-        return change if works else None
+        rivals, ahead = self._rivals(entry, change.pattern), change.ahead
+        for way in (change.applied, change.applied_last):
+            outcome = self.stage.outcome(way, entry, rivals, first=0)
+            if outcome is None or outcome.lost:
+                return None
+            ahead = tuple(group for group in ahead if group in outcome.gained)
+        return replace(change, ahead=ahead)
 
     def _change(self, entry: Entry, pattern: Pattern, count: int, used: int) -> MoreNodes:
         nodes, house, request = self.snapshot.nodes, self.stage.house, entry.view.group.topology
         domain = ""
-        if request.required:
-            key = house.key(request.required)
+        if request.required and (key := house.key(request.required)) != HOSTNAME:
             value = dict(pattern.moved).get(key) or nodes.labels[pattern.row].get(key)
             domain = f"{house.name(key)} {value}"
         like = nodes.names[pattern.row]
@@ -117,9 +123,10 @@ class Growth:
         required = ask.topology.required
         if not required:
             return able, None
-        nodes = self.snapshot.nodes
-        codes = nodes.column(self.stage.house.key(required)).codes
-        near = self._nearest(entry, ask)
+        key = self.stage.house.key(required)
+        codes = self.snapshot.nodes.column(key).codes
+        # A new node is a domain of its own where each node is one.
+        near = None if key == HOSTNAME else self._nearest(entry, ask)
         if near is None or codes[near] < 0:
             return able & (codes >= 0), None
         inside: Mask = able & (codes == codes[near])

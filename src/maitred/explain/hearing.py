@@ -1,4 +1,4 @@
-"""A cycle that keeps what people ask about some groups: their turns, and what the others left them."""
+"""A cycle that is kept, so that people can ask about any group: its turn, and what the others left it."""
 
 from collections.abc import Sequence, Set
 from datetime import datetime
@@ -6,42 +6,85 @@ from datetime import datetime
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import PROMISED, QUORUM, Turn
-from maitred.decide.cycle import Case, Cycle, Taken
+from maitred.decide.cycle import Case, Cycle, Taken, with_refusal
 from maitred.decide.diagnose import Diagnosis
-from maitred.model.plan import GroupVerdict, Plan
+from maitred.model.plan import Blocker, GroupVerdict, Plan
 from maitred.model.policy import Policy
 
 
 class Hearing(Cycle):
-    """Only these groups are explained. Of several that have one name, the first is meant."""
+    """Groups are explained when they are asked about: that takes longest, and nobody asks about all of them.
+
+    `promised` are those for whom others leave. What was in their way is gone once they have been served, so
+    it must be said before. Of several groups that have one name, the first is meant.
+    """
 
     def __init__(
-        self, snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None, groups: Set[str]
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        now: datetime,
+        scheduler: str | None,
+        promised: Set[str] = frozenset(),
     ) -> None:
-        super().__init__(snapshot, policy, now, scheduler, explained=groups)
-        self._heard = {case.key: case for case in reversed(self.cases) if case.key in groups}
-        self._verdicts_of: dict[str, GroupVerdict] = {}
-        self._left: dict[str, Trial] = {}
+        super().__init__(snapshot, policy, now, scheduler, explained=promised)
+        self._heard = {case.key: case for case in reversed(self.cases)}
+        self._scenes: dict[int, tuple[Diagnosis, Sequence[Taken]]] = {}
+        self._kept: tuple[Diagnosis, Diagnosis] | None = None
+        self._known: dict[int, GroupVerdict] = {}
         self.decided: Plan = self.run()
 
     def case(self, group: str) -> Case | None:
         """The group on its way; None if it is not decided."""
         return self._heard.get(group)
 
+    def needs_another(self, group: str) -> bool:
+        """Whether it can be explained only by a cycle that knows before that it will be asked about."""
+        case = self._heard.get(group)
+        return case is not None and bool(case.promised) and not self._is_explained(case)
+
     def verdict(self, group: str) -> GroupVerdict:
-        return self._verdicts_of[group]
+        return self._explained(self._heard[group])
+
+    def verdicts(self, groups: Set[str]) -> tuple[GroupVerdict, ...]:
+        """Of all groups, with what is in the way of these."""
+        pairs = zip(self.cases, self.decided.groups, strict=True)
+        return tuple(self._explained(case) if case.key in groups else found for case, found in pairs)
+
+    def _explained(self, case: Case) -> GroupVerdict:
+        if id(case) not in self._known:
+            self.explained = {case.key}
+            self._known[id(case)] = super()._verdict(case, *self._scenes[id(case)])
+        return self._known[id(case)]
+
+    def blockers_beside(self, group: str, siblings: Set[str]) -> tuple[Blocker, ...]:
+        """What is in the way of a group whose siblings keep the places that they got in this cycle."""
+        case = self._heard[group]
+        diagnosis, taken = self._scenes[id(case)]
+        own = tuple(
+            (int(other.view.shapes[member]), row)
+            for other, _ in taken
+            if other.key in siblings
+            for member, row in other.seated
+        )
+        ahead = self._ahead_of(case, [one for one in taken if one[0].key not in siblings])
+        (first, *others), impossible = diagnosis.of(case.view, case.ask, own, ahead)
+        refused = case.refusal and not impossible
+        return (with_refusal(first, case.refusal) if refused else first, *others)
 
     def left(self, group: str) -> Trial:
         """The cluster as it was when the blockers of the group were looked for."""
-        return self._left[group]
+        trial = self._scenes[id(self._heard[group])][0].trial
+        return trial.on(trial.nodes)
 
     def turn_of(self, case: Case) -> Turn:
         """When it had its first turn: turns compare in the order in which they come."""
         return self._turn(case, 0, PROMISED if case.view.nominated else QUORUM)
 
     def _verdict(self, case: Case, diagnosis: Diagnosis, taken: Sequence[Taken]) -> GroupVerdict:
-        found = super()._verdict(case, diagnosis, taken)
-        if case is self._heard.get(case.key):
-            self._verdicts_of[case.key] = found
-            self._left[case.key] = diagnosis.trial.on(diagnosis.trial.nodes)
-        return found
+        if self._kept is None or self._kept[0] is not diagnosis:
+            # Places are let go of as the cycle looks at higher ranks; what these saw must not change.
+            trial = diagnosis.trial.on(diagnosis.trial.nodes)
+            self._kept = (diagnosis, Diagnosis(self.snapshot, trial, self.house))
+        self._scenes[id(case)] = (self._kept[1], taken)
+        return super()._verdict(case, diagnosis, taken)

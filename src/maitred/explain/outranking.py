@@ -52,8 +52,8 @@ def higher_rank(stage: Stage, entry: Entry) -> HigherRank | None:
     for level in levels[:MOST_RANKS]:
         change = HigherRank(entry.priority, level + 1)
         first = sum(other.priority > change.after for other in stage.entries)
-        lost = stage.left_out(change.applied, entry, stage.rivals(entry, first), first)
-        if lost is not None:
-            waiting = sum(len(others[key].view.pods) for key in lost)
-            return replace(change, instead=lost, share=waiting / (waiting + len(entry.view.pods)))
+        outcome = stage.outcome(change.applied, entry, stage.rivals(entry, first), first)
+        if outcome is not None:
+            waiting = sum(len(others[key].view.pods) for key in outcome.lost)
+            return replace(change, instead=outcome.lost, share=waiting / (waiting + len(entry.view.pods)))
     return None

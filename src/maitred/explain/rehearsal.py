@@ -76,6 +76,16 @@ class Entry:
         return self.verdict.blockers[:1] != () and self.verdict.blockers[0].category in ("Members", "Gated")
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a change that gets one group seated does to the others."""
+
+    lost: tuple[str, ...]
+    """Groups that were seated before, and are not any more."""
+    gained: tuple[str, ...]
+    """Groups that waited before, and are seated too."""
+
+
 def with_running(snapshot: Snapshot, seats: list[tuple[int, int]]) -> Snapshot:
     """The snapshot with more pods running: shapes without volumes, and the rows of their nodes."""
     used, bound = snapshot.used.copy(), snapshot.bound
@@ -276,13 +286,14 @@ class Stage:
         self, change: Callable[[Snapshot, int], Snapshot], entry: Entry, rivals: Iterable[Entry], first: int
     ) -> bool:
         """Whether the cycle, once changed, seats the group and leaves out none that it seated before."""
-        return self.left_out(change, entry, rivals, first) == ()
+        outcome = self.outcome(change, entry, rivals, first)
+        return outcome is not None and not outcome.lost
 
-    def left_out(
+    def outcome(
         self, change: Callable[[Snapshot, int], Snapshot], entry: Entry, rivals: Iterable[Entry], first: int
-    ) -> tuple[str, ...] | None:
-        """Groups that the cycle seated before and, once changed, does not; None if it does not seat this one,
-        or if others would have to leave for it.
+    ) -> Outcome | None:
+        """What the cycle, once changed, does to others; None if it does not seat this group, or if others
+        would have to leave for it.
 
         Nothing changes before the turn `first`; `rivals` are the groups that wait now and may act
         differently from then on. No others need a turn. What takes more effort than is left is not tried.
@@ -305,8 +316,13 @@ class Stage:
         stands = {number: verdict.verdict for number, verdict in pairs}
         if stands[entry.number] != "Scheduled" or self._others_preempt(stands):
             return None
-        lost = [number for number in sorted(stood) if stands[number] == "Waiting"]
-        return tuple(self.snapshot.groups[number].group.key for number in lost)
+        return Outcome(
+            lost=self._named(number for number in stood if stands[number] == "Waiting"),
+            gained=self._named(other.number for other in rivals if stands[other.number] == "Scheduled"),
+        )
+
+    def _named(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.snapshot.groups[number].group.key for number in sorted(numbers))
 
     def _others_preempt(self, stands: Mapping[int, str]) -> bool:
         """Whether somebody who was seated would now make others leave."""
@@ -324,20 +340,26 @@ class Stage:
 
     def _done_before(self, entry: Entry, first: int) -> list[Entry]:
         """The groups from the start of the agenda on that are through with all their turns before `first`."""
-        through = []
+        through = list[Entry]()
         for other in self.entries[:first]:
             if not other.waits:
                 if not self._is_through(other, entry):
-                    break
+                    late = (n for n, one in enumerate(through) if self._is_after(one, other))
+                    return through[: next(late, len(through))]
                 through.append(other)
         return through
 
+    def _is_after(self, one: Entry, other: Entry) -> bool:
+        """Whether a group has a second turn after one that is as high: quorums go before any surplus."""
+        return one.priority == other.priority and self._has_surplus(one)
+
+    def _has_surplus(self, other: Entry) -> bool:
+        return other.view.missing not in (0, len(other.view.pods)) and other.number in self._seated
+
     def _is_through(self, other: Entry, entry: Entry) -> bool:
         """A surplus comes later, unless its priority is higher; who needs others near is tried once more."""
-        view = other.view
-        one_turn = view.missing in (0, len(view.pods)) or other.number not in self._seated
         settled = self.plain(other) and other.verdict.verdict != "Preempting"
-        return settled and (one_turn or other.priority > entry.priority)
+        return settled and (not self._has_surplus(other) or other.priority > entry.priority)
 
     def _has_one_turn(self, other: Entry) -> bool:
         """Whether all that it has was given to it in its turn, and nothing could be later."""

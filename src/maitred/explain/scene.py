@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
+
 from maitred.cluster.snapshot import Snapshot
-from maitred.decide import decide
 from maitred.explain.hearing import Hearing
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.plan import Plan
@@ -22,27 +23,25 @@ class Scene:
     scheduler: str | None = None
     """Only groups whose pods name this scheduler are decided; None for all."""
     history: History = NO_HISTORY
-    _plans: dict[frozenset[str] | None, Plan] = field(default_factory=dict, compare=False, repr=False)
     _hearings: dict[frozenset[str], Hearing] = field(default_factory=dict, compare=False, repr=False)
 
-    def plan(self, explained: Iterable[str] | None = None) -> Plan:
-        """What would be decided now. To find out what is in the way takes longest, so it is done for some
-        groups; None for all."""
-        chosen = None if explained is None else frozenset(explained)
-        if chosen not in self._plans:
-            self._plans[chosen] = decide(
-                self.snapshot, self.policy, self.now, self.scheduler, explained=chosen
-            )
-        return self._plans[chosen]
+    def hearing(self, *groups: str) -> Hearing:
+        """What would be decided now, by one cycle for all who ask."""
+        hearing = self._hearing(frozenset())
+        promised = frozenset(group for group in groups if hearing.needs_another(group))
+        return self._hearing(promised) if promised else hearing
 
     def decided(self) -> Plan:
-        """The same for those who only want to know what is decided: Plans differ in explanations alone."""
-        return next(iter(self._plans.values())) if self._plans else self.plan(explained=())
+        """For those who only want to know what is decided, and not why."""
+        return self._hearing(frozenset()).decided
 
-    def hearing(self, *groups: str) -> Hearing:
-        """The same cycle, with what it found out about these groups."""
-        chosen = frozenset(groups)
-        if chosen not in self._hearings:
-            heard = Hearing(self.snapshot, self.policy, self.now, self.scheduler, chosen)
-            self._hearings[chosen], self._plans[chosen] = heard, heard.decided
-        return self._hearings[chosen]
+    def plan(self, explained: Iterable[str]) -> Plan:
+        """The same, and what is in the way of these groups."""
+        chosen = frozenset(explained)
+        hearing = self.hearing(*chosen)
+        return msgspec.structs.replace(hearing.decided, groups=hearing.verdicts(chosen))
+
+    def _hearing(self, promised: frozenset[str]) -> Hearing:
+        if promised not in self._hearings:
+            self._hearings[promised] = Hearing(self.snapshot, self.policy, self.now, self.scheduler, promised)
+        return self._hearings[promised]

@@ -225,6 +225,10 @@ def totals(plan: Plan) -> str:
     return f"{counted(len(plan.groups), 'group')}: {', '.join(parts)}; {', '.join(moves)}."
 
 
+def header(*titles: str) -> list[Cell]:
+    return [Text(title, "bold") for title in titles]
+
+
 def aligned(rows: Sequence[Sequence[Cell]], width: int | None, cut: bool = False) -> Iterator[Text]:
     """Rows as lines. Columns are as wide as their cells, up to a point; a longer cell pushes its row only."""
     cells = [[cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row] for row in rows]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from maitred.explain.tables import Cell, aligned
+from maitred.explain.tables import Cell, aligned, header
 from maitred.explain.topology import Candidate, Domain, Topology, some
 from maitred.model.quantity import CPU, MEMORY, amount
 from maitred.model.words import counted
@@ -95,10 +95,6 @@ def totals(topology: Topology) -> str:
         found = counted(len(topology.problems), "problem") if topology.problems else "no problems"
         parts.append(f"{counted(len(topology.levels), 'level')}, {found}")
     return "; ".join(parts) + "."
-
-
-def header(*titles: str) -> list[Cell]:
-    return [Text(title, "bold") for title in titles]
 
 
 def amounts(of: dict[str, str]) -> str:

@@ -173,7 +173,7 @@ class Promises:
         lesser = near & (self.roster.priority < claimant.rank.priority)
         if any(claimant.view.nominated) or (lesser.any() and not self._forbidden(claimant)):
             return Promise(seats)
-        return f"it fits once {counted(int(near.sum()), 'pod')} on their way out have left"
+        return f"it only has to wait for {counted(int(near.sum()), 'pod')} on the way out"
 
     def _promised(self, claimant: Claimant) -> Assignment:
         """As many of the places that it was promised as it needs; none if they are too few by now."""

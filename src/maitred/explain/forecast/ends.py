@@ -1,0 +1,180 @@
+"""When those who run now will end, as far as is known: by their word, their deadline, or earlier runs."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+from zlib import crc32
+
+import numpy as np
+
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
+from maitred.cluster.trial import Rows
+from maitred.explain.forecast.runs import CHANCES, DRAWS, NEVER, Floats, Runs
+from maitred.model.runtime import Runtime
+
+Source = Literal["said", "overdue", "leaving", "history", "deadline", "unknown"]
+SOURCES: tuple[Source, ...] = ("said", "overdue", "leaving", "history", "deadline", "unknown")
+SERVICES = ("ReplicaSet", "StatefulSet", "ReplicationController")
+"""What these own does not end by itself, and another would take its place."""
+LATENESS = 0.1
+"""Who is late will be for as long again as it is by now, or at least for this part of what was said."""
+
+
+@dataclass(frozen=True)
+class Tenants:
+    """Groups and lone pods on the nodes, but for what belongs to the nodes; a pod that is leaving is one.
+
+    They come in the order of names, so that nothing depends on the order in which pods became known.
+    """
+
+    snapshot: Snapshot
+    now: float
+    runs: Runs
+
+    @cached_property
+    def _grouping(self) -> tuple[Rows, Rows]:
+        """The pods, tenant after tenant, and where the pods of each begin, with the end of all."""
+        bound = self.snapshot.bound
+        pods = np.flatnonzero(~bound.fixed)
+        names = [occupant.key for occupant in bound.occupants[pods]]
+        pods = pods[np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.intp)]
+        alone = (bound.group[pods] == NO_GROUP) | bound.terminating[pods]
+        number = np.where(alone, len(self.snapshot.seated) + np.arange(len(pods)), bound.group[pods])
+        _, heads, tenant = np.unique(number, return_index=True, return_inverse=True)
+        head = heads[tenant]
+        order = np.argsort(head, kind="stable")
+        first = np.flatnonzero(np.diff(head[order], prepend=-1))
+        return pods[order], np.append(first, len(pods))
+
+    @property
+    def pods(self) -> Rows:
+        return self._grouping[0]
+
+    @property
+    def first(self) -> Rows:
+        return self._grouping[1]
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    def pods_of(self, tenants: Ints) -> Rows:
+        first = self.first[tenants]
+        count = self.first[tenants + 1] - first
+        skipped = np.cumsum(count) - count
+        found: Rows = self.pods[np.repeat(first - skipped, count) + np.arange(count.sum())]
+        return found
+
+    def any_of(self, pods: Mask) -> Mask:
+        """Tenants some of whose pods are these."""
+        return np.logical_or.reduceat(pods[self.pods], self.first[:-1]) if len(self) else pods[:0]
+
+    def last_of(self, times: Floats) -> Floats:
+        """The latest of something that every pod has."""
+        return np.maximum.reduceat(times[self.pods], self.first[:-1]) if len(self) else times[:0]
+
+    @cached_property
+    def heads(self) -> Rows:
+        """One pod of each, the first by name."""
+        return self.pods[self.first[:-1]]
+
+    @cached_property
+    def seeds(self) -> Ints:
+        """By which each draws one of its ends: its own, whoever else there is."""
+        names = (occupant.key for occupant in self.snapshot.bound.occupants[self.heads])
+        return np.array([crc32(name.encode()) for name in names], dtype=np.int64)
+
+    @cached_property
+    def group(self) -> Codes:
+        """The number of the group of each, NO_GROUP for lone pods and for those that are leaving."""
+        bound = self.snapshot.bound
+        return np.where(bound.terminating[self.heads], NO_GROUP, bound.group[self.heads])
+
+    @cached_property
+    def keys(self) -> dict[str, int]:
+        """Groups by name, with their tenants."""
+        found = ((tenant, self.snapshot.seated[g]) for tenant, g in enumerate(self.group.tolist()) if g >= 0)
+        return {seated.group.key: tenant for tenant, seated in found if seated is not None}
+
+    @cached_property
+    def started(self) -> Floats:
+        """In seconds; those who have not started will at once."""
+        times = self.snapshot.bound.started[self.pods] / 1000
+        times = np.where(times == UNKNOWN_TIME / 1000, self.now, times)
+        return np.minimum.reduceat(times, self.first[:-1]) if len(times) else times
+
+    def _said(self, what: Literal["expected", "limit", "grace"]) -> Floats:
+        """In seconds, NEVER for what is not said."""
+
+        def column(runtimes: list[Runtime]) -> Floats:
+            told = [getattr(runtime, what) for runtime in runtimes]
+            return np.array([NEVER if ms is None else ms / 1000 for ms in (*told, None)])
+
+        groups = column([Runtime() if seated is None else seated.runtime for seated in self.snapshot.seated])
+        alone = column([standing.runtime for standing in self.snapshot.standings])
+        standing = self.snapshot.bound.standing[self.heads]
+        return np.where(self.group == NO_GROUP, alone[standing], groups[self.group])
+
+    @cached_property
+    def graces(self) -> Floats:
+        """In seconds."""
+        return self._said("grace")
+
+    @property
+    def ends(self) -> Floats:
+        """For each of them, DRAWS moments, one as likely as the next; NEVER where nobody knows."""
+        return self._known[0]
+
+    def sources(self, tenants: Mask) -> Counter[Source]:
+        """By what the ends of these are known."""
+        return Counter(SOURCES[number] for number in self._known[1][tenants].tolist())
+
+    @cached_property
+    def _known(self) -> tuple[Floats, Codes]:
+        expected, deadline = self.started + self._said("expected"), self._deadlines()
+        ends = np.repeat(expected[:, None], DRAWS, axis=1)
+        late = expected <= self.now
+        longer = np.maximum(self.now - expected, LATENESS * (expected - self.started))
+        ends[late] = self.now + longer[late, None] * CHANCES
+        leaving = self.snapshot.bound.terminating[self.heads]
+        ends[leaving] = self.now + self.graces[leaving, None] * CHANCES
+        for tenant in np.flatnonzero((expected == NEVER) & ~leaving).tolist():
+            ends[tenant] = self._by_history(tenant)
+        open_ended = (ends[:, 0] == NEVER) & (deadline < NEVER)
+        ends[open_ended] = self.now + np.maximum(deadline[open_ended, None] - self.now, 0) * CHANCES
+        unknown = ends[:, 0] == NEVER
+        known: dict[Source, Mask] = {
+            "leaving": leaving,
+            "overdue": late,
+            "said": expected < NEVER,
+            "deadline": open_ended,
+            "unknown": unknown,
+        }
+        numbers = [SOURCES.index(source) for source in known]
+        known_by = np.select(list(known.values()), numbers, SOURCES.index("history"))
+        return np.maximum(np.minimum(ends, deadline[:, None]), self.now), known_by.astype(np.int32)
+
+    def _deadlines(self) -> Floats:
+        limits = self.started + self._said("limit")
+        dated = {
+            key: job.status.start_time.timestamp() + job.spec.active_deadline_seconds
+            for key, job in self.snapshot.jobs.items()
+            if job.spec.active_deadline_seconds is not None and job.status.start_time is not None
+        }
+        if dated:
+            occupants = self.snapshot.bound.occupants[self.heads]
+            owners = ((one.owner, one.key.partition("/")[0]) for one in occupants)
+            jobs = [f"{namespace}/{owner[1]}" if owner[0] == "Job" else "" for owner, namespace in owners]
+            limits = np.minimum(limits, [dated.get(job, NEVER) for job in jobs])
+        return limits
+
+    def _by_history(self, tenant: int) -> Floats | float:
+        occupant = self.snapshot.bound.occupants[self.heads[tenant]]
+        if not self.runs or occupant.owner[0] in SERVICES:
+            return NEVER
+        seated = self.snapshot.seated[self.group[tenant]] if self.group[tenant] != NO_GROUP else None
+        requests = self.snapshot.needs[self.snapshot.bound.needs[self.heads[tenant]]].requests
+        key, quorum = (occupant.key, 1) if seated is None else (seated.group.key, seated.group.quorum)
+        times = self.runs.like(key, (quorum, requests), self.now - self.started[tenant])
+        return NEVER if times is None else self.started[tenant] + times

@@ -1,0 +1,133 @@
+"""Who wants seats in a future: groups that wait now, and groups that will come."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+
+from maitred.cluster.snapshot import MemberOrder
+from maitred.decide.agenda import QUORUM, SURPLUS, rank
+from maitred.decide.ask import Ask, Assignment
+from maitred.explain.forecast.cast import Cast
+from maitred.explain.forecast.runs import DRAWS, NEVER, Floats, Runs
+from maitred.model.group import TopologyRequest
+from maitred.model.history import History, PastGroup
+from maitred.model.policy import Order
+from maitred.model.runtime import Runtime
+
+Turn = tuple[int, int, float, str]
+"""Rank, part, age and name: what the agenda goes by."""
+
+DAY = 86_400.0
+LATELY = 2 * DAY
+"""How far back others are looked at to see how they come."""
+SHORTEST_MEMORY = 600.0
+NOBODY: MemberOrder = (0, 0.0, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    key: str
+    turn: Turn
+    ask: Ask
+    kin: Hashable
+    """On the same room, the same becomes of all of a kin."""
+    runs: Floats
+    """How long it may run, in seconds: DRAWS values, each as likely as the next; NEVER if nobody knows."""
+    displaces: bool = True
+    """Whether others may have to leave for it,"""
+    displaceable: bool = True
+    """and it for others."""
+    came: bool = False
+    """Whether it is one of those who are yet to come."""
+
+    @property
+    def priority(self) -> int:
+        return -self.turn[0]
+
+    def again(self, now: float) -> "Guest":
+        """It has lost its seats, and is created anew."""
+        rank, _, _, key = self.turn
+        return replace(self, turn=(rank, QUORUM, now, key))
+
+    def rest(self, seats: Assignment) -> "Guest":
+        """Those of it who have no seats yet."""
+        return replace(self, ask=self.ask.without(seats), kin=rest_of(self.key))
+
+    @property
+    def after_quorums(self) -> Turn:
+        rank, _, created, key = self.turn
+        return rank, SURPLUS, created, key
+
+
+def rest_of(key: str) -> Hashable:
+    """The kin of those who come late to a group."""
+    return "rest", key
+
+
+UNKNOWN_RUN: Floats = np.full(DRAWS, NEVER)
+
+
+def run_times(runtime: Runtime, earlier: Callable[[], Floats | None]) -> Floats:
+    """What it says itself, or else what others like it did, and not beyond its deadline."""
+    limit = NEVER if runtime.limit is None else runtime.limit / 1000
+    if runtime.expected is not None:
+        return np.full(DRAWS, min(runtime.expected / 1000, limit))
+    found = earlier()
+    return np.minimum(UNKNOWN_RUN if found is None else found, limit)
+
+
+class Comers:
+    """Others who keep coming as they came lately."""
+
+    def __init__(self, history: History, now: float, cast: Cast, runs: Runs, order: Order) -> None:
+        since = now if history.since is None else max(history.since, now - LATELY)
+        self.now, self.memory = now, now - since
+        past = [group for group in history.groups if since <= group.arrived < now]
+        self.past: Sequence[PastGroup] = past if self.memory >= SHORTEST_MEMORY else ()
+        self._cast, self._runs, self._order = cast, runs, order
+        self._known: dict[int, Guest] = {}
+
+    def __len__(self) -> int:
+        return len(self.past)
+
+    @cached_property
+    def _usual(self) -> float:
+        """How long groups run, in the middle."""
+        ran = [group.ended - group.started for group in self.past if group.started and group.ended]
+        return float(np.median(ran)) if ran else NEVER
+
+    def _like(self, place: int) -> Guest:
+        """One of those who came, to come again."""
+        if place not in self._known:
+            group = self.past[place]
+            shape = self._cast.by_requests[group.requests]
+            orders, topology = (NOBODY,) * group.members, TopologyRequest(required=group.required)
+            ask = Ask((shape,) * group.members, orders, min(group.quorum, group.members), topology)
+            kin = ("comer", group.priority, shape, group.members, group.quorum, group.required)
+            turn = (rank(group.priority, self._order), QUORUM, 0.0, "")
+            self._known[place] = Guest(group.group, turn, ask, kin, self._run_times(group), came=True)
+        return self._known[place]
+
+    def _run_times(self, group: PastGroup) -> Floats:
+        """The same again; who has not ended yet runs as long as others like it, or as is usual."""
+        if group.finished and group.started is not None and group.ended is not None:
+            return np.full(DRAWS, group.ended - group.started)
+        ran = 0.0 if group.started is None else (group.ended or self.now) - group.started
+        like = self._runs.like(group.group, (group.quorum, group.requests), ran)
+        return like if like is not None else np.full(DRAWS, max(self._usual, ran))
+
+    def stream(self, part: float) -> Iterator[tuple[float, Guest]]:
+        """As they came, from some part of the time that is remembered on, over and over."""
+        if not self.past:
+            return
+        begin = self.now - self.memory * (1 - part)
+        first = bisect_left(self.past, begin, key=lambda group: group.arrived)
+        for number in count(first):
+            times, place = divmod(number, len(self.past))
+            at = self.past[place].arrived + self.now - begin + times * self.memory
+            guest, key = self._like(place), f"+{number}"
+            yield at, replace(guest, key=key, turn=(guest.turn[0], QUORUM, at, key))

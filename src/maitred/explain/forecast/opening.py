@@ -1,0 +1,178 @@
+"""Where every future begins: what is decided now, who runs and until when, who waits and who may come."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from maitred.cluster.nodes import Ints
+from maitred.cluster.snapshot import NO_GROUP, GroupView
+from maitred.cluster.trial import Trial
+from maitred.decide.agenda import PROMISED, QUORUM, rank
+from maitred.decide.ask import Ask, Assignment, ask_of
+from maitred.decide.attempt import attempt
+from maitred.decide.house import House
+from maitred.decide.levels import known_levels
+from maitred.decide.preemption.roster import Roster
+from maitred.decide.screen import screen
+from maitred.explain.forecast.cast import cast_of
+from maitred.explain.forecast.ends import Tenants
+from maitred.explain.forecast.guests import NOBODY, Comers, Guest, rest_of, run_times
+from maitred.explain.forecast.runs import NEVER, Floats, Runs
+from maitred.explain.rerun import kin, plain
+from maitred.explain.scene import Scene
+from maitred.model.group import Group
+from maitred.model.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """A group that the Plan gives seats, now or once others have left."""
+
+    guest: Guest
+    seats: Assignment
+    starts: float
+
+
+class Opening:
+    def __init__(self, scene: Scene) -> None:
+        self.scene, self.policy, self.plan = scene, scene.policy, scene.decided()
+        self.now = scene.now.timestamp()
+        self.runs = Runs(scene.history.groups, self.now)
+        self.cast = cast_of(scene.snapshot, scene.history.groups)
+        self.snapshot = self.cast.snapshot
+        self.house = House(self.policy, known_levels(self.policy, self.snapshot))
+        self.tenants = Tenants(self.snapshot, self.now, self.runs)
+        self.comers = Comers(scene.history, self.now, self.cast, self.runs, self.policy.order)
+        self.seatings = list[Seating]()
+        self.waiting = list[Guest]()
+        for view in self.snapshot.groups:
+            guest = self._guest(view)
+            if guest is not None:
+                self._admit(guest, view)
+
+    @property
+    def guests(self) -> list[Guest]:
+        """All who have a turn now."""
+        return [*(seating.guest for seating in self.seatings), *self.waiting]
+
+    @property
+    def certain(self) -> bool:
+        """Whether there is but one time at which each who runs or waits may end."""
+        ends = [self.tenants.ends, *(guest.runs[None] for guest in self.guests)]
+        return all(bool((times == times[:, :1]).all()) for times in ends)
+
+    def may_fit_alone(self, key: str) -> bool:
+        """Whether one who waits might have room if all others had left; False is certain."""
+        ask = next(guest.ask for guest in self.waiting if guest.key == key)
+        steps, empty = self.house.steps(), Trial.empty(self.snapshot, self.snapshot.nodes)
+        return bool(attempt(empty, ask, self.house, steps)) or steps.exhausted
+
+    # -- who waits -------------------------------------------------------------------------------------
+
+    def _guest(self, view: GroupView) -> Guest | None:
+        """None for who may not start yet, or is another scheduler's."""
+        key, scheduler = view.group.key, self.scene.scheduler
+        screening = screen(view, self.snapshot, self.house)
+        if screening.problems or screening.obstacles or scheduler not in (None, *view.pending_schedulers):
+            return None
+        first, part = rank(screening.rank.priority, self.policy.order), PROMISED if view.nominated else QUORUM
+        ask = ask_of(view)
+        return Guest(
+            key=key,
+            turn=(first, part, view.created, key),
+            ask=ask,
+            kin=self._kin(view, first),
+            runs=self._runs(view.group, view.runtime, ask),
+            displaces=screening.rank.preemption_policy != "Never",
+            displaceable=not view.group.protection.non_preemptible,
+        )
+
+    def _kin(self, view: GroupView, first: int) -> Hashable:
+        if not view.missing:
+            return rest_of(view.group.key)
+        return (first, kin(view) if plain(self.snapshot, view) else view.group.key)
+
+    def _admit(self, guest: Guest, view: GroupView) -> None:
+        places = [(member, self._places[pod]) for member, pod in enumerate(view.pods) if pod in self._places]
+        if places:
+            seats = [(member, row) for member, (row, _) in places]
+            self.seatings.append(Seating(guest, seats, max(at for _, (_, at) in places)))
+            guest = guest.rest(seats)
+        if guest.ask.shapes:
+            self.waiting.append(guest)
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, float]]:
+        """Pods that the Plan gives places: the rows, and when they sit there."""
+        rows, ready = self.snapshot.nodes.rows, self.now + self.grace
+        promised = {bind.pod: (rows[bind.node], ready) for bind in self.plan.nominations}
+        return {**promised, **{bind.pod: (rows[bind.node], self.now) for bind in self.plan.binds}}
+
+    def _runs(self, group: Group, runtime: Runtime, ask: Ask) -> Floats:
+        requests = self.snapshot.needs[self.snapshot.shapes[ask.shapes[0]].needs].requests
+        return run_times(runtime, lambda: self.runs.like(group.key, (group.quorum, requests)))
+
+    # -- who leaves for others -------------------------------------------------------------------------
+
+    @cached_property
+    def displaced(self) -> list[int]:
+        """Tenants of whom the Plan evicts somebody."""
+        evicted, tenants = {eviction.pod for eviction in self.plan.evictions}, self.tenants
+        if not evicted:
+            return []
+        gone = np.array([one.key in evicted for one in self.snapshot.bound.occupants], dtype=np.bool_)
+        found: list[int] = np.flatnonzero(tenants.any_of(gone)).tolist()
+        return found
+
+    @cached_property
+    def leaving(self) -> Ints:
+        """Tenants that make room for those who were promised their places."""
+        gone = self.snapshot.bound.terminating[self.tenants.heads] & bool(self.plan.nominations)
+        gone[self.displaced] = True
+        return np.flatnonzero(gone)
+
+    @cached_property
+    def grace(self) -> float:
+        """Seconds until the last of them has left."""
+        return float(self.tenants.graces[self.leaving].max(initial=0.0))
+
+    @cached_property
+    def _roster(self) -> Roster:
+        return Roster(self.snapshot, self.policy, round(self.now * 1000))
+
+    @cached_property
+    def priorities(self) -> Ints:
+        """Of the tenants."""
+        return self._roster.priority[self.tenants.heads]
+
+    @cached_property
+    def protected_until(self) -> Floats:
+        """From when on tenants may be displaced; NEVER if they may not be."""
+        roster = self._roster
+        return self.tenants.last_of(np.where(roster.movable, roster.protected_until / 1000, NEVER))
+
+    @cached_property
+    def displacing(self) -> frozenset[int]:
+        """Priorities for which others may have to leave; none where all are of one priority."""
+        if self.policy.preemption.mode == "never" or self.policy.order != "priority":
+            return frozenset()
+        asking = {guest.priority for guest in self.waiting if guest.displaces}
+        asking.update(group.priority for group in self.comers.past)
+        lowest = min([*asking, *np.unique(self.priorities).tolist()], default=0)
+        return frozenset(asking - {lowest})
+
+    def guest_of(self, tenant: int, now: float) -> Guest:
+        """A tenant that has lost its seats, and wants to come back."""
+        snapshot, pods = self.snapshot, self.tenants.pods_of(np.array([tenant]))
+        number, first = int(self.tenants.group[tenant]), int(pods[0])
+        seated = snapshot.seated[number] if number != NO_GROUP else None
+        lone = snapshot.standings[snapshot.bound.standing[first]].runtime
+        group = Group(snapshot.bound.occupants[first].key) if seated is None else seated.group
+        shapes = tuple(self.cast.of_pods[pods].tolist())
+        ask = Ask(shapes, (NOBODY,) * len(shapes), min(group.quorum, len(shapes)), group.topology)
+        turn = (rank(int(self.priorities[tenant]), self.policy.order), QUORUM, now, group.key)
+        runs = self._runs(group, lone if seated is None else seated.runtime, ask)
+        alike = ("back", turn[0], shapes, ask.need, group.topology)
+        return Guest(group.key, turn, ask, alike, runs)

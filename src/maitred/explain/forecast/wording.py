@@ -1,0 +1,117 @@
+"""Estimates in words: the range, and what it rests on."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+import numpy as np
+
+from maitred.cluster.nodes import Mask
+from maitred.explain.forecast.ends import Source
+from maitred.explain.forecast.opening import Opening
+from maitred.explain.forecast.runs import NEVER
+from maitred.model.plan import Category, GroupVerdict
+from maitred.model.policy import is_device
+from maitred.model.words import counted
+
+MINUTE = 60.0
+
+
+def in_its_way(opening: Opening, key: str) -> Mask:
+    """Tenants that hold devices of the kind that the group asks for; of a group that asks for none, all."""
+    snapshot, policy, tenants = opening.snapshot, opening.policy, opening.tenants
+    asked = {
+        resource
+        for guest in (*opening.waiting, *(seating.guest for seating in opening.seatings))
+        if guest.key == key
+        for shape in guest.ask.distinct
+        for resource, _ in snapshot.needs[snapshot.shapes[shape].needs].requests
+        if is_device(policy, resource)
+    }
+    holds = [not asked or any(name in asked for name, _ in needs.requests) for needs in snapshot.needs]
+    return tenants.any_of(np.array(holds, dtype=np.bool_)[snapshot.bound.needs])
+
+
+RUNNING: dict[Source, tuple[str, str]] = {
+    "said": ("group", "on nodes will end at the time said"),
+    "overdue": ("group", "on nodes, past the time said, will end within as long again as late by now"),
+    "leaving": ("pod", "on the way out will have left within the grace period"),
+    "history": ("group", "on nodes will run as long as similar ones did"),
+    "deadline": ("group", "on nodes will end by the deadline, at any moment before"),
+    "unknown": ("group", "on nodes will not end: nobody knows when"),
+}
+"""Groups and lone pods, by what is known of their ends; in words for one and for many."""
+ENDING: dict[Source, str] = {
+    "said": "when they say",
+    "overdue": "at any moment where overdue",
+    "leaving": "within their grace periods",
+    "history": "as others like them did",
+    "deadline": "by their deadlines",
+}
+"""The same, as far as it lets somebody start."""
+
+
+def assumptions(opening: Opening, sources: Counter[Source]) -> tuple[str, ...]:
+    ending = [
+        f"{counted(sources[source], noun)} {words}"
+        for source, (noun, words) in RUNNING.items()
+        if sources[source]
+    ]
+    return (*ending, coming(opening), "nodes stay as they are")
+
+
+def coming(opening: Opening) -> str:
+    comers = opening.comers
+    if not len(comers):
+        return "nobody else comes: nothing is remembered of how groups came"
+    return f"others come as they did in the last {hours(comers.memory)}: {counted(len(comers), 'group')}"
+
+
+def hours(seconds: float) -> str:
+    return f"{round(seconds / 60)} minutes" if seconds < 2 * 3600 else f"{round(seconds / 3600)} hours"
+
+
+def span(now: float, earliest: float, latest: float) -> str:
+    """To the minute, with dates only where they are not today's."""
+    first, last = clock(earliest, now), clock(latest, earliest)
+    if latest == NEVER:
+        return f"not before about {first} UTC, and nobody can say by when"
+    return f"about {first} UTC" if latest - earliest < MINUTE else f"about {first} to {last} UTC"
+
+
+def clock(at: float, beside: float) -> str:
+    if at == NEVER:
+        return ""
+    moment, known = datetime.fromtimestamp(at, UTC), datetime.fromtimestamp(beside, UTC)
+    return moment.strftime("%H:%M" if moment.date() == known.date() else "%Y-%m-%d %H:%M")
+
+
+def condition(opening: Opening, sources: Counter[Source]) -> str:
+    ends = [words for source, words in ENDING.items() if sources[source]] or [ENDING["said"]]
+    others = "others come as they did lately" if len(opening.comers) else "nobody else comes"
+    return f"if those who run end {', '.join(ends)}{',' if len(ends) > 1 else ''} and {others}"
+
+
+def no_estimate(verdict: GroupVerdict | None) -> str:
+    """Why nothing can be said of when a group starts."""
+    if verdict is None:
+        return "it does not wait"
+    blocker = verdict.blockers[0].message if verdict.blockers else "it may not start yet"
+    match verdict.verdict:
+        case "Scheduled":
+            return "it has started"
+        case "Impossible":
+            return "never, as the cluster is"
+        case "Invalid":
+            return f"never, as it is written: {blocker}"
+        case _:
+            return f"nobody can say: {blocker}"
+
+
+ROOM: frozenset[Category] = frozenset(("Capacity", "Fragmentation", "Topology", "Priority"))
+"""What others who end can take out of the way."""
+
+
+def no_end_helps(verdict: GroupVerdict) -> str:
+    """What a group waits for that would not fit if all others had left."""
+    beside = [blocker for blocker in verdict.blockers if blocker.category not in ROOM]
+    return f"nobody can say, and no end of others would help: {(beside or verdict.blockers)[0].message}"

@@ -1,0 +1,76 @@
+"""A law: where all run times are known and nobody else comes, groups start when it was said."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.estimates import objects, seconds
+from maitred.cluster.state import ClusterState, Put
+from maitred.explain.forecast.estimate import Estimate
+from maitred.explain.forecast.forecast import estimates
+from maitred.explain.scene import Scene
+from maitred.model.policy import Policy, Preemption, Topology
+from maitred.simulate.clock import SECOND, moment
+from maitred.simulate.jobs import Job
+from maitred.simulate.loop import Loop, Watcher
+from maitred.simulate.party import Party, Phase
+from maitred.simulate.seating.objects import group_key
+from tests.oracle.effort import examples
+from tests.simulate.runs import RACK, job, node, play
+
+NODES = [node(f"n{number}", rack=f"r{number // 2}") for number in range(4)]
+STEP = 600
+"""Seconds. Ends are so far apart, or at one moment, that none are taken together that are not."""
+LATEST_ARRIVAL = 6 * STEP
+
+
+class Listener(Watcher):
+    """Asks for everyone once all have come."""
+
+    def __init__(self, policy: Policy, jobs: int) -> None:
+        self.policy, self.jobs = policy, jobs
+        self.answers: dict[Party, Estimate] = {}
+        self.asked = False
+
+    def settled(self, loop: Loop) -> None:
+        waiting = [party for party in loop.parties if party.waits]
+        if self.asked or len(loop.parties) < self.jobs or not waiting:
+            return
+        self.asked, state = True, ClusterState()
+        for item in NODES:
+            state.apply(Put(item))
+        for party in loop.parties:
+            if party.phase != Phase.OVER:
+                for each in objects(party, said=True):
+                    state.apply(Put(each))
+        scene = Scene(state.snapshot(), self.policy, moment(loop.now))
+        found = estimates(scene, [group_key(party.job) for party in waiting])
+        self.answers = {party: found[group_key(party.job)] for party in waiting}
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> list[Job]:
+    return [
+        job(
+            f"job{number}",
+            at=STEP * draw(st.integers(0, LATEST_ARRIVAL // STEP)),
+            workers=draw(st.integers(1, 4)),
+            gpus=draw(st.sampled_from((2, 4, 8))),
+            seconds=STEP * draw(st.integers(1, 12)),
+            priority=draw(st.sampled_from((0, 0, 10))),
+            within=draw(st.sampled_from(("", "", "rack"))),
+        )
+        for number in range(draw(st.integers(4, 12)))
+    ]
+
+
+@given(workloads())
+@examples(60)
+def test_what_was_said_comes_true(jobs: list[Job]) -> None:
+    jobs = [each for each in jobs if each.within == "" or each.members * each.crews[0].devices <= 16]
+    policy = Policy(topology=Topology((RACK,)), preemption=Preemption(mode="never"))
+    listener = Listener(policy, len(jobs))
+    play(NODES, jobs, policy, watchers=[listener])
+    for party, answer in listener.answers.items():
+        assert party.first_seated is not None
+        assert seconds(answer.earliest) == party.first_seated / SECOND, (party.name, answer)
+        assert answer.basis == "known"

@@ -1,0 +1,42 @@
+"""Questions as tests ask them: raw objects in, answers out."""
+
+from typing import Any
+
+import msgspec
+
+from maitred.decide import decide
+from maitred.explain.scene import Scene
+from maitred.explain.why.answer import Why
+from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenEvent, SeenPod
+from maitred.explain.why.why import why
+from maitred.model.group import PodGroup
+from maitred.model.history import NO_HISTORY, History
+from maitred.model.meta import Timestamp
+from maitred.model.plan import Plan
+from tests.support import NOON, Obj, policy_of, snapshot_of
+
+
+def scene_of(
+    objects: list[Obj],
+    policy: Obj | None = None,
+    scheduler: str | None = None,
+    history: History = NO_HISTORY,
+) -> Scene:
+    now = msgspec.convert(NOON, Timestamp)
+    return Scene(snapshot_of(objects), policy_of(policy), now, scheduler, history)
+
+
+def plan_of(scene: Scene) -> Plan:
+    """As it is decided, everybody explained."""
+    return decide(scene.snapshot, scene.policy, scene.now, scene.scheduler)
+
+
+def why_of(objects: list[Obj], group: str = "default/crew", seen: Seen = NOTHING_SEEN, **scene: Any) -> Why:
+    return why(scene_of(objects, **scene), group, seen)
+
+
+def seen_of(objects: list[Obj], *events: Obj) -> Seen:
+    """What is written about the pods of a dump, and events."""
+    pods = tuple(msgspec.convert(one, SeenPod) for one in objects if one["kind"] == "Pod")
+    groups = tuple(msgspec.convert(one, PodGroup) for one in objects if one["kind"] == "PodGroup")
+    return Seen(pods, tuple(msgspec.convert(event, SeenEvent) for event in events), groups)
