@@ -2,12 +2,13 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from maitred.model.manifest import (
     LARGEST_SOURCE,
+    Document,
     InputError,
     Reader,
     documents,
@@ -21,10 +22,13 @@ STDIN = "standard input"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def read_objects(paths: Iterable[str]) -> Reader:
+def read_objects(paths: Iterable[str], beside: Callable[[Document], bool] | None = None) -> Reader:
+    """`beside` is shown every document first, and keeps those for itself of which it says so."""
     reader = Reader()
     for source, data in sources(paths):
-        reader.read(data, source)
+        for document in documents(data, source):
+            if beside is None or not beside(document):
+                reader.take(document)
     return reader
 
 

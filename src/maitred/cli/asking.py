@@ -1,0 +1,227 @@
+"""How a verb gets its answer: from the scheduler that runs in a cluster, or worked out here."""
+
+import asyncio
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import click
+import msgspec
+
+from maitred.cli import output
+from maitred.cli.decide import moment
+from maitred.cli.files import read_live_policy_file, read_objects
+from maitred.cli.manifest import NAMESPACE, check_namespace
+from maitred.kube.errors import ApiError, KubeError, first_of
+from maitred.model.manifest import InputError
+from maitred.model.objects import Object
+
+if TYPE_CHECKING:
+    from maitred.cli.seeing import Glass
+    from maitred.explain.scene import Scene
+    from maitred.kube.answers import NoScheduler
+    from maitred.kube.client import Client
+
+C = TypeVar("C", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """One question, asked of a running scheduler or answered here."""
+
+    path: str
+    """Below the version, such as `why/team-a/train`."""
+    answer: type[T]
+    here: "Callable[[Scene], T] | None"
+    """The same answer, worked out in this process; None for what only a scheduler knows."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    """What is posted, where the question is too long for a path."""
+    supposing: Sequence[Object] = ()
+    """New objects that the scene is to have too."""
+    glass: "Glass | None" = None
+    """Sees, where the answer is worked out here, how pods are doing, which no scene tells."""
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Which cluster is meant: a dump, or one that runs."""
+
+    files: tuple[str, ...] = ()
+    kubeconfig: str | None = None
+    context: str | None = None
+    namespace: str | None = None
+    policy: str | None = None
+    scheduler: str | None = None
+    now: str | None = None
+    service: str = f"{NAMESPACE}/maitred"
+
+    @functools.cached_property
+    def home(self) -> str:
+        """The namespace of names that do not say theirs."""
+        if self.namespace:
+            check_namespace(self.namespace)
+            return self.namespace
+        if self.files:
+            return "default"
+        from maitred.kube.connect import connect
+
+        return connect(self.kubeconfig, self.context).namespace
+
+    @property
+    def is_supposed(self) -> bool:
+        """A scheduler that runs has rules and a clock of its own."""
+        return any(value is not None for value in (self.policy, self.scheduler, self.now))
+
+
+def cluster_options_with_dump(*flags: str) -> Callable[[C], C]:
+    """The options that say which cluster is meant; the command gets all of them as `cluster`."""
+    dump = click.option(
+        *flags,
+        "files",
+        multiple=True,
+        metavar="FILE|DIR|-",
+        help="A dump of a cluster, which is all that is looked at. Without it: the cluster itself is asked.",
+    )
+    chosen = (dump, *LIVE_OPTIONS, output.policy_file, output.scheduler_name, NOW)
+
+    def decorate(function: C) -> C:
+        @functools.wraps(function)
+        def command(**values: Any) -> None:
+            cluster = ClusterOptions(**{one.name: values.pop(one.name) for one in fields(ClusterOptions)})
+            try:
+                function(cluster=cluster, **values)
+            except (KubeError, BaseExceptionGroup) as error:
+                output.end_in_words(error)
+                raise
+
+        for option in reversed(chosen):
+            command = option(command)
+        return command  # type: ignore[return-value]  # click hands it all of the options, by name
+
+    return decorate
+
+
+NOW = click.option("--now", metavar="RFC3339", help="The time to answer for. Without it: the clock's.")
+LIVE_OPTIONS = (
+    click.option("--kubeconfig", metavar="FILE", help="Without it: as kubectl finds it."),
+    click.option(
+        "--context", metavar="NAME", help="The context of the kubeconfig. Without it: the current one."
+    ),
+    click.option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        help="Of names without one. Without it: that of the context.",
+    ),
+    click.option(
+        "--service",
+        metavar="NAMESPACE/NAME",
+        default=f"{NAMESPACE}/maitred",
+        show_default=True,
+        envvar="MAITRED_SERVICE",
+        help="The Service of the scheduler to ask.",
+    ),
+)
+cluster_options = cluster_options_with_dump("-f", "--filename")
+
+
+def ask(question: Question[T], cluster: ClusterOptions) -> T:
+    """Raises InputError for what cannot be asked, KubeError where no answer can be had."""
+    if cluster.files:
+        reader = read_objects(cluster.files, question.glass.take if question.glass else None)
+        if question.glass:
+            question.glass.done(reader.objects)
+        output.warn(reader.warnings())
+        return work_out(question, scene_of(reader.objects, question, cluster))
+    check_place(cluster.service)
+    return asyncio.run(ask_cluster(question, cluster))
+
+
+def scene_of(objects: Iterable[Object], question: Question[Any], cluster: ClusterOptions) -> "Scene":
+    now, policy = moment(cluster.now), read_live_policy_file(cluster.policy)
+    # The engine brings numpy along, which bad input need not wait for.
+    from maitred.cluster.state import ClusterState, Put
+    from maitred.explain.scene import Scene
+
+    state = ClusterState()
+    for item in objects:
+        state.apply(Put(item))
+    snapshot = state.supposing(question.supposing) if question.supposing else state.snapshot()
+    return Scene(snapshot, policy, now, cluster.scheduler)
+
+
+def check_place(service: str) -> None:
+    if service.count("/") != 1 or not all(service.split("/")):
+        raise InputError("--service", "", "", f"{service!r} is not of the form NAMESPACE/NAME")
+
+
+async def ask_cluster(question: Question[T], cluster: ClusterOptions) -> T:
+    from maitred.kube.answers import NoScheduler
+    from maitred.kube.client import Client
+    from maitred.kube.connect import connect
+
+    async with Client(connect(cluster.kubeconfig, cluster.context)) as client:
+        if cluster.is_supposed:
+            return await answer_here(question, cluster, client)
+        try:
+            return await ask_scheduler(question, cluster, client)
+        except NoScheduler as nobody:
+            if question.here is None:
+                raise
+            return await answer_instead(question, cluster, client, nobody)
+
+
+async def ask_scheduler(question: Question[T], cluster: ClusterOptions, client: "Client") -> T:
+    from maitred.kube import answers
+
+    namespace, _, name = cluster.service.partition("/")
+    place = answers.Place(namespace, name)
+    try:
+        data = await answers.ask(client, place, question.path, question.query, question.body)
+        return msgspec.json.decode(data, type=question.answer)
+    except ApiError as error:
+        if error.reason in (answers.Reason.UNKNOWN_NAME, answers.Reason.BAD_QUESTION):
+            raise InputError("", "", "", error.message) from None
+        if error.reason in list(answers.Reason):
+            raise KubeError(f"the scheduler does not answer: {error.message}") from None
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise KubeError(
+            f"the scheduler behind Service {place} answers in a way that is not understood here: {error}; is "
+            "it of another version than this command?"
+        ) from None
+
+
+async def answer_instead(
+    question: Question[T], cluster: ClusterOptions, client: "Client", nobody: "NoScheduler"
+) -> T:
+    """There is no scheduler to ask. Whoever may see the cluster can do without one."""
+    try:
+        answer = await answer_here(question, cluster, client)
+    except ApiError as refusal:
+        if refusal.status != 403:
+            raise
+        raise KubeError(f"{nobody}; and to answer without it you would have to: {refusal.message}") from None
+    output.warn((f"{nobody.why}; answered here, from what is in the cluster now and with no history",))
+    return answer
+
+
+async def answer_here(question: Question[T], cluster: ClusterOptions, client: "Client") -> T:
+    from maitred.kube.lists import list_cluster
+
+    try:
+        listed = await list_cluster(client)
+    except ExceptionGroup as errors:
+        raise first_of(errors) from None
+    output.warn(listed.warnings)
+    if question.glass:
+        await question.glass.look(client, listed.objects)
+    return work_out(question, scene_of(listed.objects, question, cluster))
+
+
+def work_out(question: Question[T], scene: "Scene") -> T:
+    assert question.here is not None, "or nobody would have made the scene"
+    return question.here(scene)

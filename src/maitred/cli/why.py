@@ -1,0 +1,140 @@
+"""`maitred why`: why a group waits or how far it has got, who comes first, why a pod had to leave."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from maitred.cli import output
+from maitred.cli.asking import ClusterOptions, Question, ask, cluster_options
+from maitred.model.manifest import InputError
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from maitred.explain.scene import Scene
+    from maitred.explain.why.answer import Comparison, EvictionAnswer, Kind, Why
+
+LONGEST_NAME = 400
+
+
+@click.command()
+@click.argument("name", required=False, metavar="[KIND/]NAME")
+@click.option("--rather-than", "other", metavar="[KIND/]NAME", help="Compare with this one, rule by rule.")
+@click.option("--evicted", "pod", metavar="POD", help="Show why this pod had to leave, instead.")
+@cluster_options
+@output.output("table", "json", "yaml")
+@output.refuses_bad_input
+def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: str | None, form: str) -> None:
+    """Explain one group: why it waits and what would help, or how far it has got.
+
+    NAME is of a group, a pod or a Job, and may say its namespace: team-a/train, or with its kind, as in
+    job/train.
+
+    \b
+    Examples:
+      maitred why team-a/train
+      maitred why pretrain -f examples/rack-bound
+      maitred why pretrain --rather-than vision -f examples/rack-bound
+      maitred why --evicted batch-0 -f examples/preemption/one-node.yaml
+    """
+    from maitred.explain.why import tables  # Whoever needs help need not wait for these.
+
+    if pod is not None:
+        if name is not None or other is not None:
+            raise InputError("--evicted", "", "", "is asked about one pod and nothing else")
+        evictions = ask(about_eviction(pod, cluster.home), cluster)
+        show(evictions, form, lambda width: tables.eviction_lines(evictions, width))
+        return
+    if name is None:
+        raise InputError("", "", "", "name a group, a pod or a Job; `maitred decide` shows all groups")
+    if other is not None:
+        compared = ask(about_two(name, other, cluster.home), cluster)
+        show(compared, form, lambda width: tables.comparison_lines(compared, width))
+        return
+    answer = ask(about_one(name, cluster.home), cluster)
+    show(answer, form, lambda width: tables.why_lines(answer, width))
+
+
+def show(answer: object, form: str, lines: "Callable[[int | None], Iterator[Text]]") -> None:
+    if form == "table":
+        output.write_lines(lines)
+    else:
+        output.write_data(answer, form)
+
+
+@dataclass(frozen=True)
+class Named:
+    """What somebody asks about."""
+
+    namespace: str
+    name: str
+    kind: "Kind | None"
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def query(self) -> dict[str, str]:
+        return {"kind": self.kind} if self.kind else {}
+
+
+def named(text: str, home: str) -> Named:
+    """`train`, `team-a/train`, `job/train` or `job/team-a/train`."""
+    from maitred.explain.why.answer import KINDS
+
+    first, _, rest = text.partition("/")
+    kind = KINDS.get(first.lower()) if rest else None
+    space, _, name = (rest if kind else text).rpartition("/")
+    if len(text) > LONGEST_NAME or not name or "/" in space or text.startswith("/"):
+        shown = text[:60]
+        raise InputError("", "", "", f"{shown!r} is not of the form NAME, NAMESPACE/NAME or KIND/NAME")
+    return Named(space or home, name, kind)
+
+
+def about_one(text: str, home: str) -> "Question[Why]":
+    from maitred.cli.seeing import Glass
+    from maitred.explain.why.answer import Why
+
+    asked = named(text, home)
+    glass = Glass(asked.namespace)
+
+    def here(scene: "Scene") -> Why:
+        from maitred.explain.why.names import find
+        from maitred.explain.why.why import why
+
+        return why(scene, find(scene, asked.key, home, asked.kind, glass.seen), glass.seen)
+
+    return Question(f"why/{asked.key}", Why, here, asked.query, glass=glass)
+
+
+def about_two(text: str, other: str, home: str) -> "Question[Comparison]":
+    from maitred.explain.why.answer import Comparison
+
+    one, two = named(text, home), named(other, home)
+
+    def here(scene: "Scene") -> Comparison:
+        from maitred.explain.why.comparing import compare
+        from maitred.explain.why.names import find
+
+        first, second = (find(scene, asked.key, home, asked.kind) for asked in (one, two))
+        return compare(scene, first, second)
+
+    return Question(f"why/{one.key}", Comparison, here, {**one.query, "ratherThan": two.key})
+
+
+def about_eviction(text: str, home: str) -> "Question[EvictionAnswer]":
+    from maitred.explain.why.answer import EvictionAnswer
+
+    pod = named(text, home)
+    if pod.kind not in (None, "pod"):
+        raise InputError("--evicted", "", "", f"{text[:60]!r} is no pod")
+
+    def here(scene: "Scene") -> EvictionAnswer:
+        from maitred.explain.why.evicted import receipt
+
+        return receipt(scene, pod.key, home)
+
+    return Question(f"evictions/{pod.key}", EvictionAnswer, here)

@@ -1,0 +1,198 @@
+"""Why a group waits, or how it is getting on, as data.
+
+Every field is always written; what is not known, or does not apply, is null or empty. Tables are made from
+this alone.
+"""
+
+from typing import Literal
+
+from maitred.explain.forecast.estimate import Estimate
+from maitred.explain.why.progress import Progress
+from maitred.model.plan import Alternative, Blocker, Eviction, Record, Remedy, Toll, Verdict
+from maitred.model.policy import API_VERSION
+
+State = Literal["Waiting", "Starting", "Running", "Finished", "Failed", "Suspended", "Elsewhere", "NoPods"]
+"""`Starting` has its places, and not all members are Ready. `Elsewhere` is decided by another scheduler."""
+
+Kind = Literal["group", "pod", "job"]
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("group", "podgroup", "podgroups", "pg"), "group"),
+    **dict.fromkeys(("pod", "pods", "po"), "pod"),
+    **dict.fromkeys(("job", "jobs", "job.batch"), "job"),
+}
+"""What kinds may be called before a slash, as in `job/train`."""
+
+Rule = Literal["priority", "promised", "age", "name"]
+"""What decides whose turn is first, in the order in which they are looked at."""
+
+
+class Place(Record, frozen=True):
+    """One domain, node or kind of nodes, and what it lacks."""
+
+    name: str
+    nodes: int
+    holds: int
+    """Members that fit there now, all together."""
+    node: str | None
+    """Of its nodes, the one that lacks least for one more member."""
+    lacks: dict[str, str]
+    """What that node lacks."""
+    why: str
+    """In words, why one more member does not fit."""
+
+
+class Nearest(Record, frozen=True):
+    level: str | None
+    """Of which level the places are domains; null if they are nodes, or kinds of nodes."""
+    needed: int
+    total: int
+    """How many such places there are; the best of them are told."""
+    places: tuple[Place, ...]
+
+
+class Earlier(Record, frozen=True):
+    """A group whose turn comes first."""
+
+    group: str
+    rule: Rule
+    verdict: Verdict
+    """What becomes of it in this cycle; what it would wait for is not looked at."""
+    priority: int
+
+
+class Queue(Record, frozen=True):
+    turn: int
+    """Its place in the order of turns, from 1."""
+    of: int
+    waiting: int
+    """Groups ahead of it that wait too."""
+    seated: int
+    """Groups ahead of it that get seats in this cycle."""
+    promised: int
+    """Groups ahead of it that are promised places, and wait for others to leave."""
+    rules: dict[str, int]
+    """By which rule they are ahead."""
+    first: tuple[Earlier, ...]
+    """Those that are seated, then those that are promised places, then those that wait: of each kind those
+    whose turns come first."""
+
+
+class Preemption(Record, frozen=True):
+    """Who leaves for it, or why nobody does."""
+
+    allowed: bool
+    words: str
+    pods: int = 0
+    units: tuple[str, ...] = ()
+    """What breaks together: groups, or pods by themselves."""
+    toll: Toll | None = None
+    nodes: tuple[str, ...] = ()
+    """That it is promised."""
+    next_best: Alternative | None = None
+
+
+class Waited(Record, frozen=True):
+    since: str
+    seconds: float
+    by: dict[str, float]
+    """Seconds for which each category was the first blocker."""
+    known_since: str | None
+    """From when on `by` is complete; null if nobody keeps a ledger."""
+
+
+class Placement(Record, frozen=True):
+    """Where its members are, or will be once they are bound."""
+
+    members: int
+    nodes: tuple[str, ...]
+    domains: dict[str, str]
+    since: str | None
+    """When the first of them started; null if none has."""
+
+
+class Why(Record, frozen=True):
+    api_version: str = API_VERSION
+    kind: str = "Why"
+    group: str = ""
+    summary: str = ""
+    """One sentence."""
+    state: State = "Waiting"
+    verdict: Verdict | None = None
+    """Null if it is not decided: it is over, not ours, or has no pods."""
+    members: int = 0
+    quorum: int = 0
+    placed: int = 0
+    leaving: int = 0
+    """Members on their way out, which are not counted as placed."""
+    priority: int | None = None
+    placement: Placement | None = None
+    blockers: tuple[Blocker, ...] = ()
+    on_empty_cluster: Blocker | None = None
+    """Of a group that can never start: what is in its way even on the empty healthy cluster."""
+    nearest: Nearest | None = None
+    """For members that wait for room."""
+    remedies: tuple[Remedy, ...] = ()
+    queue: Queue | None = None
+    preemption: Preemption | None = None
+    waited: Waited | None = None
+    estimate: Estimate | None = None
+    progress: Progress | None = None
+    notes: tuple[str, ...] = ()
+    """What could not be known, and what else is to be said."""
+
+
+# -- one group rather than another -------------------------------------------------------------------------
+
+Winner = Literal["group", "other"]
+
+
+class Point(Record, frozen=True):
+    """One thing in which the two are compared."""
+
+    rule: str
+    group: str
+    other: str
+    first: Winner | None
+    """Who comes first by this alone; null if it is the same for both, or is no rule."""
+    decides: bool = False
+    """Whether it is the one by which the two are told apart: what follows is not looked at."""
+
+
+class Comparison(Record, frozen=True):
+    api_version: str = API_VERSION
+    kind: str = "Comparison"
+    group: str = ""
+    other: str = ""
+    summary: str = ""
+    points: tuple[Point, ...] = ()
+    """Rules, in the order in which they are looked at."""
+    group_stands: str = ""
+    other_stands: str = ""
+    """What becomes of each now, in words."""
+    without_other: str = ""
+    """What would become of the group if the other were not there: this has been tried."""
+    fits_without_other: bool | None = None
+    """Null if it does not wait."""
+    preemption: str = ""
+    """Whether the other leaves for it, and if not, why."""
+
+
+# -- evictions ---------------------------------------------------------------------------------------------
+
+
+class PodEviction(Record, frozen=True):
+    at: str | None
+    """When it was told to leave; null if it is about to be."""
+    words: str
+    eviction: Eviction
+
+
+class EvictionAnswer(Record, frozen=True):
+    api_version: str = API_VERSION
+    kind: str = "Evictions"
+    pod: str = ""
+    summary: str = ""
+    evictions: tuple[PodEviction, ...] = ()
+    """What is to happen now, then what is remembered, newest first."""
+    known_since: str | None = None
+    """From when on evictions are remembered; null if nobody keeps a ledger."""

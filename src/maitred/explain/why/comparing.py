@@ -1,0 +1,203 @@
+"""Why one group rather than another: the rules by which their turns are compared, and what that comes to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.trial import Trial
+from maitred.decide.agenda import Turn
+from maitred.decide.cycle import Case
+from maitred.explain.hearing import Hearing
+from maitred.explain.scene import Scene
+from maitred.explain.verdicts import verdict_words
+from maitred.explain.why.answer import Comparison, Point, Winner
+from maitred.explain.why.names import Names
+from maitred.explain.why.seated import placement_of, priority_of
+from maitred.explain.why.seen import NOTHING_SEEN, Seen
+from maitred.explain.why.why import why
+from maitred.model.group import Group
+from maitred.model.manifest.errors import InputError
+from maitred.model.plan import GroupVerdict
+from maitred.model.words import moment
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two."""
+
+    key: str
+    stands: str
+    priority: int | None
+    runs: bool = False
+    since: str | None = None
+    case: Case | None = None
+    turn: Turn | None = None
+    verdict: GroupVerdict | None = None
+
+    @property
+    def is_barred(self) -> bool:
+        return self.case is not None and self.case.blocked
+
+    @property
+    def waits(self) -> bool:
+        return self.verdict is not None and self.verdict.verdict != "Scheduled"
+
+
+def compare(scene: Scene, group: str, other: str, seen: Seen = NOTHING_SEEN) -> Comparison:
+    """Both are keys as `find` gives them. Raises InputError if they are the same."""
+    if group == other:
+        raise InputError("", "", "", f"{group} cannot be compared with itself; name another group")
+    names = Names(scene.snapshot, seen)
+    hearing = scene.hearing(group, other)
+    one, two = (_side(scene, hearing, names, key, seen) for key in (group, other))
+    points = tuple(_points(scene, one, two))
+    alone = _without(scene, names, one, two) if one.waits else None
+    return Comparison(
+        group=group,
+        other=other,
+        summary=_summary(one, two, points, alone),
+        points=points,
+        group_stands=one.stands,
+        other_stands=two.stands,
+        without_other="" if alone is None else verdict_words(alone),
+        fits_without_other=None if alone is None else alone.verdict == "Scheduled",
+        preemption=_preemption(hearing, one, two),
+    )
+
+
+def _side(scene: Scene, hearing: Hearing, names: Names, key: str, seen: Seen) -> Side:
+    case = hearing.case(key)
+    rows = names.rows_of(key)
+    if case is None:
+        stands = why(scene, key, seen).summary.removeprefix(f"{key} ")
+        if not len(rows):
+            return Side(key, stands, None)
+        where = placement_of(scene, Group(key), rows)
+        return Side(key, stands, priority_of(scene, rows), True, where.since if where else None)
+    verdict = hearing.verdict(key)
+    turn = None if case.blocked else hearing.turn_of(case)
+    runs = verdict.verdict == "Scheduled" and not case.seated
+    stands = verdict_words(verdict)
+    return Side(key, stands, case.screening.rank.priority, runs, None, case, turn, verdict)
+
+
+# -- rule by rule --------------------------------------------------------------------------------------
+
+
+def _points(scene: Scene, one: Side, two: Side) -> Iterator[Point]:
+    """In the order in which decisions look at them; the first that tells the two apart decides."""
+    decided = False
+    for rule, here, there, first in _compared(scene, one, two):
+        yield Point(rule, here, there, first, decides=first is not None and not decided)
+        decided |= first is not None
+
+
+def _compared(scene: Scene, one: Side, two: Side) -> Iterator[tuple[str, str, str, Winner | None]]:
+    yield "runs already", _seat(one), _seat(two), _first(one.runs, two.runs)
+    yield "may start", _may_start(one), _may_start(two), _first(not one.is_barred, not two.is_barred)
+    if scene.policy.order != "fifo" and one.priority is not None and two.priority is not None:
+        higher = _first(one.priority > two.priority, two.priority > one.priority)
+        yield "priority", str(one.priority), str(two.priority), higher
+    if one.turn is not None and two.turn is not None:
+        mine, theirs = one.turn, two.turn
+        held = ("held" if mine.part < 0 else "none", "held" if theirs.part < 0 else "none")
+        yield "promised places", *held, _first(mine.part < theirs.part, theirs.part < mine.part)
+        earlier = _first(mine.created < theirs.created, theirs.created < mine.created)
+        yield "age", _created(mine), _created(theirs), earlier
+        yield "name", one.key, two.key, _first(mine.key < theirs.key, theirs.key < mine.key)
+
+
+def _first(mine: bool, theirs: bool) -> Winner | None:
+    return None if mine == theirs else "group" if mine else "other"
+
+
+def _seat(side: Side) -> str:
+    return (f"since {side.since}" if side.since else "yes") if side.runs else "no"
+
+
+def _may_start(side: Side) -> str:
+    if side.case is None:
+        return "runs" if side.runs else "not decided"
+    screening = side.case.screening
+    if screening.problems:
+        return f"no: {screening.problems[0]}"
+    return f"no: {screening.obstacles[0].message}" if screening.obstacles else "yes"
+
+
+def _created(turn: Turn) -> str:
+    return moment(int(turn.created)) if np.isfinite(turn.created) else "not known"
+
+
+# -- what it comes to ----------------------------------------------------------------------------------
+
+
+def _without(scene: Scene, names: Names, one: Side, two: Side) -> GroupVerdict | None:
+    alone = replace(scene, snapshot=without_group(scene.snapshot, names, two.key), _hearings={})
+    hearing = alone.hearing(one.key)
+    return None if hearing.case(one.key) is None else hearing.verdict(one.key)
+
+
+def without_group(snapshot: Snapshot, names: Names, key: str) -> Snapshot:
+    """As if the group had never come: what its members hold is free."""
+    groups = tuple(view for view in snapshot.groups if view.group.key != key)
+    rows = names.rows_of(key)
+    stays = np.ones(len(snapshot.bound.node), dtype=np.bool_)
+    stays[rows] = False
+    used = snapshot.used.copy()
+    np.subtract.at(used.T, snapshot.bound.node[rows], Trial.of(snapshot).amounts_of(rows))
+    in_use = {claim: list(places) for claim, places in snapshot.claims_in_use.items()}
+    for row in rows:
+        for claim in snapshot.bound.occupants[row].claims:
+            in_use[claim].remove(int(snapshot.bound.node[row]))
+    claims = {claim: tuple(places) for claim, places in in_use.items() if places}
+    return replace(
+        snapshot, groups=groups, used=used, bound=snapshot.bound.where(stays), claims_in_use=claims
+    )
+
+
+def _preemption(hearing: Hearing, one: Side, two: Side) -> str:
+    leaving = [e for e in hearing.decided.evictions if e.preemptor == one.key]
+    if any((eviction.group or eviction.pod) == two.key for eviction in leaving):
+        return f"{two.key} is to leave for it"
+    if not one.waits or not two.runs:
+        return ""
+    if leaving:
+        return f"others leave for it, and {two.key} stays"
+    refusals = [
+        b.detail["preemption"]
+        for b in (one.verdict.blockers if one.verdict else ())
+        if "preemption" in b.detail
+    ]
+    return refusals[0] if refusals else ""
+
+
+def _summary(one: Side, two: Side, points: tuple[Point, ...], alone: GroupVerdict | None) -> str:
+    decisive = next((point for point in points if point.decides), None)
+    if decisive is None:
+        return f"{one.key} and {two.key} are not compared: neither runs nor has a turn"
+    first, second = (one, two) if decisive.first == "group" else (two, one)
+    words = f"{first.key} comes before {second.key}: {_reason(decisive, first)}"
+    if alone is None or decisive.first == "group":
+        return words
+    if alone.verdict == "Scheduled":
+        return f"{words}; without it {one.key} would fit"
+    return f"{words}; but {one.key} would not fit without it either"
+
+
+def _reason(point: Point, first: Side) -> str:
+    mine, theirs = (point.group, point.other) if point.first == "group" else (point.other, point.group)
+    match point.rule:
+        case "runs already":
+            return f"it runs already{f', since {first.since}' if first.since else ''}"
+        case "may start":
+            return f"the other may not start ({theirs.removeprefix('no: ')})"
+        case "priority":
+            return f"its priority is higher ({mine} > {theirs})"
+        case "promised places":
+            return "places that it was promised are held for it"
+        case "age":
+            return f"it is older ({mine}, the other {theirs})"
+        case _:
+            return "they are alike in all else, and its name comes first"

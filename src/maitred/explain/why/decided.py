@@ -1,0 +1,134 @@
+"""The answer for a group with members that wait: what this cycle makes of it, and why."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from maitred.cluster.snapshot import GroupView
+from maitred.decide.cycle import Case
+from maitred.explain.empty import blocker_on_empty_cluster
+from maitred.explain.forecast.estimate import Estimate
+from maitred.explain.forecast.forecast import estimate
+from maitred.explain.hearing import Hearing
+from maitred.explain.remedies import remedies_for
+from maitred.explain.scene import Scene
+from maitred.explain.why.answer import Nearest, Placement, State, Waited, Why
+from maitred.explain.why.names import STAND_IN, Names
+from maitred.explain.why.nearest import nearest_to
+from maitred.explain.why.preemption import preemption_of
+from maitred.explain.why.progress import Progress
+from maitred.explain.why.queue import queue_of
+from maitred.explain.why.seated import placement_of, progress_in
+from maitred.model.job import Job
+from maitred.model.plan import GroupVerdict
+from maitred.model.suspension import SUSPENDED, parse_suspension
+from maitred.model.words import counted, moment
+
+NO_LEDGER = "what it waited for earlier is not known here: no ledger was read"
+
+
+def of_decided(scene: Scene, hearing: Hearing, case: Case, names: Names) -> Why:
+    verdict = hearing.verdict(case.key)
+    waits = verdict.verdict != "Scheduled"
+    progress = progress_in(scene, case.key, names)
+    waited = _waited(scene, case.view) if waits else None
+    job = names.job_of(case.key)
+    return Why(
+        group=case.key,
+        state=_state(case, verdict, progress, job),
+        verdict=verdict.verdict,
+        members=verdict.members,
+        quorum=verdict.quorum,
+        placed=verdict.placed,
+        leaving=int(np.count_nonzero(scene.snapshot.bound.terminating[names.rows_of(case.key)])),
+        priority=None if verdict.verdict == "Invalid" else case.screening.rank.priority,
+        placement=_placement(hearing, case, verdict, scene, names),
+        blockers=verdict.blockers,
+        on_empty_cluster=(
+            blocker_on_empty_cluster(scene.snapshot, hearing.house, case.view)
+            if verdict.verdict == "Impossible"
+            else None
+        ),
+        nearest=None if verdict.verdict == "Impossible" else _nearest(hearing, case),
+        remedies=remedies_for(
+            hearing.decided, scene.snapshot, scene.policy, scene.now, scene.scheduler, case.key
+        ),
+        queue=queue_of(hearing, case),
+        preemption=preemption_of(hearing, case, verdict),
+        waited=waited,
+        estimate=_estimate(scene, case, verdict),
+        progress=progress,
+        notes=tuple(_notes(scene, hearing, case, waited, job)),
+    )
+
+
+def _state(case: Case, verdict: GroupVerdict, progress: Progress | None, job: Job | None) -> State:
+    if verdict.verdict != "Scheduled":
+        return "Suspended" if job is not None and job.spec.suspend else "Waiting"
+    starting = case.seated or (progress is not None and progress.slow)
+    return "Starting" if starting else "Running"
+
+
+def _nearest(hearing: Hearing, case: Case) -> Nearest | None:
+    """For members that wait for a place; who is promised one, or may not start, is not looked at."""
+    if case.blocked or case.promised or not case.ask.shapes:
+        return None
+    return nearest_to(hearing.left(case.key), case.ask, hearing.house)
+
+
+def _placement(
+    hearing: Hearing, case: Case, verdict: GroupVerdict, scene: Scene, names: Names
+) -> Placement | None:
+    running = placement_of(scene, case.view.group, names.rows_of(case.key))
+    rows = [row for _, row in sorted(case.seated)]
+    if not rows:
+        return running
+    here = [] if running is None else list(running.nodes)
+    nodes = dict.fromkeys([*here, *(hearing.snapshot.nodes.names[row] for row in rows)])
+    members = len(rows) + (0 if running is None else running.members)
+    return Placement(members, tuple(nodes), verdict.domains, None if running is None else running.since)
+
+
+def _estimate(scene: Scene, case: Case, verdict: GroupVerdict) -> Estimate | None:
+    return None if case.blocked or verdict.verdict == "Scheduled" else estimate(scene, case.key)
+
+
+def _waited(scene: Scene, view: GroupView) -> Waited | None:
+    if not math.isfinite(view.created):
+        return None
+    since, history = view.created, scene.history
+    return Waited(
+        since=moment(int(since)),
+        seconds=max(scene.now.timestamp() - since, 0.0),
+        by=dict(sorted(history.waits.get(view.group.key, {}).items(), key=lambda one: (-one[1], one[0]))),
+        known_since=None if history.since is None else moment(int(history.since)),
+    )
+
+
+def _notes(
+    scene: Scene, hearing: Hearing, case: Case, waited: Waited | None, job: Job | None
+) -> Iterator[str]:
+    if sum(other.key == case.key for other in hearing.cases) > 1:
+        yield "there is another group of this name, declared in another way; this is about the first"
+    if job is not None and job.spec.suspend:
+        yield suspension_words(job)
+    if any(STAND_IN in pod for pod in case.view.pods):
+        yield "its pods do not exist while its Job is suspended; it keeps its turn"
+    if hearing.decided.search_exhausted:
+        yield "the search was cut short by policy.search.steps; a larger number may find more"
+    if waited is not None and waited.known_since is None:
+        yield NO_LEDGER
+    lost = int(np.count_nonzero(~scene.snapshot.nodes.alive[[m.node for m in case.view.running]]))
+    if lost:
+        yield f"{counted(lost, 'member')} {'is' if lost == 1 else 'are'} on nodes that are gone"
+
+
+def suspension_words(job: Job) -> str:
+    """By whom it was suspended, and for whom."""
+    name = job.metadata.name
+    record = parse_suspension(job.metadata.annotations.get(SUSPENDED, ""))
+    if record is None:
+        return f"Job {name} is suspended, and not by maitred: whoever did it has to resume it"
+    at = moment(int(record.at.timestamp()))
+    return f"Job {name} was suspended at {at} to make room for {record.preemptor}; maitred resumes it"

@@ -1,0 +1,71 @@
+"""The answer for groups that are not decided and sit nowhere: over, of another scheduler, or without pods."""
+
+from collections.abc import Sequence
+
+from maitred.cluster.snapshot import GroupView
+from maitred.explain.scene import Scene
+from maitred.explain.why.answer import Why
+from maitred.explain.why.decided import suspension_words
+from maitred.explain.why.names import Names
+from maitred.explain.why.progress import ImageSizes, progress_of
+from maitred.explain.why.seen import SeenPod
+from maitred.model.group import Group, group_from_marks, group_from_pod_group, marks_of
+from maitred.model.job import Job
+from maitred.model.meta import key_of
+from maitred.model.words import counted
+
+
+def of_another_scheduler(scene: Scene, view: GroupView) -> Why:
+    named = ", ".join(view.pending_schedulers)
+    return Why(
+        group=view.group.key,
+        state="Elsewhere",
+        members=view.members,
+        quorum=view.group.quorum,
+        placed=len(view.running) + view.succeeded,
+        notes=(f"its pods name scheduler {named}, and {scene.scheduler} leaves them alone",),
+    )
+
+
+def of_past(scene: Scene, key: str, pods: Sequence[SeenPod], names: Names) -> Why:
+    """All its pods are over, or were deleted before they had a place."""
+    progress = progress_of(pods, names.seen, ImageSizes(scene.snapshot.nodes.images), scene.now)
+    done = progress.succeeded and not progress.failed
+    return Why(
+        group=key,
+        state="Finished" if done else "Failed",
+        members=len(pods),
+        quorum=group_of(key, pods, names).quorum,
+        placed=progress.succeeded,
+        progress=progress,
+    )
+
+
+def group_of(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
+    for declared in names.seen.groups:
+        if key_of(declared.metadata) == key:
+            return group_from_pod_group(declared)
+    return group_from_marks(key, [marks_of(pod.metadata) for pod in pods])
+
+
+def of_declared(key: str, names: Names) -> Why:
+    group = group_of(key, (), names)
+    created = f"PodGroup {key} is there, and none of its pods"
+    return Why(group=key, state="NoPods", quorum=group.quorum, notes=(created,))
+
+
+def of_job(key: str, job: Job) -> Why:
+    """A Job that has no pods now."""
+    name, wanted = job.metadata.name, job.members
+    if job.spec.suspend:
+        return Why(group=key, state="Suspended", members=wanted, notes=(suspension_words(job),))
+    succeeded, failed = job.status.succeeded, job.status.failed
+    if job.spec.completions is not None and succeeded >= job.spec.completions:
+        over = f"Job {name} is complete: {counted(succeeded, 'pod')} succeeded"
+        return Why(group=key, state="Finished", members=succeeded, placed=succeeded, notes=(over,))
+    if not wanted:
+        return Why(group=key, state="NoPods", notes=(f"Job {name} asks for no pods: its parallelism is 0",))
+    told = f"Job {name} has no pods yet: its controller has made none of {counted(wanted, 'pod')}"
+    if failed:
+        told = f"Job {name} has no pods now: {failed} failed, and its controller makes no more for the moment"
+    return Why(group=key, state="NoPods", members=wanted, notes=(told,))

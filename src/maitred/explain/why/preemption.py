@@ -1,0 +1,39 @@
+"""Who leaves for a group and what that costs, or why nobody does."""
+
+from collections.abc import Sequence
+
+from maitred.decide.cycle import Case
+from maitred.explain.hearing import Hearing
+from maitred.explain.receipts import to_leave
+from maitred.explain.why.answer import Preemption
+from maitred.model.plan import Eviction, GroupVerdict
+from maitred.model.words import counted
+
+MOST_UNITS = 8
+
+
+def preemption_of(hearing: Hearing, case: Case, verdict: GroupVerdict) -> Preemption | None:
+    if verdict.verdict == "Preempting":
+        evictions = [one for one in hearing.decided.evictions if one.preemptor == case.key]
+        names = hearing.snapshot.nodes.names
+        nodes = dict.fromkeys(names[row] for _, row in sorted(case.promised))
+        return _promised(evictions, tuple(nodes))
+    refusal = next((b.detail["preemption"] for b in verdict.blockers if "preemption" in b.detail), None)
+    return None if refusal is None else Preemption(allowed=False, words=refusal)
+
+
+def _promised(evictions: Sequence[Eviction], nodes: tuple[str, ...]) -> Preemption:
+    where = counted(len(nodes), "node")
+    if not evictions:
+        return Preemption(True, f"is promised places on {where}, whose pods are leaving", nodes=nodes)
+    receipt = evictions[0].receipt
+    units = tuple(dict.fromkeys(one.receipt.unit for one in evictions))
+    return Preemption(
+        allowed=True,
+        words=f"waits for {to_leave(evictions)}",
+        pods=len(evictions),
+        units=units[:MOST_UNITS],
+        toll=receipt.toll,
+        nodes=nodes,
+        next_best=next(iter(receipt.alternatives), None),
+    )

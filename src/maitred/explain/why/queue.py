@@ -1,0 +1,54 @@
+"""Whose turn comes first, and by which rule."""
+
+from collections import Counter
+
+from maitred.decide.agenda import Turn
+from maitred.decide.cycle import Case
+from maitred.explain.hearing import Hearing
+from maitred.explain.why.answer import Earlier, Queue, Rule
+from maitred.model.plan import Verdict
+
+MOST_NAMED = 5
+
+
+def queue_of(hearing: Hearing, asked: Case) -> Queue | None:
+    """None if it has no turn: it is not valid, or may not start yet."""
+    if asked.blocked:
+        return None
+    own = hearing.turn_of(asked)
+    turns = [
+        (hearing.turn_of(case), case, group.verdict)
+        for case, group in zip(hearing.cases, hearing.decided.groups, strict=True)
+        if not case.blocked and case is not asked
+    ]
+    ahead = sorted((one for one in turns if one[0] < own), key=lambda one: one[0])
+    seated = [one for one in ahead if one[1].seated]
+    promised = [one for one in ahead if one[1].promised and not one[1].seated]
+    waiting = [one for one in ahead if not (one[1].seated or one[1].promised)]
+    rules = Counter(rule_between(turn, own) for turn, _, _ in ahead)
+    return Queue(
+        turn=len(ahead) + 1,
+        of=len(turns) + 1,
+        waiting=len(waiting),
+        seated=len(seated),
+        promised=len(promised),
+        rules={rule: rules[rule] for rule in RULES if rules[rule]},
+        first=tuple(earlier(one, own) for kind in (seated, promised, waiting) for one in kind[:MOST_NAMED]),
+    )
+
+
+def earlier(one: tuple[Turn, Case, Verdict], own: Turn) -> Earlier:
+    turn, case, verdict = one
+    return Earlier(case.key, rule_between(turn, own), verdict, case.screening.rank.priority)
+
+
+RULES: tuple[Rule, ...] = ("priority", "promised", "age", "name")
+
+
+def rule_between(first: Turn, second: Turn) -> Rule:
+    """By what two turns differ first."""
+    if first.rank != second.rank:
+        return "priority"
+    if first.part != second.part:
+        return "promised"
+    return "age" if first.created != second.created else "name"

@@ -1,0 +1,70 @@
+"""The answer for a group whose members all have their places: where they are, and how far they have got."""
+
+import numpy as np
+
+from maitred.cluster.snapshot import UNKNOWN_TIME
+from maitred.cluster.trial import Rows
+from maitred.decide.levels import known_levels, shared_domains
+from maitred.decide.preemption.roster import NOT_KNOWN, Roster
+from maitred.explain.scene import Scene
+from maitred.explain.why.answer import Placement, Why
+from maitred.explain.why.names import Names
+from maitred.explain.why.progress import ImageSizes, Progress, is_told, progress_of
+from maitred.model.group import Group
+from maitred.model.words import moment
+
+NOTHING_SEEN_OF_IT = "how far its containers have got is not known here: no status of its pods was read"
+
+
+def of_seated(scene: Scene, key: str, names: Names) -> Why:
+    bound, rows = scene.snapshot.bound, names.rows_of(key)
+    seated = scene.snapshot.seated[names.seated[key]] if key in names.seated else None
+    group = Group(key) if seated is None else seated.group
+    staying = int(np.count_nonzero(~bound.terminating[rows]))
+    placed = staying if seated is None else seated.counted
+    progress = progress_in(scene, key, names)
+    unready = progress is not None and any(slow.cause != "Leaving" for slow in progress.slow)
+    return Why(
+        group=key,
+        state="Starting" if unready and staying else "Running",
+        verdict="Scheduled" if placed >= group.quorum else None,
+        members=max(len(rows), len(names.seen_members.get(key, ()))),
+        quorum=group.quorum,
+        placed=placed,
+        leaving=len(rows) - staying,
+        priority=priority_of(scene, rows),
+        placement=placement_of(scene, group, rows),
+        progress=progress,
+        notes=() if progress is not None else (NOTHING_SEEN_OF_IT,),
+    )
+
+
+def placement_of(scene: Scene, group: Group, rows: Rows) -> Placement | None:
+    """Where the members in these rows are; those that are leaving are not counted."""
+    snapshot = scene.snapshot
+    staying = rows[~snapshot.bound.terminating[rows]]
+    if not len(staying):
+        return None
+    nodes = snapshot.bound.node[staying].tolist()
+    started = snapshot.bound.started[staying]
+    known = started[started != UNKNOWN_TIME]
+    return Placement(
+        members=len(staying),
+        nodes=tuple(sorted({snapshot.nodes.names[row] for row in nodes})),
+        domains=shared_domains(snapshot.nodes, known_levels(scene.policy, snapshot), group.topology, nodes),
+        since=moment(int(known.min()) // 1000) if len(known) else None,
+    )
+
+
+def priority_of(scene: Scene, rows: Rows) -> int | None:
+    roster = Roster(scene.snapshot, scene.policy, int(scene.now.timestamp() * 1000))
+    found = int(roster.priority[rows[0]])
+    return None if found == NOT_KNOWN else found
+
+
+def progress_in(scene: Scene, key: str, names: Names) -> Progress | None:
+    """None if nothing was seen of its members, or none has a place."""
+    pods = [pod for pod in names.seen_members.get(key, ()) if pod.spec.node_name]
+    if not any(map(is_told, pods)):
+        return None
+    return progress_of(pods, names.seen, ImageSizes(scene.snapshot.nodes.images), scene.now)

@@ -1,0 +1,131 @@
+"""What nodes and controllers write about pods, which no decision reads: how far they have got, and events.
+
+Both forms of events are read, those of core/v1 and those of events.k8s.io/v1.
+"""
+
+from dataclasses import dataclass, field
+
+from maitred.explain.floorplan import Condition
+from maitred.model.group import PodGroup
+from maitred.model.meta import Lean, ObjectMeta, OwnerReference, Timestamp, key_of
+from maitred.model.pod import Pod, PodStatus
+
+
+class Running(Lean, frozen=True):
+    started_at: Timestamp | None = None
+
+
+class Held(Lean, frozen=True):
+    """Of a container that does not run yet."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class Ended(Lean, frozen=True):
+    exit_code: int = 0
+    reason: str = ""
+    finished_at: Timestamp | None = None
+
+
+class ContainerState(Lean, frozen=True):
+    waiting: Held | None = None
+    running: Running | None = None
+    terminated: Ended | None = None
+
+
+class ContainerStatus(Lean, frozen=True):
+    name: str = ""
+    image: str = ""
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class SeenPodStatus(PodStatus, frozen=True):
+    reason: str = ""
+    message: str = ""
+    conditions: tuple[Condition, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class SeenPod(Pod, frozen=True, kw_only=True):
+    metadata: ObjectMeta
+    status: SeenPodStatus = SeenPodStatus()
+
+
+class Subject(Lean, frozen=True):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class Series(Lean, frozen=True):
+    count: int = 0
+    last_observed_time: Timestamp | None = None
+
+
+class SeenEvent(Lean, frozen=True):
+    involved_object: Subject = Subject()
+    regarding: Subject = Subject()
+    reason: str = ""
+    message: str = ""
+    note: str = ""
+    count: int = 0
+    series: Series | None = None
+    event_time: Timestamp | None = None
+    first_timestamp: Timestamp | None = None
+    last_timestamp: Timestamp | None = None
+    deprecated_last_timestamp: Timestamp | None = None
+
+    @property
+    def subject(self) -> str:
+        """The pod that it is about, as `namespace/name`; empty if it is about something else."""
+        about = self.regarding if self.regarding.name else self.involved_object
+        return f"{about.namespace or 'default'}/{about.name}" if about.kind == "Pod" else ""
+
+    @property
+    def words(self) -> str:
+        return self.note or self.message
+
+    @property
+    def latest(self) -> Timestamp | None:
+        times = (
+            self.series.last_observed_time if self.series else None,
+            self.last_timestamp or self.deprecated_last_timestamp,
+            self.event_time,
+            self.first_timestamp,
+        )
+        return next((time for time in times if time is not None), None)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Of the namespace that is asked about, or of all."""
+
+    pods: tuple[SeenPod, ...] = ()
+    events: tuple[SeenEvent, ...] = ()
+    groups: tuple[PodGroup, ...] = ()
+    _pods: dict[str, SeenPod] = field(default_factory=dict, compare=False, repr=False)
+    _events: dict[str, list[SeenEvent]] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for pod in self.pods:
+            self._pods[key_of(pod.metadata)] = pod
+        for event in self.events:
+            self._events.setdefault(event.subject, []).append(event)
+
+    def pod(self, key: str) -> SeenPod | None:
+        return self._pods.get(key)
+
+    def events_of(self, pod: str) -> list[SeenEvent]:
+        return self._events.get(pod, [])
+
+
+NOTHING_SEEN = Seen()
+
+
+def controller_of(pod: Pod) -> OwnerReference | None:
+    return next((owner for owner in pod.metadata.owner_references if owner.controller), None)

@@ -1,0 +1,216 @@
+"""Answers as lines for people. They are made from the answer alone, which may have come from elsewhere."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from maitred.explain.tables import STYLES, Cell, aligned, header, listed, next_best
+from maitred.explain.why.answer import (
+    Comparison,
+    EvictionAnswer,
+    Nearest,
+    PodEviction,
+    Preemption,
+    Queue,
+    Waited,
+    Why,
+)
+from maitred.explain.why.progress import Slow
+from maitred.explain.why.summary import lasting, ready_words
+from maitred.model.plan import Toll
+from maitred.model.words import counted, printable
+
+RULES = {
+    "priority": "by priority",
+    "promised": "by places held for them",
+    "age": "by age",
+    "name": "by name",
+}
+Rows = list[Sequence[Cell]]
+
+
+def why_lines(answer: Why, width: int | None = None) -> Iterator[Text]:
+    yield from told(answer.summary, width)
+    yield Text()
+    yield from aligned(list(facts(answer)), width)
+    for title, rows in sections(answer):
+        yield Text()
+        yield Text(title, "bold")
+        yield from aligned([("", *row) for row in rows], width)
+
+
+def told(summary: str, width: int | None) -> Iterator[Text]:
+    """The sentence that comes first."""
+    return aligned([(Text(f"{printable(summary)}.", "bold"),)], width)
+
+
+# -- facts ---------------------------------------------------------------------------------------------
+
+
+def facts(answer: Why) -> Iterator[Sequence[Cell]]:
+    yield "State", state_words(answer)
+    if answer.placement is not None:
+        yield "Where", where_words(answer)
+    if answer.progress is not None:
+        yield "Progress", ready_words(answer.progress)
+    if answer.waited is not None:
+        yield "Waiting", waited_words(answer.waited)
+    if answer.queue is not None and answer.state in ("Waiting", "Suspended"):
+        yield "Turn", queue_words(answer.queue)
+    if answer.preemption is not None:
+        yield from preemption_rows(answer.preemption)
+    if answer.estimate is not None:
+        yield "Start", answer.estimate.words
+        yield from (("", f"assuming that {one}") for one in answer.estimate.assumptions)
+    yield from (("Note", note) for note in answer.notes)
+
+
+def state_words(answer: Why) -> Text:
+    verdict = answer.verdict
+    shown = answer.state if verdict in (None, "Scheduled") or answer.state == "Suspended" else verdict
+    parts = [f"{answer.placed} of {counted(answer.members, 'member')} placed", f"quorum {answer.quorum}"]
+    if answer.priority is not None:
+        parts.append(f"priority {answer.priority}")
+    return Text.assemble((shown, STYLES[verdict] if verdict else ""), f", {', '.join(parts)}")
+
+
+def where_words(answer: Why) -> str:
+    placement = answer.placement
+    if placement is None:
+        return ""
+    domains = ", ".join(f"{level} {domain}" for level, domain in placement.domains.items())
+    since = f", since {placement.since}" if placement.since else ""
+    return f"{domains}{': ' if domains else ''}{listed(placement.nodes, 'node')}{since}"
+
+
+def waited_words(waited: Waited) -> str:
+    parts = [f"{lasting(seconds)} for {category}" for category, seconds in waited.by.items()]
+    by = f": {', '.join(parts)}" if parts else ""
+    return f"{lasting(waited.seconds)}, since {waited.since}{by}"
+
+
+def queue_words(queue: Queue) -> str:
+    if queue.turn == 1:
+        return f"first of {counted(queue.of, 'group')}"
+    rules = ", ".join(f"{count} {RULES[rule]}" for rule, count in queue.rules.items())
+    ahead = f"{counted(queue.turn - 1, 'group')} ahead ({rules})"
+    fates = (
+        (queue.seated, "gets seats now", "get seats now"),
+        (queue.promised, "waits for others to leave", "wait for others to leave"),
+        (queue.waiting, "waits too", "wait too"),
+    )
+    told = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in fates if count)
+    return f"{queue.turn} of {queue.of}: {ahead}; {told}"
+
+
+def preemption_rows(preemption: Preemption) -> Iterator[Sequence[Cell]]:
+    yield "Preemption", preemption.words if preemption.allowed else f"none: {preemption.words}"
+    if preemption.toll is not None:
+        yield "", toll_words(preemption.toll)
+    if preemption.nodes:
+        yield "", f"promised {listed(preemption.nodes, 'node')}"
+    if preemption.next_best is not None:
+        yield "", next_best(preemption.next_best)
+
+
+def toll_words(toll: Toll) -> str:
+    parts = [f"{counted(toll.pods, 'pod')} of {counted(toll.units, 'unit')}"]
+    parts.append(f"priority up to {toll.highest_priority}")
+    parts.append(f"{toll.work_lost_device_hours:g} device-hours lost")
+    if toll.violations:
+        parts.append(f"{counted(toll.violations, 'disruption')} beyond budgets")
+    return f"costs {', '.join(parts)}"
+
+
+# -- sections ------------------------------------------------------------------------------------------
+
+
+def sections(answer: Why) -> Iterator[tuple[str, Rows]]:
+    if answer.blockers:
+        yield "What is in the way", [(blocker.category, blocker.message) for blocker in answer.blockers]
+    first = answer.on_empty_cluster
+    if first is not None and first not in answer.blockers:
+        yield "Even on an empty cluster", [(first.category, first.message)]
+    if answer.nearest is not None and answer.nearest.places:
+        yield nearest_title(answer.nearest), nearest_rows(answer.nearest)
+    if answer.remedies:
+        yield "What would help, each tried", [(Text(one.change, "green"),) for one in answer.remedies]
+    if answer.queue is not None and answer.queue.first and answer.state in ("Waiting", "Suspended"):
+        yield "Ahead of it", ahead_rows(answer.queue)
+    if answer.progress is not None and answer.progress.slow:
+        yield "Not Ready", [slow_row(slow) for slow in answer.progress.slow]
+
+
+def nearest_title(nearest: Nearest) -> str:
+    shown, total = len(nearest.places), nearest.total
+    of = f" ({shown} of {total})" if shown < total else ""
+    return f"Where it is nearest{of}"
+
+
+def nearest_rows(nearest: Nearest) -> Rows:
+    title = (nearest.level or "places").upper()
+    rows: Rows = [header(title, "NODES", "HOLDS", "ONE MORE DOES NOT FIT")]
+    for place in nearest.places:
+        rows.append((place.name, str(place.nodes), f"{place.holds} of {nearest.needed}", place.why))
+    return rows
+
+
+def ahead_rows(queue: Queue) -> Rows:
+    rows: Rows = []
+    for one in queue.first:
+        verdict = Text(one.verdict, STYLES[one.verdict])
+        rows.append((one.group, verdict, f"priority {one.priority}", f"first by {one.rule}"))
+    rest = queue.turn - 1 - len(queue.first)
+    return [*rows, (f"and {counted(rest, 'more group')}",)] if rest else rows
+
+
+def slow_row(slow: Slow) -> Sequence[Cell]:
+    age = "" if slow.seconds is None else f"for {lasting(slow.seconds)}"
+    more = f" and {slow.members - 1} more" if slow.members > 1 else ""
+    return (f"{slow.pod}{more}", slow.node, age, slow.words)
+
+
+# -- the other two -------------------------------------------------------------------------------------
+
+
+def comparison_lines(answer: Comparison, width: int | None = None) -> Iterator[Text]:
+    yield from told(answer.summary, width)
+    yield Text()
+    rows: Rows = [header("RULE", answer.group, answer.other, "FIRST")]
+    for point in answer.points:
+        winner = {None: "", "group": answer.group, "other": answer.other}[point.first]
+        rows.append((point.rule, point.group, point.other, Text(winner, "bold" if point.decides else "dim")))
+    yield from aligned(rows, width)
+    yield Text()
+    stands: Rows = [(answer.group, answer.group_stands), (answer.other, answer.other_stands)]
+    if answer.without_other:
+        stands.append((f"without {answer.other}", answer.without_other))
+    if answer.preemption:
+        stands.append(("Preemption", answer.preemption))
+    yield from aligned(stands, width)
+
+
+def eviction_lines(answer: EvictionAnswer, width: int | None = None) -> Iterator[Text]:
+    yield from told(answer.summary, width)
+    for one in answer.evictions:
+        yield Text()
+        yield from aligned(list(receipt_rows(one)), width)
+    if answer.known_since is None:
+        yield Text()
+        yield Text("Only what is about to happen is known here: no ledger was read.")
+
+
+def receipt_rows(one: PodEviction) -> Iterator[Sequence[Cell]]:
+    eviction, receipt = one.eviction, one.eviction.receipt
+    yield "When", one.at or "now"
+    yield "For", f"{eviction.preemptor}, priority {receipt.preemptor_priority}"
+    yield "Rule", receipt.rule
+    yield "Pod", f"{eviction.pod}, priority {receipt.priority}; breaks together with {receipt.unit}"
+    lost = f"{receipt.work_lost_device_hours:g} device-hours"
+    yield "Lost", lost + (f" since {receipt.lost_since}" if receipt.lost_since else "")
+    yield "In all", toll_words(receipt.toll)
+    if receipt.budgets:
+        yield "Budgets", f"beyond {listed(receipt.budgets, 'budget')}"
+    if receipt.departure.words:
+        yield "Owner", receipt.departure.words
+    yield from (("Instead", next_best(other)) for other in receipt.alternatives)

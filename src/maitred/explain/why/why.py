@@ -1,0 +1,38 @@
+"""`why`: what becomes of one group, and for what reasons."""
+
+import msgspec
+
+from maitred.explain.scene import Scene
+from maitred.explain.why.answer import Why
+from maitred.explain.why.decided import of_decided
+from maitred.explain.why.names import Names
+from maitred.explain.why.others import of_another_scheduler, of_declared, of_job, of_past
+from maitred.explain.why.seated import of_seated
+from maitred.explain.why.seen import NOTHING_SEEN, Seen
+from maitred.explain.why.summary import summary_of
+from maitred.model.manifest.errors import InputError
+
+
+def why(scene: Scene, key: str, seen: Seen = NOTHING_SEEN) -> Why:
+    """`key` is `namespace/name` of a group, as `find` gives it. Raises InputError if there is none."""
+    answer = _answer(scene, key, Names(scene.snapshot, seen))
+    return msgspec.structs.replace(answer, summary=summary_of(answer))
+
+
+def _answer(scene: Scene, key: str, names: Names) -> Why:
+    if key in names.views:
+        hearing = scene.hearing(key)
+        case = hearing.case(key)
+        if case is None:
+            return of_another_scheduler(scene, names.views[key])
+        return of_decided(scene, hearing, case, names)
+    if len(names.rows_of(key)):
+        return of_seated(scene, key, names)
+    if key in names.seen_members:
+        return of_past(scene, key, names.seen_members[key], names)
+    job = names.job_of(key)
+    if job is not None:
+        return of_job(key, job)
+    if key in names.declared:
+        return of_declared(key, names)
+    raise InputError("", "", "", f"there is no group {key}")

@@ -1,0 +1,139 @@
+"""`maitred why` from files: what it prints, how names are given, and how it refuses."""
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from maitred.cli import cli
+from tests.oracle import builders as b
+from tests.support import NOON, Obj
+
+CREW = [
+    *(b.node(f"n{i}", gpu=8, rack=f"r{i // 2}") for i in range(4)),
+    b.pod_group("crew", 2, "rack", created=0),
+    *b.pods("crew", 2, gpu=8, group="crew", created=0, owner="Job/crew-job"),
+    b.pod("alone", gpu=1, node="n0", namespace="team-a"),
+    b.pod("other", gpu=3, node="n2", namespace="team-a"),
+    {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "crew-job", "namespace": "default"}},
+]
+
+
+def run(*arguments: str, objects: list[Obj] | None = None) -> Result:
+    dump = json.dumps({"apiVersion": "v1", "kind": "List", "items": CREW if objects is None else objects})
+    return CliRunner().invoke(cli, ["why", *arguments, "-f", "-", "--now", NOON], input=dump)
+
+
+def answer(*arguments: str, objects: list[Obj] | None = None) -> Any:
+    result = run(*arguments, "-o", "json", objects=objects)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_the_first_line_says_it() -> None:
+    result = run("crew")
+    assert result.exit_code == 0
+    first = result.stdout.splitlines()[0]
+    assert first == (
+        "default/crew waits: room for 1 more member is needed in one rack; best is r0 with 1 of 2, "
+        "where n0 lacks 1 nvidia.com/gpu."
+    )
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        ("crew", "default/crew"),
+        ("default/crew", "default/crew"),
+        ("podgroup/crew", "default/crew"),
+        ("crew-1", "default/crew"),
+        ("pod/default/crew-1", "default/crew"),
+        ("job/crew-job", "default/crew"),
+        ("team-a/alone", "team-a/alone"),
+    ],
+)
+def test_names(name: str, group: str) -> None:
+    assert answer(name)["group"] == group
+
+
+def test_the_namespace_of_names_without_one() -> None:
+    assert answer("alone", "-n", "team-a")["group"] == "team-a/alone"
+
+
+def test_events_and_statuses_of_the_dump_are_read() -> None:
+    pod = b.pod("alone", gpu=1, node="n0")
+    pod["status"] = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True"}]}
+    pull = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "default"},
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "alone"},
+        "reason": "Pulling",
+        "message": 'Pulling image "big:1"',
+        "lastTimestamp": "2026-01-31T11:58:00Z",
+        "source": None,
+    }
+    result = run("alone", objects=[b.node("n0", gpu=8), pod, pull])
+    assert result.stdout.startswith(
+        "default/alone is starting on n0: 0 of 1 Ready; n0 pulling big:1 for 2 min."
+    )
+    assert result.stderr == ""
+
+
+def test_one_rather_than_another() -> None:
+    shown = run("crew", "--rather-than", "team-a/alone").stdout
+    assert shown.startswith("team-a/alone comes before default/crew: it runs already; ")
+    compared = answer("crew", "--rather-than", "team-a/alone")
+    assert (compared["kind"], compared["points"][0]["rule"]) == ("Comparison", "runs already")
+
+
+def test_why_a_pod_has_to_leave() -> None:
+    low = b.pod("low", gpu=8, node="n0", priority=0)
+    high = b.pod("high", gpu=8, priority=10)
+    objects = [b.node("n0", gpu=8), low, high]
+    shown = run("--evicted", "low", objects=objects).stdout
+    assert shown.startswith("default/low is to be evicted for default/high (priority 10 > 0)")
+    assert (
+        answer("--evicted", "pod/low", objects=objects)["evictions"][0]["eviction"]["for"] == "default/high"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name a group, a pod or a Job"),
+        (("crow",), "there is no group, pod or Job default/crow; did you mean default/crew"),
+        (("job/crow-job",), "there is no job default/crow-job; did you mean default/crew-job?"),
+        (("a/b/c",), "'a/b/c' is not of the form NAME, NAMESPACE/NAME or KIND/NAME"),
+        (("crew/",), "is not of the form"),
+        (("x" * 500,), "is not of the form"),
+        (("crew", "--rather-than", "nobody"), "there is no group, pod or Job default/nobody"),
+        (("crew", "--evicted", "crew-0"), "--evicted: is asked about one pod and nothing else"),
+        (("--evicted", "job/crew-job"), "is no pod"),
+        (("--evicted", "crew-9"), "there is no pod default/crew-9"),
+    ],
+)
+def test_what_is_refused(arguments: tuple[str, ...], words: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""
+
+
+def test_an_empty_cluster() -> None:
+    result = run("crew", objects=[])
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == "there is no group, pod or Job default/crew"
+
+
+def test_a_dump_that_was_cut_off() -> None:
+    result = CliRunner().invoke(cli, ["why", "crew", "-f", "-"], input='{"kind": "List", "items": [')
+    assert result.exit_code == 2
+    assert "cut off" in result.stderr
+
+
+def test_the_verb_is_listed() -> None:
+    assert "\n  why " in CliRunner().invoke(cli, ["--help"]).stdout
