@@ -1,0 +1,168 @@
+"""`maitred plan`: the answer before submission. Nothing is created."""
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from maitred.cli import output
+from maitred.cli.asking import C, ClusterOptions, Question, ask, cluster_options_with_dump
+from maitred.cli.decide import moment
+from maitred.cli.files import sources
+from maitred.explain.proposal.answer import Outcome, Proposals
+from maitred.explain.proposal.expansion import members_of
+from maitred.explain.proposal.supposition import DEVICES, Supposition, gang_objects
+from maitred.explain.proposal.workloads import MOST_PODS
+from maitred.model.duration import FORM, milliseconds
+from maitred.model.manifest import InputError, documents
+from maitred.model.manifest.checks import name_problem, quantity_problem
+from maitred.model.pod import Resources
+from maitred.model.quantity import CPU, MEMORY
+
+if TYPE_CHECKING:
+    from maitred.explain.scene import Scene
+
+STATUS: dict[Outcome, int] = {"fits": 0, "preempts": 3, "waits": 4, "never": 5}
+GANG_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--gang", type=click.IntRange(1, MOST_PODS), metavar="N", help="Instead of -f: N members,"),
+    click.option("--gpus", type=click.IntRange(1), metavar="N", help="with so many devices for each,"),
+    click.option("--cpu", metavar="QUANTITY", help="so much cpu,"),
+    click.option("--memory", metavar="QUANTITY", help="so much memory,"),
+    click.option("--model", metavar="TEXT", help="on devices whose model has this in its name,"),
+    click.option("--within", metavar="LEVEL", help="in one domain of this level, or label of nodes,"),
+    click.option("--priority", metavar="CLASS", help="of this PriorityClass,"),
+    click.option("--min-count", type=click.IntRange(1), metavar="N", help="that may start with N of them,"),
+    click.option("--run-time", metavar="DURATION", help="and run so long."),
+)
+
+
+@dataclass(frozen=True)
+class Gang:
+    """A gang as it is described by options."""
+
+    gang: int | None = None
+    gpus: int | None = None
+    cpu: str | None = None
+    memory: str | None = None
+    model: str | None = None
+    within: str | None = None
+    priority: str | None = None
+    min_count: int | None = None
+    run_time: str | None = None
+
+    @property
+    def given(self) -> list[str]:
+        said = [one.name for one in fields(Gang) if getattr(self, one.name) is not None]
+        return [f"--{name.replace('_', '-')}" for name in said]
+
+    def supposition(self, namespace: str) -> Supposition:
+        members, quorum = self.gang or 1, self.min_count or self.gang or 1
+        if quorum > members:
+            raise InputError("--min-count", "", "", f"{quorum} is more than there are members, {members}")
+        if self.run_time is not None and not milliseconds(self.run_time):
+            raise InputError("--run-time", "", "", f"{self.run_time!r} is not {FORM}, and longer than 0")
+        if self.priority is not None and (problem := name_problem(self.priority)):
+            raise InputError("--priority", "", "", problem)
+        objects = gang_objects(
+            "gang", namespace, members, quorum, self._requests(), self.priority or "", self.run_time
+        )
+        return Supposition(objects, self.model or "", self.within or "", tuple(self.given))
+
+    def _requests(self) -> Resources:
+        asked = {DEVICES: self.gpus, CPU: self.cpu, MEMORY: self.memory}
+        requests: Resources = {name: quantity for name, quantity in asked.items() if quantity is not None}
+        for name, quantity in requests.items():
+            if problem := quantity_problem(name, quantity):
+                option = f"--{name}" if name != DEVICES else "--gpus"
+                raise InputError(option, "", "", problem)
+        return requests
+
+
+def gang_options(function: C) -> C:
+    """Options that describe a gang; the command gets all of them as `gang`."""
+
+    @functools.wraps(function)
+    def command(**values: Any) -> None:
+        gang = Gang(**{one.name: values.pop(one.name) for one in fields(Gang)})
+        function(gang=gang, **values)
+
+    for option in reversed(GANG_OPTIONS):
+        command = option(command)
+    return command  # type: ignore[return-value]  # click hands it all of the options, by name
+
+
+@click.command()
+@click.option(
+    "-f", "--filename", "manifests", multiple=True, metavar="FILE|DIR|-", help="What to plan: manifests."
+)
+@click.argument("more", nargs=-1, metavar="")
+@gang_options
+@cluster_options_with_dump("--on")
+@output.output("table", "json", "yaml")
+@output.refuses_bad_input
+def command(
+    gang: Gang, manifests: tuple[str, ...], more: tuple[str, ...], form: str, cluster: ClusterOptions
+) -> None:
+    """Say what would become of a job if it were submitted now. Nothing is created.
+
+    The files hold what you would apply: Jobs, JobSets, training jobs, Deployments, PodGroups, pods. Or
+    describe a gang by options. The cluster is the one that kubectl talks to, or the dump that --on names.
+
+    \b
+    The exit status says which it is:
+      0 it fits now   3 others would have to leave   4 it waits   5 it can never run
+
+    \b
+    Examples:
+      maitred plan -f examples/planning/finetune.yaml --on examples/planning/cluster.yaml
+      maitred plan --gang 3 --gpus 8 --model H100 --within rack --on examples/planning/cluster.yaml
+    """
+    notes: list[str] = []
+    if manifests:
+        supposition, notes = from_files((*manifests, *more), gang, cluster.home)
+    elif gang.given:
+        supposition = gang.supposition(cluster.home)
+    else:
+        raise InputError("-f", "", "", "name manifests, or describe a gang: --gang 64 --gpus 8")
+    answer = asked(supposition, cluster, ", ".join((*manifests, *more)))
+    answer = msgspec.structs.replace(answer, warnings=(*notes, *answer.warnings))
+    show(answer, form)
+    sys.exit(STATUS[answer.outcome])
+
+
+def from_files(paths: tuple[str, ...], gang: Gang, namespace: str) -> tuple[Supposition, list[str]]:
+    if gang.given:
+        raise InputError("-f", "", "", f"the manifests say it all; leave out {', '.join(gang.given)}")
+    found = members_of((one for source, data in sources(paths) for one in documents(data, source)), namespace)
+    supposition = Supposition(tuple(found.objects))
+    if not supposition.pods:
+        raise InputError(", ".join(paths), "", "", "; ".join(found.notes) or "nothing in it makes pods")
+    return supposition, found.notes
+
+
+def asked(supposition: Supposition, cluster: ClusterOptions, files: str) -> Proposals:
+    def here(scene: "Scene") -> Proposals:
+        # The engine brings numpy along, which bad input need not wait for.
+        from maitred.explain.proposal.propose import proposals
+
+        return proposals(scene, supposition)
+
+    stand_ins = supposition.stand_ins(moment(cluster.now), cluster.scheduler)
+    try:
+        return ask(Question("plan", Proposals, here, body=supposition.body(), supposing=stand_ins), cluster)
+    except InputError as error:  # what is asked travels without the names of its files
+        raise InputError(error.source or files, error.object, error.field, error.what) from None
+
+
+def show(answer: Proposals, form: str) -> None:
+    if form != "table":
+        output.write_data(answer, form)
+        return
+    from maitred.explain.proposal.tables import proposal_lines
+
+    output.warn(answer.warnings)
+    output.write_lines(lambda width: proposal_lines(answer, width))

@@ -1,0 +1,169 @@
+"""Wishes in the user's words, as this cluster has it: a level, the resource of devices, a model of them."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from difflib import get_close_matches
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.nodes import Mask, NodeView
+from maitred.cluster.snapshot import GroupView, Shape, Snapshot
+from maitred.decide.levels import known_levels
+from maitred.explain.changes import with_group, with_members_like
+from maitred.explain.proposal.supposition import DEVICES, Party, Supposition
+from maitred.explain.scene import Scene
+from maitred.model.manifest import InputError
+from maitred.model.needs import Needs, NodeRequirements
+from maitred.model.node import HOSTNAME
+from maitred.model.pod import Toleration
+from maitred.model.policy import is_device
+from maitred.model.priority import BUILT_IN
+from maitred.model.selector import Requirement, canonical
+from maitred.model.words import counted
+
+USUAL_DEVICES = "nvidia.com/gpu"
+"""For clusters that have none."""
+MODEL_LABEL = "product"
+"""In the keys under which most device plugins tell the model."""
+MOST_NAMED = 5
+
+
+def grounded(scene: Scene, supposition: Supposition) -> Scene:
+    """The scene with the supposed groups as they were meant. Raises InputError for what there is not."""
+    snapshot = scene.snapshot
+    parties = {group: party for party in supposition.parties for group in party.groups}
+    numbers = [number for number, view in enumerate(snapshot.groups) if view.group.key in parties]
+    for view in (snapshot.groups[number] for number in numbers):
+        _check_classes(snapshot, view, parties[view.group.key], supposition.by_options)
+    if supposition.by_options:
+        changed = _with_devices(scene, supposition.model, numbers)
+        changed = _with_level(scene, changed, supposition.within, numbers)
+        return Scene(changed, scene.policy, scene.now, scene.scheduler, scene.history)
+    return scene
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What may have been meant, or else what there is."""
+    names = sorted(set(known))
+    close = get_close_matches(name, names, MOST_NAMED, 0.5)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"there is {', '.join(names[:MOST_NAMED])}{more}" if names else "there is none"
+
+
+def _check_classes(snapshot: Snapshot, view: GroupView, party: Party, by_options: bool) -> None:
+    known = {*snapshot.priority_classes, *BUILT_IN}
+    for name in (view.group.priority_class_name, *(rank.class_name for rank in view.ranks)):
+        if name and name not in known:
+            what = f"no PriorityClass is called {name!r}; {nearest(name, known)}"
+            if by_options:
+                raise InputError("--priority", "", "", what)
+            raise InputError("", party.title, "priorityClassName", what)
+
+
+# -- levels ------------------------------------------------------------------------------------------------
+
+
+def _with_level(scene: Scene, snapshot: Snapshot, wanted: str, numbers: list[int]) -> Snapshot:
+    if not wanted:
+        return snapshot
+    level = _level(scene, wanted)
+    for number in numbers:
+        view = snapshot.groups[number]
+        topology = msgspec.structs.replace(view.group.topology, required=level)
+        group = msgspec.structs.replace(view.group, topology=topology)
+        snapshot = with_group(snapshot, number, replace(view, group=group))
+    return snapshot
+
+
+def _level(scene: Scene, wanted: str) -> str:
+    """A level's name, a label's key, or the last part of a key that only one label ends in."""
+    levels = known_levels(scene.policy, scene.snapshot)
+    names = {level.name for level in levels} | {level.key for level in levels}
+    keys = {key for labels in scene.snapshot.nodes.labels for key in labels}
+    if wanted in names or wanted in keys:
+        return wanted
+    ends = sorted(key for key in keys if key.rpartition("/")[2].lower() == wanted.lower())
+    if len(ends) == 1:
+        return ends[0]
+    hint = f"it may be {' or '.join(ends)}" if ends else nearest(wanted, names | keys)
+    raise InputError("--within", "", "", f"no level and no label of nodes is called {wanted!r}; {hint}")
+
+
+# -- devices -----------------------------------------------------------------------------------------------
+
+
+def _with_devices(scene: Scene, model: str, numbers: list[int]) -> Snapshot:
+    """Pods that ask for devices ask for those of this cluster, and are let onto the nodes that have them."""
+    snapshot = scene.snapshot
+    if not any(DEVICES in dict(needs.requests) for needs in _needs(snapshot, numbers)):
+        if model:
+            raise InputError("--model", "", "", "is of devices, so say how many with --gpus")
+        return snapshot
+    resource, selector = _devices(scene, model)
+
+    def on_devices(shape: Shape, needs: Needs) -> tuple[Shape, Needs]:
+        requests = {resource if name == DEVICES else name: amount for name, amount in needs.requests}
+        return shape, replace(
+            needs,
+            requests=tuple(sorted(requests.items())),
+            node=NodeRequirements(canonical((*needs.node.selector, *selector)), needs.node.terms),
+            tolerations=(*needs.tolerations, Toleration(key=resource, operator="Exists")),
+        )
+
+    for number in numbers:
+        snapshot = with_members_like(snapshot, number, on_devices)
+    return snapshot
+
+
+def _needs(snapshot: Snapshot, numbers: list[int]) -> list[Needs]:
+    shapes = {shape for number in numbers for shape in snapshot.groups[number].shapes.tolist()}
+    return [snapshot.needs[snapshot.shapes[shape].needs] for shape in sorted(shapes)]
+
+
+def _devices(scene: Scene, model: str) -> tuple[str, tuple[Requirement, ...]]:
+    """The resource that the cluster has devices as, and the label of those of a model."""
+    nodes = scene.snapshot.nodes
+    having = {
+        resource: have > 0
+        for resource, have in zip(nodes.resources, nodes.allocatable, strict=True)
+        if have.any() and is_device(scene.policy, resource)
+    }
+    if model:
+        return _model(nodes, having, model)
+    plain = [resource for resource in having if resource.endswith("/gpu")] or list(having)
+    if len(plain) > 1:
+        several = " and ".join(sorted(plain))
+        raise InputError("--gpus", "", "", f"nodes have {several}; say which model with --model")
+    return (plain[0] if plain else USUAL_DEVICES), ()
+
+
+def _model(nodes: NodeView, having: dict[str, Mask], model: str) -> tuple[str, tuple[Requirement, ...]]:
+    """By any label that has the model in its value; labels of whoever names the devices count first."""
+    labels = {(resource, *pair) for resource, able in having.items() for pair in _labels_of(nodes, able)}
+    found = sorted(label for label in labels if model.lower() in label[2].lower())
+    own = [label for label in found if label[0].partition("/")[0] == label[1].partition("/")[0]]
+    exact = [label for label in own or found if label[2].lower() == model.lower()]
+    chosen = exact or own or found
+    if not chosen:
+        hint = nearest(model, (value for _, key, value in labels if MODEL_LABEL in key))
+        raise InputError("--model", "", "", f"no node with devices has {model!r} in a label; {hint}")
+    with_label = [having[resource] & _having_label(nodes, key, value) for resource, key, value in chosen]
+    if len({mask.tobytes() for mask in with_label}) > 1:
+        counts = [counted(int(mask.sum()), "node") for mask in with_label]
+        several = [f"{value} ({count})" for (_, _, value), count in zip(chosen, counts, strict=True)]
+        which = ", ".join(several[:MOST_NAMED])
+        raise InputError("--model", "", "", f"{model!r} may be any of {which}; say more of the name")
+    resource, key, value = chosen[0]
+    return resource, (Requirement(key, "In", (value,)),)
+
+
+def _labels_of(nodes: NodeView, able: Mask) -> set[tuple[str, str]]:
+    rows = np.flatnonzero(able & nodes.alive)
+    return {pair for row in rows for pair in nodes.labels[row].items() if pair[0] != HOSTNAME}
+
+
+def _having_label(nodes: NodeView, key: str, value: str) -> Mask:
+    return nodes.column(key).select(lambda found: found == value, missing=False)

@@ -1,0 +1,100 @@
+"""What else could be had now: changes of the group that the engine has tried, each with where it would be."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+
+from maitred.decide import decide
+from maitred.explain.changes import Change, with_group
+from maitred.explain.forecast.estimate import Estimate
+from maitred.explain.proposal.answer import Offer
+from maitred.explain.proposal.places import where
+from maitred.explain.proposal.supposition import Party
+from maitred.explain.proposal.words import change_words, offer_words, time_words
+from maitred.explain.rehearsal import Effort, Entry, Stage
+from maitred.explain.remedies import EFFORT_FOR_ONE, MOST_REMEDIES, Finder
+from maitred.explain.scene import Scene
+from maitred.model.group import TopologyRequest
+from maitred.model.plan import Plan, Remedy
+
+OFFERED = ("members", "quorum", "topology", "request")
+"""To have less of something now. What else would help is told as remedies are."""
+
+
+def offers_of(
+    scene: Scene, plan: Plan, party: Party, options: Sequence[str]
+) -> tuple[tuple[Offer, ...], tuple[Remedy, ...]]:
+    """For a group without room: what it could have now, and what else would help. Smaller changes first."""
+    (key,) = party.groups
+    if next(group.verdict for group in plan.groups if group.group == key) == "Preempting":
+        scene = patient(scene, key)
+        plan = scene.plan(explained=party.groups)
+    stage = Stage(plan, scene.snapshot, scene.policy, scene.now, scene.scheduler, Effort(EFFORT_FOR_ONE))
+    everyone = (*stage.entries, *stage.held_back)
+    entry = next((entry for entry in everyone if entry.view.group.key == key and entry.waits), None)
+    if entry is None:
+        return (), ()
+    changes = [(change, change.remedy(entry.view)) for change in Finder(stage).changes(entry)]
+    offers = [
+        offer(scene, stage, entry, change, party, options)
+        for change, remedy in changes
+        if remedy.detail["kind"] in OFFERED
+    ]
+    remedies = [remedy for _, remedy in changes if remedy.detail["kind"] not in OFFERED]
+    return tuple(one for one in offers if one is not None), tuple(remedies[:MOST_REMEDIES])
+
+
+def patient(scene: Scene, key: str) -> Scene:
+    """The same, but nobody leaves for this group."""
+    snapshot = scene.snapshot
+    number = next(number for number, view in enumerate(snapshot.groups) if view.group.key == key)
+    view = snapshot.groups[number]
+    ranks = tuple(replace(rank, preemption_policy="Never") for rank in view.ranks)
+    group = msgspec.structs.replace(view.group, preemption_policy="Never")
+    changed = with_group(snapshot, number, replace(view, group=group, ranks=ranks))
+    return Scene(changed, scene.policy, scene.now, scene.scheduler, scene.history)
+
+
+def offer(
+    scene: Scene, stage: Stage, entry: Entry, change: Change, party: Party, options: Sequence[str]
+) -> Offer | None:
+    view = entry.view
+    remedy = change.remedy(view)
+    after = Scene(
+        change.applied(scene.snapshot, entry.number), scene.policy, scene.now, scene.scheduler, scene.history
+    )
+    served = {other.view.group.key for other in stage.entries if not other.waits} | {view.group.key}
+    plan = decide(after.snapshot, after.policy, after.now, after.scheduler, served, explained=())
+    binds = [bind for bind in plan.binds if bind.group == view.group.key]
+    if not binds:
+        return None
+    place = where(after, binds)
+    words = offer_words(remedy, view.members, place)
+    told = change_words(remedy.detail, party, view.group.topology, options)
+    return Offer(remedy.detail["kind"], words, told, remedy.detail, place)
+
+
+def fewer_pods(scene: Scene, party: Party, seated: Sequence[str]) -> tuple[Offer, ...]:
+    """Of pods that are decided one by one: those that have room now, once the others are left out."""
+    left_out = frozenset(party.groups).difference(seated)
+    kept = tuple(view for view in scene.snapshot.groups if view.group.key not in left_out)
+    plan = decide(
+        replace(scene.snapshot, groups=kept), scene.policy, scene.now, scene.scheduler, explained=()
+    )
+    binds = [bind for bind in plan.binds if bind.group in seated]
+    if not seated or len(binds) < len(seated):
+        return ()
+    detail = {"kind": "members", "from": len(party.groups), "to": len(seated), "quorum": 1}
+    told = change_words(detail, party, TopologyRequest())
+    words = f"now with {len(seated)} of {len(party.groups)} pods"
+    return (Offer("members", words, told, detail, where(scene, binds)),)
+
+
+def time_offer(start: Estimate | None, now: datetime) -> tuple[Offer, ...]:
+    """To wait, if anybody knows for how long."""
+    if start is None or start.earliest is None:
+        return ()
+    detail = {"kind": "time", "earliest": start.earliest, "likely": start.likely, "latest": start.latest}
+    return (Offer("time", f"{time_words(start, now)} as asked", "", detail),)

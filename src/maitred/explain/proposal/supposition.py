@@ -1,0 +1,211 @@
+"""What is supposed to be there too: new pods and groups, under names that nothing in the cluster can have.
+
+They are asked about over HTTP as well, so a supposition can be written as JSON and read again:
+
+    {"objects": [...], "model": "H100", "within": "rack", "options": ["--gang", "--gpus"]}
+
+`objects` are Pods, PodGroups and PersistentVolumeClaims as manifests. `model` and `within` are for who knows
+neither the labels of the nodes nor the policy: whoever answers looks them up.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+
+from maitred.explain.proposal.expansion import PLANNED, as_new
+from maitred.explain.proposal.workloads import MOST_PODS
+from maitred.model.group import GROUP, GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy, group_key
+from maitred.model.manifest import Document, InputError, Reader
+from maitred.model.manifest.errors import FieldError, field_error
+from maitred.model.meta import Lean, ObjectMeta, key_of
+from maitred.model.objects import Object
+from maitred.model.pod import Container, Pod, PodSpec, ResourceRequirements, Resources, SchedulingGroup
+from maitred.model.runtime import EXPECTED_RUNTIME
+from maitred.model.storage import PersistentVolumeClaim
+
+MARK = "$"
+"""Behind the names of what is only supposed: no name that the API server accepts has it, and names that it is
+added to stay in their order."""
+DEVICES = "gpu"
+"""Devices of whatever resource the cluster has them as; no manifest can ask for this."""
+VERSIONS = {Pod: "v1", PersistentVolumeClaim: "v1", PodGroup: "scheduling.k8s.io/v1beta1"}
+
+
+class Request(Lean, frozen=True, forbid_unknown_fields=True):
+    """A supposition as it is posted."""
+
+    objects: tuple[dict[str, Any], ...] = ()
+    model: str = ""
+    within: str = ""
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Pods that get one answer: a group, or the lone pods of one owner."""
+
+    name: str
+    """`namespace/name`, as the user knows it."""
+    kind: str
+    """Of what makes the pods; empty for pods that are given themselves."""
+    form: Literal["PodGroup", "marks", "lone"]
+    groups: tuple[str, ...]
+    """What decisions call it: the group, or each of the lone pods."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.name}" if self.kind else self.name
+
+
+@dataclass(frozen=True)
+class Supposition:
+    objects: tuple[Object, ...]
+    model: str = ""
+    """Part of the name of a device model."""
+    within: str = ""
+    """The level, or the label key, that each group has to be within one domain of."""
+    options: tuple[str, ...] = ()
+    """Those that describe it where there is no manifest to change: changes are then told as options."""
+
+    @property
+    def by_options(self) -> bool:
+        return bool(self.options)
+
+    def body(self) -> bytes:
+        objects = tuple(
+            {"apiVersion": VERSIONS[type(item)], "kind": type(item).__name__, **msgspec.to_builtins(item)}
+            for item in self.objects
+            if isinstance(item, PLANNED)
+        )
+        return msgspec.json.encode(Request(objects, self.model, self.within, self.options))
+
+    @property
+    def pods(self) -> list[Pod]:
+        return [item for item in self.objects if isinstance(item, Pod)]
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        return frozenset(key_of(item.metadata) for item in self.objects if isinstance(item, PodGroup))
+
+    def stand_ins(self, now: datetime, scheduler: str | None = None) -> list[Object]:
+        """The objects as they would be if they were created now, for this scheduler if it is the only one."""
+        return [self._stand_in(item, now, scheduler) for item in self.objects]
+
+    def _stand_in(self, item: Object, now: datetime, scheduler: str | None) -> Object:
+        if not isinstance(item, Pod | PodGroup):
+            return item
+        metadata = msgspec.structs.replace(
+            item.metadata, name=f"{item.metadata.name}{MARK}", creation_timestamp=now
+        )
+        if isinstance(item, PodGroup):
+            return PodGroup(metadata, item.spec)
+        labels, annotations = map(_with_marked_group, (metadata.labels, metadata.annotations))
+        spec = item.spec
+        if spec.scheduling_group is not None and group_key(item) in self._declared:
+            group = SchedulingGroup(f"{spec.scheduling_group.pod_group_name}{MARK}")
+            spec = msgspec.structs.replace(spec, scheduling_group=group)
+        if scheduler is not None:
+            spec = msgspec.structs.replace(spec, scheduler_name=scheduler)
+        return Pod(msgspec.structs.replace(metadata, labels=labels, annotations=annotations), spec)
+
+    @property
+    def parties(self) -> tuple[Party, ...]:
+        """In the order of the objects."""
+        groups: dict[tuple[str, str], dict[str, Pod]] = {}
+        for pod in self.pods:
+            key = self._decided_as(pod)
+            name = key.removesuffix(MARK) if group_key(pod) else _owner_key(pod) or key_of(pod.metadata)
+            form = "group" if group_key(pod) else _owner_kind(pod)
+            groups.setdefault((form, name), {}).setdefault(key, pod)
+        return tuple(self._party(name, members) for (_, name), members in groups.items())
+
+    def _decided_as(self, pod: Pod) -> str:
+        """The name of its group once both are supposed."""
+        key = group_key(pod)
+        if key is not None and pod.spec.scheduling_group is not None and key not in self._declared:
+            return key  # of a group that is there already, or of none
+        return f"{key or key_of(pod.metadata)}{MARK}"
+
+    def _party(self, name: str, members: dict[str, Pod]) -> Party:
+        first = next(iter(members.values()))
+        form: Literal["PodGroup", "marks", "lone"] = "lone"
+        if group_key(first) is not None:
+            form = "marks" if first.spec.scheduling_group is None else "PodGroup"
+        return Party(name, _owner_kind(first), form, tuple(members))
+
+
+def _with_marked_group(marks: dict[str, str]) -> dict[str, str]:
+    return {**marks, GROUP: f"{marks[GROUP]}{MARK}"} if GROUP in marks else marks
+
+
+def _owner_kind(pod: Pod) -> str:
+    return next((owner.kind for owner in pod.metadata.owner_references), "")
+
+
+def _owner_key(pod: Pod) -> str:
+    namespace = pod.metadata.namespace or "default"
+    return next((f"{namespace}/{owner.name}" for owner in pod.metadata.owner_references), "")
+
+
+# -- from elsewhere ----------------------------------------------------------------------------------------
+
+
+def read_supposition(body: bytes) -> Supposition:
+    """What was posted, checked as manifests are. Raises InputError."""
+    try:
+        request = msgspec.json.decode(body, type=Request)
+    except msgspec.ValidationError as error:
+        problem = field_error(error, None, Request)
+        raise InputError("", "", problem.field, problem.what) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise InputError("", "", "", "the body is not valid JSON") from None
+    objects = tuple(_read_objects(request.objects))
+    if sum(isinstance(item, Pod) for item in objects) > MOST_PODS:
+        raise InputError("", "", "objects", f"{MOST_PODS} pods are the most that are planned for")
+    if not any(isinstance(item, Pod) for item in objects):
+        raise InputError("", "", "objects", "has no pods")
+    return Supposition(objects, request.model, request.within, request.options)
+
+
+def _read_objects(bodies: Iterable[dict[str, Any]]) -> Iterable[Object]:
+    reader = Reader()
+    for position, body in enumerate(bodies):
+        version, kind = body.get("apiVersion"), body.get("kind")
+        place = f"objects[{position}]"
+        document = Document("", place, version if isinstance(version, str) else "", str(kind or ""), body)
+        item = reader.take(document)
+        if not isinstance(item, PLANNED):
+            raise InputError("", place, "kind", "Pods, PodGroups and PersistentVolumeClaims can be planned")
+        try:
+            yield as_new(item)
+        except FieldError as problem:
+            raise InputError("", document.title, problem.field, problem.what) from None
+
+
+def gang_objects(
+    name: str,
+    namespace: str,
+    members: int,
+    quorum: int,
+    requests: Resources,
+    priority_class: str = "",
+    run_time: str | None = None,
+) -> tuple[Object, ...]:
+    """A gang of equal members, for those who have no manifest yet."""
+    said = {} if run_time is None else {EXPECTED_RUNTIME: run_time}
+    gang = SchedulingPolicy(gang=GangPolicy(quorum))
+    group = PodGroup(
+        ObjectMeta(name=name, namespace=namespace, annotations=said),
+        PodGroupSpec(scheduling_policy=gang, priority_class_name=priority_class),
+    )
+    spec = PodSpec(
+        containers=(Container(resources=ResourceRequirements(requests)),),
+        scheduling_group=SchedulingGroup(name),
+        priority_class_name=priority_class,
+    )
+    pods = (Pod(ObjectMeta(name=f"{name}-{index}", namespace=namespace), spec) for index in range(members))
+    return (group, *pods)

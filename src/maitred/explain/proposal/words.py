@@ -1,0 +1,165 @@
+"""Answers and offers in words: one sentence, and what to write where to get something else."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from maitred.explain.forecast.estimate import Estimate
+from maitred.explain.forecast.wording import clock
+from maitred.explain.proposal.answer import Cost, Proposal, Where
+from maitred.explain.proposal.supposition import DEVICES, Party
+from maitred.explain.tables import LONGEST_LIST, listed
+from maitred.model.group import MIN_COUNT, SLICE_SIZE, SLICE_TOPOLOGY, TOPOLOGY_REQUIRED, TopologyRequest
+from maitred.model.plan import Detail, Remedy
+from maitred.model.quantity import CPU, MEMORY
+from maitred.model.words import counted
+
+COUNT_FIELDS = {
+    "Job": "spec.parallelism: {0}, and spec.completions: {0} if it was the same",
+    "CronJob": "spec.jobTemplate.spec.parallelism: {0}",
+    "Deployment": "spec.replicas: {0}",
+    "ReplicaSet": "spec.replicas: {0}",
+    "ReplicationController": "spec.replicas: {0}",
+    "StatefulSet": "spec.replicas: {0}",
+}
+"""Where kinds with one template say how many pods there are."""
+
+
+# -- the answer --------------------------------------------------------------------------------------------
+
+
+def answer_words(proposal: Proposal, by_options: bool) -> str:
+    """`Job team-a/train fits now: all 8 members on 2 nodes in rack r1`."""
+    asked = counted(proposal.members, "member")
+    gang = f"A gang of {asked}" if proposal.members > 1 else "A pod"
+    who = gang if by_options else proposal.workload
+    match proposal.outcome:
+        case "fits":
+            said = f"fits now{_seated(proposal)}"
+        case "preempts":
+            said = f"fits after preempting {cost_words(proposal.cost)}"
+        case "waits":
+            some = f"waits: {proposal.placed} of {asked} fit now" if proposal.placed else "waits"
+            said = f"{some}: {_first(proposal)}"
+        case "never":
+            said = f"can never run as it is asked for, even on an empty cluster: {_first(proposal)}"
+    return f"{who} {said}"
+
+
+def _seated(proposal: Proposal) -> str:
+    place, members = place_words(proposal.where), proposal.members
+    if members == 1:
+        return f", {place}"
+    if proposal.placed == members:
+        return f": all {members} members {place}"
+    return f": {proposal.placed} of {members} members, quorum {proposal.quorum}, {place}"
+
+
+def _first(proposal: Proposal) -> str:
+    proof = proposal.on_empty_cluster
+    blockers = proposal.blockers if proof is None else (proof,)
+    return next((f"{blocker.category}: {blocker.message}" for blocker in blockers), "")
+
+
+def place_words(where: Where) -> str:
+    """The nodes, and the narrowest domain that holds them all, or else how many domains they are in."""
+    nodes = (
+        f"on {counted(len(where.nodes), 'node')}" if len(where.nodes) > 1 else f"on {''.join(where.nodes)}"
+    )
+    one = [f"{level} {domains[0]}" for level, domains in where.domains.items() if len(domains) == 1]
+    if one:
+        return f"{nodes} in {one[-1]}"
+    several = [domain_words(level, domains) for level, domains in where.domains.items()]
+    return f"{nodes} in {several[0]}" if several else nodes
+
+
+def domain_words(level: str, domains: Sequence[str]) -> str:
+    """`2 racks (r1, r3)`, or only how many. A level that has no name is called by the end of its key."""
+    named = f" ({', '.join(domains)})" if len(domains) <= LONGEST_LIST else ""
+    return f"{counted(len(domains), level.rpartition('/')[2])}{named}"
+
+
+def cost_words(cost: Cost) -> str:
+    units = listed([victim.unit for victim in cost.victims], "group")
+    parts = [f"{counted(cost.pods, 'pod')} of {units}"]
+    if cost.work_lost_device_hours:
+        parts.append(f"{cost.work_lost_device_hours:g} device-hours of work lost")
+    if cost.violations:
+        parts.append(f"{counted(cost.violations, 'disruption')} beyond budgets")
+    return ", ".join(parts)
+
+
+# -- offers ------------------------------------------------------------------------------------------------
+
+
+def offer_words(remedy: Remedy, members: int, where: Where) -> str:
+    detail = remedy.detail
+    match detail["kind"]:
+        case "members":
+            return f"now with {detail['to']} of {detail['from']} members"
+        case "quorum":
+            return f"now with {detail['to']} of {members} members, and the others once there is room"
+        case "topology" if detail["constraint"] == "slice":
+            wider = f"within one {detail['to']}" if detail["to"] else "anywhere"
+            return f"now with each slice {wider} instead of within one {detail['from']}"
+        case "topology":
+            inside = f" of one {detail['to']}" if detail["to"] else ""
+            across = domain_words(detail["from"], where.domains.get(detail["from"], ()))
+            return f"now across {across}{inside}"
+        case _:
+            return f"now if you {remedy.change}"
+
+
+def time_words(start: Estimate, now: datetime) -> str:
+    """`about 14:20 UTC`, or from when on if nobody can say more."""
+    at = datetime.fromisoformat(start.likely or start.earliest or "").timestamp()
+    when = f"{clock(at, now.timestamp())} UTC"
+    return f"about {when}" if start.likely else f"{when} at the earliest"
+
+
+def change_words(detail: Detail, party: Party, topology: TopologyRequest, options: Sequence[str] = ()) -> str:
+    """What to write, and where, to get it; or what to give in place of the same options."""
+    return _options(detail, options) if options else _fields(detail, party, topology)
+
+
+def _options(detail: Detail, given: Sequence[str]) -> str:
+    match detail["kind"]:
+        case "members":
+            quorum = f" --min-count {detail['quorum']}" if "--min-count" in given else ""
+            return f"--gang {detail['to']}{quorum}"
+        case "quorum":
+            return f"--min-count {detail['to']}"
+        case "topology":
+            return f"--within {detail['to']}" if detail["to"] else "leave out --within"
+        case _:
+            option = {CPU: "cpu", MEMORY: "memory"}.get(detail["resource"], f"{DEVICES}s")
+            return f"--{option} {detail['to']}"
+
+
+def _fields(detail: Detail, party: Party, topology: TopologyRequest) -> str:
+    match detail["kind"]:
+        case "members":
+            fewer = f"leave out {counted(detail['from'] - detail['to'], 'pod')}"
+            count = COUNT_FIELDS.get(party.kind, fewer).format(detail["to"])
+            return "; ".join([count, *_quorum(detail["quorum"], party)])
+        case "quorum":
+            return ", ".join(_quorum(detail["to"], party))
+        case "topology" if detail["constraint"] == "slice":
+            wider = f"{SLICE_TOPOLOGY}: {detail['to']}"
+            return wider if detail["to"] else f"leave out {SLICE_TOPOLOGY} and {SLICE_SIZE}"
+        case "topology":
+            field = TOPOLOGY_REQUIRED if topology.annotated else _group_field(party, "schedulingConstraints")
+            return f"{field}: {detail['to']}" if detail["to"] else f"leave out {field}"
+        case _:
+            return f"resources.requests of {detail['resource']}: {detail['to']}"
+
+
+def _quorum(count: int, party: Party) -> list[str]:
+    if party.form == "marks":
+        return [f'{MIN_COUNT}: "{count}"']
+    return [f"{_group_field(party, 'schedulingPolicy')}.gang.minCount: {count}"] * (party.form == "PodGroup")
+
+
+def _group_field(party: Party, field: str) -> str:
+    """Of the PodGroup, or of the Job that asks for one."""
+    inner = f"{field}.topology[0].key" if field == "schedulingConstraints" else field
+    return f"spec.scheduling.{inner}" if party.kind == "Job" else f"PodGroup spec.{inner}"

@@ -1,0 +1,280 @@
+"""Manifests as people have them, and the pods that come of them."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from maitred.explain.proposal.expansion import Expansion
+from maitred.explain.proposal.supposition import Supposition
+from maitred.model.group import PodGroup, group_key
+from maitred.model.manifest import InputError
+from maitred.model.pod import Pod
+from maitred.model.requests import pod_requests
+from maitred.model.storage import PersistentVolumeClaim
+from tests.explain.supposing import expanded
+from tests.support import Obj
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+  namespace: team-a
+  annotations: {maitred.dev/expected-runtime: 2h}
+spec:
+  parallelism: 3
+  completions: 3
+  completionMode: Indexed
+  activeDeadlineSeconds: 7200
+  template:
+    metadata:
+      labels: {app: train, maitred.dev/group: train, maitred.dev/min-count: "3"}
+      annotations: {sidecar.example.com/secret: hunter2}
+    spec:
+      priorityClassName: high
+      restartPolicy: Never
+      containers:
+      - name: train
+        image: example/train:1.0
+        env: [{name: TOKEN, value: hunter2}]
+        resources: {requests: {cpu: "4", memory: 16Gi}, limits: {nvidia.com/gpu: 8}}
+"""
+POD = {"containers": [{"name": "main", "image": "example/main:1.0", "resources": {"requests": {"cpu": "1"}}}]}
+MANY = {"parallelism": 9_000}
+TEMPLATE = {"metadata": {"labels": {"app": "main"}}, "spec": POD}
+
+
+def read(text: str, **changes: Any) -> Obj:
+    manifest: Obj = yaml.safe_load(text)
+    manifest["spec"].update(changes)
+    return manifest
+
+
+def owner(kind: str, spec: Obj, name: str = "main", version: str = "apps/v1") -> Obj:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def pods(found: Expansion) -> list[Pod]:
+    return [item for item in found.objects if isinstance(item, Pod)]
+
+
+def names(found: Expansion) -> list[str]:
+    return [pod.metadata.name for pod in pods(found)]
+
+
+def groups(found: Expansion) -> set[str | None]:
+    return {group_key(pod) for pod in pods(found)}
+
+
+# ---- Jobs
+
+
+def test_a_job_that_is_a_gang() -> None:
+    found = expanded(read(JOB))
+    assert names(found) == ["train-0", "train-1", "train-2"]
+    assert groups(found) == {"team-a/train"}
+    assert not found.notes
+    last = pods(found)[-1]
+    assert last.metadata.labels["batch.kubernetes.io/job-completion-index"] == "2"
+    assert last.metadata.labels["job-name"] == "train"
+    assert last.metadata.annotations == {"maitred.dev/expected-runtime": "2h"}
+    assert last.spec.active_deadline_seconds == 7200
+    assert last.spec.priority_class_name == "high"
+    assert pod_requests(last.spec) == {"cpu": 4000, "memory": 16 * 2**30, "nvidia.com/gpu": 8, "pods": 1}
+    (party,) = Supposition(tuple(found.objects)).parties
+    assert (party.title, party.form, len(party.groups)) == ("Job team-a/train", "marks", 1)
+
+
+def test_what_is_no_business_of_a_scheduler_is_not_passed_on() -> None:
+    assert b"hunter2" not in Supposition(tuple(expanded(read(JOB)).objects)).body()
+
+
+def test_a_job_without_a_group_is_lone_pods_and_a_note_tells_how_to_change_that() -> None:
+    job = owner("Job", {"parallelism": 5, "completions": 2, "template": TEMPLATE}, version="batch/v1")
+    found = expanded(job, namespace="team-b")
+    assert (names(found), groups(found)) == (["main-0", "main-1"], {None})
+    assert found.notes == [
+        "Job team-b/main says no group, so its 2 pods are seated one by one; to make them a gang, say "
+        "maitred.dev/group: main and maitred.dev/min-count: '2' in its pod template"
+    ]
+    (party,) = Supposition(tuple(found.objects)).parties
+    assert (party.title, party.form, len(party.groups)) == ("Job team-b/main", "lone", 2)
+
+
+def test_a_job_that_asks_for_a_pod_group() -> None:
+    scheduling = {"schedulingPolicy": {"gang": {}}, "schedulingConstraints": {"topology": [{"key": "rack"}]}}
+    template = {"spec": {**POD, "priorityClassName": "high"}}
+    job = owner("Job", {"parallelism": 4, "template": template, "scheduling": scheduling}, version="batch/v1")
+    found = expanded(job)
+    (group,) = [item for item in found.objects if isinstance(item, PodGroup)]
+    assert group.spec.scheduling_policy.gang is not None
+    assert group.spec.scheduling_policy.gang.min_count == 4
+    assert group.spec.scheduling_constraints.topology[0].key == "rack"
+    assert group.spec.priority_class_name == "high"
+    assert groups(found) == {"default/main"}
+
+
+def test_a_suspended_job_is_planned_as_if_it_were_resumed() -> None:
+    found = expanded(read(JOB, suspend=True))
+    assert len(names(found)) == 3
+    assert found.notes == ["Job team-a/train is suspended; this is the answer for when it is resumed"]
+
+
+def test_a_name_that_is_generated() -> None:
+    job = read(JOB)
+    job["metadata"] = {"generateName": "train-"}
+    assert names(expanded(job)) == ["train-0", "train-1", "train-2"]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "main-"}, "spec": POD}
+    assert names(expanded(pod)) == ["main"]
+
+
+def test_a_cron_job() -> None:
+    job = {"spec": {"parallelism": 2, "template": TEMPLATE}}
+    found = expanded(owner("CronJob", {"schedule": "@daily", "jobTemplate": job}, "nightly", "batch/v1"))
+    assert names(found) == ["nightly-0", "nightly-1"]
+
+
+# ---- gangs by their kind
+
+
+def test_a_job_set() -> None:
+    leader = {"parallelism": 1, "completions": 1, "template": TEMPLATE}
+    worker = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": TEMPLATE}
+    jobs = [
+        {"name": "leader", "template": {"spec": leader}},
+        {"name": "worker", "replicas": 2, "template": {"spec": worker}},
+    ]
+    found = expanded(owner("JobSet", {"replicatedJobs": jobs}, "llm", "jobset.x-k8s.io/v1alpha2"))
+    assert names(found) == [
+        "llm-leader-0-0",
+        *("llm-worker-0-0", "llm-worker-0-1"),
+        *("llm-worker-1-0", "llm-worker-1-1"),
+    ]
+    assert groups(found) == {"default/llm"}
+    assert pods(found)[-1].metadata.labels["jobset.sigs.k8s.io/job-index"] == "1"
+    assert {pod.metadata.annotations["maitred.dev/min-count"] for pod in pods(found)} == {"5"}
+    assert found.notes == [
+        "JobSet default/llm is planned as one gang; to have it seated as one, say maitred.dev/group: llm and "
+        "maitred.dev/min-count: '5' in its pod templates"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "roles"),
+    [
+        ("PyTorchJob", "pytorchReplicaSpecs", ("Master", "Worker")),
+        ("MPIJob", "mpiReplicaSpecs", ("Launcher", "Worker")),
+        ("TFJob", "tfReplicaSpecs", ("Chief", "Worker")),
+    ],
+)
+def test_training_jobs(kind: str, field: str, roles: tuple[str, str]) -> None:
+    first, second = roles
+    specs = {first: {"template": TEMPLATE}, second: {"replicas": 2, "template": TEMPLATE}}
+    found = expanded(owner(kind, {field: specs}, "bert", "kubeflow.org/v1"))
+    assert names(found) == [f"bert-{first.lower()}-0", "bert-worker-0", "bert-worker-1"]
+    assert groups(found) == {"default/bert"}
+    assert pods(found)[-1].metadata.labels["training.kubeflow.org/replica-index"] == "1"
+
+
+def test_a_training_job_that_says_how_it_starts() -> None:
+    policy = {"schedulingPolicy": {"minAvailable": 2, "priorityClass": "high"}, "suspend": True}
+    specs = {"Worker": {"replicas": 4, "template": TEMPLATE}}
+    spec = {"runPolicy": policy, "pytorchReplicaSpecs": specs}
+    found = expanded(owner("PyTorchJob", spec, "bert", "kubeflow.org/v1"))
+    assert {pod.metadata.annotations["maitred.dev/min-count"] for pod in pods(found)} == {"2"}
+    assert {pod.spec.priority_class_name for pod in pods(found)} == {"high"}
+    assert found.notes[0].startswith("PyTorchJob default/bert is suspended")
+
+
+# ---- the rest
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "ReplicationController"])
+def test_replicas(kind: str) -> None:
+    found = expanded(owner(kind, {"replicas": 3, "template": TEMPLATE}))
+    assert (names(found), groups(found)) == (["main-0", "main-1", "main-2"], {None})
+    assert pods(found)[0].metadata.labels == {"app": "main"}
+    assert names(expanded(owner(kind, {"template": TEMPLATE}))) == ["main-0"]
+
+
+def test_a_stateful_set_brings_its_claims() -> None:
+    claim = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "10Gi"}}}}
+    spec = {"replicas": 2, "template": TEMPLATE, "volumeClaimTemplates": [claim]}
+    found = expanded(owner("StatefulSet", spec, "db"))
+    claims = [item for item in found.objects if isinstance(item, PersistentVolumeClaim)]
+    assert [claim.metadata.name for claim in claims] == ["data-db-0", "data-db-1"]
+    mounted = [volume.persistent_volume_claim for pod in pods(found) for volume in pod.spec.volumes]
+    assert [claim.claim_name for claim in mounted if claim] == ["data-db-0", "data-db-1"]
+
+
+def test_a_pod_group_with_its_pods_and_what_else_is_in_the_file() -> None:
+    group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "crew"}}
+    group["spec"] = {"schedulingPolicy": {"gang": {"minCount": 1}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "crew-0", "uid": "x"}}
+    pod["spec"] = {**POD, "schedulingGroup": {"podGroupName": "crew"}}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "crew"}}
+    found = expanded(group, pod, service)
+    assert [type(item) for item in found.objects] == [PodGroup, Pod]
+    assert (pods(found)[0].metadata.uid, groups(found)) == ("", {"default/crew"})
+
+
+def test_no_pods_at_all() -> None:
+    found = expanded(owner("Deployment", {"replicas": 0, "template": TEMPLATE}))
+    assert (found.objects, found.notes) == ([], ["Deployment default/main asks for no pods"])
+
+
+# ---- what is refused, in terms of the file
+
+
+@pytest.mark.parametrize(
+    ("manifest", "refusal"),
+    [
+        (
+            owner("Job", {"parallelism": "4"}, version="batch/v1"),
+            "Job main: spec.parallelism: expected a whole number, got a string",
+        ),
+        (
+            owner("Deployment", {"replicas": -1}),
+            "Deployment main: spec.replicas: must be at least 0, not -1",
+        ),
+        (
+            owner("Job", {"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "4x"}}}]}}}),
+            "Job main: spec.template.spec.containers[0].resources.limits.cpu: '4x' is not a quantity",
+        ),
+        (
+            owner("Job", {"template": {"spec": {"nodeName": "n1"}}}),
+            "Job main: spec.template.spec.nodeName: is n1, so there is nothing to decide",
+        ),
+        (
+            owner("PyTorchJob", {"pytorchReplicaSpecs": {"Worker": {"replicas": "2"}}}),
+            "PyTorchJob main: spec.pytorchReplicaSpecs.Worker.replicas: expected a whole number",
+        ),
+        (
+            owner("Job", {"parallelism": 20_000, "template": TEMPLATE}),
+            "Job main: spec.parallelism: 10000 pods are the most that are planned for",
+        ),
+        (
+            owner("JobSet", {"replicatedJobs": [{"name": "w", "replicas": 2_000_000_000}]}),
+            "JobSet main: spec.replicatedJobs[0].replicas: must be at most 10000",
+        ),
+        (
+            owner(
+                "Job", {"template": TEMPLATE, "scheduling": {"schedulingPolicy": {"gang": {"minCount": 0}}}}
+            ),
+            "Job main: spec.scheduling.schedulingPolicy.gang.minCount: must be at least 1",
+        ),
+        (
+            owner("RayCluster", {}),
+            "RayCluster main: kind: which pods a RayCluster makes is not known here; give the pods",
+        ),
+        (
+            {"apiVersion": "batch/v1", "kind": "Job", "metadata": {}, "spec": {}},
+            "Job in document 1, items[0]: metadata.name: is required",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_where_it_stands(manifest: Obj, refusal: str) -> None:
+    with pytest.raises(InputError) as refused:
+        expanded(manifest)
+    assert str(refused.value).startswith(f"job.yaml: {refusal}")
