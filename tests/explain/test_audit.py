@@ -12,6 +12,7 @@ from maitred.explain.audit.answer import Audit
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.page import page, shares
 from maitred.explain.audit.replaying import replayed
+from maitred.explain.audit.sections import sections
 from maitred.explain.audit.tables import audit_lines
 from maitred.model.policy import DevicePrice, Level, Policy, Prices, Topology
 from tests.explain.audited import GPU, NOON, Json, audited, job, node, pod, tell
@@ -104,6 +105,13 @@ def test_a_gang_of_another_convention_can_be_too_large_for_the_cluster() -> None
     assert found.never[1].message == "a member asks for 9 nvidia.com/gpu; the largest node, a, has 8"
 
 
+def test_what_can_never_fit_is_told_of_the_cluster_with_nothing_on_it() -> None:
+    members = [pod(f"p{n}", owner=("Job", "g"), **EIGHT) for n in range(3)]
+    taken = pod("taken", node="a", **EIGHT)
+    [never] = audited(node("a"), node("b"), job("g", 3), *members, taken).never
+    assert "16 free on 2 eligible nodes: 2 of 3 would fit" in never.message
+
+
 def test_what_only_has_to_wait_is_not_impossible() -> None:
     taken, waits = pod("taken", node="a", **EIGHT), pod("waits", **EIGHT)
     assert audited(node("a"), taken, waits).never == ()
@@ -138,7 +146,26 @@ def test_no_device_costs_twice() -> None:
 def test_without_a_price_there_is_no_money_and_it_says_why(policy: Policy | None) -> None:
     found = audited(*half(**MODEL), policy=policy)
     assert [cost.money_per_day for cost in found.costs] == [None]
-    assert "prices.devices says what an hour of a device costs" in text_of(found)
+    why = "Not all of these have a price in the policy: prices.devices says what an hour of a device costs."
+    assert why in text_of(found)
+
+
+def test_a_day_is_in_columns() -> None:
+    modest = pod("modest", requests={GPU: 1, "cpu": 1})
+    stranded = [node("m"), pod("x", node="m", **TWO), web("w", "m", cpu=16), modest]
+    found = audited(*half(), *stranded, node("o"), pod("y", node="o", **TWO))
+    lines = text_of(found).splitlines()
+    first = lines.index("A day like this") + 2
+    assert {line.rindex(" -") + 1 for line in lines[first + 1 : first + 4]} == {lines[first].index("MONEY")}
+
+
+def test_sentences_begin_with_a_capital() -> None:
+    levels = Policy(topology=Topology((Level("block", "block"), Level("rack", "rack"))))
+    labels = {"labels": {"block": "b1", "rack": "r1"}}
+    for objects in ([node("a", **labels)], [node("a", **labels), pod("x", node="a", **TWO)]):
+        [section] = [one for one in sections(audited(*objects, policy=levels)) if one.title == "Devices"]
+        assert len(section.about) >= 2
+        assert all(not sentence[0].islower() for sentence in section.about)
 
 
 # -- replay ------------------------------------------------------------------------------------------------

@@ -104,6 +104,15 @@ def test_members_that_leave_hold_their_devices_and_count_for_nobody() -> None:
     assert (gang.seated, gang.devices, gang.seconds) == (1, 2, 600)
 
 
+@pytest.mark.parametrize(("grace", "seconds"), [(600, 0), (1200, 600), (2400, 1800)])
+def test_members_count_for_nobody_from_when_they_are_told_to_go(grace: int, seconds: int) -> None:
+    """Its deletion timestamp, at which it has to be gone, is ten minutes ahead."""
+    leaving = pod("b", node="n", deleted=-10, deletionGracePeriodSeconds=grace, **OF_JOB)
+    found = audited(node("n"), job("g", 2), pod("a", node="n", **OF_JOB), leaving)
+    [gang] = (*found.half_started, *found.starting)
+    assert (gang.seated, gang.devices, gang.seconds) == (1, 2, seconds)
+
+
 # -- over time ---------------------------------------------------------------------------------------------
 
 

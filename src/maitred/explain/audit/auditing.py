@@ -9,6 +9,7 @@ import msgspec
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import ClusterState, Put
 from maitred.decide import decide
+from maitred.decide.house import House
 from maitred.decide.levels import known_levels
 from maitred.explain.audit.answer import Audit, Held, HeldGang, Kind, Never
 from maitred.explain.audit.costs import costs_of
@@ -18,6 +19,7 @@ from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.room import Survey
 from maitred.explain.audit.seen import SeenJob
 from maitred.explain.audit.stays import Stay
+from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.model import conventions
 from maitred.model.group import GROUP, MIN_COUNT, names_pod_group
 from maitred.model.node import Node
@@ -168,17 +170,19 @@ def name_of(gang: Party) -> str:
 
 
 def never_of(snapshot: Snapshot, policy: Policy, now: datetime, found: Iterable[Party]) -> Iterable[Never]:
-    """Who may take whose place has no say in what fits on an empty cluster."""
+    """What is in the way is told of the cluster with nothing on it, on which it was proven; who may take
+    whose place has no say there."""
     if not snapshot.nodes.alive.any():
         return
     inferred = {f"{party.key.partition('/')[0]}/{name_of(party)}": party for party in found}
     declared = {party.key: party for party in found if party.by in (conventions.MARKS, conventions.POD_GROUP)}
     alone = msgspec.structs.replace(policy, preemption=Preemption("never"))
-    for verdict in decide(snapshot, alone, now).groups:
+    house = House(alone, known_levels(alone, snapshot))
+    for view, verdict in zip(snapshot.groups, decide(snapshot, alone, now).groups, strict=True):
         if verdict.verdict != "Impossible":
             continue
         party = inferred.get(verdict.group) or declared.get(verdict.group)
-        first = verdict.blockers[0]
+        first = blocker_on_empty_cluster(snapshot, house, view)
         yield Never(
             group=verdict.group if party is None else party.key,
             by=LONE if party is None else party.by,

@@ -71,7 +71,7 @@ class History:
         changes = np.concatenate((created, bound, left, ended))
         inner = [time for time in (begin, ready) if time is not None]
         times = np.unique(np.concatenate((changes, inner)))
-        times = times[np.isfinite(times) & (times < now)]
+        times = times[np.isfinite(times) & (times <= now)]
         self.times: Moments = times if len(times) else np.array([begin])
         self.ends: Moments = np.append(self.times[1:], now)
         self.lengths: Moments = np.clip(self.ends - np.maximum(self.times, begin), 0.0, None)

@@ -9,7 +9,7 @@ from maitred.model.words import counted
 from maitred.simulate.report.amounts import amount, digits, duration, hours, number
 
 MOST_ROWS = 20
-NO_PRICES = "The policy has no price for all of these: prices.devices says what an hour of a device costs."
+NO_PRICES = "Not all of these have a price in the policy: prices.devices says what an hour of a device costs."
 GONE_WITHOUT_TRACE = "At least so much: pods that are gone have left no trace. --for watches them come and go"
 
 
@@ -143,8 +143,8 @@ def room_words(resource: str, audit: Audit) -> Iterator[str]:
         )
     for room in one.levels:
         where = f"{room.level} {room.domain}, {counted(room.nodes, 'node')} with {number(room.devices)}"
-        none = f"no {room.level} has a whole node free"
-        yield f"most whole nodes free within one {room.level}: {where}" if room.nodes else none
+        none = f"No {room.level} has a whole node free"
+        yield f"Most whole nodes free within one {room.level}: {where}" if room.nodes else none
 
 
 def stranded(audit: Audit) -> Section:

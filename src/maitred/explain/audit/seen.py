@@ -32,8 +32,18 @@ class SeenPodStatus(PodStatus, frozen=True):
     container_statuses: tuple[ContainerStatus, ...] = ()
 
 
+class SeenPodMeta(ObjectMeta, frozen=True):
+    deletion_grace_period_seconds: int = 0
+
+    @property
+    def deleted_at(self) -> float | None:
+        """When it was told to go, in seconds since 1970. Its deletion timestamp is when it has to be gone."""
+        gone = self.deletion_timestamp
+        return None if gone is None else gone.timestamp() - self.deletion_grace_period_seconds
+
+
 class SeenPod(Pod, frozen=True, kw_only=True):
-    metadata: ObjectMeta
+    metadata: SeenPodMeta
     status: SeenPodStatus = SeenPodStatus()
 
 

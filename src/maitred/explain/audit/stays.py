@@ -45,9 +45,9 @@ class Stay:
         self.seen = True
         if self.ready is None and (ready := ready_at(pod)) is not None:
             self.ready = max(ready, self.created)  # What could not start is said to have started in 1970.
-        deleted = pod.metadata.deletion_timestamp
+        deleted = pod.metadata.deleted_at
         if self.leaving is None and deleted is not None:
-            self.leaving = min(deleted.timestamp(), at)
+            self.leaving = min(deleted, at)
         if self.ended is None and pod.status.phase in (SUCCEEDED, FAILED):
             self.ended = min(ended_at(pod) or at, at)
 

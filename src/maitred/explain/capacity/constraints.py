@@ -1,26 +1,24 @@
 """Which topology constraints drive pending time, and who would start if each were one level wider.
 
-Both are tried by the engine on what is left: whether a group fits if it may sit anywhere, and, one group
-after the other in the order of their turns, whether it fits within the next wider level.
+Both are tried by the engine, in the order of turns: whether a group fits in its turn if it may sit anywhere,
+and who would start if all that wait under the constraint might sit within the next wider level.
 """
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import msgspec
 
-from maitred.decide.ask import Ask, ask_of
-from maitred.decide.attempt import quorum_of
 from maitred.decide.levels import position_of
-from maitred.decide.seating import commit
 from maitred.explain.capacity.document import Constraint
-from maitred.explain.capacity.survey import Survey
+from maitred.explain.capacity.survey import SECONDS_PER_HOUR, Survey
+from maitred.explain.capacity.widening import seated_alone, started_together
 from maitred.explain.rehearsal import Entry
 from maitred.model.group import TopologyRequest
 
 MOST_CONSTRAINTS = 8
-SECONDS_PER_HOUR = 3600
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,6 +30,7 @@ class Kind:
 
 def constraints(survey: Survey) -> tuple[Constraint, ...]:
     """Those with most devices waiting first."""
+    survey.begin()
     entries: dict[Kind, list[Entry]] = {}
     for entry in survey.waiting:
         for kind in _kinds(survey, entry):
@@ -58,8 +57,8 @@ def _devices(survey: Survey, entries: list[Entry]) -> int:
 
 def _constraint(survey: Survey, kind: Kind, entries: list[Entry]) -> Constraint:
     wider = _wider(survey, kind)
-    blocked = _served(survey, kind, entries, everywhere=True)
-    started = _served(survey, kind, entries, everywhere=False)
+    blocked = seated_alone(survey, entries, _anywhere)
+    started = started_together(survey, entries, partial(_one_wider, survey, kind))
     waits = survey.scene.history.waits
     known = survey.scene.history.since is not None
     because = sum(waits.get(entry.view.group.key, {}).get("Topology", 0.0) for entry in entries)
@@ -73,8 +72,9 @@ def _constraint(survey: Survey, kind: Kind, entries: list[Entry]) -> Constraint:
         blocked=len(blocked),
         blocked_hours=_waited(survey, blocked),
         wider=survey.house.name(wider) if wider else None,
-        would_start=tuple(entry.view.group.key for entry in started),
-        devices_started=_devices(survey, started),
+        would_start=tuple(entry.view.group.key for entry in started or ()),
+        devices_started=_devices(survey, started or []),
+        tried=started is not None,
     )
 
 
@@ -88,35 +88,14 @@ def _wider(survey: Survey, kind: Kind) -> str:
     return survey.house.levels[place - 1].key if place else ""
 
 
-def _served(survey: Survey, kind: Kind, entries: list[Entry], everywhere: bool) -> list[Entry]:
-    """Who would be seated: each alone if it may sit anywhere, or all in turn within the wider level."""
-    trial, too_large, served = survey.settled, set[Hashable](), list[Entry]()
-    checkpoint = trial.checkpoint()
-    for entry in entries:
-        if survey.effort.spent:
-            survey.note_effort()
-            break
-        kin = survey.stage.kin(entry)
-        if kin in too_large:
-            continue
-        ask = _changed(survey, kind, ask_of(entry.view), everywhere)
-        seats = survey.stage.seats(trial, ask, survey.quick_house)
-        if not seats:
-            too_large.add(kin)
-            continue
-        served.append(entry)
-        if not everywhere:
-            commit(trial, ask, quorum_of(ask, seats))
-    trial.rollback(checkpoint)
-    return served
+def _anywhere(request: TopologyRequest) -> TopologyRequest:
+    return TopologyRequest(preferred=request.preferred)
 
 
-def _changed(survey: Survey, kind: Kind, ask: Ask, everywhere: bool) -> Ask:
-    request, wider = ask.topology, _wider(survey, kind)
-    if everywhere:
-        return replace(ask, topology=TopologyRequest(preferred=request.preferred))
+def _one_wider(survey: Survey, kind: Kind, request: TopologyRequest) -> TopologyRequest:
+    wider = _wider(survey, kind)
     if kind.constraint == "required":
-        return replace(ask, topology=msgspec.structs.replace(request, required=wider, annotated=""))
+        return msgspec.structs.replace(request, required=wider, annotated="")
     outer = survey.house.key(request.required) if request.required else ""
     size = 0 if not wider or wider == outer else request.slice_size
-    return replace(ask, topology=msgspec.structs.replace(request, slice_level=wider, slice_size=size))
+    return msgspec.structs.replace(request, slice_level=wider, slice_size=size)

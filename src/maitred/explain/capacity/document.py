@@ -7,7 +7,7 @@
                                  "withRoom": null}]}]}],
      "fragmented":  [{"group": "ns/g", "category": "Topology", "move": {...}, "alike": 2, ...}],
      "incomplete":  [{"group": "ns/g", "counted": 3, "quorum": 8, "holds": {"nvidia.com/gpu": 24}, ...}],
-     "orders":      [...],
+     "orders":      [{"group": "ns/g", "asNow": "2026-01-31T16:00:00Z", "holding": null, ...}],
      "preemption":  [{"group": "ns/g", "breakEvenHours": 0.4, ...}],
      "constraints": [{"level": "rack", "groups": 3, "wouldStart": ["ns/g"], ...}],
      "idle":        [{"resource": "nvidia.com/gpu", "model": "", "idle": 30,
@@ -20,6 +20,7 @@ and cpu is counted instead. Times are in hours, money in the currency of the pol
 
 from typing import Literal
 
+from maitred.explain.forecast.estimate import Orders
 from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
 
@@ -35,6 +36,10 @@ class ShapeOfPods(Record, frozen=True):
     model: str = ""
     selects: dict[str, str] = {}
     """Labels of nodes that it insists on."""
+    requires: tuple[str, ...] = ()
+    """What else its node must be like, by its node affinity."""
+    tolerates: tuple[str, ...] = ()
+    """Taints: `key=value:effect`, as far as it says them; `everything` where it names none."""
     waiting: int = 0
     running: int = 0
     """Pods of that shape."""
@@ -79,6 +84,7 @@ class Placement(Record, frozen=True):
     pod: str
     source: str
     target: str
+    """The same node for a member of a gang that moves and has its place there again."""
 
 
 class Move(Record, frozen=True):
@@ -90,8 +96,9 @@ class Move(Record, frozen=True):
     node: str | None
     """The one that is drained."""
     pods: tuple[Placement, ...]
+    """All who start again,"""
     lost_device_hours: float
-    """Since the last checkpoints: who moves starts again."""
+    """and what they lose: the work since their last checkpoints."""
 
 
 class Fragmented(Record, frozen=True):
@@ -143,6 +150,8 @@ class Preemption(Record, frozen=True):
     break_even_hours: float | None
     """As long a wait would cost the group as many device-hours; None if it holds no devices."""
     waited_hours: float
+    expected_wait_hours: float | None
+    """How long it would wait from now on, where both orders of starting were looked at for it."""
 
 
 # -- topology ----------------------------------------------------------------------------------------------
@@ -160,14 +169,16 @@ class Constraint(Record, frozen=True):
     because_hours: float | None
     """Of these, for this one; None where nobody keeps a ledger."""
     blocked: int
-    """Groups that would start now, each alone, if they might sit anywhere."""
+    """Groups that would start in their turn, each for itself, if they might sit anywhere."""
     blocked_hours: float
     """For which these have waited."""
     wider: str | None
     """The next wider level; None for the whole cluster."""
     would_start: tuple[str, ...]
-    """Who would start, one after the other, if the level were that."""
+    """Who would start now if the level were that for all of them."""
     devices_started: int
+    tried: bool
+    """Whether that was tried; not where it would have taken too much effort."""
 
 
 # -- idle --------------------------------------------------------------------------------------------------
@@ -219,6 +230,7 @@ class Capacity(Record, frozen=True):
     placeable: tuple[Placeable, ...] = ()
     fragmented: tuple[Fragmented, ...] = ()
     incomplete: tuple[Incomplete, ...] = ()
+    orders: tuple[Orders, ...] = ()
     preemption: tuple[Preemption, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     idle: tuple[Idle, ...] = ()

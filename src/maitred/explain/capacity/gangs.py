@@ -5,19 +5,18 @@ of these shapes mind nobody: where so many copies fit, a gang of as many is seat
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
-import msgspec
 import numpy as np
 
-from maitred.cluster.nodes import Ints
+from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.trial import Trial
 from maitred.decide.compile import make_rules
 from maitred.decide.preemption.units import Units
-from maitred.explain.capacity.document import Capacity, Gangs, Largest, Placeable, Rank
-from maitred.explain.capacity.shapes import Candidate, shapes
+from maitred.explain.capacity.document import Gangs, Largest, Placeable, Rank
+from maitred.explain.capacity.shapes import shapes
 from maitred.explain.capacity.survey import Survey, with_shapes
 from maitred.model.policy import Level
+from maitred.model.priority import PriorityClass
 
 MOST_PRIORITIES = 4
 OUR_NAME = "maitred"
@@ -30,8 +29,8 @@ def placeable(survey: Survey) -> tuple[Placeable, ...]:
     for priority in _priorities(survey):
         now, leaving = survey.left_for(priority, snapshot)
         later = _with_room(survey, now, leaving, priority)
-        for number, candidate, found in zip(numbers, candidates, ranks, strict=True):
-            found.append(_rank(survey, priority, _gangs(survey, candidate, number, now, later)))
+        for number, found in zip(numbers, ranks, strict=True):
+            found.append(_rank(survey, priority, _gangs(survey, number, now, later)))
     return tuple(
         Placeable(candidate.shape, tuple(found)) for candidate, found in zip(candidates, ranks, strict=True)
     )
@@ -48,15 +47,17 @@ def _priorities(survey: Survey) -> list[int]:
     return sorted({*ends, *others[: MOST_PRIORITIES - len(ends)]}, reverse=True)
 
 
-def _with_room(survey: Survey, now: Trial, leaving: np.ndarray, priority: int) -> Trial | None:
-    """The cluster once all who may be made to leave for such a gang have left; None if nobody may be."""
+def _with_room(survey: Survey, now: Trial, leaving: Mask, priority: int) -> Trial | None:
+    """The cluster once all have left who are leaving or may be made to; None if there is nobody."""
     policy, roster = survey.policy, survey.roster
-    if policy.preemption.mode == "never" or policy.order != "priority":
+    classes = _classes(survey, priority)
+    never = bool(classes) and all(each.preemption_policy == "Never" for each in classes)
+    if never or policy.preemption.mode == "never" or policy.order != "priority":
         return None
     ripe = roster.below(priority, (survey.scene.scheduler or OUR_NAME,)) & ~leaving
     ripe &= roster.protected_until <= survey.now
     units = Units(roster, ~leaving, ripe)
-    if not len(units):
+    if not len(units) and not leaving.any():
         return None
     later = now.ahead(leaving)
     later.evict(np.unique(units.pods))
@@ -65,13 +66,17 @@ def _with_room(survey: Survey, now: Trial, leaving: np.ndarray, priority: int) -
 
 def _rank(survey: Survey, priority: int, gangs: tuple[Gangs, ...]) -> Rank:
     ahead = sum(entry.priority > priority for entry in survey.waiting)
-    names = sorted(n for n, c in survey.snapshot.priority_classes.items() if c.value == priority)
-    return Rank(priority, names[0] if names else "", ahead, gangs)
+    classes = _classes(survey, priority)
+    return Rank(priority, classes[0].metadata.name if classes else "", ahead, gangs)
 
 
-def _gangs(
-    survey: Survey, candidate: Candidate, number: int, now: Trial, later: Trial | None
-) -> tuple[Gangs, ...]:
+def _classes(survey: Survey, priority: int) -> list[PriorityClass]:
+    """Priority classes of that value, by name."""
+    found = (each for each in survey.snapshot.priority_classes.values() if each.value == priority)
+    return sorted(found, key=lambda each: each.metadata.name)
+
+
+def _gangs(survey: Survey, number: int, now: Trial, later: Trial | None) -> tuple[Gangs, ...]:
     have = _copies(survey, number, now)
     could = None if later is None else _copies(survey, number, later)
     levels: Sequence[Level | None] = (None, *survey.house.levels)
@@ -97,29 +102,3 @@ def _largest(survey: Survey, level: Level | None, copies: Ints) -> Largest:
     sums = np.bincount(column.codes[inside], weights=copies[inside], minlength=1).astype(np.int64)
     best = int(sums.argmax())
     return Largest(int(sums[best]), column.values[best] if sums[best] else None)
-
-
-# -- a gang of some size -----------------------------------------------------------------------------------
-
-
-def asked_about(capacity: Capacity, gang: int) -> Capacity:
-    """The same, and whether a gang of that many members could be placed."""
-    answered = tuple(
-        msgspec.structs.replace(
-            each,
-            ranks=tuple(
-                msgspec.structs.replace(
-                    rank, gangs=tuple(msgspec.structs.replace(g, fits=_fits(g, gang)) for g in rank.gangs)
-                )
-                for rank in each.ranks
-            ),
-        )
-        for each in capacity.placeable
-    )
-    return msgspec.structs.replace(capacity, gang=gang, placeable=answered)
-
-
-def _fits(gangs: Gangs, gang: int) -> Literal["now", "with-room", "no"]:
-    if gang <= gangs.now.members:
-        return "now"
-    return "with-room" if gangs.with_room is not None and gang <= gangs.with_room.members else "no"

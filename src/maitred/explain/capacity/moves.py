@@ -4,7 +4,9 @@ A group is blocked so if there is enough of everything on the nodes that it may 
 first group of each kind the moves of fewest pods are tried: the pods are taken away, seated elsewhere by the
 engine, and then everybody who waits has a turn, as in the next cycle. A move that is told has seated the
 group. Pods that belong to their node, are protected, mount claims or are under a budget that lets none of
-them go are not moved, and a gang only moves whole, or with members that it can spare.
+them go are not moved, and a gang only moves whole, or with members that it can spare. A gang that moves whole
+starts again as a whole, whoever of it finds a place on its old node. Between moves that are as good, and for
+who takes which place, names decide: in which order the cluster was read does not matter.
 """
 
 from collections import Counter
@@ -15,12 +17,11 @@ from functools import cached_property
 import numpy as np
 
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.snapshot import RunningMember, Shape, Snapshot
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.snapshot import Occupant, RunningMember, Shape, Snapshot
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import quorum_of
 from maitred.decide.compile import make_rules
-from maitred.decide.diagnose import Diagnosis
 from maitred.decide.house import FULL_RULES
 from maitred.decide.levels import codes_of
 from maitred.decide.preemption.units import Units
@@ -40,16 +41,19 @@ DIAGNOSIS_ATTEMPTS = 6
 
 
 def fragmented(survey: Survey) -> tuple[Fragmented, ...]:
+    survey.begin()
     found, mover = list[Fragmented](), Mover(survey)
-    diagnosis = Diagnosis(survey.snapshot, survey.trial, survey.quick_house)
+    hearing = survey.scene.hearing()
     alike, first = kinds(survey)
-    suspects = [entry for entry in first[:MOST_SUMMED] if enough_in_total(survey, entry)]
+    likely = [entry for entry in first if enough_anywhere(survey, entry)]
+    suspects = [entry for entry in likely[:MOST_SUMMED] if enough_in_total(survey, entry)]
     for entry in suspects[:MOST_GROUPS]:
         survey.spend(DIAGNOSIS_ATTEMPTS)
-        blockers, impossible = diagnosis.of(entry.view, ask_of(entry.view), (), ())
-        if not impossible and blockers[0].category in ("Fragmentation", "Topology"):
-            found.append(_fragmented(mover, entry, blockers[0], alike[survey.stage.kin(entry)] - 1))
-    left_out = len(suspects[MOST_GROUPS:]) + len(first[MOST_SUMMED:])
+        verdict = hearing.verdict(entry.view.group.key)
+        blocker = verdict.blockers[0]
+        if verdict.verdict != "Impossible" and blocker.category in ("Fragmentation", "Topology"):
+            found.append(_fragmented(mover, entry, blocker, alike[survey.stage.kin(entry)] - 1))
+    left_out = len(suspects[MOST_GROUPS:]) + len(likely[MOST_SUMMED:])
     if left_out:
         survey.notes.append(f"{left_out} kinds of waiting groups more may be blocked by fragmentation")
     return tuple(found)
@@ -82,6 +86,11 @@ def _fragmented(mover: "Mover", entry: Entry, blocker: Blocker, alike: int) -> F
     )
 
 
+def enough_anywhere(survey: Survey, entry: Entry) -> bool:
+    """Whether all nodes together have as much of what is counted: seen at once, and enough for most."""
+    return survey.counted_of(entry) <= survey.room_in_all
+
+
 def enough_in_total(survey: Survey, entry: Entry) -> bool:
     """Whether the nodes that it may use have together what the quorum lacks, of every resource."""
     trial, ask = survey.trial, ask_of(entry.view)
@@ -102,9 +111,9 @@ def enough_in_total(survey: Survey, entry: Entry) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Units that would move, and the node that this would drain."""
+    """Units that would move, by name, and the node that this would drain."""
 
-    units: Ints
+    units: tuple[int, ...]
     node: int | None
 
 
@@ -123,6 +132,25 @@ class Mover:
         stays = self.survey.leaving | claims | (roster.grouped & sliced[self.bound.group])
         movable = roster.movable & (roster.protected_until <= self.survey.now) & ~stays
         return Units(roster, ~self.survey.leaving, movable)
+
+    @cached_property
+    def _name_rank(self) -> Ints:
+        """The place of each unit in the order of names; a pod may be called like a group."""
+        units = self.units
+        named = units.named(np.ones(len(units), dtype=np.bool_))
+        whole = units.whole.tolist()
+        rank = np.empty(len(units), dtype=np.int64)
+        rank[sorted(named, key=lambda unit: (named[unit], whole[unit]))] = np.arange(len(units))
+        return rank
+
+    def pods_of(self, unit: int) -> list[int]:
+        """By name: who takes which place must not depend on who was read first."""
+        pods: list[int] = self.units.pods[self.units.entries(unit)].tolist()
+        return sorted(pods, key=self._key)
+
+    def _key(self, pod: int) -> str:
+        occupant: Occupant = self.bound.occupants[pod]
+        return occupant.key
 
     @cached_property
     def _nodes(self) -> Codes:
@@ -172,8 +200,8 @@ class Mover:
         units = self.units
         enough = self._enough(ask, within, units.unit, np.ones(len(units.pods), dtype=np.bool_), len(units))
         chosen = np.flatnonzero(enough & ~units.violating)
-        order = np.lexsort((chosen, units.work[chosen], units.size[chosen]))
-        return [Attempt(chosen[place : place + 1], None) for place in order[:MOST_TRIES]]
+        order = np.lexsort((self._name_rank[chosen], units.work[chosen], units.size[chosen]))
+        return [Attempt((unit,), None) for unit in chosen[order[:MOST_TRIES]].tolist()]
 
     def _drains(self, ask: Ask, within: Mask) -> list[Attempt]:
         units, (drainable, inside) = self.units, self._drainable
@@ -183,9 +211,12 @@ class Mover:
         chosen = np.flatnonzero(enough & drainable & (pods > 1))
         order = np.lexsort((self.snapshot.nodes.name_rank[chosen], pods[chosen]))
         return [
-            Attempt(np.unique(units.unit[moving & (self._nodes == row)]), row)
+            Attempt(self._by_name(units.unit[moving & (self._nodes == row)]), row)
             for row in chosen[order[:MOST_TRIES]].tolist()
         ]
+
+    def _by_name(self, units: Ints) -> tuple[int, ...]:
+        return tuple(sorted(set(units.tolist()), key=self._name_rank.__getitem__))
 
     def _enough(self, ask: Ask, within: Mask, owner: Ints | Codes, moving: Mask, owners: int) -> Mask:
         """Whose leaving would give some domain what it lacks, as far as amounts tell.
@@ -236,12 +267,9 @@ class Rearranged:
     def __init__(self, mover: Mover, tries: Sequence[Attempt]) -> None:
         self.mover, self.survey, self.units = mover, mover.survey, mover.units
         self.bound = mover.bound
-        pods = [pod for each in tries for pod in self._pods(each).tolist()]
+        pods = [pod for each in tries for unit in each.units for pod in mover.pods_of(unit)]
         self._snapshot, self._shape_of = self._with_shapes_of(pods)
         self.trial: Trial = self.survey.settle(self._snapshot)
-
-    def _pods(self, each: Attempt) -> Rows:
-        return np.concatenate([self.units.pods[self.units.entries(unit)] for unit in each.units.tolist()])
 
     def _with_shapes_of(self, pods: Sequence[int]) -> tuple[Snapshot, dict[tuple[int, int], int]]:
         """The snapshot with the shapes of pods that run, which it has of those who wait only."""
@@ -256,8 +284,8 @@ class Rearranged:
 
     def tried(self, each: Attempt, entry: Entry, ask: Ask) -> Move | None:
         """First the group takes its seats, so that those who move keep out of its way; then for certain."""
-        checkpoint, pods = self.trial.checkpoint(), self._pods(each)
-        self.trial.evict(pods)
+        checkpoint = self.trial.checkpoint()
+        self.trial.evict(self.units.pods_of(self.units.chosen(each.units)))
         seats = self._seats(ask)
         if seats:
             commit(self.trial, ask, quorum_of(ask, seats))
@@ -273,8 +301,8 @@ class Rearranged:
     def _elsewhere(self, each: Attempt) -> dict[int, int] | None:
         """Where every pod that moves goes; None if there is no room for one."""
         targets = dict[int, int]()
-        for unit in each.units.tolist():
-            pods = self.units.pods[self.units.entries(unit)].tolist()
+        for unit in each.units:
+            pods = self.mover.pods_of(unit)
             ask = self._ask_again(pods)
             seats = self._seats(ask)
             if len(seats) < len(pods):
@@ -292,7 +320,7 @@ class Rearranged:
             return Ask(shapes, orders, len(pods), TopologyRequest())
         staying = (self.bound.group == self.bound.group[pods[0]]) & ~self.bound.terminating
         staying[pods] = False
-        rows = self.bound.node[staying].tolist()
+        rows = sorted(self.bound.node[staying].tolist())
         seated = tuple(RunningMember((0, 0.0, ""), row) for row in rows)
         return Ask(shapes, orders, len(pods), group.topology, seated)
 
@@ -332,15 +360,20 @@ class Rearranged:
     # -- in words --------------------------------------------------------------------------------------
 
     def _move(self, each: Attempt, targets: dict[int, int]) -> Move:
-        chosen, names = self.units.chosen(each.units.tolist()), self.mover.snapshot.nodes.names
-        moved = [(pod, row) for pod, row in targets.items() if row != self.bound.node[pod]]
+        """Units that could stay after all are left out; then the node is not drained."""
+        names, node = self.mover.snapshot.nodes.names, self.bound.node
+        pods_of = {unit: self.mover.pods_of(unit) for unit in each.units}
+        moving = [unit for unit, pods in pods_of.items() if any(targets[pod] != node[pod] for pod in pods)]
+        drained = None if each.node is None or len(moving) < len(each.units) else names[each.node]
+        chosen = self.units.chosen(moving)
         return Move(
-            kind="migration" if each.node is None else "drain",
+            kind="migration" if drained is None else "drain",
             units=tuple(self.units.names(chosen)),
-            node=None if each.node is None else names[each.node],
+            node=drained,
             pods=tuple(
-                Placement(self.bound.occupants[pod].key, names[self.bound.node[pod]], names[row])
-                for pod, row in moved
+                Placement(self.bound.occupants[pod].key, names[node[pod]], names[targets[pod]])
+                for unit in moving
+                for pod in pods_of[unit]
             ),
             lost_device_hours=self.units.toll(chosen).work_lost_device_hours,
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maitred.cluster.trial import Requests
 from maitred.explain.capacity.document import ShapeOfPods
 from maitred.explain.capacity.survey import CORE, Survey
 from maitred.model.needs import Needs, NodeRequirements
@@ -16,7 +17,7 @@ from maitred.model.selector import Requirement
 MOST_MODELS = 4
 MOST_ASKED = 4
 
-Asked = tuple[tuple[tuple[str, int], ...], NodeRequirements, tuple[Toleration, ...]]
+Asked = tuple[Requests, NodeRequirements, tuple[Toleration, ...]]
 """What a member asks of its node, without what it asks of its neighbours."""
 
 
@@ -27,7 +28,8 @@ class Candidate:
 
 
 def shapes(survey: Survey) -> list[Candidate]:
-    return [*_standard(survey), *_asked_for(survey)]
+    standard = list(_standard(survey))
+    return [*standard, *_asked_for(survey, {(each.needs.requests, each.needs.node) for each in standard})]
 
 
 # -- standard shapes ---------------------------------------------------------------------------------------
@@ -66,12 +68,16 @@ def _devices(survey: Survey, kind: str, resource: str, model: int, count: int) -
     selector = (Requirement(key, "In", (name,)),) if name else ()
     needs = Needs(
         namespace="default",
-        requests=((resource, count), (PODS, 1)),
+        requests=tuple(sorted(((resource, count), (PODS, 1)))),
         node=NodeRequirements(selector),
         tolerations=(Toleration(key=resource, operator="Exists"),),
     )
     shape = ShapeOfPods(
-        "one" if kind == "one" else "node", {resource: str(count)}, name, {key: name} if name else {}
+        "one" if kind == "one" else "node",
+        {resource: str(count)},
+        name,
+        {key: name} if name else {},
+        tolerates=_tolerated(needs.tolerations),
     )
     return Candidate(shape, needs)
 
@@ -96,10 +102,10 @@ def _cores(survey: Survey, kind: str, amount: int) -> Candidate:
 # -- as pods ask -------------------------------------------------------------------------------------------
 
 
-def _asked_for(survey: Survey) -> list[Candidate]:
-    """What groups that wait ask for most often, then what runs most often."""
+def _asked_for(survey: Survey, told: set[tuple[Requests, NodeRequirements]]) -> list[Candidate]:
+    """What groups that wait ask for most often, then what runs most often, if it is not told already."""
     waiting, running = _waiting(survey), _running(survey)
-    everything = waiting.keys() | running.keys()
+    everything = {asked for asked in waiting.keys() | running.keys() if asked[:2] not in told}
     ordered = sorted(everything, key=lambda asked: (-waiting[asked], -running[asked], repr(asked)))
     if len(ordered) > MOST_ASKED:
         survey.notes.append(f"{len(ordered) - MOST_ASKED} more shapes of pods are rarer and left out")
@@ -126,12 +132,46 @@ def _running(survey: Survey) -> Counter[Asked]:
 
 
 def _asked(needs: Needs) -> Asked:
-    return needs.requests, needs.node, needs.tolerations
+    return needs.requests, needs.node, tuple(sorted(set(needs.tolerations), key=repr))
 
 
 def _candidate(asked: Asked, waiting: int, running: int) -> Candidate:
     requests, node, tolerations = asked
     shown = {name: text(name, amount) for name, amount in requests if name != PODS}
-    exact = {r.key: r.values[0] for r in node.selector if r.operator == "In" and len(r.values) == 1}
-    shape = ShapeOfPods("asked", shown, "", exact, waiting, running)
+    exact = {r.key: r.values[0] for r in node.selector if _is_exact(r)}
+    requires, tolerates = _required(node), _tolerated(tolerations)
+    shape = ShapeOfPods("asked", shown, "", exact, requires, tolerates, waiting, running)
     return Candidate(shape, Needs("default", requests, node, tolerations=tolerations))
+
+
+# -- in words ----------------------------------------------------------------------------------------------
+
+
+def _is_exact(requirement: Requirement) -> bool:
+    return requirement.operator == "In" and len(requirement.values) == 1
+
+
+def _required(node: NodeRequirements) -> tuple[str, ...]:
+    """All of these, but for exact labels; of terms, one is enough."""
+    more = [_condition(requirement) for requirement in node.selector if not _is_exact(requirement)]
+    if node.terms is not None:
+        terms = (map(_condition, (*term.match_expressions, *term.match_fields)) for term in node.terms)
+        more.append(" or ".join(sorted({" and ".join(sorted(term)) for term in terms})))
+    return tuple(more)
+
+
+def _condition(requirement: Requirement) -> str:
+    if _is_exact(requirement):
+        return f"{requirement.key}={requirement.values[0]}"
+    return f"{requirement.key} {requirement.operator} {', '.join(requirement.values)}".rstrip()
+
+
+def _tolerated(tolerations: tuple[Toleration, ...]) -> tuple[str, ...]:
+    return tuple(sorted({_taints(toleration) for toleration in tolerations}))
+
+
+def _taints(toleration: Toleration) -> str:
+    sign = {"Exists": "", "Lt": "<", "Gt": ">"}.get(toleration.operator, "=")
+    value = f"{sign}{toleration.value}" if sign else ""
+    effect = f":{toleration.effect}" if toleration.effect else ""
+    return f"{toleration.key or 'everything'}{value}{effect}"

@@ -1,7 +1,7 @@
 """What all questions of capacity stand on: what is decided now, and what is left once that is done."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,8 +22,9 @@ from maitred.model.plan import Bind
 from maitred.model.policy import Search, is_device, price_of
 from maitred.model.quantity import CPU
 
-EFFORT = 1_500
-"""For all tries of all questions together; about a fifth of a second."""
+EFFORT = 800
+"""For all tries of one question; about a tenth of a second."""
+SECONDS_PER_HOUR = 3600
 CORE = 1000
 """One of cpu, in the unit in which it is counted."""
 
@@ -45,7 +46,7 @@ class Survey:
     def __init__(self, scene: Scene) -> None:
         self.scene, self.snapshot, self.policy = scene, scene.snapshot, scene.policy
         self.now = round(scene.now.timestamp() * 1000)
-        self.plan = scene.plan(explained=())
+        self.plan = scene.decided()
         self.effort = Effort(EFFORT)
         self.stage = Stage(self.plan, self.snapshot, self.policy, scene.now, scene.scheduler, self.effort)
         self.waiting = [entry for entry in self.stage.entries if entry.waits]
@@ -142,6 +143,12 @@ class Survey:
         return self.stage.leftover(self.snapshot)
 
     @cached_property
+    def room_in_all(self) -> int:
+        """Of what is counted."""
+        columns = [self.snapshot.nodes.resources.index(resource) for resource in self.resources]
+        return int(np.maximum(self.trial.room[columns], 0).sum())
+
+    @cached_property
     def settled(self) -> Trial:
         return self.settle(self.snapshot)
 
@@ -174,8 +181,15 @@ class Survey:
             min(entry.priority for entry in self.stage.entries) if self.stage.entries else 0
         )
 
+    def begin(self) -> None:
+        """A question, which has an effort of its own: what one takes is not taken from the next."""
+        self.effort.left = EFFORT
+
+    def units(self, attempts: int) -> int:
+        return attempts * (1 + len(self.snapshot.nodes.names) // NODES_PER_UNIT)
+
     def spend(self, attempts: int) -> None:
-        self.effort.spend(attempts * (1 + len(self.snapshot.nodes.names) // NODES_PER_UNIT))
+        self.effort.spend(self.units(attempts))
 
     def left_for(self, priority: int, snapshot: Snapshot) -> tuple[Trial, Mask]:
         """What a new group of that priority finds when its turn comes, and who is leaving then.
@@ -190,6 +204,25 @@ class Survey:
         for shape, rows, copies in by_shape(promised):
             trial.hold(shape, rows, copies, leaving)
         return trial, leaving
+
+    def in_turn(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, Trial]]:
+        """Each group, and the cluster as it finds it in its turn: one trial, with ever more seats taken.
+
+        Whoever was promised a place before sits on it.
+        """
+        trial, place, surplus = Trial.of(self.snapshot), 0, list[tuple[int, list[Seat]]]()
+        for entry in entries:
+            taken = [seats for priority, seats in surplus if priority > entry.priority]
+            surplus = [(priority, seats) for priority, seats in surplus if priority <= entry.priority]
+            for other in self.stage.entries[place : entry.place]:
+                first = self._taken_before(other, entry.priority)
+                rest = self._binds.get(other.view.group.key, [])[len(first) :]
+                taken += [first, self._nominations.get(other.view.group.key, [])]
+                surplus += [(other.priority, rest)] if rest else []
+            for shape, rows, copies in by_shape(taken):
+                trial.seat(shape, rows, copies)
+            place = entry.place
+            yield entry, trial
 
     def _taken_before(self, entry: Entry, priority: int) -> list[Seat]:
         """What is bound of a group before the surplus of that priority has its turn."""
@@ -229,7 +262,7 @@ class Survey:
 
     def waited(self, entry: Entry) -> float:
         """Hours since the group came; nothing if its clock is ahead of ours, or not known."""
-        return max(0.0, round((self.now / 1000 - entry.view.created) / 3600, 2))
+        return max(0.0, round((self.now / 1000 - entry.view.created) / SECONDS_PER_HOUR, 2))
 
     def note_effort(self) -> None:
         """Once, however many questions were cut short."""

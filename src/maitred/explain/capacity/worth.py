@@ -6,8 +6,9 @@ devices' worth of work is not done: after as many hours as the break-even says, 
 device-hours than those who would have left had to lose.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 import msgspec
 
@@ -16,19 +17,33 @@ from maitred.decide.house import House
 from maitred.decide.preemption.promises import Claimant, Promises
 from maitred.decide.screen import screen
 from maitred.explain.capacity.document import Preemption
-from maitred.explain.capacity.survey import Survey
-from maitred.explain.rehearsal import PROMISE_UNITS, Entry
+from maitred.explain.capacity.survey import SECONDS_PER_HOUR, Survey
+from maitred.explain.forecast.estimate import Orders
+from maitred.explain.rehearsal import Entry
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Eviction
 from maitred.model.priority import Rank
 
 MOST_GROUPS = 8
-MOST_TRIED = 4
+PROMISE_ATTEMPTS, FAILURE_ATTEMPTS = 70, 6
+"""About what it takes to see who would leave for a group, and that nobody could."""
 NAMES_SHOWN = 8
 
 
-def preemption(survey: Survey) -> tuple[Preemption, ...]:
-    return (*_preempting(survey), *_forbidden(survey))
+def preemption(survey: Survey, rolled: Iterable[Orders]) -> tuple[Preemption, ...]:
+    """`rolled` are groups whose start was rolled forward already, which tells how long they would wait."""
+    survey.begin()
+    starts = {each.group: each.as_now for each in rolled if each.as_now is not None}
+    return tuple(
+        msgspec.structs.replace(each, expected_wait_hours=_hours_until(survey, starts[each.group]))
+        if each.group in starts
+        else each
+        for each in (*_preempting(survey), *_forbidden(survey))
+    )
+
+
+def _hours_until(survey: Survey, start: str) -> float:
+    return round((datetime.fromisoformat(start).timestamp() - survey.now / 1000) / SECONDS_PER_HOUR, 2)
 
 
 def _preempting(survey: Survey) -> Iterator[Preemption]:
@@ -44,7 +59,7 @@ def _preempting(survey: Survey) -> Iterator[Preemption]:
 
 def _forbidden(survey: Survey) -> Iterator[Preemption]:
     """The first group of each kind that waits and would make others leave if it were allowed to."""
-    left, seen = MOST_TRIED, set[Hashable]()
+    left, seen = MOST_GROUPS, set[Hashable]()
     for entry in survey.waiting:
         rank = screen(entry.view, survey.snapshot, survey.house).rank
         claimant = Claimant(entry.view, ask_of(entry.view), rank)
@@ -57,9 +72,9 @@ def _forbidden(survey: Survey) -> Iterator[Preemption]:
             )
             return
         seen.add(kin)
-        left -= 1
         evictions = _if_allowed(survey, claimant)
         if evictions:
+            left -= 1
             yield _told(survey, entry, evictions, _refusal(survey, claimant))
 
 
@@ -89,8 +104,7 @@ def _if_allowed(survey: Survey, claimant: Claimant) -> list[Eviction]:
     allowed = msgspec.structs.replace(policy, order="priority", preemption=rules)
     rank = Rank(claimant.rank.priority)
     found = _find(survey, House(allowed, survey.house.levels), replace(claimant, rank=rank))
-    survey.effort.spend(PROMISE_UNITS)
-    survey.spend(PROMISE_UNITS)
+    survey.spend(PROMISE_ATTEMPTS if isinstance(found, list) else FAILURE_ATTEMPTS)
     return found if isinstance(found, list) else []
 
 
@@ -118,6 +132,7 @@ def _told(survey: Survey, entry: Entry, evictions: Sequence[Eviction], why_not: 
         violations=toll.violations,
         break_even_hours=round(lost / devices, 2) if devices else None,
         waited_hours=survey.waited(entry),
+        expected_wait_hours=None,
     )
 
 

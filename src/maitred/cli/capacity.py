@@ -1,0 +1,57 @@
+"""`maitred capacity`: whether the next gang can be placed, what is in the way, and why devices are idle."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from maitred.cli import output
+from maitred.cli.asking import ClusterOptions, Question, ask, cluster_options
+
+if TYPE_CHECKING:
+    from maitred.explain.capacity.document import Capacity
+    from maitred.explain.scene import Scene
+
+LARGEST_GANG = 1_000_000
+
+
+@click.command()
+@cluster_options
+@click.option(
+    "--gang",
+    type=click.IntRange(1, LARGEST_GANG),
+    metavar="N",
+    help="Say for each shape whether a gang of N members could be placed.",
+)
+@output.output("table", "json", "yaml")
+@output.refuses_bad_input
+def command(cluster: ClusterOptions, gang: int | None, form: str) -> None:
+    """Answer what free devices alone do not say. Nothing is changed anywhere.
+
+    Can the next gang be placed, and how large; which groups does fragmentation block, and what would one move
+    free; how much do incomplete groups hold; should small ones go first; when is preemption worth it; which
+    topology constraints drive pending time; and why is the rest idle.
+
+    \b
+    Examples:
+      maitred capacity
+      maitred capacity -f examples/capacity --policy examples/policies/datacenter.yaml
+      maitred capacity -f examples/capacity --gang 4
+    """
+    # The engine brings numpy along, which bad input need not wait for.
+    from maitred.explain.capacity.asked import asked_about
+    from maitred.explain.capacity.document import Capacity
+    from maitred.explain.capacity.tables import capacity_lines
+
+    found = ask(Question("capacity", Capacity, _capacity), cluster)
+    if gang is not None:
+        found = asked_about(found, gang)
+    if form == "table":
+        output.write_lines(lambda width: capacity_lines(found, width))
+    else:
+        output.write_data(found, form)
+
+
+def _capacity(scene: "Scene") -> "Capacity":
+    from maitred.explain.capacity.capacity import capacity
+
+    return capacity(scene)

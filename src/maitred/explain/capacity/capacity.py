@@ -1,0 +1,35 @@
+"""The answer as a whole."""
+
+from maitred.explain.capacity.constraints import constraints
+from maitred.explain.capacity.document import Capacity
+from maitred.explain.capacity.gangs import placeable
+from maitred.explain.capacity.idle import idle
+from maitred.explain.capacity.moves import fragmented
+from maitred.explain.capacity.partial import incomplete
+from maitred.explain.capacity.precedence import precedence
+from maitred.explain.capacity.survey import Survey
+from maitred.explain.capacity.worth import preemption
+from maitred.explain.scene import Scene
+
+
+def capacity(scene: Scene) -> Capacity:
+    """A pure function: the same scene gives the same answer. All tries together are bounded, and counted."""
+    nodes = int(scene.snapshot.nodes.alive.sum())
+    if not nodes:
+        return Capacity(waiting=len(scene.snapshot.groups))
+    survey = Survey(scene)
+    priced, orders = bool(scene.policy.prices.devices), precedence(survey)
+    return Capacity(
+        nodes=nodes,
+        waiting=len(survey.waiting),
+        resources=survey.resources,
+        currency=scene.policy.prices.currency if priced else None,
+        placeable=placeable(survey),
+        fragmented=fragmented(survey),
+        incomplete=incomplete(survey),
+        orders=orders,
+        preemption=preemption(survey, orders),
+        constraints=constraints(survey),
+        idle=idle(survey),
+        notes=tuple(survey.notes),
+    )
