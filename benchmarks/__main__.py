@@ -5,7 +5,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from benchmarks import command, events, hard_mix, memory, preemption, rack_gangs, single
+from benchmarks import answers, command, events, hard_mix, memory, preemption, rack_gangs, single
 from benchmarks.figures import Figure, say
 from benchmarks.report import machine, plain_table, refresh
 
@@ -18,6 +18,7 @@ CASES: dict[str, Callable[[bool], list[Figure]]] = {
     "events": events.run,
     "memory": memory.run,
     "command": command.run,
+    "answers": answers.run,
 }
 
 

@@ -26,6 +26,9 @@ settings.register_profile("ci", _common, derandomize=True, database=None, max_ex
 settings.register_profile("explore", _common, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+# Schedulers that tests start keep no books, unless a test says where.
+os.environ["MAITRED_LEDGER"] = "none"
+
 NOT_HAD = "no control plane: "
 REAL = {"control_plane", "bare_control_plane"}
 

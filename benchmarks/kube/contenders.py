@@ -58,7 +58,7 @@ class Running:
 def started_maitred(plane: ControlPlane) -> Iterator[Running]:
     """Just started, and not ready yet."""
     [port] = free_ports(1)
-    options = ["--kubeconfig", str(plane.kubeconfig(ACCOUNT)), "--no-leader-election"]
+    options = ["--kubeconfig", str(plane.kubeconfig(ACCOUNT)), "--no-leader-election", "--answers", ""]
     command = [sys.executable, "-m", "maitred.cli", "scheduler", *options, "--listen", f"{HOST}:{port}"]
     process = Process(command, plane.directory / "maitred.log")
     process.start()

@@ -226,8 +226,10 @@ def test_the_same_object_in_two_files(tmp_path: Path) -> None:
 def test_a_dump_cut_off_in_the_middle(tmp_path: Path) -> None:
     file = tmp_path / "dump.json"
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod()] * 1000}, indent=4)
-    file.write_text(text[: len(text) // 2])
-    assert refused(decide("-f", str(file))) == f"{file}: the JSON ends in the middle; was it cut off?"
+    half = text[: len(text) // 2]
+    file.write_text(half)
+    place = f"in the middle, in line {len(half.splitlines())}, after {len(half):,} bytes"
+    assert refused(decide("-f", str(file))) == f"{file}: the JSON ends {place}; was it cut off?"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

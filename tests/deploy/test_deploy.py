@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from maitred import __version__
 from maitred.cli import cli
 from maitred.cli.scheduler import NAME, command
+from maitred.kube.answers import Place
 from maitred.sandbox.controlplane.run import ControlPlane
 from tests.control_plane.waiting import eventually
 from tests.deploy.walkthrough import Shell
@@ -25,15 +26,15 @@ DEPLOY = ROOT / "deploy"
 _CODE = re.compile(r"`([^`]+)`")
 
 
-def base(kind: str) -> Obj:
+def base(kind: str, name: str = "") -> Obj:
     files = (DEPLOY / "base").glob("*.yaml")
     items = [item for file in files for item in yaml.safe_load_all(file.read_text())]
-    [found] = [item for item in items if item["kind"] == kind]
+    [found] = [item for item in items if item.get("kind") == kind and name in ("", item["metadata"]["name"])]
     return dict(found)
 
 
 def test_the_install_page_lists_what_is_granted_and_nothing_else() -> None:
-    granted = [grant for kind in ("ClusterRole", "Role") for grant in grants(base(kind))]
+    granted = [grant for kind in ("ClusterRole", "Role") for grant in grants(base(kind, NAME))]
     assert sorted(granted) == sorted(documented_grants())
 
 
@@ -66,6 +67,22 @@ def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:
     policy = base("ConfigMap")["metadata"]["name"]
     assert options["policy_config_map"] == f"$(NAMESPACE)/{policy}"
     assert named == {"leases": [NAME], "configmaps": [policy]}
+
+
+def test_users_are_granted_the_one_service_that_the_command_line_asks() -> None:
+    [port] = base("Service", NAME)["spec"]["ports"]
+    [container] = base("Deployment")["spec"]["template"]["spec"]["containers"]
+    assert {"name": port["targetPort"], "containerPort": 10352} in container["ports"]
+    assert "--answers=:10352" in container["args"]
+    [rule] = base("ClusterRole", "maitred-user")["rules"]
+    path = Place("maitred-system").path("why/team/train")
+    assert rule == {
+        "apiGroups": [""],
+        "resources": ["services/proxy"],
+        "resourceNames": [path.split("/")[6]],
+        "verbs": ["get", "create"],
+    }
+    assert path.split("/")[6] == f"https:{NAME}:{port['name']}"
 
 
 def test_the_default_policy_is_valid(tmp_path: Path) -> None:

@@ -89,4 +89,4 @@ def arguments(shell: Shell) -> list[str]:
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     given = [word.replace("$(NAMESPACE)", deployment["metadata"]["namespace"]) for word in container["args"]]
     # Outside of a pod there is no service account to find, and the port may be taken.
-    return [*given, f"--kubeconfig={shell.plane.kubeconfig(MAITRED)}", "--listen="]
+    return [*given, f"--kubeconfig={shell.plane.kubeconfig(MAITRED)}", "--listen=", "--answers="]

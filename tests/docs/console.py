@@ -2,9 +2,9 @@
 
 A block is fenced as ```console. A line that starts with `$ ` is a command; what follows, up to the next
 command, is its output on a terminal of 100 columns, standard error included. Commands of maitred are run, in
-a folder where `examples` is; others are not. A line of `...` stands for any lines, and `…` within a line for
-any words. `> file` works, and `$ echo $?` shows the status of the command before; without it, the status must
-be 0.
+a folder where `examples` is, and `ledger.db` for those who name it; others are not. A line of `...` stands
+for any lines, and `…` within a line for any words. `> file` works, and `$ echo $?` shows the status of the
+command before; without it, the status must be 0.
 
 Pages on which a sandbox is started are played as a whole, with all their commands: see `evening`.
 """
@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 from maitred.cli import cli
 from tests.docs.shell import without_bars
+from tests.ledger.month import write_month
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = 100
@@ -28,6 +29,7 @@ ANY_LINES = "..."
 PROMPT = "$ "
 STATUS = "echo $?"
 CTRL_C = "^C"
+LEDGER = "ledger.db"
 ANY_WORDS = "…"
 
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -135,6 +137,8 @@ def run(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
 def replay(block: Block, folder: Path) -> list[tuple[Step, str]]:
     """The commands of maitred in a block, each with what it prints now."""
     (folder / "examples").symlink_to(ROOT / "examples")
+    if LEDGER in block.text:
+        write_month(str(folder / LEDGER))
     done, status, steps = list[tuple[Step, str]](), 0, block.steps
     for number, step in enumerate(steps):
         arguments = step.arguments

@@ -10,6 +10,8 @@ import msgspec
 import pytest
 from msgspec import inspect
 
+from maitred.explain.audit.answer import Audit
+from maitred.explain.proposal import answer as proposal
 from maitred.explain.topology import Topology
 from maitred.model import plan as model
 from maitred.model.policy import Policy, Setting
@@ -62,7 +64,10 @@ def first_category(group: dict[str, Any]) -> str:
 def test_every_example_is_in_a_file_that_is_run() -> None:
     run_here = {file.parent for file in promises()}
     folders = {file.parent for file in EXAMPLES.rglob("*") if file.is_file()}
-    elsewhere = {EXAMPLES / name for name in ("policies", "scenarios", "stories", "tutorial", "worlds")}
+    elsewhere = {
+        EXAMPLES / name
+        for name in ("audit", "capacity", "policies", "scenarios", "starting", "stories", "tutorial", "worlds")
+    }
     assert folders - run_here == elsewhere, "scenarios, stories, worlds and the tutorial have their own tests"
     assert {file.suffix for file in EXAMPLES.rglob("*") if file.is_file()} == {".yaml", ".csv"}
 
@@ -165,6 +170,21 @@ def test_the_plan_page_has_every_field_and_no_other(title: str, struct: type[msg
 
 
 @pytest.mark.parametrize(
+    ("title", "struct"),
+    [
+        ("Proposals", proposal.Proposals),
+        ("Proposal", proposal.Proposal),
+        ("Where", proposal.Where),
+        ("Cost", proposal.Cost),
+        ("Offer", proposal.Offer),
+    ],
+)
+def test_the_planning_page_has_every_field_and_no_other(title: str, struct: type[msgspec.Struct]) -> None:
+    names = {field.encode_name for field in msgspec.structs.fields(struct)}
+    assert first_column(section("planning.md", title, "###")) == names
+
+
+@pytest.mark.parametrize(
     ("title", "structs"),
     [
         ("Scenario", [scenario.Scenario]),
@@ -193,9 +213,22 @@ def test_the_topology_page_has_every_field_and_no_other() -> None:
     assert first_column(section("topology.md", "See what maitred sees")) == names
 
 
+def test_the_audit_page_has_every_field_and_no_other() -> None:
+    names = {field.encode_name for field in msgspec.structs.fields(Audit)}
+    assert first_column(section("audit.md", "Output")) == names
+
+
 @pytest.mark.parametrize(
     "verb",
-    ["decide", "verify", "policy check", "topology", pytest.param("simulate", marks=pytest.mark.slow)],
+    [
+        "audit",
+        "plan",
+        "decide",
+        "verify",
+        "policy check",
+        "topology",
+        pytest.param("simulate", marks=pytest.mark.slow),
+    ],
 )
 def test_the_examples_of_the_help_run(verb: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -93,7 +93,7 @@ REFUSALS = {
         "{}",
     ),
     "it would not fit even without all … that could leave for it": (example("one-node", *ALL_BUT_TWO), "{}"),
-    "it fits once … on their way out have left": (
+    "it only has to wait for … on the way out": (
         example("held", ("{nominatedNodeName: n1}", "{}")),
         "preemption: {mode: never}",
     ),

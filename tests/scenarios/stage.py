@@ -9,10 +9,9 @@ from typing import Protocol
 
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Defaults, Source
-from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
-from maitred.controllers.scheduling.term import Settings, Witnesses
+from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, Witnesses
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import first_of
@@ -84,10 +83,9 @@ class Actor:
         source: Policies,
         lease: str = "",
         speed: float = 1.0,
-        ring: Ring | None = None,
+        witnesses: Witnesses = NOBODY_ELSE,
     ) -> None:
-        """`lease`: the name of the one that it leads by, if it needs one. `speed`: how fast its time runs.
-        `ring`: where it records what it sees."""
+        """`lease`: the name of the one that it leads by, if it needs one. `speed`: how fast its time runs."""
         self.line = Line(server.scheduler(), Journal())
         self.line.trouble = trouble
         self.health = Health()
@@ -96,7 +94,7 @@ class Actor:
         self._source = source
         self._lease = lease
         self._speed = speed
-        self._ring = ring
+        self._witnesses = witnesses
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -113,7 +111,7 @@ class Actor:
                 instance="scenario",
                 metrics=self.metrics,
                 health=self.health,
-                witnesses=Witnesses(ring=self._ring),
+                witnesses=self._witnesses,
             )
             await scheduler.run(self._stop)
 
@@ -174,7 +172,7 @@ class Stage:
         source: Policies = lambda _: Defaults(),
         lease: str = "",
         speed: float = 1.0,
-        ring: Ring | None = None,
+        witnesses: Witnesses = NOBODY_ELSE,
     ) -> Actor:
         actor = self.actors[name] = Actor(
             self.server,
@@ -183,7 +181,7 @@ class Stage:
             source,
             lease,
             speed,
-            ring,
+            witnesses,
         )
         self.journals.append(actor.line.journal)
         actor.start(self.tasks)

@@ -55,7 +55,8 @@ async def bound(stage: Stage, wanted: int) -> None:
 async def running(server: Server) -> AsyncIterator[None]:
     """A scheduler that is killed at the end, whatever it is doing."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "maitred.cli", "scheduler", "--listen", "", "--no-leader-election"),
+        *(sys.executable, "-m", "maitred.cli", "scheduler", "--no-leader-election"),
+        *("--listen", "", "--answers", ""),
         *("--kubeconfig", str(server.scheduler_kubeconfig()), "--log-level", "warning"),
     )
     try:

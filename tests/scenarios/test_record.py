@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from maitred.controllers.recording.ring import Ring
+from maitred.controllers.scheduling.term import Witnesses
 from tests.controllers.recording.test_recording import replay_of
 from tests.scenarios.objects import Group, Job, members, nodes
 from tests.scenarios.preemption import CLASSES, HIGH, LOW, ranked
@@ -19,7 +20,7 @@ JOB = Job("low", 2, CREW, spec=ranked(LOW))
 def test_a_preemption_and_a_return_are_decided_again_as_they_were(server: Server, tmp_path: Path) -> None:
     async def act(stage: Stage) -> None:
         ring = Ring(tmp_path, 2**24)
-        stage.start(ring=ring)
+        stage.start(witnesses=Witnesses(ring=ring))
         await stage.play(CLASSES, Create(CREW, JOB), Bound(JOB))
         await stage.play(Create(GANG, PREEMPTOR), Bound(PREEMPTOR))
         await stage.play(Delete(PREEMPTOR), Gone(PREEMPTOR), Bound(JOB))

@@ -12,6 +12,11 @@ from maitred import __version__
 
 VERBS = {
     "up": "Start a sandbox with the scheduler on it: a cluster in one command.",
+    "why": "Explain one group: why it waits and what would help, or how far it has got.",
+    "plan": "Say what would become of a job before it is submitted: now, when, or at whose cost.",
+    "capacity": "Say how large a gang could start, what is in the way of others, and why devices are idle.",
+    "audit": "Find gangs that run in part, and what they cost, on any cluster: it only reads.",
+    "bill": "Say what the devices of a month were used for, by whom, and what that cost.",
     "decide": "Decide over manifests: who is seated where, and what the others wait for.",
     "verify": "Check a Plan, or the bindings of a cluster, against the laws.",
     "topology": "Show levels and domains, what is free in each, and which labels are wrong.",
@@ -50,12 +55,17 @@ def cli() -> None:
     """A gang scheduler for Kubernetes: it seats a whole group of pods, or says what it waits for."""
 
 
-def main() -> None:
+def kubectl_plugin() -> None:
+    """As `kubectl maitred`: kubectl runs whatever program has this name behind `kubectl-`."""
+    main("kubectl maitred")
+
+
+def main(program: str = "maitred") -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         # A label in a script that the terminal cannot show is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        cli(prog_name="maitred")
+        cli(prog_name=program)
     except OSError as error:
         if error.errno not in DISK_FULL:
             raise

@@ -45,8 +45,7 @@ def command(namespace: str, image: str, admission: bool, form: str) -> None:
       maitred manifest --image YOUR-REGISTRY/maitred:0.1.0 --admission \\
         > maitred.yaml
     """
-    if not _LABEL.fullmatch(namespace):
-        raise InputError("--namespace", "", "", f"{namespace[:63]!r} is no name of a namespace")
+    check_namespace(namespace)
     if not image or len(image) > LONGEST_IMAGE or not image.isprintable() or " " in image:
         raise InputError("--image", "", "", f"{image[:80]!r} is no reference to an image")
     items = [placed(item, namespace, image) for item in objects("base")]
@@ -71,6 +70,11 @@ def manifests() -> Path:
     """They are in the package where it was built, and beside its sources in a checkout."""
     packaged = _PACKAGE / "deploy"
     return packaged if packaged.is_dir() else _PACKAGE.parents[1] / "deploy"
+
+
+def check_namespace(name: str) -> None:
+    if not _LABEL.fullmatch(name):
+        raise InputError("--namespace", "", "", f"{name[:63]!r} is no name of a namespace")
 
 
 def placed(item: dict[str, Any], namespace: str, image: str) -> dict[str, Any]:

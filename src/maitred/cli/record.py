@@ -10,6 +10,12 @@ from maitred.cli import output, scheduler
 from maitred.model.duration import FORM, milliseconds
 from maitred.model.manifest import InputError
 
+QUIETLY = (
+    *("--shadow", "--listen", "", "--answers", "", "--ledger", "none"),
+    *("--log-form", "text", "--log-level", "warning"),
+)
+"""It serves nobody, keeps no ledger, and says only what goes wrong."""
+
 
 @click.command()
 @click.argument("directory")
@@ -40,7 +46,7 @@ def command(
       maitred record incident --for 10m
       maitred replay incident
     """
-    arguments = ["--shadow", "--listen", "", "--record", directory, "--record-limit", limit]
+    arguments = [*QUIETLY, "--record", directory, "--record-limit", limit]
     for name, value in {
         "--kubeconfig": kubeconfig,
         "--context": context,
@@ -50,10 +56,12 @@ def command(
         arguments += [] if value is None else [name, value]
     if duration is not None:
         stop_after(duration)
-    run_scheduler(arguments)
+    click.echo(f"recording to {directory}, until {'Ctrl-C' if duration is None else duration}", err=True)
+    shadow(arguments)
 
 
-def run_scheduler(arguments: list[str]) -> None:
+def shadow(arguments: list[str]) -> None:
+    """A record is what a scheduler keeps anyway; all that is new here is that it does nothing else."""
     scheduler.command.main(arguments, prog_name="maitred record", standalone_mode=False)
 
 

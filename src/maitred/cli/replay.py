@@ -1,6 +1,7 @@
 """`maitred replay`: a record, decided once more."""
 
 import gzip
+import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -40,12 +41,12 @@ def command(records: tuple[str, ...], policy: str | None, form: str) -> None:
     from maitred.explain.replay import Replayer
     from maitred.explain.replay_tables import replay_lines
 
-    segments = list(segments_of(records))
+    segments = list(dict.fromkeys(path.resolve() for path in segments_of(records)))
     warnings: list[str] = []
     replayer = Replayer(records[0], other)
     for number, path in enumerate(segments, 1):
         show_progress(number, len(segments), path)
-        replayer.source = str(path)
+        replayer.source = os.path.relpath(path)
         for line in lines_of(path, warnings):
             replayer.take(line)
     replay = replayer.replay(warnings)

@@ -5,7 +5,9 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -14,6 +16,7 @@ import msgspec
 
 from maitred.cli import output
 from maitred.cli.files import content, read_live_policy_file
+from maitred.cli.ledgers import NONE, default_ledger
 from maitred.cli.loops import quickest_loop
 from maitred.cli.manifest import NAMESPACE
 from maitred.model.manifest import InputError, read_settings
@@ -23,12 +26,15 @@ from maitred.model.quantity import STORAGE, QuantityError, amount
 from maitred.model.words import printable
 
 if TYPE_CHECKING:
+    from maitred.controllers.bookkeeping import Keeping
     from maitred.controllers.policy import Source
     from maitred.controllers.recording.ring import Ring
     from maitred.controllers.scheduling.metrics import Metrics
+    from maitred.controllers.scheduling.scheduler import Scheduler
     from maitred.controllers.scheduling.term import Witnesses
     from maitred.controllers.scheduling.tracing import Tracing
     from maitred.kube.client import Client
+    from maitred.kube.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
 NAME = "maitred"
@@ -53,8 +59,11 @@ class SchedulerConfig(Setting, frozen=True):
     leader_election: bool | None = None
     lease_namespace: str | None = None
     listen: str | None = None
+    answers: str | None = None
     record: str | None = None
     record_limit: str | None = None
+    ledger: str | None = None
+    ledger_days: Annotated[int, msgspec.Meta(ge=1, le=36500)] | None = None
     traces: str | None = None
     complete_within: Seconds | None = None
     resync: Seconds | None = None
@@ -116,6 +125,13 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     show_default=True,
     help="For /healthz, /readyz and /metrics; empty for none.",
 )
+@option(
+    "--answers",
+    metavar="HOST:PORT",
+    default="127.0.0.1:10352",
+    show_default=True,
+    help="For the questions of `maitred why`, `plan` and `capacity`, over TLS; empty for none.",
+)
 @option("--record", metavar="DIR", help="Write what is seen and decided there, for `maitred replay`.")
 @option(
     "--record-limit",
@@ -123,6 +139,20 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     default="1Gi",
     show_default=True,
     help="How much of the record is kept; the oldest goes first.",
+)
+@option(
+    "--ledger",
+    metavar="PATH|URL",
+    help="Keep the ledger there: a file, or a database postgresql://...; none for none.  "
+    "[default: none in a cluster, else a file for each cluster]",
+)
+@option(
+    "--ledger-days",
+    metavar="DAYS",
+    type=click.IntRange(1, 36500),
+    default=90,
+    show_default=True,
+    help="For how long the ledger has details; usage by day stays.",
 )
 @option("--traces", metavar="URL", help="Send traces to this OpenTelemetry collector (OTLP over HTTP).")
 @option(
@@ -206,9 +236,10 @@ def check(options: dict[str, Any]) -> None:
                 f"--{name.replace('_', '-')}", "", "", f"{options[name]} is not a number of seconds"
             )
     record_limit(options["record_limit"])
-    _, colon, port = options["listen"].rpartition(":")
-    if options["listen"] and not (colon and port.isdecimal() and int(port) < 65536):
-        raise InputError("--listen", "", "", f"{options['listen']!r} is not of the form HOST:PORT")
+    for name in ("listen", "answers"):
+        _, colon, port = options[name].rpartition(":")
+        if options[name] and not (colon and port.isdecimal() and int(port) < 65536):
+            raise InputError(f"--{name}", "", "", f"{options[name]!r} is not of the form HOST:PORT")
 
 
 async def serve(options: dict[str, Any]) -> None:
@@ -224,7 +255,8 @@ async def serve(options: dict[str, Any]) -> None:
     metrics, health, stop = Metrics(), Health(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    witnesses = call_witnesses(options, metrics)
+    keeping = open_ledger(options, connection)
+    witnesses = call_witnesses(options, metrics, keeping)
     shadow = options["shadow"]
     elect = options["leader_election"]
     if elect is None:
@@ -250,12 +282,32 @@ async def serve(options: dict[str, Any]) -> None:
             witnesses=witnesses,
         )
         try:
-            await scheduler.run(stop)
+            async with answering(options["answers"], client, scheduler, keeping):
+                await scheduler.run(stop)
         finally:
             await asyncio.to_thread(dismiss, witnesses)
 
 
-def call_witnesses(options: dict[str, Any], metrics: "Metrics") -> "Witnesses":
+@asynccontextmanager
+async def answering(
+    listen: str, client: "Client", scheduler: "Scheduler", keeping: "Keeping | None"
+) -> AsyncIterator[None]:
+    """For as long as the block runs; not at all for an empty address."""
+    if not listen:
+        yield
+        return
+    from maitred.controllers.answers.routes import ROUTES
+    from maitred.controllers.answers.service import Service
+    from maitred.controllers.answers.serving import serving_answers
+
+    service = Service(client, scheduler.view)
+    if keeping is not None:
+        service = Service(client, scheduler.view, keeping.history, keeping.usage)
+    async with serving_answers(listen, service, ROUTES):
+        yield
+
+
+def call_witnesses(options: dict[str, Any], metrics: "Metrics", keeping: "Keeping | None") -> "Witnesses":
     from maitred.controllers.scheduling.survey import Survey
     from maitred.controllers.scheduling.term import Witnesses
 
@@ -263,7 +315,7 @@ def call_witnesses(options: dict[str, Any], metrics: "Metrics") -> "Witnesses":
     if options["listen"]:  # or nobody would see it
         survey = Survey()
         metrics.registry.register(survey)
-    return Witnesses(open_ring(options), open_tracing(options), survey)
+    return Witnesses(open_ring(options), open_tracing(options), survey, keeping)
 
 
 def dismiss(witnesses: "Witnesses") -> None:
@@ -271,6 +323,22 @@ def dismiss(witnesses: "Witnesses") -> None:
     for witness in (witnesses.ring, witnesses.tracing):
         if witness is not None:
             witness.close()
+
+
+def open_ledger(options: dict[str, Any], connection: "Connection") -> "Keeping | None":
+    url = options["ledger"]
+    if url is None and not connection.in_cluster:
+        url = default_ledger(connection.server, options["shadow"])
+    if url in (None, "", NONE):
+        return None
+    from maitred.controllers.bookkeeping import Keeping
+    from maitred.ledger.connections import LedgerError
+    from maitred.ledger.store import Ledger
+
+    try:
+        return Keeping(Ledger.open(url, datetime.now(UTC)), options["ledger_days"])
+    except LedgerError as error:
+        raise InputError("--ledger", "", "", str(error)) from None
 
 
 def open_tracing(options: dict[str, Any]) -> "Tracing | None":

@@ -39,13 +39,13 @@ async def serving(listen: str, health: Health, registry: CollectorRegistry) -> A
         await runner.cleanup()
 
 
-async def listening(site: web.TCPSite, listen: str) -> None:
+async def listening(site: web.TCPSite, listen: str, option: str = "--listen") -> None:
     try:
         await site.start()
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
         raise InputError(
-            "--listen", "", "", f"{listen}: {why.lower()}; name another address, or '' for none"
+            option, "", "", f"{listen}: {why.lower()}; name another address, or '' for none"
         ) from None
 
 

@@ -11,7 +11,8 @@ from maitred.model.words import counted, printable
 def replay_lines(replay: Replay, other_policy: bool, width: int | None) -> Iterator[Text]:
     yield Text(_summary(replay, other_policy), style="bold")
     if replay.first is not None:
-        yield Text(f"from {replay.first} to {replay.last}, in {counted(replay.segments, 'segment')}")
+        first, last = _short(replay.first), _short(replay.last)
+        yield Text(f"from {first} to {last}, in {counted(replay.segments, 'segment')}")
     if replay.recorded_by and replay.recorded_by != (replay.replayed_by,):
         then = ", ".join(replay.recorded_by)
         yield Text(f"recorded by maitred {then}, replayed by {replay.replayed_by}")
@@ -34,8 +35,13 @@ def _summary(replay: Replay, other_policy: bool) -> str:
     return f"{differ} came out differently, for {groups}: please report it, with the record"
 
 
+def _short(moment: str | None) -> str:
+    """Without the fractions of a second, which the decision was made for and nobody reads."""
+    return f"{moment[:19]}Z" if moment else "?"
+
+
 def _difference(difference: Difference) -> Iterator[Text]:
     yield Text("")
-    yield Text(printable(f"{difference.at}  {difference.group or 'beside the groups'}"))
+    yield Text(printable(f"{_short(difference.at)}  {difference.group or 'beside the groups'}"))
     yield Text(printable(f"  recorded: {difference.recorded or 'not decided'}"))
     yield Text(printable(f"  replayed: {difference.replayed or 'not decided'}"))

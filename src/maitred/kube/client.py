@@ -37,6 +37,7 @@ LONGEST_LINE = 32 * 2**20
 READ_ATTEMPTS = 5
 LONGEST_PAUSE = 10.0
 _NO_PARAMS: Params = {}
+_NO_HEADERS: Mapping[str, str] = {}
 
 
 class Status(Lean, frozen=True):
@@ -87,6 +88,7 @@ class Client:
         body: bytes | None = None,
         content_type: str = JSON,
         accept: str = JSON,
+        headers: Mapping[str, str] = _NO_HEADERS,
         seconds: float = REQUEST_SECONDS,
     ) -> bytes:
         """One attempt. Raises ApiError for an answer that is no, Unreachable where there is no answer.
@@ -95,7 +97,8 @@ class Client:
         PUT or DELETE needs a precondition. It never repeats a POST or PATCH.
         """
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
-        async with self._answer(verb, path, params, body, content_type, accept, timeout) as answer:
+        more = {"Accept": accept, **headers}
+        async with self._answer(verb, path, params, body, content_type, more, timeout) as answer:
             data = await answer.read()
             if answer.status >= 300:
                 raise self._refusal(verb, path, answer, data)
@@ -124,7 +127,8 @@ class Client:
         the caller to give up.
         """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
-        async with self._answer("GET", path, params, None, JSON, JSON, timeout) as answer, cut_off(answer):
+        accept = {"Accept": JSON}
+        async with self._answer("GET", path, params, None, JSON, accept, timeout) as answer, cut_off(answer):
             if answer.status >= 300:
                 raise self._refusal("GET", path, answer, await answer.read())
             line, size = [b""], 0
@@ -147,12 +151,13 @@ class Client:
         params: Params,
         body: bytes | None,
         content_type: str,
-        accept: str,
+        more: Mapping[str, str],
         timeout: aiohttp.ClientTimeout,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         assert self._session is not None, "a Client is used within `async with`"
         # Not a dict: impersonation has headers that occur more than once.
-        headers = CIMultiDict(await self.connection.credentials.headers(), accept=accept)
+        headers = CIMultiDict(await self.connection.credentials.headers())
+        headers.update(more)
         if body is not None:
             headers["Content-Type"] = content_type
         url = URL(f"{self._base}{path}?{urlencode(params)}" if params else self._base + path, encoded=True)

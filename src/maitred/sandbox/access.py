@@ -21,6 +21,8 @@ class Access:
     tokens: Tokens
     brings_controllers: bool
     """Whether it has those that a bare API server lacks."""
+    is_old: bool = False
+    """Whether it is of a release before 1.37."""
 
     def connection(self, user: User) -> Connection:
         secure = ssl.create_default_context(cadata=self.authority.decode())
@@ -44,4 +46,5 @@ async def embedded() -> AsyncIterator[Access]:
 
 
 def real(plane: ControlPlane) -> Access:
-    return Access(plane.url, plane.authority, plane.tokens, brings_controllers=True)
+    is_old = plane.release.name.startswith("1.36.")
+    return Access(plane.url, plane.authority, plane.tokens, brings_controllers=True, is_old=is_old)

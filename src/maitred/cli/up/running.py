@@ -4,25 +4,30 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
 from maitred.cli.manifest import NAMESPACE
 from maitred.cli.manifest import objects as installed
+from maitred.cli.up.answering import answering
 from maitred.cli.up.showing import Stage, showing
+from maitred.controllers.bookkeeping import Keeping
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Keeper, PolicyFile, Source
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
-from maitred.controllers.scheduling.term import Settings
+from maitred.controllers.scheduling.term import Settings, Witnesses
 from maitred.kube.client import Client
 from maitred.kube.connect import connect
 from maitred.kube.errors import KubeError
 from maitred.kube.lease import LeaderLease
+from maitred.ledger.store import Ledger
 from maitred.model.manifest import InputError
 from maitred.model.policy import Level, Policy, Topology
 from maitred.model.world import BLOCK, RACK, World
@@ -42,6 +47,7 @@ from maitred.sandbox.world.story import Story
 from maitred.sandbox.world.watcher import Watcher, watching
 
 SCHEDULER = "maitred"
+LEDGER_DAYS = 1
 RENEW_SECONDS = 3.0
 """Numbers in messages are newer than in a cluster: people look at them beside the floor."""
 RIGHTS = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
@@ -100,8 +106,13 @@ async def attend(
     evening: Evening, access: Access, admin: Client, watcher: Watcher, stage: Stage, stop: asyncio.Event
 ) -> None:
     """The scheduler, the story and the view, each until the end."""
-    async with asyncio.TaskGroup() as tasks, Client(access.connection(MAITRED)) as client:
-        scheduling = tasks.create_task(scheduler(client, evening).run(stop))
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(Client(access.connection(MAITRED)))
+        keeping = stack.enter_context(ledger_of_one_evening())
+        seating = scheduler(client, evening, keeping)
+        await stack.enter_async_context(answering(client, admin, seating, keeping, access.is_old))
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        scheduling = tasks.create_task(seating.run(stop))
         others = [tasks.create_task(while_open(stage.run(), stop))]
         if evening.story is not None:
             playing = play(evening.story, admin, watcher, stage)
@@ -136,7 +147,13 @@ async def play(story: Story, client: Client, watcher: Watcher, stage: Stage) -> 
         stage.say(f"the story ends here: {error}")
 
 
-def scheduler(client: Client, evening: Evening) -> Scheduler:
+@contextmanager
+def ledger_of_one_evening() -> Iterator[Keeping]:
+    with TemporaryDirectory(prefix="maitred-", ignore_cleanup_errors=True) as folder:
+        yield Keeping(Ledger.open(str(Path(folder) / "ledger.db"), datetime.now(UTC)), LEDGER_DAYS)
+
+
+def scheduler(client: Client, evening: Evening, keeping: Keeping) -> Scheduler:
     source: Source = (
         PolicyFile(os.path.abspath(evening.policy)) if evening.policy else LevelsOf(evening.world)
     )
@@ -149,6 +166,7 @@ def scheduler(client: Client, evening: Evening) -> Scheduler:
         instance=lease.identity,
         metrics=Metrics(),
         health=Health(),
+        witnesses=Witnesses(ledger=keeping),
     )
 
 

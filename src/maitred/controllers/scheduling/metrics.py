@@ -27,6 +27,7 @@ class Now:
     assumed_pods: Callable[[], int] = nothing
     short_groups: Callable[[], int] = nothing
     waiting_groups: Callable[[str], int] = nothing
+    not_in_ledger: Callable[[], int] = nothing
 
 
 class Metrics:
@@ -95,6 +96,11 @@ class Metrics:
         self.policy_loads = Counter(
             "maitred_policy_loads", "Policies read, by result.", ["result"], registry=registry
         )
+        self.not_in_ledger = Gauge(
+            "maitred_records_not_in_ledger",
+            "Records of this term for which the ledger had no room.",
+            registry=registry,
+        )
         self._begin_at_zero()
         self.follow(Now())
 
@@ -117,6 +123,7 @@ class Metrics:
         self.waiting_pods.set_function(now.waiting_pods)
         self.assumed_pods.set_function(now.assumed_pods)
         self.short_groups.set_function(now.short_groups)
+        self.not_in_ledger.set_function(now.not_in_ledger)
         for category in get_args(Category):
             self.waiting_groups.labels(category).set_function(partial(now.waiting_groups, category))
 

@@ -9,7 +9,7 @@ from itertools import count
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Keeper, Source
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, Term, Witnesses
+from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, Term, View, Witnesses
 from maitred.kube.client import Client, pause
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError, first_of

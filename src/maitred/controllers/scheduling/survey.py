@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from maitred.explain.capacity import capacity
+from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Capacity, Constraint
 from maitred.explain.scene import Scene
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from maitred.cluster.state import ClusterState
+from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.health import Health
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.policy import Keeper
@@ -43,32 +44,15 @@ from maitred.explain.scene import Scene
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
 from maitred.kube.events import Events
+from maitred.kube.lists import PLAIN
 from maitred.kube.permit import Permit
 from maitred.kube.reflector import Reflector
-from maitred.kube.resources import (
-    BUDGETS,
-    CSI_NODES,
-    JOBS,
-    NAMESPACES,
-    NODES,
-    PODS,
-    PRIORITY_CLASSES,
-    STORAGE_CLASSES,
-    VOLUME_CLAIMS,
-    VOLUMES,
-    Resource,
-)
+from maitred.kube.resources import JOBS, PODS
 from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
 from maitred.kube.writes import Writer
-from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
-from maitred.model.meta import Namespace
-from maitred.model.node import Node
-from maitred.model.objects import Object
 from maitred.model.policy import Policy
-from maitred.model.priority import PriorityClass
-from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 if TYPE_CHECKING:
     from maitred.controllers.scheduling.tracing import Tracing
@@ -76,16 +60,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 10.0
-PLAIN: tuple[tuple[Resource, type[Object]], ...] = (
-    (NODES, Node),
-    (NAMESPACES, Namespace),
-    (PRIORITY_CLASSES, PriorityClass),
-    (BUDGETS, PodDisruptionBudget),
-    (VOLUME_CLAIMS, PersistentVolumeClaim),
-    (VOLUMES, PersistentVolume),
-    (STORAGE_CLASSES, StorageClass),
-    (CSI_NODES, CSINode),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +83,7 @@ class Witnesses:
     ring: Ring | None = None
     tracing: "Tracing | None" = None
     survey: Survey | None = None
+    ledger: Keeping | None = None
 
 
 NOBODY_ELSE = Witnesses()
@@ -116,7 +91,7 @@ NOBODY_ELSE = Witnesses()
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a scheduler knows while it leads or watches, for those who answer questions. Theirs to read only."""
+    """What a scheduler knows while it leads or watches, for those who answer questions, to read only."""
 
     state: ClusterState
     groups: Mapping[str, PodGroup]
@@ -161,6 +136,9 @@ class Term:
         )
         self._receipts = Receipts(events, teller)
         self._report = Report(mirror, settings.shadow)
+        self._bookkeeper = None
+        if witnesses.ledger is not None:
+            self._bookkeeper = Bookkeeper(mirror, lambda: keeper.policy, witnesses.ledger.clerk(instance))
         self._cycles: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -188,6 +166,7 @@ class Term:
                 assumed_pods=lambda: mirror.assumed,
                 short_groups=self._repair.short,
                 waiting_groups=self._report.waiting,
+                not_in_ledger=self._records_dropped,
             )
         )
         for reflector in self._reflectors:
@@ -200,8 +179,13 @@ class Term:
             if self._returns is not None:
                 tasks.create_task(self._returns.run())
         self._cycles = tasks.create_task(self._loop().run())
+        if self._bookkeeper is not None:
+            tasks.create_task(self._bookkeeper.run())
         if self._witnesses.survey is not None:
             tasks.create_task(self._witnesses.survey.run(self.scene))
+
+    def _records_dropped(self) -> int:
+        return 0 if self._bookkeeper is None else self._bookkeeper.dropped
 
     def scene(self) -> Scene:
         """What people ask about, as it is now."""
@@ -232,6 +216,8 @@ class Term:
         listeners: tuple[Listener, ...] = (self._report,)
         if not shadow:
             listeners = (self._evicter, self._notices, self._repair, self._report)
+        if self._bookkeeper is not None:
+            listeners = (*listeners, self._bookkeeper)
         self._keeper.changed = self._policy_changed
         return Loop(
             self._mirror,
@@ -282,6 +268,8 @@ class Term:
     def _room_order_finished(self, order: RoomOrder) -> None:
         self._metrics.evicted(order.departed)
         self._receipts.hand_out(order)
+        if self._bookkeeper is not None:
+            self._bookkeeper.evicted(order.departed)
         if not order.failures:
             return
         seconds = self._agenda.rest(order.group, time.monotonic())

@@ -19,6 +19,7 @@ from maitred.sandbox.apiserver.kinds.pods import PODS
 from maitred.sandbox.apiserver.kinds.priorities import PRIORITY_CLASSES
 from maitred.sandbox.apiserver.kinds.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from maitred.sandbox.apiserver.kinds.services import SERVICES
+from maitred.sandbox.apiserver.kinds.slices import SLICES
 from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUMES, STORAGE_CLASSES
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import Body
@@ -30,6 +31,7 @@ GROUPS = {
     "batch": "batch",
     "coordination": "coordination.k8s.io",
     "core": "",
+    "discovery": "discovery.k8s.io",
     "events": "events.k8s.io",
     "policy": "policy",
     "rbac": "rbac.authorization.k8s.io",
@@ -151,7 +153,7 @@ CORE = (
         "Service",
         "services",
         strategy=SERVICES,
-        subresources=("status",),
+        subresources=("proxy", "status"),
         short_names=("svc",),
         categories=("all",),
         is_returned=True,
@@ -187,6 +189,13 @@ WORK = (
         strategy=LEASES,
         is_put_to_create=True,
         needs_version=True,
+    ),
+    served(
+        "discovery.v1",
+        "EndpointSlice",
+        "endpointslices",
+        strategy=SLICES,
+        is_counted=True,
     ),
     served(
         "events.v1",
@@ -307,6 +316,7 @@ def review(api: str, name: str) -> Kind:
 
 REVIEWS = (
     review("authentication.v1", "SelfSubjectReview"),
+    review("authentication.v1", "TokenReview"),
     review("authorization.v1", "SelfSubjectAccessReview"),
     review("authorization.v1", "SubjectAccessReview"),
 )

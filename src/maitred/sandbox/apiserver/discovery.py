@@ -12,6 +12,7 @@ STATUS_VERBS = ("get", "patch", "update")
 KINDS_OF_PARTS = {
     "binding": ("", "", "Binding"),
     "eviction": ("policy", "v1", "Eviction"),
+    "proxy": ("", "", "ServiceProxyOptions"),
     "scale": ("autoscaling", "v1", "Scale"),
 }
 """Subresources that are objects of a kind of their own."""
@@ -21,6 +22,8 @@ CREATED = ("binding", "eviction")
 def subresource_verbs(name: str) -> list[str]:
     if name in CREATED:
         return ["create"]
+    if name == "proxy":
+        return ["create", "delete", "get", "patch", "update"]
     return ["update"] if name == "finalize" else list(STATUS_VERBS)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import aclosing, suppress
 
 from aiohttp import web
@@ -17,8 +17,10 @@ from maitred.sandbox.apiserver.kinds.names import path_segment
 from maitred.sandbox.apiserver.lists import is_version, number, too_large_version, unreadable_version
 from maitred.sandbox.apiserver.media import APPLY, JSON, YAML
 from maitred.sandbox.apiserver.pages import Pages
+from maitred.sandbox.apiserver.proxying import ServiceProxy
 from maitred.sandbox.apiserver.receiving import is_json, json_of, parse
 from maitred.sandbox.apiserver.refusals import Refusal
+from maitred.sandbox.apiserver.reviews import Authenticate
 from maitred.sandbox.apiserver.routing import Target, api_of, target_of
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.conform import conform
@@ -45,7 +47,6 @@ WATCHED_SECONDS = 60.0
 PIECE = 2**18
 """Bytes of an answer that are sent at a time."""
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-Authenticate = Callable[[str], User | None]
 
 
 class Front:
@@ -64,6 +65,7 @@ class Front:
         self._store = store
         self._verbs = verbs
         self._pages = pages
+        self.proxy = ServiceProxy(store)
         self.bodies = 0
         self.watches = 0
         self._yaml = asyncio.Lock()
@@ -97,6 +99,8 @@ class Front:
         verb = verb_of(request, target)
         self._allow(user, verb, target, target.name or named(request.query.get("fieldSelector", "")))
         check_name(target)
+        if target.subresource == "proxy":
+            return await self.proxy.forward(request, target)
         if verb == "watch":
             return await self._watch(request, target)
         if request.method == "GET":
@@ -272,6 +276,8 @@ def verb_of(request: web.BaseRequest, target: Target) -> str:
     method = request.method
     if method == "GET" and not target.name and "list" in target.kind.verbs:
         return "watch" if truth(request.query.get("watch", "")) else "list"
+    if method == "HEAD" and target.subresource == "proxy":
+        method = "GET"
     verb = VERBS.get(method, "")
     if verb == "delete" and not target.name:
         verb = "deletecollection"

@@ -1,5 +1,7 @@
 """Questions about rights, which are answered and not kept: who am I, and may I?"""
 
+from collections.abc import Callable
+
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.authorization import AUTHENTICATED, Authorizer
 from maitred.sandbox.apiserver.call import Call
@@ -9,9 +11,14 @@ from maitred.sandbox.apiserver.routing import Target
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.users import User
 
+Authenticate = Callable[[str], User | None]
+UNKNOWN_TOKEN = "invalid bearer token"
+AUDIENCES = ["https://kubernetes.default.svc"]
+
 
 class Reviews:
-    def __init__(self, authorizer: Authorizer) -> None:
+    def __init__(self, authenticate: Authenticate, authorizer: Authorizer) -> None:
+        self._authenticate = authenticate
         self._authorizer = authorizer
 
     def answer(self, target: Target, body: Body, call: Call) -> Body:
@@ -20,6 +27,8 @@ class Reviews:
             case "SelfSubjectReview":
                 body["metadata"]["creationTimestamp"] = call.now
                 status = {"userInfo": described(call.user)}
+            case "TokenReview":
+                status = self._authenticated(spec)
             case "SelfSubjectAccessReview":
                 check(target.kind, attribute_errors(spec))
                 status = self._verdict(call.user, spec)
@@ -27,6 +36,14 @@ class Reviews:
                 check(target.kind, attribute_errors(spec) + subject_errors(spec))
                 status = self._verdict(User(spec.get("user", ""), tuple(spec.get("groups", ()))), spec)
         return {**body, "status": status}
+
+    def _authenticated(self, spec: Body) -> Body:
+        if not spec.get("token"):
+            raise refusals.bad_request("token is required for TokenReview in authentication")
+        user = self._authenticate(spec["token"])
+        if user is None:
+            return {"user": {}, "error": UNKNOWN_TOKEN}
+        return {"authenticated": True, "user": described(user), "audiences": AUDIENCES}
 
     def _verdict(self, user: User, spec: Body) -> Body:
         if "nonResourceAttributes" in spec:

@@ -30,6 +30,8 @@ def target_of(served: Served, api: GroupVersion, parts: list[str]) -> Target | N
     # `namespaces/x/pods` is within a namespace; `namespaces/x` and `namespaces/x/status` are the namespace.
     if parts[:1] == ["namespaces"] and len(parts) > 2 and parts[2] not in ("status", "finalize"):
         namespace, parts = parts[1], parts[2:]
+    if parts[2:3] == ["proxy"]:
+        parts = parts[:3]  # The rest is for whoever is behind it.
     if not 1 <= len(parts) <= 3 or "" in parts:
         return None
     plural, name, subresource = (*parts, "", "")[:3]

@@ -27,6 +27,7 @@ GROUPS = (
     "apiextensions.k8s.io",
     "scheduling.k8s.io",
     "coordination.k8s.io",
+    "discovery.k8s.io",
 )
 """In the order in which clients prefer them, where a name could mean a kind of more than one group."""
 

@@ -19,14 +19,14 @@ from maitred.sandbox.apiserver.builtin import BUILTIN, DEFINED
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.customs import Customs
 from maitred.sandbox.apiserver.deletion import Deletion
-from maitred.sandbox.apiserver.front import Authenticate, Front
+from maitred.sandbox.apiserver.front import Front
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.priorities import SYSTEM_CLASSES
 from maitred.sandbox.apiserver.lists import Lists
 from maitred.sandbox.apiserver.objects import Objects
 from maitred.sandbox.apiserver.pages import Pages
 from maitred.sandbox.apiserver.receiving import conformed
-from maitred.sandbox.apiserver.reviews import Reviews
+from maitred.sandbox.apiserver.reviews import Authenticate, Reviews
 from maitred.sandbox.apiserver.schema.times import now
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import Served
@@ -92,6 +92,7 @@ class ApiServer:
         """At once: connections are cut."""
         if self._runner is not None:
             await self._runner.cleanup()
+            await self.front.proxy.close()
             self._socket.close()
             self._store.forget_history()
             self._runner = None
@@ -141,7 +142,7 @@ def assemble(store: Store, authenticate: Authenticate, url: str) -> Front:
     deletion = Deletion(objects, admission)
     budgets = find(served, "PodDisruptionBudget")
     subresources = Subresources(objects, deletion, admission, find(served, "Pod"), budgets)
-    verbs = Verbs(objects, Lists(store), deletion, subresources, Reviews(authorizer))
+    verbs = Verbs(objects, Lists(store), deletion, subresources, Reviews(authenticate, authorizer))
     store.shelf(DEFINED.shelf).listen(Customs(served, objects).follow)
     furnish(objects, served)
     address = url.partition("://")[2]

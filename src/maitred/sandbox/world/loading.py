@@ -11,6 +11,7 @@ from maitred.model.words import counted
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.nodes import for_each
 from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.outpost import NOT_OUTPOSTS
 from maitred.sandbox.world.takeover import Takeover
 
 JOBS = Resource("batch", "v1", "jobs", "Job")
@@ -35,7 +36,8 @@ async def load(objects: Objects, takeover: Takeover, say: Say) -> None:
 async def clear_floor(objects: Objects, say: Say) -> None:
     """Nodes, and whatever is or makes pods, are no more. Pods are not asked: their nodes go with them."""
     for resource in (JOBS, GROUPS, PODS):
-        there = [body["metadata"] for body in await objects.list(resource)]
+        selector = NOT_OUTPOSTS if resource is PODS else {}
+        there = [body["metadata"] for body in await objects.list(resource, selector)]
         paths = [resource.path(one["namespace"], one["name"]) for one in there]
         await for_each(paths, partial(objects.delete, at_once=resource is PODS))
     simulated = await nodes.simulated(objects)

@@ -14,6 +14,7 @@ from maitred.model.group import API_VERSIONS, MARKS
 from maitred.model.node import HEALTH_TAINTS
 from maitred.model.quantity import amount, text
 from maitred.sandbox.kubelets.marks import EXIT_CODE, FAULT, KUBELET, RUN_SECONDS, SIMULATED, START_SECONDS
+from maitred.sandbox.world.outpost import is_outpost
 
 Json = dict[str, Any]
 
@@ -63,7 +64,7 @@ class Surroundings:
 
 def take_over(bodies: Iterable[Json], places: Mapping[str, str] = NOWHERE) -> Takeover:
     """`bodies` have an apiVersion and a kind each, and are well-formed."""
-    found, result = list(bodies), Takeover()
+    found, result = [body for body in bodies if not is_outpost(body)], Takeover()
     taken = list[Json]()
     nodes = frozenset(name(body) for body in found if body["kind"] == "Node")
     for body in found:

@@ -14,6 +14,7 @@ from maitred.kube.resources import NODES, PODS
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.sandbox.companions import companions
+from maitred.sandbox.world.outpost import NOT_OUTPOSTS
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class Watcher:
     async def reflectors(self, client: Client) -> "list[Reflector[Any]]":
         found: list[Reflector[Any]] = [
             Reflector(client, NODES, Node, self._tables),
-            Reflector(client, PODS, Guest, self._members),
+            Reflector(client, PODS, Guest, self._members, selector=NOT_OUTPOSTS),
         ]
         groups = (await discover(client)).groups
         if groups is not None:

@@ -22,7 +22,7 @@ SERVED = {
         "configmaps events namespaces namespaces/finalize namespaces/status nodes "
         "nodes/status persistentvolumeclaims persistentvolumeclaims/status persistentvolumes "
         "persistentvolumes/status pods pods/binding pods/eviction pods/status secrets serviceaccounts "
-        "services services/status"
+        "services services/proxy services/status"
     ),
     "batch/v1": "jobs jobs/status",
     "scheduling.k8s.io/v1": "priorityclasses",
@@ -36,6 +36,9 @@ SERVED = {
     "storage.k8s.io/v1": "storageclasses csinodes",
     "rbac.authorization.k8s.io/v1": "roles rolebindings clusterroles clusterrolebindings",
     "apiextensions.k8s.io/v1": "customresourcedefinitions customresourcedefinitions/status",
+    "discovery.k8s.io/v1": "endpointslices",
+    "authentication.k8s.io/v1": "selfsubjectreviews tokenreviews",
+    "authorization.k8s.io/v1": "selfsubjectaccessreviews subjectaccessreviews",
 }
 """The resources of each version that are compared; the real server has more."""
 GROUPS = tuple({version.rpartition("/")[0]: None for version in SERVED} | {"": None})

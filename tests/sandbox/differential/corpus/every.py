@@ -1,6 +1,7 @@
 """All stories."""
 
 from tests.sandbox.differential.corpus import (
+    answers,
     crud,
     custom,
     deletion,
@@ -28,6 +29,7 @@ STORIES = [
         negotiation,
         custom,
         oddities,
+        answers,
     )
     for each in subject.STORIES
 ]

@@ -16,6 +16,7 @@ from maitred.sandbox.apiserver.printing.text import (
 )
 from maitred.sandbox.apiserver.schema.types import Body
 
+MOST_SHOWN = 3
 ROLE, ROLE_PREFIX = "kubernetes.io/role", "node-role.kubernetes.io/"
 
 
@@ -201,6 +202,35 @@ SERVICE = Printer(
         wide("Selector", "The labels of the pods behind it."),
     ),
     service_cells,
+)
+
+
+def slice_cells(body: Body, now: datetime) -> Cells:
+    ports = [str(port.get("port") or port.get("name", "")) for port in body.get("ports") or ()]
+    addresses = [found for endpoint in body.get("endpoints") or () for found in endpoint["addresses"]]
+    return [
+        name_of(body),
+        body.get("addressType", ""),
+        _first_few(ports),
+        _first_few(addresses),
+        age(body, now),
+    ]
+
+
+def _first_few(texts: list[str]) -> str:
+    more = f" + {len(texts) - MOST_SHOWN} more..." if len(texts) > MOST_SHOWN else ""
+    return ",".join(texts[:MOST_SHOWN]) + more or "<unset>"
+
+
+ENDPOINT_SLICE = Printer(
+    (
+        NAME,
+        Column("AddressType", "Of which kind the addresses are."),
+        Column("Ports", "The ports of the pods."),
+        Column("Endpoints", "Where the pods are."),
+        AGE,
+    ),
+    slice_cells,
 )
 
 

@@ -26,6 +26,7 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): core.DEFINITION,
     ("batch", "Job"): workloads.JOB,
     ("coordination.k8s.io", "Lease"): core.LEASE,
+    ("discovery.k8s.io", "EndpointSlice"): core.ENDPOINT_SLICE,
     ("policy", "PodDisruptionBudget"): workloads.DISRUPTION_BUDGET,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): core.ROLE_BINDING,
     ("rbac.authorization.k8s.io", "RoleBinding"): core.ROLE_BINDING,

@@ -1,0 +1,117 @@
+"""Every question that can be asked over HTTP."""
+
+from typing import Annotated, get_args
+
+import msgspec
+
+from maitred.controllers.answers.route import LABEL, NAME, Asked, Name, Namespace, Parameter, Route
+from maitred.explain.billing.bill import bill, read_month
+from maitred.explain.billing.document import Bill
+from maitred.explain.capacity.capacity import capacity
+from maitred.explain.capacity.document import Capacity
+from maitred.explain.proposal.answer import Proposals
+from maitred.explain.proposal.propose import proposals
+from maitred.explain.proposal.supposition import Request
+from maitred.explain.why.answer import Comparison, EvictionAnswer, Kind, Why
+from maitred.explain.why.comparing import compare
+from maitred.explain.why.evicted import receipt
+from maitred.explain.why.names import Names, find
+from maitred.explain.why.why import why
+from maitred.model.manifest import InputError
+
+KEY = rf"{LABEL.rstrip('$')}/{NAME.lstrip('^')}"
+MonthName = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$")]
+By = Annotated[str, msgspec.Meta(max_length=323, pattern=r"^(namespace|model|label:[-A-Za-z0-9_./]+)$")]
+Key = Annotated[str, msgspec.Meta(max_length=317, pattern=KEY)]
+
+
+def answer_why(asked: Asked) -> Why | Comparison:
+    other = asked.question.values.get("ratherThan")
+    if other is None:
+        return why(asked.scene, key_of(asked), asked.seen)
+    rival = find(asked.scene, other, "", None, asked.seen)
+    return compare(asked.scene, key_of(asked), rival, asked.seen)
+
+
+def has_places(asked: Asked) -> bool:
+    """Whether it has members on nodes, which are to be looked at; or is not known without such a look."""
+    names = Names(asked.scene.snapshot)
+    try:
+        key = key_of(asked)
+    except InputError:
+        return True
+    return key not in names.views or len(names.rows_of(key)) > 0
+
+
+def key_of(asked: Asked) -> str:
+    values = asked.question.values
+    kind = next((kind for kind in get_args(Kind) if kind == values.get("kind")), None)
+    return find(asked.scene, values["name"], values["namespace"], kind, asked.seen)
+
+
+def answer_eviction(asked: Asked) -> EvictionAnswer:
+    values = asked.question.values
+    return receipt(asked.scene, values["pod"], values["namespace"])
+
+
+def answer_plan(asked: Asked) -> Proposals:
+    assert asked.question.supposition is not None, "what is posted has been read"
+    return proposals(asked.scene, asked.question.supposition)
+
+
+def answer_capacity(asked: Asked) -> Capacity:
+    return capacity(asked.scene)
+
+
+def answer_bill(asked: Asked) -> Bill:
+    values, scene = asked.question.values, asked.scene
+    month, by = read_month(values.get("month"), scene.now), values.get("by", "namespace")
+    return bill(asked.used(month.first_day, month.end_day), by, scene.policy, month, scene.now)
+
+
+NAMESPACE = Parameter("namespace", "path", Namespace, "You must be allowed to list pods there.")
+ROUTES = (
+    Route(
+        "why/{namespace}/{name}",
+        "Why a group waits, or how it is getting on; or why it rather than another.",
+        (Why, Comparison),
+        answer_why,
+        (
+            NAMESPACE,
+            Parameter("name", "path", Name, "Of a group, a pod or a Job."),
+            Parameter("kind", "query", Kind, "What the name is of. Without it: whatever has it."),
+            Parameter("ratherThan", "query", Key, "namespace/name of the one to compare it with."),
+        ),
+        looks=has_places,
+    ),
+    Route(
+        "evictions/{namespace}/{pod}",
+        "Why a pod has to leave, or had to.",
+        (EvictionAnswer,),
+        answer_eviction,
+        (NAMESPACE, Parameter("pod", "path", Name, "Its name.")),
+    ),
+    Route(
+        "plan",
+        "What would become of pods that do not exist yet. Nothing is created.",
+        (Proposals,),
+        answer_plan,
+        body=Request,
+    ),
+    Route(
+        "capacity",
+        "What the next gang could have, what keeps devices from those who wait, and why they are idle.",
+        (Capacity,),
+        answer_capacity,
+    ),
+    Route(
+        "bill",
+        "What the devices of a month were used for, by whom, and what that cost.",
+        (Bill,),
+        answer_bill,
+        (
+            Parameter("month", "query", MonthName, "Such as 2026-11. Without it: this month."),
+            Parameter("by", "query", By, "namespace, model or label:KEY. Without it: namespace."),
+        ),
+    ),
+)

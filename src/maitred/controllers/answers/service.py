@@ -1,0 +1,160 @@
+"""From a question to its answer: who asks, what they may see, and the cluster without the names of others."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import msgspec
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.answers.desk import Desk
+from maitred.controllers.answers.door import Door
+from maitred.controllers.answers.refusals import RefusedError
+from maitred.controllers.answers.route import Asked, Question, Route
+from maitred.controllers.scheduling.term import View
+from maitred.explain.anonymity import as_seen_by, history_as_seen_by
+from maitred.explain.billing.bill import usage_as_seen_by
+from maitred.explain.billing.document import Usage
+from maitred.explain.scene import Scene
+from maitred.explain.why.seen import Seen
+from maitred.kube.answers import Reason
+from maitred.kube.client import Client
+from maitred.kube.looks import look
+from maitred.kube.reviews import User
+from maitred.model.history import NO_HISTORY, History
+from maitred.model.manifest import InputError
+
+log = logging.getLogger(__name__)
+
+OLDEST_SCENE = timedelta(seconds=30)
+MOST_SCENES = 8
+
+Past = Callable[[datetime, Collection[str] | None], History]
+"""What is remembered; of some namespaces only, where one may see no more. Asked in a thread."""
+
+
+Used = Callable[[int, int], Usage]
+"""What devices were used for on some days. Asked in a thread; raises InputError where nobody knows."""
+
+
+def nothing_remembered(now: datetime, namespaces: Collection[str] | None) -> History:
+    return NO_HISTORY
+
+
+def nothing_known(first_day: int, end_day: int) -> Usage:
+    raise InputError("", "", "", "this scheduler keeps no ledger; its option --ledger says where to keep one")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a scene is made from, before it is known who may see what of it."""
+
+    snapshot: Snapshot
+    view: View
+    now: datetime
+    version: int | None
+    """Of the state. None where something is supposed beside it, which nobody else will suppose."""
+
+
+class Scenes:
+    """The last few, so that many questions about one moment take one cycle. Used in the thread alone."""
+
+    def __init__(self) -> None:
+        self._kept = OrderedDict[Hashable, Scene]()
+
+    def get(self, stage: Stage, mine: Collection[str] | None, make: Callable[[], Scene]) -> Scene:
+        """One of the same state, if it is not much older; what waits for a time is not wrong for longer."""
+        if stage.version is None:
+            return make()
+        key = (stage.version, id(stage.view.state), id(stage.view.policy), mine and frozenset(mine))
+        kept = self._kept.get(key)
+        if kept is None or stage.now - kept.now > OLDEST_SCENE:
+            kept = self._kept[key] = make()
+        self._kept.move_to_end(key)
+        while len(self._kept) > MOST_SCENES:
+            self._kept.popitem(last=False)
+        return kept
+
+
+class Service:
+    def __init__(
+        self,
+        client: Client,
+        view: Callable[[], View | None],
+        past: Past = nothing_remembered,
+        used: Used = nothing_known,
+    ) -> None:
+        """`view` gives None while this scheduler knows nothing: another one leads."""
+        self._client = client
+        self._view = view
+        self._past = past
+        self._used = used
+        self._door = Door(client)
+        self._desk = Desk()
+        self._scenes = Scenes()
+
+    async def close(self) -> None:
+        await self._desk.close()
+
+    async def visitor(self, token: str) -> User:
+        return await self._door.visitor(token)
+
+    async def answer(self, route: Route, question: Question, user: User) -> bytes:
+        """In JSON. Raises RefusedError."""
+        await self._door.admit(user, question.namespaces)
+        stage = self._stage(question)
+        mine = await self._door.sight(user, (*question.namespaces, *namespaces_of(stage.snapshot)))
+        asked = await self._desk.work(user, lambda: self._asked(stage, question, mine))
+        if route.looks is not None and await self._desk.work(user, partial(route.looks, asked)):
+            asked = replace(asked, seen=await self._look(stage.view, question.values["namespace"]))
+        return await self._desk.work(user, partial(worked_out, route, asked))
+
+    def _stage(self, question: Question) -> Stage:
+        """On the event loop, to which the state belongs."""
+        view = self._view()
+        if view is None:
+            raise RefusedError(Reason.NOT_LEADING, "this scheduler stands by for another, which knows")
+        now, state = datetime.now(UTC), view.state
+        if question.supposition is None:
+            return Stage(state.snapshot(), view, now, state.version)
+        supposed = question.supposition.stand_ins(now, view.scheduler)
+        try:
+            return Stage(state.supposing(supposed), view, now, None)
+        except ValueError as problem:
+            raise RefusedError(Reason.BAD_QUESTION, f"this cannot be counted: {problem}") from None
+
+    def _asked(self, stage: Stage, question: Question, mine: Collection[str] | None) -> Asked:
+        def used(first_day: int, end_day: int) -> Usage:
+            return usage_as_seen_by(self._used(first_day, end_day), mine)
+
+        return Asked(self._scenes.get(stage, mine, lambda: self._scene(stage, mine)), question, used)
+
+    def _scene(self, stage: Stage, mine: Collection[str] | None) -> Scene:
+        """In the thread. Nothing after this knows a name that the visitor may not know."""
+        return Scene(
+            as_seen_by(stage.snapshot, mine),
+            stage.view.policy,
+            stage.now,
+            stage.view.scheduler,
+            history_as_seen_by(self._past(stage.now, mine), mine),
+        )
+
+    async def _look(self, view: View, namespace: str) -> Seen:
+        groups = [group for key, group in view.groups.items() if key.startswith(f"{namespace}/")]
+        return await look(self._client, namespace, groups)
+
+
+def worked_out(route: Route, asked: Asked) -> bytes:
+    try:
+        return msgspec.json.encode(route.work(asked))
+    except InputError as problem:
+        raise RefusedError(route.misses, str(problem)) from None
+
+
+def namespaces_of(snapshot: Snapshot) -> Iterator[str]:
+    """Those first where somebody waits: their names count most, should there be too many to ask about."""
+    yield from (view.group.key.partition("/")[0] for view in snapshot.groups)
+    yield from sorted(snapshot.namespaces)

@@ -1,0 +1,139 @@
+"""The listener: requests in, JSON out, over TLS, so that no token crosses a network in the open."""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
+from aiohttp import web
+
+from maitred.controllers.answers.openapi import document
+from maitred.controllers.answers.refusals import RefusedError
+from maitred.controllers.answers.route import Question, Route
+from maitred.controllers.answers.service import Service
+from maitred.controllers.health import listening
+from maitred.explain.proposal.supposition import Supposition, read_supposition
+from maitred.kube.answers import TOKEN_HEADER, VERSION, Reason
+from maitred.model.manifest import InputError
+
+log = logging.getLogger(__name__)
+
+LARGEST_BODY = 4 * 2**20
+LARGEST_HEADER = 2**15
+"""Some tokens are long."""
+BODY_SECONDS = 10.0
+JSON = "application/json"
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+@asynccontextmanager
+async def serving_answers(listen: str, service: Service, routes: Sequence[Route]) -> AsyncIterator[int]:
+    """Serve on `host:port` for as long as the block runs. The port, which the system chooses for 0."""
+    host, _, port = listen.rpartition(":")
+    runner = web.AppRunner(
+        application(service, routes),
+        access_log=None,
+        max_field_size=LARGEST_HEADER,
+        max_line_size=LARGEST_HEADER,
+    )
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host.strip("[]") or None, int(port), ssl_context=identity())
+        await listening(site, listen, "--answers")
+        port_in_use: int = runner.addresses[0][1]
+        yield port_in_use
+    finally:
+        await runner.cleanup()
+        await service.close()
+
+
+def identity() -> ssl.SSLContext:
+    """A certificate of this process alone. The API server does not verify whom it proxies to."""
+    import trustme  # It takes a moment to load, which only those who serve need wait for.
+
+    name = socket.gethostname()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority = trustme.CA(organization_name="maitred", key_type=trustme.KeyType.ECDSA)
+    authority.issue_cert(name, common_name=name[:64], key_type=trustme.KeyType.ECDSA).configure_cert(context)
+    return context
+
+
+def application(service: Service, routes: Sequence[Route]) -> web.Application:
+    described = msgspec.json.encode(document(routes))
+
+    async def describe(request: web.Request) -> web.Response:
+        return web.Response(body=described, content_type=JSON)
+
+    async def alive(request: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    app = web.Application(middlewares=[in_words], client_max_size=LARGEST_BODY)
+    app.router.add_get("/openapi.json", describe, allow_head=False)
+    app.router.add_get("/healthz", alive, allow_head=False)
+    for route in routes:
+        app.router.add_route(route.method, f"/{VERSION}/{route.path}", handler_of(service, route))
+    return app
+
+
+def handler_of(service: Service, route: Route) -> Handler:
+    async def answer(request: web.Request) -> web.Response:
+        user = await service.visitor(request.headers.get(TOKEN_HEADER, ""))
+        values = route.read(request.match_info, list(request.query.items()))
+        supposition = None if route.body is None else read_posted(await body_of(request))
+        data = await service.answer(route, Question(values, supposition), user)
+        return web.Response(body=data, content_type=JSON)
+
+    return answer
+
+
+async def body_of(request: web.Request) -> bytes:
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await request.read()
+    except TimeoutError:
+        raise RefusedError(Reason.BAD_QUESTION, f"no body within {BODY_SECONDS:g} s") from None
+
+
+def read_posted(body: bytes) -> Supposition:
+    try:
+        return read_supposition(body)
+    except InputError as problem:
+        raise RefusedError(Reason.BAD_QUESTION, str(problem)) from None
+
+
+@web.middleware
+async def in_words(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Every refusal is JSON with one line for people, also those of the router."""
+    allowed = {}
+    try:
+        response = await handler(request)
+    except RefusedError as error:
+        refused = error
+    except web.HTTPRequestEntityTooLarge:
+        refused = RefusedError(Reason.TOO_LARGE, f"the body has more than {LARGEST_BODY // 2**20} MiB")
+    except web.HTTPMethodNotAllowed as error:
+        refused = RefusedError(Reason.WRONG_METHOD, f"{request.method} is not for this path")
+        allowed = {"Allow": error.headers["Allow"]}
+    except web.HTTPNotFound:
+        refused = RefusedError(Reason.NO_SUCH_PATH, "there is no such path; /openapi.json lists them")
+    except Exception:
+        log.exception("%s %s", request.method, request.path)
+        refused = RefusedError(Reason.FAILED, "this failed; the log of the scheduler says why")
+    else:
+        response.headers.update(HEADERS)
+        return response
+    return refusal(refused, allowed)
+
+
+def refusal(error: RefusedError, more: Mapping[str, str]) -> web.Response:
+    retry = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    return web.Response(
+        body=msgspec.json.encode(error.refusal),
+        status=error.refusal.code,
+        content_type=JSON,
+        headers={**HEADERS, **retry, **more},
+    )

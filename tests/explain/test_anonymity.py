@@ -1,0 +1,177 @@
+"""Who may see some namespaces only is told no name from others, and the same as everybody about their own."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.state import ClusterState, Put
+from maitred.decide import decide
+from maitred.explain.anonymity import as_seen_by, history_as_seen_by
+from maitred.explain.capacity.capacity import capacity
+from maitred.explain.proposal.propose import proposals
+from maitred.explain.proposal.supposition import Supposition, gang_objects
+from maitred.explain.remedies import with_remedies
+from maitred.explain.scene import Scene
+from maitred.explain.why.comparing import compare
+from maitred.explain.why.evicted import receipt
+from maitred.explain.why.names import find
+from maitred.explain.why.why import why
+from maitred.model.history import History, PastEviction, PastGroup
+from maitred.model.manifest import InputError, Reader
+from maitred.model.meta import Timestamp
+from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Record, Toll
+from maitred.model.policy import Policy
+from tests.explain.tenants import OURS, SECRET, with_strangers
+from tests.explain.whys import plan_of
+from tests.oracle import builders as b
+from tests.oracle.builders import Obj
+from tests.oracle.effort import examples
+from tests.oracle.strategies import clusters
+from tests.support import NOON, snapshot_of
+
+NOW = msgspec.convert(NOON, Timestamp)
+WISH = Supposition(gang_objects("wish", "default", 2, 2, {"cpu": "1"}))
+
+
+def state_of(objects: list[Obj]) -> ClusterState:
+    reader, state = Reader(), ClusterState()
+    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects}), "test")
+    for item in reader.objects:
+        state.apply(Put(item))
+    return state
+
+
+def seen(snapshot: Snapshot, history: History | None = None) -> Scene:
+    past = history_as_seen_by(history or History(), OURS)
+    return Scene(as_seen_by(snapshot, OURS), Policy(), NOW, None, past)
+
+
+def answers(scene: Scene) -> Iterator[Record | str]:
+    """Everything that can be said of a scene to someone who has `default` and `other`."""
+    yield with_remedies(plan_of(scene), scene.snapshot, scene.policy, scene.now, scene.scheduler)
+    yield capacity(scene)
+    own = own_groups(scene.snapshot)
+    yield from (why(scene, key) for key in own)
+    yield from (compare(scene, one, other) for one, other in pairwise(own))
+    for pod in own_pods(scene.snapshot):
+        yield receipt(scene, pod, "default")
+    for wrong in (f"{SECRET}-g1", f"{SECRET}-default/{SECRET}-g1", "g"):
+        with pytest.raises(InputError) as problem:
+            find(scene, wrong, "default")
+        yield str(problem.value).replace(wrong, "")
+
+
+def own_groups(snapshot: Snapshot) -> list[str]:
+    keys = [view.group.key for view in snapshot.groups]
+    keys += [seated.group.key for seated in snapshot.seated if seated is not None]
+    return sorted({key for key in keys if key.partition("/")[0] in OURS})
+
+
+def own_pods(snapshot: Snapshot) -> list[str]:
+    return sorted(one.key for one in snapshot.bound.occupants if one.key.partition("/")[0] in OURS)
+
+
+def assert_kept(answer: object) -> None:
+    assert SECRET not in msgspec.json.encode(answer).decode()
+
+
+@pytest.mark.slow
+@given(clusters(max_groups=4))
+@examples(100)
+def test_names_of_strangers_are_in_no_answer(objects: list[Obj]) -> None:
+    for answer in answers(seen(snapshot_of(with_strangers(objects)))):
+        assert_kept(answer)
+
+
+@given(clusters(max_groups=4))
+@examples(25)
+def test_names_of_strangers_are_in_no_decision(objects: list[Obj]) -> None:
+    assert_kept(plan_of(seen(snapshot_of(with_strangers(objects)))))
+
+
+@given(clusters(max_groups=4))
+@examples(20)
+def test_names_of_strangers_are_in_no_plan_of_what_does_not_exist_yet(objects: list[Obj]) -> None:
+    snapshot = state_of(with_strangers(objects)).supposing(WISH.stand_ins(NOW))
+    assert_kept(proposals(seen(snapshot), WISH))
+
+
+@given(clusters(max_groups=4))
+@examples(50)
+def test_own_groups_are_decided_as_they_are(objects: list[Obj]) -> None:
+    snapshot = snapshot_of(with_strangers(objects))
+    veiled, whole = (decide(cluster, Policy(), NOW) for cluster in (as_seen_by(snapshot, OURS), snapshot))
+    own = [group for group in whole.groups if SECRET not in group.group]
+    assert [(group.group, group.verdict, group.placed) for group in own] == [
+        (group.group, group.verdict, group.placed) for group in veiled.groups if "#" not in group.group
+    ]
+    assert [bind for bind in whole.binds if SECRET not in bind.pod] == [
+        bind for bind in veiled.binds if "#" not in bind.pod
+    ]
+    assert len(whole.binds) == len(veiled.binds)
+    assert len(whole.evictions) == len(veiled.evictions)
+
+
+def test_victims_budgets_and_jobs_of_strangers_have_no_names() -> None:
+    """They are what a receipt is full of."""
+    objects = [b.node("n0", cpu=2, pods=10), b.node("n1", cpu=2, pods=10)]
+    for number in range(2):
+        name, labels = f"{SECRET}-{number}", {"app": f"{SECRET}-app"}
+        meta = {"name": name, "namespace": f"{SECRET}-team", "uid": name}
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": name, "controller": True}
+        objects += [
+            {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"parallelism": 1}},
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": meta,
+                "spec": {"minAvailable": 2, "selector": {"matchLabels": labels}},
+            },
+            b.pod(f"{name}-0", node=f"n{number}", cpu=2, namespace=f"{SECRET}-team", labels=labels),
+        ]
+        objects[-1]["metadata"]["ownerReferences"] = [owner]
+    objects.append(b.pod("lone", cpu=2, priority=100))
+    scene = seen(snapshot_of(objects))
+    [eviction] = plan_of(scene).evictions
+    assert eviction.receipt.budgets == ("other#1/#1", "other#1/#3")
+    assert eviction.receipt.departure.owner == "Job #1"
+    for answer in (*answers(scene), why(scene, "default/lone")):
+        assert_kept(answer)
+
+
+def test_what_happened_to_strangers_is_not_told() -> None:
+    toll = Toll()
+    stayed = Alternative((f"{SECRET}-a/{SECRET}-g", "default/own"), toll, "costs more")
+    gone = Departure("Job own", "delete", True, "Job own makes it again")
+    told = Receipt("default/own", "rule", 0, 1, 0.0, None, (), gone, toll, (stayed,))
+    own = Eviction("default/own-0", "u", "default/own", f"{SECRET}-a/{SECRET}-g", "Preemption", told)
+    past = PastGroup(f"{SECRET}-a/{SECRET}-g", 0.0, 1.0, 2.0, True, 1, 1, 0, ())
+    history = History(
+        since=0.0,
+        groups=[past],
+        waits={f"{SECRET}-a/{SECRET}-g": {"Capacity": 1.0}, "default/own": {"Capacity": 2.0}},
+        evictions=[
+            PastEviction(1.0, own),
+            PastEviction(1.0, msgspec.structs.replace(own, pod=f"{SECRET}-a/x")),
+        ],
+    )
+    found = history_as_seen_by(history, OURS)
+    assert_kept([found.groups, found.waits, found.evictions])
+    assert len(found.groups) == 1
+    assert found.waits == {"default/own": {"Capacity": 2.0}}
+    [eviction] = found.evictions
+    assert eviction.eviction.receipt.alternatives[0].units[1] == "default/own"
+    scene = seen(snapshot_of([b.node("n0")]), history)
+    answer = receipt(scene, "default/own-0", "default")
+    assert answer.evictions
+    assert_kept(answer)
+
+
+def test_who_may_see_everything_sees_it_as_it_is() -> None:
+    snapshot, history = snapshot_of([]), History()
+    assert as_seen_by(snapshot, None) is snapshot
+    assert history_as_seen_by(history, None) is history
