@@ -110,6 +110,7 @@ def test_why_a_pod_has_to_leave() -> None:
         (("crew/",), "is not of the form"),
         (("x" * 500,), "is not of the form"),
         (("crew", "--rather-than", "nobody"), "there is no group, pod or Job default/nobody"),
+        (("crew", "--rather-than", "pod/crew-0"), "default/crew cannot be compared with itself"),
         (("crew", "--evicted", "crew-0"), "--evicted: is asked about one pod and nothing else"),
         (("--evicted", "job/crew-job"), "is no pod"),
         (("--evicted", "crew-9"), "there is no pod default/crew-9"),

@@ -66,7 +66,16 @@ def test_every_example_is_in_a_file_that_is_run() -> None:
     folders = {file.parent for file in EXAMPLES.rglob("*") if file.is_file()}
     elsewhere = {
         EXAMPLES / name
-        for name in ("audit", "capacity", "policies", "scenarios", "starting", "stories", "tutorial", "worlds")
+        for name in (
+            "audit",
+            "capacity",
+            "policies",
+            "scenarios",
+            "starting",
+            "stories",
+            "tutorial",
+            "worlds",
+        )
     }
     assert folders - run_here == elsewhere, "scenarios, stories, worlds and the tutorial have their own tests"
     assert {file.suffix for file in EXAMPLES.rglob("*") if file.is_file()} == {".yaml", ".csv"}

@@ -35,7 +35,7 @@ def tables(draw: st.DrawFn) -> list[Obj]:
             free, count = free - gpu, count + 1
             objects += _tenant(draw, f"run{count}", f"n{row}", gpu)
     for number in range(draw(st.integers(1, 4))):
-        fields = {"gpu": draw(st.sampled_from((2, 4, 8))), "priority": draw(PRIORITY)}
+        fields: dict[str, Any] = {"gpu": draw(st.sampled_from((2, 4, 8))), "priority": draw(PRIORITY)}
         members, waited = draw(st.integers(1, 3)), draw(st.sampled_from((1.0, 2.0)))
         objects += gang(f"wait{number}", members, draw(SAID), waited=waited, **fields)
     return objects

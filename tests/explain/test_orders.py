@@ -30,6 +30,11 @@ def test_holding_room_starts_the_large_one_earlier_and_says_what_it_costs() -> N
     )
 
 
+def test_one_that_starts_later_has_no_average() -> None:
+    found = orders(scene(CROWD[: -len(gang("small-2"))]), "default/large")
+    assert found.words.endswith("and 1 group now waiting will start 3.0 hours later")
+
+
 def test_it_travels_as_json() -> None:
     found = orders(scene(CROWD), "default/large")
     assert msgspec.json.decode(msgspec.json.encode(found), type=Orders) == found

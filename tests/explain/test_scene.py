@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.explain.scene import Scene
-from maitred.model.meta import Timestamp
+from maitred.model.group import group_key
+from maitred.model.meta import Timestamp, key_of
+from maitred.model.pod import Pod
+from tests.cluster.seen import read, state_of
 from tests.explain.whys import plan_of, scene_of
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
@@ -40,3 +43,30 @@ def check(scene: Scene, seed: int) -> None:
     # Whoever is not explained takes less looking for, so the bound may be hit elsewhere.
     whole = msgspec.structs.replace(scene.plan(keys), search_exhausted=right.search_exhausted)
     assert whole == right
+
+
+@given(clusters(max_groups=4), st.integers(0, 2**16))
+@examples(40)
+def test_who_waits_in_vain_waits_too_when_others_come(objects: list[Obj], seed: int) -> None:
+    """What is known of a state is still true once more is supposed, so nobody need be tried twice."""
+    items = read(objects)
+    named = sorted({group_of(item) for item in items if isinstance(item, Pod)})
+    if not named:
+        return
+    late = Random(seed).choice(named)
+    pods = [item for item in items if isinstance(item, Pod) and not item.spec.node_name]
+    supposed = [pod for pod in pods if group_of(pod) == late]
+    base = state_of([item for item in items if item not in supposed])
+    before = replace(scene_of([]), snapshot=base.snapshot())
+    after = replace(scene_of([]), snapshot=base.supposing(supposed))
+    known = replace(scene_of([]), snapshot=after.snapshot, waiting=before.in_vain() - {late})
+    assert told_of(late, known) == told_of(late, after)
+
+
+def group_of(pod: Pod) -> str:
+    return group_key(pod) or key_of(pod.metadata)
+
+
+def told_of(group: str, scene: Scene) -> object:
+    plan = scene.plan([group])
+    return plan.binds, plan.evictions, [verdict for verdict in plan.groups if verdict.group == group]

@@ -186,6 +186,27 @@ def test_what_is_impossible_is_told_on_the_empty_cluster() -> None:
     )
 
 
+def test_what_is_impossible_is_told_in_one_way_everywhere() -> None:
+    """What others hold, or take first, is no reason why it can never start."""
+    busy = [b.pod("old", gpu=8, node="r0-n0")]
+    for objects in (
+        [*racks(2), *busy, *crew(3, gpu=8)],
+        [*racks(1, 1), *busy, *crew(2, None, "rack", gpu=8)],
+    ):
+        answer = why_of(objects, policy=RACKS)
+        assert answer.verdict == "Impossible"
+        assert answer.estimate is not None
+        assert answer.estimate.words == "never, as the cluster is"
+
+
+def test_volumes_are_named_where_they_keep_off_most_nodes() -> None:
+    cordoned = b.node("r0-n9", gpu=8, cpu=64, rack="r0", cordoned=True)
+    answer = why_of([*racks(2), cordoned, *crew(2, None, "rack", gpu=4, claims=["gone"])], policy=RACKS)
+    assert answer.nearest is not None
+    (place,) = answer.nearest.places
+    assert place.why == "3 nodes kept off by volumes (claim default/gone does not exist)"
+
+
 def test_company_that_may_still_come_is_no_reason_on_the_empty_cluster() -> None:
     near = [b.near("rack", {"app": "cache"})]
     answer = why_of([*racks(2), *crew(3, gpu=8, affinity=near)])
@@ -213,12 +234,27 @@ def test_who_is_ahead_and_by_which_rule() -> None:
     assert queue is not None
     assert (queue.turn, queue.of) == (4, 6)
     assert queue.rules == {"priority": 1, "age": 1, "name": 1}
-    assert (queue.seated, queue.waiting) == (1, 2)
+    assert (queue.seated, queue.promised, queue.waiting) == (1, 0, 2)
     assert [(one.group, one.rule) for one in queue.first] == [
         ("default/high", "priority"),
         ("default/older", "age"),
         ("default/alike", "name"),
     ]
+
+
+def test_who_is_ahead_and_waits_for_others_to_leave_has_no_seats_yet() -> None:
+    low = [b.pod("low", gpu=8, node="r0-n0", priority=-5)]
+    urgent = [b.pod("urgent", gpu=8, priority=10), b.pod("later", gpu=8, priority=5)]
+    answer = why_of([*racks(1), *low, *urgent, *crew(1, gpu=8)])
+    queue = answer.queue
+    assert queue is not None
+    assert (queue.seated, queue.promised, queue.waiting) == (0, 1, 1)
+    assert [(one.group, one.verdict) for one in queue.first] == [
+        ("default/urgent", "Preempting"),
+        ("default/later", "Waiting"),
+    ]
+    turn = next(line.plain for line in why_lines(answer) if line.plain.startswith("Turn"))
+    assert turn.endswith("2 groups ahead (2 by priority); 1 waits for others to leave, 1 waits too")
 
 
 def test_what_preemption_costs() -> None:
@@ -288,7 +324,16 @@ def test_a_gang_that_is_broken() -> None:
     running = [b.pod(f"crew-{i}", gpu=8, group="crew", node=f"r0-n{i}") for i in range(3)]
     answer = why_of([*racks(4), b.pod_group("crew", 4, created=0), *running])
     assert answer.verdict is None
-    assert answer.summary == "default/crew is broken: 3 of its quorum of 4 run, 1 are not there"
+    assert answer.summary == "default/crew is broken: 3 of its quorum of 4 run, 1 is not there"
+
+
+def test_a_gang_that_is_broken_by_those_who_leave() -> None:
+    running = [b.pod(f"crew-{i}", gpu=8, group="crew", node=f"r0-n{i}", deleted=i < 2) for i in range(3)]
+    answer = why_of([*racks(4), b.pod_group("crew", 4, created=0), *running])
+    assert (answer.placed, answer.leaving) == (1, 2)
+    assert answer.summary == (
+        "default/crew is broken: 1 of its quorum of 4 runs, 2 are on the way out, 1 is not there"
+    )
 
 
 def job(name: str = "train", suspend: bool = False, annotations: dict[str, str] | None = None) -> Obj:

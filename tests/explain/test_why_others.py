@@ -95,6 +95,11 @@ def test_one_that_may_not_start() -> None:
     assert decisive(answer) == ("may start", "other")
 
 
+def test_nobody_is_compared_with_itself() -> None:
+    with pytest.raises(InputError, match="default/one cannot be compared with itself; name another group"):
+        compare(scene_of([*nodes(1), *gang("one")]), "default/one", "default/one")
+
+
 def test_taking_a_group_out_gives_back_all_that_it_held() -> None:
     rest = [*nodes(3), *gang("one")]
     claim = b.pvc("disk", volume="v")

@@ -26,13 +26,19 @@ class Hearing(Cycle):
         now: datetime,
         scheduler: str | None,
         promised: Set[str] = frozenset(),
+        waiting: Set[str] = frozenset(),
     ) -> None:
+        """`waiting`: groups that are known to wait, and are not tried."""
         super().__init__(snapshot, policy, now, scheduler, explained=promised)
+        self._waiting = waiting
         self._heard = {case.key: case for case in reversed(self.cases)}
         self._scenes: dict[int, tuple[Diagnosis, Sequence[Taken]]] = {}
         self._kept: tuple[Diagnosis, Diagnosis] | None = None
         self._known: dict[int, GroupVerdict] = {}
         self.decided: Plan = self.run()
+
+    def serve(self, case: Case) -> bool:
+        return case.key not in self._waiting and super().serve(case)
 
     def case(self, group: str) -> Case | None:
         """The group on its way; None if it is not decided."""

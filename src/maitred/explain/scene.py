@@ -8,6 +8,7 @@ import msgspec
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.explain.hearing import Hearing
+from maitred.explain.rerun import plain
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
@@ -23,6 +24,8 @@ class Scene:
     scheduler: str | None = None
     """Only groups whose pods name this scheduler are decided; None for all."""
     history: History = NO_HISTORY
+    waiting: frozenset[str] = frozenset()
+    """Groups of which it is known that they wait, whoever else comes: they are not tried again."""
     _hearings: dict[frozenset[str], Hearing] = field(default_factory=dict, compare=False, repr=False)
 
     def hearing(self, *groups: str) -> Hearing:
@@ -41,7 +44,19 @@ class Scene:
         hearing = self.hearing(*chosen)
         return msgspec.structs.replace(hearing.decided, groups=hearing.verdicts(chosen))
 
+    def in_vain(self) -> frozenset[str]:
+        """Groups that wait, and would if others came: more pods can only make it harder for them."""
+        hearing = self._hearing(frozenset())
+        pairs = zip(hearing.cases, hearing.decided.groups, strict=True)
+        return frozenset(
+            case.key
+            for case, found in pairs
+            if found.verdict in ("Waiting", "Impossible") and plain(self.snapshot, case.view)
+        )
+
     def _hearing(self, promised: frozenset[str]) -> Hearing:
         if promised not in self._hearings:
-            self._hearings[promised] = Hearing(self.snapshot, self.policy, self.now, self.scheduler, promised)
+            self._hearings[promised] = Hearing(
+                self.snapshot, self.policy, self.now, self.scheduler, promised, self.waiting
+            )
         return self._hearings[promised]

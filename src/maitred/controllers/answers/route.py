@@ -1,6 +1,6 @@
 """What a question over HTTP consists of: one description, for the router and for the OpenAPI document."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
@@ -69,7 +69,7 @@ class Route:
     parameters: tuple[Parameter, ...] = ()
     body: type | None = None
     """Of what is posted; without one the question is a GET."""
-    looks: Callable[[Asked], bool] | None = None
+    looks: Callable[[Asked], Collection[str] | None] | None = None
     """In a thread: whether it is to be seen how the pods of the namespace are doing."""
 
     @property

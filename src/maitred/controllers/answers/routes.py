@@ -33,14 +33,19 @@ def answer_why(asked: Asked) -> Why | Comparison:
     return compare(asked.scene, key_of(asked), rival, asked.seen)
 
 
-def has_places(asked: Asked) -> bool:
-    """Whether it has members on nodes, which are to be looked at; or is not known without such a look."""
+def on_nodes(asked: Asked) -> list[str] | None:
+    """Its members that have places, which are to be looked at. None if it is not known without a look at all
+    that there are, or has ended."""
     names = Names(asked.scene.snapshot)
     try:
         key = key_of(asked)
     except InputError:
-        return True
-    return key not in names.views or len(names.rows_of(key)) > 0
+        return None
+    rows = names.rows_of(key)
+    if key not in names.views and not len(rows):
+        return None
+    pods = [occupant.key for occupant in asked.scene.snapshot.bound.occupants[rows]]
+    return [pod.partition("/")[2] for pod in pods]
 
 
 def key_of(asked: Asked) -> str:
@@ -82,7 +87,7 @@ ROUTES = (
             Parameter("kind", "query", Kind, "What the name is of. Without it: whatever has it."),
             Parameter("ratherThan", "query", Key, "namespace/name of the one to compare it with."),
         ),
-        looks=has_places,
+        looks=on_nodes,
     ),
     Route(
         "evictions/{namespace}/{pod}",

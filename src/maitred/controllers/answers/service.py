@@ -55,8 +55,10 @@ class Stage:
     snapshot: Snapshot
     view: View
     now: datetime
-    version: int | None
-    """Of the state. None where something is supposed beside it, which nobody else will suppose."""
+    version: int
+    """Of the state."""
+    supposed: bool = False
+    """Whether the snapshot has more than the state, which nobody else will suppose."""
 
 
 class Scenes:
@@ -67,11 +69,14 @@ class Scenes:
 
     def get(self, stage: Stage, mine: Collection[str] | None, make: Callable[[], Scene]) -> Scene:
         """One of the same state, if it is not much older; what waits for a time is not wrong for longer."""
-        if stage.version is None:
-            return make()
         key = (stage.version, id(stage.view.state), id(stage.view.policy), mine and frozenset(mine))
         kept = self._kept.get(key)
-        if kept is None or stage.now - kept.now > OLDEST_SCENE:
+        if kept is not None and stage.now - kept.now > OLDEST_SCENE:
+            kept = None
+        if stage.supposed:
+            scene = make()
+            return scene if kept is None else replace(scene, waiting=kept.in_vain())
+        if kept is None:
             kept = self._kept[key] = make()
         self._kept.move_to_end(key)
         while len(self._kept) > MOST_SCENES:
@@ -108,8 +113,10 @@ class Service:
         stage = self._stage(question)
         mine = await self._door.sight(user, (*question.namespaces, *namespaces_of(stage.snapshot)))
         asked = await self._desk.work(user, lambda: self._asked(stage, question, mine))
-        if route.looks is not None and await self._desk.work(user, partial(route.looks, asked)):
-            asked = replace(asked, seen=await self._look(stage.view, question.values["namespace"]))
+        if route.looks is not None:
+            pods = await self._desk.work(user, partial(route.looks, asked))
+            if pods is None or pods:
+                asked = replace(asked, seen=await self._look(stage.view, question.values["namespace"], pods))
         return await self._desk.work(user, partial(worked_out, route, asked))
 
     def _stage(self, question: Question) -> Stage:
@@ -122,7 +129,7 @@ class Service:
             return Stage(state.snapshot(), view, now, state.version)
         supposed = question.supposition.stand_ins(now, view.scheduler)
         try:
-            return Stage(state.supposing(supposed), view, now, None)
+            return Stage(state.supposing(supposed), view, now, state.version, supposed=True)
         except ValueError as problem:
             raise RefusedError(Reason.BAD_QUESTION, f"this cannot be counted: {problem}") from None
 
@@ -142,9 +149,9 @@ class Service:
             history_as_seen_by(self._past(stage.now, mine), mine),
         )
 
-    async def _look(self, view: View, namespace: str) -> Seen:
+    async def _look(self, view: View, namespace: str, pods: Collection[str] | None) -> Seen:
         groups = [group for key, group in view.groups.items() if key.startswith(f"{namespace}/")]
-        return await look(self._client, namespace, groups)
+        return await look(self._client, namespace, groups, pods)
 
 
 def worked_out(route: Route, asked: Asked) -> bytes:

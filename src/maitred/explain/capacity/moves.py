@@ -10,7 +10,7 @@ who takes which place, names decide: in which order the cluster was read does no
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -133,15 +133,11 @@ class Mover:
         movable = roster.movable & (roster.protected_until <= self.survey.now) & ~stays
         return Units(roster, ~self.survey.leaving, movable)
 
-    @cached_property
-    def _name_rank(self) -> Ints:
-        """The place of each unit in the order of names; a pod may be called like a group."""
-        units = self.units
-        named = units.named(np.ones(len(units), dtype=np.bool_))
-        whole = units.whole.tolist()
-        rank = np.empty(len(units), dtype=np.int64)
-        rank[sorted(named, key=lambda unit: (named[unit], whole[unit]))] = np.arange(len(units))
-        return rank
+    def _by_name(self, units: Iterable[int]) -> list[int]:
+        """A pod may be called like a group, which comes after it."""
+        chosen, whole = set(units), self.units.whole
+        named = self.units.named(self.units.chosen(chosen))
+        return sorted(chosen, key=lambda unit: (named[unit], whole[unit]))
 
     def pods_of(self, unit: int) -> list[int]:
         """By name: who takes which place must not depend on who was read first."""
@@ -200,8 +196,11 @@ class Mover:
         units = self.units
         enough = self._enough(ask, within, units.unit, np.ones(len(units.pods), dtype=np.bool_), len(units))
         chosen = np.flatnonzero(enough & ~units.violating)
-        order = np.lexsort((self._name_rank[chosen], units.work[chosen], units.size[chosen]))
-        return [Attempt((unit,), None) for unit in chosen[order[:MOST_TRIES]].tolist()]
+        size, work = units.size[chosen], units.work[chosen]
+        last = np.lexsort((work, size))[:MOST_TRIES][-1:]
+        near = chosen[(size < size[last]) | ((size == size[last]) & (work <= work[last]))].tolist()
+        first = sorted(self._by_name(near), key=lambda unit: (units.size[unit], units.work[unit]))
+        return [Attempt((unit,), None) for unit in first[:MOST_TRIES]]
 
     def _drains(self, ask: Ask, within: Mask) -> list[Attempt]:
         units, (drainable, inside) = self.units, self._drainable
@@ -211,12 +210,9 @@ class Mover:
         chosen = np.flatnonzero(enough & drainable & (pods > 1))
         order = np.lexsort((self.snapshot.nodes.name_rank[chosen], pods[chosen]))
         return [
-            Attempt(self._by_name(units.unit[moving & (self._nodes == row)]), row)
+            Attempt(tuple(self._by_name(units.unit[moving & (self._nodes == row)].tolist())), row)
             for row in chosen[order[:MOST_TRIES]].tolist()
         ]
-
-    def _by_name(self, units: Ints) -> tuple[int, ...]:
-        return tuple(sorted(set(units.tolist()), key=self._name_rank.__getitem__))
 
     def _enough(self, ask: Ask, within: Mask, owner: Ints | Codes, moving: Mask, owners: int) -> Mask:
         """Whose leaving would give some domain what it lacks, as far as amounts tell.

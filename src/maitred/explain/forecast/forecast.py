@@ -9,14 +9,7 @@ from maitred.explain.forecast.future import Future, coalesced
 from maitred.explain.forecast.guests import Guest
 from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.runs import NEVER
-from maitred.explain.forecast.wording import (
-    assumptions,
-    condition,
-    in_its_way,
-    no_end_helps,
-    no_estimate,
-    span,
-)
+from maitred.explain.forecast.wording import assumptions, condition, in_its_way, no_estimate, span
 from maitred.explain.rehearsal import Effort
 from maitred.explain.scene import Scene
 from maitred.model.plan import GroupVerdict
@@ -142,10 +135,12 @@ def not_seen(opening: Opening, key: str, until: float, assumed: tuple[str, ...])
     verdict = next(one for one in opening.scene.plan(explained=[key]).groups if one.group == key)
     if verdict.verdict == "Impossible":
         return Estimate(group=key, words=no_estimate(verdict))
-    if not opening.may_fit_alone(key):
-        return Estimate(group=key, words=no_end_helps(verdict))
+    beside = opening.beside_others(key)
+    if beside:
+        words = f"nobody can say, and the end of others does not help: {beside[0].message}"
+        return Estimate(group=key, words=words)
     if until == NEVER:
-        words = "nobody can say: it has no room before some end of whom nobody knows when they do"
+        words = "nobody can say: it has no room until others end, and nobody knows when they do"
         return Estimate(group=key, assumptions=assumed, words=words)
     words = f"{span(opening.now, until, NEVER)}: so far was looked"
     return Estimate(group=key, earliest=written(until), basis="known", assumptions=assumed, words=words)

@@ -11,7 +11,7 @@ from maitred.cluster.snapshot import NO_GROUP, GroupView
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import PROMISED, QUORUM, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
-from maitred.decide.attempt import attempt
+from maitred.decide.diagnose import Diagnosis
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.roster import Roster
@@ -23,6 +23,7 @@ from maitred.explain.forecast.runs import NEVER, Floats, Runs
 from maitred.explain.rerun import kin, plain
 from maitred.explain.scene import Scene
 from maitred.model.group import Group
+from maitred.model.plan import Blocker
 from maitred.model.runtime import Runtime
 
 
@@ -63,11 +64,12 @@ class Opening:
         ends = [self.tenants.ends, *(guest.runs[None] for guest in self.guests)]
         return all(bool((times == times[:, :1]).all()) for times in ends)
 
-    def may_fit_alone(self, key: str) -> bool:
-        """Whether one who waits might have room if all others had left; False is certain."""
+    def beside_others(self, key: str) -> tuple[Blocker, ...]:
+        """What would be in the way of one who waits if all others had left; none where that is not sure."""
         ask = next(guest.ask for guest in self.waiting if guest.key == key)
-        steps, empty = self.house.steps(), Trial.empty(self.snapshot, self.snapshot.nodes)
-        return bool(attempt(empty, ask, self.house, steps)) or steps.exhausted
+        diagnosis = Diagnosis(self.snapshot, Trial.empty(self.snapshot, self.snapshot.nodes), self.house)
+        found = diagnosis.behind_gates(ask)
+        return () if diagnosis.exhausted else found
 
     # -- who waits -------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from maitred.cluster.nodes import Mask
 from maitred.explain.forecast.ends import Source
 from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.runs import NEVER
-from maitred.model.plan import Category, GroupVerdict
+from maitred.model.plan import GroupVerdict
 from maitred.model.policy import is_device
 from maitred.model.words import counted
 
@@ -105,13 +105,3 @@ def no_estimate(verdict: GroupVerdict | None) -> str:
             return f"never, as it is written: {blocker}"
         case _:
             return f"nobody can say: {blocker}"
-
-
-ROOM: frozenset[Category] = frozenset(("Capacity", "Fragmentation", "Topology", "Priority"))
-"""What others who end can take out of the way."""
-
-
-def no_end_helps(verdict: GroupVerdict) -> str:
-    """What a group waits for that would not fit if all others had left."""
-    beside = [blocker for blocker in verdict.blockers if blocker.category not in ROOM]
-    return f"nobody can say, and no end of others would help: {(beside or verdict.blockers)[0].message}"
