@@ -104,4 +104,4 @@ def test_a_long_name_moves_its_own_line_only() -> None:
     groups = (GroupVerdict("ml/" + "a" * 60, "Waiting", 1, 1, 0), GroupVerdict("ml/b", "Waiting", 1, 1, 0))
     first, second = lines(Plan(groups=groups))[1:3]
     assert first.index("Waiting") == 65
-    assert second.index("Waiting") == 42
+    assert second.index("Waiting") == 52

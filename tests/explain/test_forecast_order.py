@@ -13,7 +13,7 @@ from maitred.explain.forecast.ends import Tenants
 from maitred.explain.forecast.forecast import estimates
 from maitred.explain.forecast.orders import orders
 from maitred.explain.forecast.runs import Runs
-from maitred.model.history import NO_HISTORY, History
+from maitred.model.history import NO_HISTORY, History, PastGroup
 from maitred.model.needs import NodeRequirements
 from tests.explain.forecasts import NOW, at, gang, nodes, past, remembered, requests, scene
 from tests.oracle.effort import examples
@@ -106,6 +106,7 @@ def test_who_comes_is_like_most_who_request_the_same() -> None:
     pinned, free = gang("pinned", where={"pool": "none"}), [*gang("free-1"), *gang("free-2")]
     asked = requests(scene(free).snapshot)
     for crowd in ([*pinned, *free], [*free, *pinned]):
-        cast = cast_of(scene([*nodes(1), *crowd]).snapshot, [])
+        past = PastGroup("default/was", 0.0, None, None, False, 1, 1, 0, asked)
+        cast = cast_of(scene([*nodes(1), *crowd]).snapshot, [past])
         like = cast.snapshot.needs[cast.snapshot.shapes[cast.by_requests[asked]].needs]
         assert like.node == NodeRequirements()

@@ -186,7 +186,7 @@ async def ask_scheduler(question: Question[T], cluster: ClusterOptions, client: 
         if error.reason in (answers.Reason.UNKNOWN_NAME, answers.Reason.BAD_QUESTION):
             raise InputError("", "", "", error.message) from None
         if error.reason in list(answers.Reason):
-            raise KubeError(f"the scheduler does not answer: {error.message}") from None
+            raise KubeError(error.message) from None
         raise
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise KubeError(

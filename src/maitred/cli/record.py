@@ -2,7 +2,11 @@
 
 import os
 import signal
+import sys
 import threading
+import time
+from collections.abc import Collection
+from pathlib import Path
 
 import click
 
@@ -10,6 +14,8 @@ from maitred.cli import output, scheduler
 from maitred.model.duration import FORM, milliseconds
 from maitred.model.manifest import InputError
 
+READ_SECONDS = 60.0
+POLL_SECONDS = 0.1
 QUIETLY = (
     *("--shadow", "--listen", "", "--answers", "", "--ledger", "none"),
     *("--log-form", "text", "--log-level", "warning"),
@@ -54,10 +60,13 @@ def command(
         "--scheduler-name": scheduler,
     }.items():
         arguments += [] if value is None else [name, value]
+    before = set(segments(directory))
     if duration is not None:
-        stop_after(duration)
-    click.echo(f"recording to {directory}, until {'Ctrl-C' if duration is None else duration}", err=True)
+        stop_after(duration, directory, before)
     shadow(arguments)
+    if not set(segments(directory)) - before:
+        click.echo(f"{directory}: nothing was recorded: the cluster was not read in time", err=True)
+        sys.exit(output.FAILED)
 
 
 def shadow(arguments: list[str]) -> None:
@@ -65,11 +74,22 @@ def shadow(arguments: list[str]) -> None:
     scheduler.command.main(arguments, prog_name="maitred record", standalone_mode=False)
 
 
-def stop_after(duration: str) -> None:
-    """As if somebody had asked it to stop then: what was begun is finished."""
+def segments(directory: str) -> list[Path]:
+    return sorted(Path(directory).glob("maitred-*"))
+
+
+def stop_after(duration: str, directory: str, before: Collection[Path]) -> None:
+    """As if somebody had asked it to stop then: what was begun is finished. The time runs from when the
+    cluster has been read, or from when that takes too long."""
     length = milliseconds(duration)
     if not length:
         raise InputError("--for", "", "", f"{duration!r} is not {FORM}, and longer than 0")
-    timer = threading.Timer(length / 1000, os.kill, (os.getpid(), signal.SIGTERM))
-    timer.daemon = True
-    timer.start()
+
+    def wait() -> None:
+        deadline = time.monotonic() + READ_SECONDS
+        while time.monotonic() < deadline and not set(segments(directory)) - set(before):
+            time.sleep(POLL_SECONDS)
+        time.sleep(length / 1000)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="record-for", daemon=True).start()

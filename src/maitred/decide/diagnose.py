@@ -24,7 +24,7 @@ Found = tuple[tuple[Blocker, ...], bool]
 Seating = tuple[tuple[int, int], ...]
 """Shapes and the rows they were seated on."""
 Ahead = say.Ahead
-MOST_STEPS = 5_000
+MOST_STEPS = 2_000
 ROOM: Category = "Capacity"
 """Lifted like a constraint: the nodes are as good as empty."""
 

@@ -209,10 +209,11 @@ class Growth:
         return not self.stage.plain(other) or self._would_fit(other, pattern, pristine=True)
 
     def _ahead(self, entry: Entry, pattern: Pattern) -> list[Entry]:
-        """Groups that come first and would be seated on the new nodes; one more than matters at most."""
+        """Groups that come first and would be seated on the new nodes; one more than matters at most. Where
+        there is no time to find out, all who wait are taken for such."""
         found: list[Entry] = []
         for other in self.stage.entries[: entry.place]:
-            if other.waits and self._would_fit(other, pattern, pristine=False):
+            if other.waits and (self.stage.effort.spent or self._would_fit(other, pattern, pristine=False)):
                 found.append(other)
             if len(found) > MOST_AHEAD:
                 break

@@ -68,7 +68,7 @@ SMALLEST_PART = 4
 """Members are worth nothing if they are fewer than one in so many of the quorum."""
 EFFORT = 20_000
 """About a second or two of tries."""
-EFFORT_FOR_ONE = 2_000
+EFFORT_FOR_ONE = 500
 """Enough for one group, in about a fifth of a second."""
 LOOSENED = ("Affinity", "Capacity", "Fragmentation")
 """Categories in which constraints other than levels may be in the way; host ports are part of the room."""

@@ -81,11 +81,10 @@ class Replayer:
             self._follow(line, self._state)
 
     def replay(self, warnings: Iterable[str] = ()) -> Replay:
-        """Raises InputError if there was nothing of a record in what was taken."""
-        if not self._segments:
-            raise InputError(
-                self.source, "", "", f"{NOT_ONE}: it is empty, or cut off before its first line ends"
-            )
+        """Raises InputError if no decision was in what was taken."""
+        if not self._moments:
+            what = "has no decision in it: it is cut off before the first" if self._segments else NOT_ONE
+            raise InputError(self.source, "", "", what)
         return Replay(
             recorded_by=tuple(sorted(self._versions)),
             segments=self._segments,

@@ -186,16 +186,19 @@ def replay_of_file(path: Path) -> Replay:
 def test_what_is_left_of_a_killed_scheduler_is_read_up_to_where_it_ends(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path)
     busy(recorded)
-    for _ in range(3):
+    for _ in range(9):
         recorded.decide()
     recorded.ring.close()
     (segment,) = tmp_path.iterdir()
     whole = segment.read_bytes()
-    segment.write_bytes(whole[: len(whole) * 2 // 3])
+    segment.write_bytes(whole[: len(whole) * 9 // 10])
     replay = replay_of_file(segment)
-    assert replay.same == replay.decisions < 3
+    assert 0 < replay.same == replay.decisions < 9
     assert len(replay.warnings) == 1
     assert "cut off" in replay.warnings[0]
+    segment.write_bytes(whole[: len(whole) // 3])
+    with pytest.raises(InputError, match="has no decision in it"):
+        replay_of_file(segment)
 
 
 def test_a_disk_that_is_full_stops_the_record_and_nothing_else(

@@ -1,6 +1,6 @@
 """Shapes for all who may have to be seated: those who wait, who run, and who are yet to come."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,8 +30,10 @@ def cast_of(snapshot: Snapshot, past: Iterable[PastGroup]) -> Cast:
     classes = list(snapshot.classes) or [LabelClass("", {})]
     of_pods = _shapes_of_pods(snapshot, shapes)
     present = np.concatenate([*(view.shapes for view in snapshot.groups), of_pods])
-    by_requests = _most_common(present, shapes, needs, classes)
-    for group in past:
+    comers = list(past)
+    wanted = {group.requests for group in comers}
+    by_requests = _most_common(present, shapes, needs, classes, wanted) if wanted else {}
+    for group in comers:
         if group.requests not in by_requests:
             by_requests[group.requests] = len(shapes)
             shapes.append(Shape(len(needs), 0))
@@ -41,9 +43,13 @@ def cast_of(snapshot: Snapshot, past: Iterable[PastGroup]) -> Cast:
 
 
 def _most_common(
-    present: Codes, shapes: Sequence[Shape], needs: Sequence[Needs], classes: Sequence[LabelClass]
+    present: Codes,
+    shapes: Sequence[Shape],
+    needs: Sequence[Needs],
+    classes: Sequence[LabelClass],
+    wanted: Set[Requests],
 ) -> dict[Requests, int]:
-    """For all that is requested, the shape of most of those who do; of several, the first by its contents:
+    """For all that is wanted, the shape of most of those who do; of several, the first by its contents:
     numbers only say which became known first."""
 
     def contents(number: int) -> str:
@@ -53,7 +59,9 @@ def _most_common(
     numbers, pods = np.unique(present, return_counts=True)
     alike: dict[tuple[Requests, int], list[int]] = {}
     for number, count in sorted(zip(numbers.tolist(), pods.tolist(), strict=True), key=lambda one: one[1]):
-        alike.setdefault((needs[shapes[number].needs].requests, count), []).append(number)
+        requests = needs[shapes[number].needs].requests
+        if requests in wanted:
+            alike.setdefault((requests, count), []).append(number)
     return {
         requests: found[0] if len(found) == 1 else min(found, key=contents)
         for (requests, _), found in alike.items()

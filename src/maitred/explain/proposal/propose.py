@@ -7,7 +7,6 @@ from itertools import chain
 
 import msgspec
 
-from maitred.decide import decide
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimates
@@ -142,8 +141,7 @@ class Asked:
             return ()
         scene = self.scene
         others = tuple(view for view in scene.snapshot.groups if view.group.key not in self.keys)
-        before = replace(scene.snapshot, groups=others)
-        plan = decide(before, scene.policy, scene.now, scene.scheduler, explained=())
+        plan = replace(scene, snapshot=replace(scene.snapshot, groups=others), _hearings={}).decided()
         return tuple(g.group for g in plan.groups if g.group in waiting and g.verdict == "Scheduled")
 
     def _notes(self, party: Party, outcome: Outcome) -> Iterator[str]:

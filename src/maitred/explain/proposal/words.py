@@ -103,8 +103,10 @@ def offer_words(remedy: Remedy, members: int, where: Where) -> str:
             return f"now with each slice {wider} instead of within one {detail['from']}"
         case "topology":
             inside = f" of one {detail['to']}" if detail["to"] else ""
-            across = domain_words(detail["from"], where.domains.get(detail["from"], ()))
-            return f"now across {across}{inside}"
+            domains = where.domains.get(detail["from"], ())
+            if not domains:
+                return f"now anywhere{inside}, not within one {detail['from']}"
+            return f"now across {domain_words(detail['from'], domains)}{inside}"
         case _:
             return f"now if you {remedy.change}"
 

@@ -161,6 +161,7 @@ def nearest_words(key: str, names: Iterable[str]) -> str:
     listed = sorted(names)
     bare = key.partition("/")[2]
     same = [name for name in listed if name.partition("/")[2] == bare]
-    close = get_close_matches(key, listed, MOST_MEANT, 0.6)
+    near = get_close_matches(bare, {name.partition("/")[2]: None for name in listed}, MOST_MEANT, 0.6)
+    close = [name for like in near for name in listed if name.partition("/")[2] == like]
     meant = list(dict.fromkeys((*same, *close)))[:MOST_MEANT]
     return f"; did you mean {' or '.join(meant)}?" if meant else ""
