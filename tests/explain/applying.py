@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from maitred.decide import decide as decide_snapshot
-from maitred.explain.remedies import with_remedies
+from maitred.explain.remedies.finder import with_remedies
 from maitred.model.meta import Timestamp
 from maitred.model.pod import PodSpec
 from maitred.model.quantity import amount

@@ -14,7 +14,7 @@ from maitred.explain.anonymity import as_seen_by, history_as_seen_by
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
-from maitred.explain.remedies import with_remedies
+from maitred.explain.remedies.finder import with_remedies
 from maitred.explain.scene import Scene
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.evicted import receipt

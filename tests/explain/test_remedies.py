@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from maitred.decide import decide as decide_snapshot
-from maitred.explain import remedies
+from maitred.explain.remedies import finder
 from maitred.model.meta import Timestamp
 from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, UnattainableError, applied, remedied
 from tests.oracle import builders as b
@@ -398,7 +398,7 @@ def test_the_remedies_of_one_group_need_no_other_explained(seed: int) -> None:
     for entry in remedied(objects, LEVELS)["groups"]:
         group = entry["group"]
         plan = decide_snapshot(snapshot, policy, now, explained={group})
-        found = remedies.remedies_for(plan, snapshot, policy, now, None, group)
+        found = finder.remedies_for(plan, snapshot, policy, now, None, group)
         assert msgspec.to_builtins(found) == entry["remedies"]
 
 
@@ -421,7 +421,7 @@ def test_the_work_is_bounded_and_the_first_in_turn_come_first(monkeypatch: pytes
     objects = [*nodes(2), *queue]
     offered = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
     assert all(offered)
-    monkeypatch.setattr(remedies, "EFFORT", 100)
+    monkeypatch.setattr(finder, "EFFORT", 100)
     fewer = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
     assert fewer[0]
     assert not all(fewer)

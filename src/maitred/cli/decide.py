@@ -62,7 +62,7 @@ def plan_of(objects: list[Object], policy: Policy, now: datetime, scheduler: str
     # The engine brings numpy along, which bad input need not wait for.
     from maitred.cluster.state import ClusterState, Put
     from maitred.decide import decide
-    from maitred.explain.remedies import with_remedies
+    from maitred.explain.remedies.finder import with_remedies
 
     state = ClusterState()
     for item in objects:

@@ -8,7 +8,7 @@ import msgspec
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.explain.hearing import Hearing
-from maitred.explain.rerun import plain
+from maitred.explain.remedies.rerun import plain
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy

@@ -15,7 +15,7 @@ from maitred.decide.levels import position_of
 from maitred.explain.capacity.document import Constraint
 from maitred.explain.capacity.survey import SECONDS_PER_HOUR, Survey
 from maitred.explain.capacity.widening import seated_alone, started_together
-from maitred.explain.rehearsal import Entry
+from maitred.explain.remedies.rehearsal import Entry
 from maitred.model.group import TopologyRequest
 
 MOST_CONSTRAINTS = 8

@@ -28,7 +28,7 @@ from maitred.decide.preemption.units import Units
 from maitred.decide.seating import commit, required_domain
 from maitred.explain.capacity.document import Fragmented, Move, Placement
 from maitred.explain.capacity.survey import Survey
-from maitred.explain.rehearsal import Entry
+from maitred.explain.remedies.rehearsal import Entry
 from maitred.model.group import TopologyRequest
 from maitred.model.plan import Blocker
 

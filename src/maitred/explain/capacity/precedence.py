@@ -11,7 +11,7 @@ from maitred.decide.house import Leave
 from maitred.explain.capacity.survey import Survey
 from maitred.explain.forecast.estimate import Orders
 from maitred.explain.forecast.orders import orders
-from maitred.explain.rehearsal import Entry
+from maitred.explain.remedies.rehearsal import Entry
 
 MOST_TRIED = 24
 MOST_SHIFTS = 20

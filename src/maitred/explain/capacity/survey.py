@@ -15,7 +15,7 @@ from maitred.decide.ask import Ask, ask_of
 from maitred.decide.compile import managed_nodes
 from maitred.decide.house import House
 from maitred.decide.preemption.roster import NOT_KNOWN, Roster
-from maitred.explain.rehearsal import NODES_PER_UNIT, PROBE_STEPS, Effort, Entry, Stage, by_shape
+from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, Effort, Entry, Stage, by_shape
 from maitred.explain.scene import Scene
 from maitred.model.needs import Needs
 from maitred.model.plan import Bind

@@ -9,8 +9,8 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import ask_of
 from maitred.explain.capacity.survey import Survey
-from maitred.explain.rehearsal import STEPS_PER_UNIT, Entry
-from maitred.explain.rerun import Rehearsal
+from maitred.explain.remedies.rehearsal import STEPS_PER_UNIT, Entry
+from maitred.explain.remedies.rerun import Rehearsal
 from maitred.model.group import TopologyRequest
 
 Change = Callable[[TopologyRequest], TopologyRequest]

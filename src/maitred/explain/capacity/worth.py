@@ -19,7 +19,7 @@ from maitred.decide.screen import screen
 from maitred.explain.capacity.document import Preemption
 from maitred.explain.capacity.survey import SECONDS_PER_HOUR, Survey
 from maitred.explain.forecast.estimate import Orders
-from maitred.explain.rehearsal import Entry
+from maitred.explain.remedies.rehearsal import Entry
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Eviction
 from maitred.model.priority import Rank

@@ -16,7 +16,7 @@ from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.house import House
 from maitred.decide.seats import Steps
-from maitred.explain.rehearsal import PROBE_STEPS
+from maitred.explain.remedies.rehearsal import PROBE_STEPS
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from maitred.explain.forecast.cast import cast_of
 from maitred.explain.forecast.ends import Tenants
 from maitred.explain.forecast.guests import NOBODY, Comers, Guest, rest_of, run_times
 from maitred.explain.forecast.runs import NEVER, Floats, Runs
-from maitred.explain.rerun import kin, plain
+from maitred.explain.remedies.rerun import kin, plain
 from maitred.explain.scene import Scene
 from maitred.model.group import Group
 from maitred.model.plan import Blocker

@@ -10,8 +10,8 @@ import numpy as np
 from maitred.cluster.nodes import Mask, NodeView
 from maitred.cluster.snapshot import GroupView, Shape, Snapshot
 from maitred.decide.levels import known_levels
-from maitred.explain.changes import with_group, with_members_like
 from maitred.explain.proposal.supposition import DEVICES, Party, Supposition
+from maitred.explain.remedies.changes import with_group, with_members_like
 from maitred.explain.scene import Scene
 from maitred.model.manifest import InputError
 from maitred.model.needs import Needs, NodeRequirements

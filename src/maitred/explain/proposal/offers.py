@@ -7,14 +7,14 @@ from datetime import datetime
 import msgspec
 
 from maitred.decide import decide
-from maitred.explain.changes import Change, with_group
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.proposal.answer import Offer
 from maitred.explain.proposal.places import where
 from maitred.explain.proposal.supposition import Party
 from maitred.explain.proposal.words import change_words, offer_words, time_words
-from maitred.explain.rehearsal import Effort, Entry, Stage
-from maitred.explain.remedies import EFFORT_FOR_ONE, MOST_REMEDIES, Finder
+from maitred.explain.remedies.changes import Change, with_group
+from maitred.explain.remedies.finder import EFFORT_FOR_ONE, MOST_REMEDIES, Finder
+from maitred.explain.remedies.rehearsal import Effort, Entry, Stage
 from maitred.explain.scene import Scene
 from maitred.model.group import TopologyRequest
 from maitred.model.plan import Plan, Remedy

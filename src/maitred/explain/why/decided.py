@@ -11,7 +11,7 @@ from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
 from maitred.explain.hearing import Hearing
-from maitred.explain.remedies import remedies_for
+from maitred.explain.remedies.finder import remedies_for
 from maitred.explain.scene import Scene
 from maitred.explain.why.answer import Nearest, Placement, State, Waited, Why
 from maitred.explain.why.names import STAND_IN, Names

@@ -42,7 +42,7 @@ import msgspec
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.ask import Assignment
 from maitred.decide.levels import position_of
-from maitred.explain.changes import (
+from maitred.explain.remedies.changes import (
     Change,
     FewerMembers,
     LowerQuorum,
@@ -50,14 +50,14 @@ from maitred.explain.changes import (
     WiderLevel,
     available,
 )
-from maitred.explain.growth import Growth
-from maitred.explain.loosening import Loosening, loosenings
-from maitred.explain.mending import Mending
-from maitred.explain.outranking import higher_rank
-from maitred.explain.rehearsal import Effort, Entry, Stage
-from maitred.explain.rerun import needs_of
-from maitred.explain.starting import to_start
-from maitred.explain.supplying import supplies
+from maitred.explain.remedies.growth import Growth
+from maitred.explain.remedies.loosening import Loosening, loosenings
+from maitred.explain.remedies.mending import Mending
+from maitred.explain.remedies.outranking import higher_rank
+from maitred.explain.remedies.rehearsal import Effort, Entry, Stage
+from maitred.explain.remedies.rerun import needs_of
+from maitred.explain.remedies.starting import to_start
+from maitred.explain.remedies.supplying import supplies
 from maitred.model.plan import Plan, Remedy
 from maitred.model.policy import Policy, is_device
 from maitred.model.quantity import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount

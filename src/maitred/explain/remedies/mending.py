@@ -12,8 +12,8 @@ import numpy as np
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.ask import Assignment
-from maitred.explain.changes import available
-from maitred.explain.rehearsal import Entry, Stage
+from maitred.explain.remedies.changes import available
+from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.node import UNSCHEDULABLE
 from maitred.model.plan import Remedy
 from maitred.model.policy import health_taints

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from maitred.cluster.snapshot import GroupRank, GroupView, Snapshot
-from maitred.explain.changes import with_group
-from maitred.explain.rehearsal import Entry, Stage
+from maitred.explain.remedies.changes import with_group
+from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.plan import Remedy
 
 MOST_RANKS = 3

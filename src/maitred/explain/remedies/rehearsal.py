@@ -20,7 +20,7 @@ from maitred.decide.levels import known_levels, named_keys
 from maitred.decide.screen import screen
 from maitred.decide.seating import per_node
 from maitred.decide.seats import Steps
-from maitred.explain.rerun import Rehearsal, kin, needs_of, plain
+from maitred.explain.remedies.rerun import Rehearsal, kin, needs_of, plain
 from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.policy import Policy
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from maitred.cluster.snapshot import GroupView, Shape, Snapshot
 from maitred.cluster.volumes import VolumeNeed
-from maitred.explain.changes import Change, with_members_like
-from maitred.explain.rehearsal import Entry, Stage
+from maitred.explain.remedies.changes import Change, with_members_like
+from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.needs import Needs
 from maitred.model.plan import Remedy
 from maitred.model.pod import NodeSelector, NodeSelectorTerm

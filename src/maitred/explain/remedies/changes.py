@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.snapshot import GroupView, Shape, Snapshot
-from maitred.explain.added import FIRST, LAST, Pattern, with_copies
+from maitred.explain.remedies.added import FIRST, LAST, Pattern, with_copies
 from maitred.model.needs import Needs
 from maitred.model.plan import Detail, Remedy
 from maitred.model.quantity import text

@@ -12,9 +12,9 @@ from maitred.decide.ask import Ask, ask_of
 from maitred.decide.attempt import quorum_of
 from maitred.decide.compile import make_rules
 from maitred.decide.seating import commit
-from maitred.explain.added import Pattern, with_copies
-from maitred.explain.changes import MoreNodes
-from maitred.explain.rehearsal import Entry, Stage
+from maitred.explain.remedies.added import Pattern, with_copies
+from maitred.explain.remedies.changes import MoreNodes
+from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.node import HOSTNAME
 from maitred.model.policy import health_taints, is_device
 from maitred.model.quantity import CPU, MEMORY, text

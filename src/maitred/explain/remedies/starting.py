@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.explain.changes import Change, LowerQuorum, available, with_group
-from maitred.explain.rehearsal import Entry, Stage
+from maitred.explain.remedies.changes import Change, LowerQuorum, available, with_group
+from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.plan import Remedy
 from maitred.model.words import counted
 
