@@ -1,7 +1,7 @@
 """What people ask about: a cluster at one moment, the rules, and what is remembered."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import msgspec
@@ -27,6 +27,10 @@ class Scene:
     waiting: frozenset[str] = frozenset()
     """Groups of which it is known that they wait, whoever else comes: they are not tried again."""
     _hearings: dict[frozenset[str], Hearing] = field(default_factory=dict, compare=False, repr=False)
+
+    def on(self, snapshot: Snapshot) -> "Scene":
+        """The same for another snapshot."""
+        return replace(self, snapshot=snapshot, _hearings={})
 
     def hearing(self, *groups: str) -> Hearing:
         """What would be decided now, by one cycle for all who ask."""

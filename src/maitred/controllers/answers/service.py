@@ -69,7 +69,8 @@ class Scenes:
 
     def get(self, stage: Stage, mine: Collection[str] | None, make: Callable[[], Scene]) -> Scene:
         """One of the same state, if it is not much older; what waits for a time is not wrong for longer."""
-        key = (stage.version, id(stage.view.state), id(stage.view.policy), mine and frozenset(mine))
+        who = None if mine is None else frozenset(mine)
+        key = (stage.version, id(stage.view.state), id(stage.view.policy), who)
         kept = self._kept.get(key)
         if kept is not None and stage.now - kept.now > OLDEST_SCENE:
             kept = None

@@ -39,7 +39,7 @@ def grounded(scene: Scene, supposition: Supposition) -> Scene:
     if supposition.by_options:
         changed = _with_devices(scene, supposition.model, numbers)
         changed = _with_level(scene, changed, supposition.within, numbers)
-        return replace(scene, snapshot=changed, _hearings={})
+        return scene.on(changed)
     return scene
 
 

@@ -80,7 +80,7 @@ def fewer_pods(scene: Scene, party: Party, seated: Sequence[str]) -> tuple[Offer
     """Of pods that are decided one by one: those that have room now, once the others are left out."""
     left_out = frozenset(party.groups).difference(seated)
     kept = tuple(view for view in scene.snapshot.groups if view.group.key not in left_out)
-    plan = replace(scene, snapshot=replace(scene.snapshot, groups=kept), _hearings={}).decided()
+    plan = scene.on(replace(scene.snapshot, groups=kept)).decided()
     binds = [bind for bind in plan.binds if bind.group in seated]
     if not seated or len(binds) < len(seated):
         return ()

@@ -141,7 +141,7 @@ class Asked:
             return ()
         scene = self.scene
         others = tuple(view for view in scene.snapshot.groups if view.group.key not in self.keys)
-        plan = replace(scene, snapshot=replace(scene.snapshot, groups=others), _hearings={}).decided()
+        plan = scene.on(replace(scene.snapshot, groups=others)).decided()
         return tuple(g.group for g in plan.groups if g.group in waiting and g.verdict == "Scheduled")
 
     def _notes(self, party: Party, outcome: Outcome) -> Iterator[str]:

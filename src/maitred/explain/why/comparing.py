@@ -134,7 +134,7 @@ def _created(turn: Turn) -> str:
 
 
 def _without(scene: Scene, names: Names, one: Side, two: Side) -> GroupVerdict | None:
-    alone = replace(scene, snapshot=without_group(scene.snapshot, names, two.key), _hearings={})
+    alone = scene.on(without_group(scene.snapshot, names, two.key))
     hearing = alone.hearing(one.key)
     return None if hearing.case(one.key) is None else hearing.verdict(one.key)
 
