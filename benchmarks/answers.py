@@ -37,7 +37,7 @@ RESOURCES: dict[str, Resource] = {"Node": NODES, "Pod": PODS, "PodGroup": GROUPS
 LISTEN_PORT = 10_399
 STILL_SECONDS = 10.0
 QUESTIONS = (
-    ("why", "gang-0849"),
+    ("why", "gang-0039"),
     ("plan", "--gang", "64", "--gpus", "8"),
     ("capacity",),
 )
