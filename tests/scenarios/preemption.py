@@ -247,6 +247,8 @@ OWNERS = (
 
 LONG = lesser(6, "long")
 SLOWLY = ranked(LOW, terminationGracePeriodSeconds=30)
+WHOLE = Pods("whole", 2, cpu=3, spec=SLOWLY)
+"""A node each, so that it does not matter which has run for a second longer."""
 IN_TIME = (
     Scenario(
         "victims take their time, and nobody else has to leave",
@@ -273,15 +275,15 @@ IN_TIME = (
         nodes(2, cpu=3),
         [
             CLASSES,
-            Create(Pods("long", 6, spec=SLOWLY)),
-            Running(LONG),
+            Create(WHOLE),
+            Running(WHOLE),
             Create(A, THREE),
-            Evicted(LONG, 3, grace=30),
+            Evicted(WHOLE, 1, grace=30),
             Promised(THREE),
             RemovePromised(THREE),
             Bound(THREE),
-            InAll(6),
-            Delete(LONG),
+            InAll(2),
+            Delete(WHOLE),
         ],
         stop_seconds=SLOW,
     ),

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from itertools import product
 
+import pytest
+
+from maitred.controllers.answers.refusals import RefusedError
+from maitred.controllers.answers.route import Question
+from maitred.controllers.answers.routes import ROUTES
+from maitred.controllers.answers.service import Service
 from maitred.controllers.policy import PolicyConfigMap, Source
+from maitred.kube.answers import own_token
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
 from maitred.kube.resources import CONFIG_MAPS, LEASES
@@ -14,11 +21,12 @@ from tests.scenarios.gangs import PAIR, WITH_VOLUMES
 from tests.scenarios.line import Right
 from tests.scenarios.objects import Group, Job, Pods, members, nodes, taken
 from tests.scenarios.server import Server
-from tests.scenarios.stage import Scenario, Stage, play
+from tests.scenarios.stage import Actor, Scenario, Stage, play
 from tests.scenarios.steps import Bound, Create, Delete, Exist, Told
 from tests.scenarios.test_crashes import crash
 
-LEASE, POLICY = "maitred", "maitred-policy"
+OURS = LEASE = "maitred"
+POLICY = "maitred-policy"
 GANG = Group("job", quorum=2)
 JOB = Job("job", 2, GANG)
 YIELDING = Group("yielding", quorum=2)
@@ -57,7 +65,22 @@ async def use_everything(stage: Stage) -> None:
     actor.line.trouble = LostAnswers()
     await stage.play(Delete(taken(free, cpu=1)), *WITH_VOLUMES, Told(members(PAIR, 2), "Scheduled"))
     await stage.play(Delete(members(PAIR, 2)), Create(YIELDING, LESSER), Bound(LESSER))
+    await ask(stage, actor)
     await stage.play(Create(CRITICAL), Bound(CRITICAL))
+
+
+async def ask(stage: Stage, actor: Actor) -> None:
+    """How a gang is doing, whose pods are looked at one by one; and a name that only a look at all can find."""
+    service, [why] = Service(actor.line, actor.view), [route for route in ROUTES if route.looks]
+    user = await service.visitor(await own_token(stage.api.client))
+    await service.answer(why, question(stage, YIELDING.name), user)
+    with pytest.raises(RefusedError, match="nobody"):
+        await service.answer(why, question(stage, "nobody"), user)
+    await service.close()
+
+
+def question(stage: Stage, name: str) -> Question:
+    return Question({"namespace": stage.api.namespace, "name": name})
 
 
 def policy(client: Client) -> Source:
@@ -65,7 +88,8 @@ def policy(client: Client) -> Source:
 
 
 def granted() -> Iterator[Right]:
-    rules = (rule for body in rights() for rule in body.get("rules", ()))
+    """To the scheduler; there is a role for those who ask it, too."""
+    rules = (rule for body in rights() for rule in body.get("rules", ()) if body["metadata"]["name"] == OURS)
     for rule in rules:
         for verb, group, resource in product(rule["verbs"], rule["apiGroups"], rule["resources"]):
             yield Right(verb, group, resource)
