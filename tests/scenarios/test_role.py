@@ -70,8 +70,9 @@ async def use_everything(stage: Stage) -> None:
 
 
 async def ask(stage: Stage, actor: Actor) -> None:
-    """How a gang is doing, whose pods are looked at one by one; and a name that only a look at all can find."""
-    service, [why] = Service(actor.line, actor.view), [route for route in ROUTES if route.looks]
+    """How a gang is doing, whose pods are looked at one by one; and a name that a look at all might find."""
+    service = Service(actor.line, actor.view)
+    [why] = (route for route in ROUTES if route.looks)
     user = await service.visitor(await own_token(stage.api.client))
     await service.answer(why, question(stage, YIELDING.name), user)
     with pytest.raises(RefusedError, match="nobody"):
