@@ -58,8 +58,8 @@ test-matrix: venv ## The scenarios once more: on Kubernetes 1.36.4, and on 1.37.
 	MAITRED_KUBERNETES=1.36.4 $(BIN)/pytest -m control_plane tests/scenarios
 	MAITRED_KUBERNETES=1.37.1 MAITRED_WORKLOAD_GATES=off $(BIN)/pytest -m control_plane tests/scenarios
 
-check: lint ## The quick tests, without a control plane or a browser: under two minutes, before every commit
-	$(PYTEST) -m "not slow and not control_plane and not browser" tests
+check: lint ## The quick tests, with fewer examples of each property: under two minutes, before every commit
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow and not control_plane and not browser" tests
 
 lint: venv
 	$(BIN)/ruff check

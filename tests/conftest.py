@@ -23,6 +23,7 @@ from maitred.sandbox.controlplane.versions import RELEASES
 
 _common = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", _common, derandomize=True, database=None, max_examples=100)
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=40)
 settings.register_profile("explore", _common, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -84,6 +84,22 @@ def test_who_waits_for_its_place_may_take_that_of_a_lesser_group() -> None:
     assert (binds(plan), promises(plan)) == ({"a": "n1"}, {})
 
 
+def test_who_ranks_higher_leaves_what_was_promised_where_it_can_sit_elsewhere() -> None:
+    """n0 would be the tighter fit for a. Others have left it for b, and would have left in vain."""
+    a, b = waiting("a", 2, 5), waiting("b", 2, 1, "n0", where={HOSTNAME: "n0"})
+    plan = decide([node("n0", 2), node("n1", 3), a, b])
+    assert binds(plan) == {"a": "n1", "b": "n0"}
+
+
+def test_surplus_of_a_higher_rank_leaves_nobody_behind_for_a_promise() -> None:
+    """Of the two, one would find a place elsewhere; but then the other had none."""
+    late = [waiting(f"g-{i}", 2, 9, group="g", index=i) for i in (1, 2)]
+    gang = [pod_group("g", 1, priority=9), pod("g-0", 1, node="n2", group="g", priority=9), *late]
+    b = waiting("b", 2, 1, "n0", where={HOSTNAME: "n0"})
+    plan = decide([node("n0", 2), node("n1", 3), node("n2", 1), *gang, b])
+    assert set(binds(plan)) == {"g-1", "g-2"}
+
+
 def test_of_two_that_were_promised_one_place_the_older_has_it() -> None:
     a, b = waiting("a", 2, 5, "n0", created=10), waiting("b", 2, 5, "n0", created=0)
     plan = decide([node("n0", 2), leaving("old", 2, "n0"), a, b])

@@ -235,10 +235,39 @@ class Cycle:
         return self.promises.ready(self.trial, self._claimant(case)) or self._attempt(case)
 
     def _attempt(self, case: Case) -> Assignment | None:
+        found = self._search(case)
+        return found and self._considerate(case, found)
+
+    def _search(self, case: Case) -> Assignment | None:
         steps = self.house.steps()
         found = attempt(self.trial, case.ask, self.house, steps)
         self.exhausted |= steps.exhausted
         return found
+
+    def _considerate(self, case: Case, found: Assignment) -> Assignment:
+        """Seats as good that leave to lesser groups what they were promised, if there are any.
+
+        It may have their places. But others have left for these, and would have left in vain.
+        """
+        first, rows = self._rank(case), {row for _, row in found}
+        lesser = [
+            (other, places)
+            for other, places in self._promised_before
+            if self._rank(other) > first and not (other.held or other.last_tried)
+        ]
+        if all(places.isdisjoint(rows) for _, places in lesser):
+            return found
+        with self.promises.kept(self.trial, [self._claimant(other) for other, _ in lesser]):
+            beside = self._search(case) or []
+        return beside if len(beside) >= (case.ask.need or len(found)) else found
+
+    @cached_property
+    def _promised_before(self) -> list[tuple[Case, Set[int]]]:
+        """Groups that others were told to leave for, and the rows of their places, by rank."""
+        everyone = (case for case in (*self.cases, *self.bystanders) if case.view.nominated)
+        waiting = sorted((case for case in everyone if not case.blocked), key=self._rank)
+        places = (self._claimant(case).promised(self.snapshot) for case in waiting)
+        return [(case, {row for _, row in seats}) for case, seats in zip(waiting, places, strict=True)]
 
     def _retry_those_who_wait_for_others(self) -> None:
         """A group may have had its turn before the pods whose company, or balance, it needs were seated."""

@@ -1,6 +1,7 @@
 """Places that others must leave first: kept for a group that was promised them, or promised to it now."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -136,6 +137,20 @@ class Promises:
             if terms := trial.needs(shape).affinity:
                 self._company |= trial.pods_matching(Selection(terms, True))
         return held
+
+    @contextmanager
+    def kept(self, trial: Trial, claimants: Iterable[Claimant]) -> Iterator[None]:
+        """Places that were promised are held for as long as the block runs, where the promise stands."""
+        company, held = self._company.copy(), list[Seated]()
+        for claimant in claimants:
+            if self.stands(trial, claimant):
+                held += self.hold(trial, claimant.ask, claimant.promised(self.snapshot))
+        try:
+            yield
+        finally:
+            for entry in held:
+                trial.let_go(entry)
+            self._company = company
 
     def ready(self, trial: Trial, claimant: Claimant) -> Assignment | None:
         """The places that it was promised, if those who had to leave have left."""
