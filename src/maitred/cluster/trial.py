@@ -6,6 +6,7 @@ Whatever a node can run out of is kept here as columns, changed in place by `sea
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +57,15 @@ class Counted:
     promised_too: bool
 
 
+@dataclass(slots=True)
+class Foes:
+    """By class of labels, the terms that are against it."""
+
+    by_class: dict[int, list[PodTerm]] = field(default_factory=dict)
+    terms: int = 0
+    """How many of all that are held have been looked at."""
+
+
 class Trial:
     """`free` is what nobody holds now. While places are held, `later` is what will be left once all who are
     leaving have left and all who were promised a place sit on it; who sits down now must fit in both.
@@ -77,6 +87,7 @@ class Trial:
         self._counted: dict[Selection, Counted] = {}
         self._class_match: dict[tuple[tuple[PodTerm, ...], int], bool] = {}
         self._held: dict[Hashable, Ints] | None = None
+        self._foes = Foes()
         self._attachments: Attachments | None = None
 
     @classmethod
@@ -372,6 +383,18 @@ class Trial:
                 for key in held_by(self.needs(entry.shape)):
                     self._held_column(self._held, key)[entry.rows] += entry.copies
         return self._held
+
+    def foes_of(self, shape: int) -> Iterator[tuple[PodTerm, Ints]]:
+        """Required anti-affinity of pods on nodes against pods of this shape, and how many there have it."""
+        held = self.all_held()
+        for term in islice(held, self._foes.terms, None):
+            if isinstance(term, PodTerm):
+                for number in self._possible_classes((term,)):
+                    if self._class_matches((term,), number):
+                        self._foes.by_class.setdefault(number, []).append(term)
+        self._foes.terms = len(held)
+        for term in self._foes.by_class.get(self.shape(shape).labels, ()):
+            yield term, held[term]
 
     def _held_column(self, held: dict[Hashable, Ints], key: Hashable) -> Ints:
         if key not in held:

@@ -11,15 +11,15 @@ from maitred.decide.rules import Rules
 
 def most_per_domain(rules: Rules, within: Mask, codes: Codes, counts: Sequence[int]) -> tuple[Ints, Ints]:
     """For every domain: a bound on the members it can take, and its room if there were more of them."""
-    inside = within & (codes >= 0)
-    chosen = codes[inside]
-    rooms = [np.bincount(chosen, weights=copies[inside]).astype(np.int64) for copies in rules.copies]
+    rows = rules.hospitable
+    rows = rows[within[rows] & (codes[rows] >= 0)]
+    chosen = codes[rows]
+    rooms = [np.bincount(chosen, weights=copies[rows]).astype(np.int64) for copies in rules.copies]
     capped = [np.minimum(room, count) for room, count in zip(rooms, counts, strict=True)]
     most: Ints = np.add.reduce(capped)
     if len(counts) > 1:
-        useful = inside & np.logical_or.reduce([copies > 0 for copies in rules.copies])
         for room in rules.rooms:
-            free = np.bincount(codes[useful], weights=np.maximum(room.free[useful], 0), minlength=len(most))
+            free = np.bincount(chosen, weights=np.maximum(room.free[rows], 0), minlength=len(most))
             np.minimum(most, most_in(free.astype(np.int64), room.use, counts), out=most)
     return most, np.add.reduce(rooms)
 

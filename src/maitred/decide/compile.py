@@ -115,9 +115,8 @@ class _Compiler:
         trial = self.trial
         for term in trial.needs(shape).anti_affinity:
             self._close_domains(term, trial.matching(Selection((term,), True, True)), mask)
-        for key, held in trial.all_held().items():
-            if isinstance(key, PodTerm) and trial.matches(Selection((key,), True), shape):
-                self._close_domains(key, held, mask)
+        for term, held in trial.foes_of(shape):
+            self._close_domains(term, held, mask)
 
     def _close_domains(self, term: PodTerm, pods: Ints, mask: Mask) -> None:
         occupied = occupied_domains(self.trial.nodes, term.topology_key, pods)
@@ -203,6 +202,8 @@ class _Compiler:
         pairs: dict[str, Mask] = {}
         for one, shape in enumerate(self.shapes):
             needs = trial.needs(shape)
+            if not (needs.anti_affinity or needs.host_ports):
+                continue
             for other, neighbour in enumerate(self.shapes):
                 keys = set[str]()
                 if "Affinity" not in self.lift:

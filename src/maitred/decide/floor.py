@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from maitred.cluster.nodes import Mask
+from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.trial import Rows
 from maitred.decide.rules import Company, Rules
+
+UNBOUNDED = np.iinfo(np.int64).max
 
 
 class Floor:
@@ -12,8 +14,9 @@ class Floor:
 
     def __init__(self, rules: Rules, rows: Rows) -> None:
         self.rules, self.rows = rules, rows
-        self.copies = [copies[rows] for copies in rules.copies]
-        self._rooms = [room.free[rows] for room in rules.rooms]
+        self.copies = np.array([copies[rows] for copies in rules.copies])
+        self._free = np.array([room.free[rows] for room in rules.rooms])
+        self._use = np.array([room.use for room in rules.rooms])
         self._closed: list[Mask] = [np.zeros(len(rows), dtype=np.bool_) for _ in rules.shapes]
         self._conflict_codes = [conflict.codes[rows] for conflict in rules.conflicts]
         self._present = [
@@ -27,7 +30,7 @@ class Floor:
     def open_to(self, position: int) -> Mask:
         """Nodes that the next member of a shape could take now."""
         rules = self.rules
-        allowed = (self.copies[position] > 0) & ~self._closed[position]
+        allowed: Mask = (self.copies[position] > 0) & ~self._closed[position]
         for company, domains in zip(rules.companies[position], self._present[position], strict=True):
             if company not in self.unfounded(position):
                 for codes, present in zip(company.codes, domains, strict=True):
@@ -46,10 +49,8 @@ class Floor:
 
     def seat(self, position: int, place: int) -> None:
         rules, row = self.rules, int(self.rows[place])
-        for room, free in zip(rules.rooms, self._rooms, strict=True):
-            free[place] -= room.use[position]
-        for position_there in range(len(rules.shapes)):
-            self.copies[position_there][place] = self._copies_at(position_there, place)
+        self._free[:, place] -= self._use[:, position]
+        self.copies[:, place] = np.where(self.copies[:, place] > 0, self._copies_at(place), 0)
         for conflict, codes in zip(rules.conflicts, self._conflict_codes, strict=True):
             if codes[place] >= 0:
                 for other in np.flatnonzero(conflict.pairs[position]):
@@ -72,12 +73,8 @@ class Floor:
                             present[codes[row]] = True
                             self._anywhere[seeker][index] = True
 
-    def _copies_at(self, position: int, place: int) -> int:
-        if not self.rules.masks[position][self.rows[place]]:
-            return 0
-        fit = min(
-            int(free[place]) // room.use[position]
-            for room, free in zip(self.rules.rooms, self._rooms, strict=True)
-            if room.use[position]
-        )
-        return max(0, fit)
+    def _copies_at(self, place: int) -> Ints:
+        """How many members of each shape fit into what is left there."""
+        fit = self._free[:, place, np.newaxis] // np.maximum(self._use, 1)
+        most: Ints = np.where(self._use > 0, fit, UNBOUNDED).min(axis=0)
+        return np.maximum(most, 0)

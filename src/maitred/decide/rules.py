@@ -5,12 +5,12 @@ shape; what members do to each other stays as data: conflicts, companies, spread
 Every way of seating a group (fill, greedy, search) reads these, so no constraint is written twice.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.trial import Trial
+from maitred.cluster.trial import Rows, Trial
 
 NO_MINIMUM = 2**31
 
@@ -101,6 +101,14 @@ class Rules:
     companies: list[tuple[Company, ...]]
     spreads: list[tuple[Spread, ...]]
     quotas: list[Quota]
+    _hospitable: Rows | None = field(default=None, init=False)
+
+    @property
+    def hospitable(self) -> Rows:
+        """Nodes that could take at least one member: on a busy cluster these are few."""
+        if self._hospitable is None:
+            self._hospitable = np.flatnonzero(np.logical_or.reduce([copies > 0 for copies in self.copies]))
+        return self._hospitable
 
     @property
     def simple(self) -> bool:

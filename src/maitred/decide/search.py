@@ -95,7 +95,7 @@ class Search:
     def _extend(self) -> Seats | None:
         if self.seated >= self.goal:
             return self._settle()
-        if not self.steps.take(len(self.places)):
+        if not self.steps.take(len(self.places) * len(self.shapes)):
             return None
         situation = self._situation()
         if situation in self.failed:

@@ -8,7 +8,7 @@ from maitred.cluster.trial import Rows
 
 @dataclass(slots=True)
 class Steps:
-    """A bound on the work of searching: a step is one look at one node.
+    """A bound on the work of searching: a step is one look at one node for one shape.
 
     Never a clock, so that the same input gives the same answer.
     """

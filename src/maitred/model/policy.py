@@ -61,7 +61,7 @@ class Devices(Setting, frozen=True):
 
 
 class Search(Setting, frozen=True):
-    """How long to look for seats for one group, in looks at a node."""
+    """How long to look for seats for one group, in looks at a node for a kind of member."""
 
     steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 500_000
 
