@@ -1,7 +1,8 @@
 """`maitred why`, `plan` and `capacity` as whole processes, which ask a scheduler through an API server.
 
 The API server is the sandbox's, in a process of its own, and the scheduler is another. It has seated whom it
-could before it is asked, so all groups that are left wait.
+could before it is asked, so all groups that are left wait; each `why` is about another one. Half of the
+questions are about a state that was asked about before, half come just after something has changed.
 """
 
 import asyncio
@@ -12,7 +13,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
+from itertools import cycle
 
 from benchmarks.clusters import mixed_cluster
 from benchmarks.command import process
@@ -36,8 +39,11 @@ SECONDS = 1.0
 RESOURCES: dict[str, Resource] = {"Node": NODES, "Pod": PODS, "PodGroup": GROUPS}
 LISTEN_PORT = 10_399
 STILL_SECONDS = 10.0
+GANG = "gang-0000"
+NEXT = "{next}"
+"""In a question: the next of those who wait."""
 QUESTIONS = (
-    ("why", "gang-0039"),
+    ("why", NEXT),
     ("plan", "--gang", "64", "--gpus", "8"),
     ("capacity",),
 )
@@ -55,34 +61,56 @@ class Size:
 FULL, QUICK = Size(5_000, 850, 200, 500), Size(100, 40, 10, 5)
 
 
+@dataclass(slots=True)
+class Asked:
+    """A scheduler behind its API server, and those of whom it is asked."""
+
+    server: Server
+    waiting: Iterator[str]
+    """For ever, and far apart from each other."""
+    bound: Iterator[str]
+    """Pods that have yet to start."""
+
+    def ask(self, *words: str) -> None:
+        """A plan that would have to wait is an answer like any other."""
+        words = tuple(next(self.waiting) if word == NEXT else word for word in words)
+        command = [sys.executable, "-m", "maitred.cli", *words, "-n", NAMESPACE, "-o", "json"]
+        command += ["--kubeconfig", str(self.server.kubeconfig)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode in (1, 2) or done.stderr:
+            raise RuntimeError(f"maitred {' '.join(words)}: {done.returncode}: {done.stderr.strip()[-500:]}")
+
+    def change(self) -> None:
+        """A pod starts, which is what happens most."""
+        asyncio.run(self._start(next(self.bound)))
+
+    async def _start(self, name: str) -> None:
+        status = {"phase": "Running", "startTime": datetime.now(UTC).isoformat(timespec="seconds")}
+        async with self.server.client() as client:
+            path = PODS.path(NAMESPACE, name) + "/status"
+            await client.request("PATCH", path, body=encode({"status": status}), content_type=MERGE_PATCH)
+
+
 def run(quick: bool) -> list[Figure]:
     size = QUICK if quick else FULL
     case = f"Answers of a scheduler, {size.nodes:,} nodes and {size.waiting} waiting groups"
     with alone() as server:
         asyncio.run(fill(server, size))
-        with scheduler(server, size):
-            works = [Work(partial(ask, server, *words)) for words in QUESTIONS]
+        with scheduler(server, size) as asked:
+            still = [Work(partial(asked.ask, *words)) for words in QUESTIONS]
+            changed = [Work(work.run, asked.change) for work in still]
             empty = Work(lambda: process([sys.executable, "-m", "maitred.cli", "why", "--help"]))
-            *samples, floor = in_turns([*works, empty], REPEATS)
+            *samples, floor = in_turns([*still, *changed, empty], REPEATS)
     beside, goal = Samples(floor.clock), Goal(SECONDS)
+    titles = [f"maitred {words[0]}{when}" for when in ("", " after a change") for words in QUESTIONS]
     return [
-        Figure(case, f"maitred {words[0]}, whole process", "s", Samples(found.clock), beside, goal)
-        for words, found in zip(QUESTIONS, samples, strict=True)
+        Figure(case, f"{title}, whole process", "s", Samples(found.clock), beside, goal)
+        for title, found in zip(titles, samples, strict=True)
     ]
 
 
-def ask(server: Server, *words: str) -> None:
-    """A plan that would have to wait is an answer like any other."""
-    command = [sys.executable, "-m", "maitred.cli", *words, "-n", NAMESPACE, "-o", "json"]
-    done = subprocess.run(
-        [*command, "--kubeconfig", str(server.kubeconfig)], capture_output=True, text=True, check=False
-    )
-    if done.returncode in (1, 2) or done.stderr:
-        raise RuntimeError(f"maitred {' '.join(words)}: {done.returncode}: {done.stderr.strip()[-500:]}")
-
-
 @contextmanager
-def scheduler(server: Server, size: Size) -> Iterator[None]:
+def scheduler(server: Server, size: Size) -> Iterator[Asked]:
     """It is asked once it has seated whom it could."""
     address = own_address()
     if address is None:
@@ -97,8 +125,7 @@ def scheduler(server: Server, size: Size) -> Iterator[None]:
         took = program.until("group training/gang-")
         say(f"  first Plan after {took:.0f} s")
         wait_until_still(server)
-        asyncio.run(check(server, size))
-        yield
+        yield asyncio.run(asked_of(server, size))
 
 
 def wait_until_still(server: Server) -> None:
@@ -108,13 +135,19 @@ def wait_until_still(server: Server) -> None:
         time.sleep(STILL_SECONDS)
 
 
-async def check(server: Server, size: Size) -> None:
+async def asked_of(server: Server, size: Size) -> Asked:
     async with server.client() as client:
         places = await placements(client)
-    unseated = (name for name, node in places.items() if name.startswith("gang-") and not node)
-    gangs = {name[: len("gang-0000")] for name in unseated}
-    say(f"  {len(gangs)} groups wait, {sum(map(bool, places.values())):,} pods run")
-    assert len(gangs) >= size.waiting, "too few wait"
+    waiting = sorted({name[: len(GANG)] for name, node in places.items() if is_gang(name) and not node})
+    bound = sorted(name for name, node in places.items() if is_gang(name) and node)
+    say(f"  {len(waiting)} groups wait, {sum(map(bool, places.values())):,} pods have places")
+    assert len(waiting) >= size.waiting, "too few wait"
+    far_apart = waiting[:: max(1, len(waiting) // (2 * REPEATS))]
+    return Asked(server, cycle(far_apart), iter(bound))
+
+
+def is_gang(name: str) -> bool:
+    return name.startswith(GANG.rstrip("0"))
 
 
 async def announce(server: Server, address: str) -> None:
