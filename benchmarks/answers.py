@@ -117,7 +117,7 @@ def scheduler(server: Server, size: Size) -> Iterator[Asked]:
         raise RuntimeError("this machine has no address that an API server would proxy to")
     asyncio.run(announce(server, address))
     command = ["-m", "maitred.cli", "scheduler", "--kubeconfig", str(server.kubeconfig)]
-    command += ["--no-leader-election", "--listen", "", "--ledger", "none"]
+    command += ["--no-leader-election", "--listen", "", "--ledger", str(server.directory / "ledger.db")]
     command += ["--answers", f"{address}:{LISTEN_PORT}"]
     with started(command, server.directory / "scheduler.log") as program:
         took = program.until("the cluster was read")

@@ -1,5 +1,6 @@
 """How many members could be seated at most: quick to work out, and never too few."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,10 +38,13 @@ def most_among(rules: Rules, rows: Rows, counts: Sequence[int]) -> int:
 
 def most_in(free: Ints, use: Sequence[int], counts: Sequence[int]) -> Ints:
     """How many members so much of something is enough for, taking the most modest first."""
-    most = np.zeros_like(free)
+    wanted = Counter[int]()
+    for used, count in zip(use, counts, strict=True):
+        wanted[used] += count
+    most = np.full_like(free, wanted.pop(0, 0))
     left = free.copy()
-    for used, count in sorted(zip(use, counts, strict=True)):
-        seated = np.minimum(left // used, count) if used else np.full_like(left, count)
+    for used, count in sorted(wanted.items()):
+        seated = np.minimum(left // used, count)
         left -= seated * used
         most += seated
     return most

@@ -30,6 +30,9 @@ def place(
     rules: Rules, within: Mask, ladder: Ladder, demand: Demand, policy: Policy, steps: Steps
 ) -> Seats | None:
     """Seats for as many members as can be, but at least the `need`, in one domain of the widest rung."""
+    most, _ = most_per_domain(rules, within, ladder.widest, demand.counts)
+    if most.max(initial=0) < max(1, demand.need):
+        return None
     everyone = Demand(demand.counts, demand.want, demand.want)
     if needs_no_device(rules, policy):
         others = within & ~device_nodes(rules.trial.nodes, policy)

@@ -11,7 +11,7 @@ import numpy as np
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
 from maitred.cluster.trial import Rows
-from maitred.explain.forecast.runs import CHANCES, DRAWS, NEVER, Floats, Runs
+from maitred.explain.forecast.runs import CHANCES, DRAWS, NEVER, Floats, Runs, all_drawn
 from maitred.model.runtime import Runtime
 
 Source = Literal["said", "overdue", "leaving", "history", "deadline", "unknown"]
@@ -79,11 +79,19 @@ class Tenants:
         """One pod of each, the first by name."""
         return self.pods[self.first[:-1]]
 
+    def ends_in(self, draw: int) -> Floats:
+        """When each ends, in one of the futures. What it draws depends on its name, whoever else there is."""
+        ends = self.ends[:, 0].copy()
+        uncertain, seeds = self._uncertain
+        ends[uncertain] = all_drawn(self.ends[uncertain], seeds, draw)
+        return ends
+
     @cached_property
-    def seeds(self) -> Ints:
-        """By which each draws one of its ends: its own, whoever else there is."""
-        names = (occupant.key for occupant in self.snapshot.bound.occupants[self.heads])
-        return np.array([crc32(name.encode()) for name in names], dtype=np.int64)
+    def _uncertain(self) -> tuple[Rows, Ints]:
+        """Those of whom several ends are known, and by what each draws one of them."""
+        tenants = np.flatnonzero((self.ends != self.ends[:, :1]).any(axis=1))
+        names = (occupant.key for occupant in self.snapshot.bound.occupants[self.heads[tenants]])
+        return tenants, np.array([crc32(name.encode()) for name in names], dtype=np.int64)
 
     @cached_property
     def group(self) -> Codes:
@@ -139,7 +147,7 @@ class Tenants:
         ends[late] = self.now + longer[late, None] * CHANCES
         leaving = self.snapshot.bound.terminating[self.heads]
         ends[leaving] = self.now + self.graces[leaving, None] * CHANCES
-        for tenant in np.flatnonzero((expected == NEVER) & ~leaving).tolist():
+        for tenant in np.flatnonzero((expected == NEVER) & ~leaving).tolist() if self.runs else ():
             ends[tenant] = self._by_history(tenant)
         open_ended = (ends[:, 0] == NEVER) & (deadline < NEVER)
         ends[open_ended] = self.now + np.maximum(deadline[open_ended, None] - self.now, 0) * CHANCES
@@ -171,7 +179,7 @@ class Tenants:
 
     def _by_history(self, tenant: int) -> Floats | float:
         occupant = self.snapshot.bound.occupants[self.heads[tenant]]
-        if not self.runs or occupant.owner[0] in SERVICES:
+        if occupant.owner[0] in SERVICES:
             return NEVER
         seated = self.snapshot.seated[self.group[tenant]] if self.group[tenant] != NO_GROUP else None
         requests = self.snapshot.needs[self.snapshot.bound.needs[self.heads[tenant]]].requests

@@ -13,7 +13,7 @@ from maitred.decide.ask import Assignment
 from maitred.explain.forecast.guests import Guest, Turn, rest_of
 from maitred.explain.forecast.hall import Hall, Stay
 from maitred.explain.forecast.opening import Opening
-from maitred.explain.forecast.runs import NEVER, all_drawn, drawn
+from maitred.explain.forecast.runs import NEVER, drawn
 from maitred.explain.remedies.rehearsal import Effort
 
 COALESCED, COALESCED_FROM = 1 / 200, 1_000
@@ -55,7 +55,7 @@ class Future:
         """Kins that find no room as long as nobody leaves."""
         self._ending: list[tuple[float, int, Stay]] = []
         self._numbers = count()
-        self.tenant_ends = all_drawn(opening.tenants.ends, opening.tenants.seeds, draw)
+        self.tenant_ends = opening.tenants.ends_in(draw)
         self._order = np.argsort(self.tenant_ends, kind="stable")
         self._ends = self.tenant_ends[self._order]
         self._ended = 0
