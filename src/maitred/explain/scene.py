@@ -1,8 +1,9 @@
 """What people ask about: a cluster at one moment, the rules, and what is remembered."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,6 +13,8 @@ from maitred.explain.remedies.rerun import plain
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,18 @@ class Scene:
     waiting: frozenset[str] = frozenset()
     """Groups of which it is known that they wait, whoever else comes: they are not tried again."""
     _hearings: dict[frozenset[str], Hearing] = field(default_factory=dict, compare=False, repr=False)
+    _made: dict[Callable[["Scene"], Any], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def on(self, snapshot: Snapshot) -> "Scene":
         """The same for another snapshot."""
-        return replace(self, snapshot=snapshot, _hearings={})
+        return replace(self, snapshot=snapshot, _hearings={}, _made={})
+
+    def once(self, make: Callable[["Scene"], T]) -> T:
+        """Something that is made from this scene, and does not change: once for all who ask."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: T = self._made[make]
+        return made
 
     def hearing(self, *groups: str) -> Hearing:
         """What would be decided now, by one cycle for all who ask."""

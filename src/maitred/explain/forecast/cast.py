@@ -57,14 +57,18 @@ def _most_common(
         return repr((needs[shape.needs], classes[shape.labels], shape.volumes))
 
     numbers, pods = np.unique(present, return_counts=True)
-    alike: dict[tuple[Requests, int], list[int]] = {}
-    for number, count in sorted(zip(numbers.tolist(), pods.tolist(), strict=True), key=lambda one: one[1]):
+    most: dict[Requests, tuple[int, list[int]]] = {}
+    for number, count in zip(numbers.tolist(), pods.tolist(), strict=True):
         requests = needs[shapes[number].needs].requests
         if requests in wanted:
-            alike.setdefault((requests, count), []).append(number)
+            record, alike = most.get(requests, (0, []))
+            if count > record:
+                most[requests] = (count, [number])
+            elif count == record:
+                alike.append(number)
     return {
-        requests: found[0] if len(found) == 1 else min(found, key=contents)
-        for (requests, _), found in alike.items()
+        requests: alike[0] if len(alike) == 1 else min(alike, key=contents)
+        for requests, (_, alike) in most.items()
     }
 
 

@@ -32,7 +32,7 @@ def estimate(scene: Scene, key: str) -> Estimate:
 
 def estimates(scene: Scene, keys: Iterable[str]) -> dict[str, Estimate]:
     """For several groups at little more than the price of one: futures show when everybody starts."""
-    opening, wanted = Opening(scene), tuple(dict.fromkeys(keys))
+    opening, wanted = scene.once(Opening), tuple(dict.fromkeys(keys))
     verdicts = {verdict.group: verdict for verdict in opening.plan.groups}
     waiting = {guest.key for guest in opening.guests if verdicts[guest.key].verdict == "Waiting"}
     futures = roll(opening, [key for key in wanted if key in waiting])

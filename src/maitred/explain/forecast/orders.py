@@ -28,7 +28,7 @@ def orders(scene: Scene, large: str, effort: int = EFFORT_EACH) -> Orders:
 
     The effort is for each of the futures; who has little time looks less far.
     """
-    opening = Opening(scene)
+    opening = scene.once(Opening)
     guest = next((guest for guest in opening.waiting if guest.key == large and guest.ask.need), None)
     if guest is None:
         return Orders(group=large, words="it does not wait for room")

@@ -1,7 +1,7 @@
 """How long groups of a kind ran before: for those who do not say how long they will."""
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
@@ -20,7 +20,6 @@ CHANCES: Floats = (np.arange(DRAWS) + 0.5) / DRAWS
 """What is not known for certain is known as so many values, each as likely as the next: enough for the first
 of many to end."""
 FEWEST_OF_A_NAME, FEWEST_OF_A_SIZE = 3, 5
-"""Runs that say something about the next one."""
 
 _RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"
 _COUNTED = re.compile(rf"(?:-(?:\d+|{_RANDOM}{{5}}|{_RANDOM}{{8,10}}|[0-9a-f]{{8,40}}))+\Z", re.ASCII)
@@ -48,6 +47,8 @@ def all_drawn(times: Floats, seeds: Ints, draw: int) -> Floats:
 
 Size = tuple[int, tuple[tuple[str, int], ...]]
 """Quorum, and what a member requests."""
+Kind = str | Size
+"""Groups of one stem, or of one size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,9 @@ class Lengths:
         weights = -np.diff(left, prepend=1.0)
         return cls(times[ends], weights[ends])
 
-    def beyond(self, ran: float, fewest: int) -> Floats | None:
+    def beyond(self, ran: float, fewest: int) -> Floats:
         """What one that has run for so long may run in all; for up to as long again where that is longer than
-        nearly all did. None where too few are known."""
-        if len(self.times) < fewest:
-            return None
+        nearly all did."""
         first = int(np.searchsorted(self.times, ran, side="right"))
         if len(self.times) - first < fewest:
             return ran * (1 + CHANCES)
@@ -88,23 +87,31 @@ class Runs:
     """Run times of groups, in seconds, by their names and by their sizes."""
 
     def __init__(self, groups: Iterable[PastGroup], now: float) -> None:
-        found: dict[Hashable, tuple[list[float], list[bool]]] = {}
+        found: dict[Kind, tuple[list[float], list[bool]]] = {}
         for group in groups:
             if group.started is not None:
                 for kind in (stem(group.group), (group.quorum, group.requests)):
                     ran, ended = found.setdefault(kind, ([], []))
                     ran.append(max(0.0, (now if group.ended is None else group.ended) - group.started))
                     ended.append(group.finished)
-        self._lengths = {kind: Lengths.of(ran, ended) for kind, (ran, ended) in found.items()}
+        self._lengths = {
+            kind: Lengths.of(ran, ended)
+            for kind, (ran, ended) in found.items()
+            if sum(ended) >= fewest_of(kind)
+        }
 
     def __bool__(self) -> bool:
         return bool(self._lengths)
 
     def like(self, key: str, size: Size, ran: float = 0.0) -> Floats | None:
         """What a group may run in all, given that it has run for so long; None where too few like it did."""
-        for kind, fewest in ((stem(key), FEWEST_OF_A_NAME), (size, FEWEST_OF_A_SIZE)):
-            lengths = self._lengths.get(kind)
-            found = None if lengths is None else lengths.beyond(ran, fewest)
-            if found is not None:
-                return found
+        kinds: tuple[Kind, Kind] = (stem(key), size)
+        for kind in kinds:
+            if kind in self._lengths:
+                return self._lengths[kind].beyond(ran, fewest_of(kind))
         return None
+
+
+def fewest_of(kind: Kind) -> int:
+    """Runs that say something about the next one."""
+    return FEWEST_OF_A_NAME if isinstance(kind, str) else FEWEST_OF_A_SIZE
