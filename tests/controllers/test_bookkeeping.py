@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from maitred.controllers import bookkeeping
+from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.decide import decide
@@ -17,7 +18,6 @@ from maitred.ledger.connections import LedgerError
 from maitred.ledger.records import Arrival, Event, Evicted, VerdictChange
 from maitred.ledger.store import Ledger
 from maitred.model.history import NO_HISTORY
-from maitred.model.manifest import InputError
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 from tests.cluster.seen import put
@@ -166,5 +166,5 @@ def test_answers_do_without_a_ledger_that_cannot_be_read(
     monkeypatch.setattr(Ledger, "usage", fails)
     assert keeping.history(NOW, None) is NO_HISTORY
     assert caplog.messages == ["answered without history: ledger x: away"]
-    with pytest.raises(InputError, match="ledger x: away"):
+    with pytest.raises(RefusedError, match="ledger x: away"):
         keeping.usage(0, 1)

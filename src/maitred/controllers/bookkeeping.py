@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.billing.document import Usage
+from maitred.kube.answers import Reason
 from maitred.ledger.clerk import Clerk
 from maitred.ledger.connections import LedgerError
 from maitred.ledger.records import Arrival, Evicted, Sight, VerdictChange
 from maitred.ledger.store import Ledger
 from maitred.model.history import NO_HISTORY, History
-from maitred.model.manifest.errors import InputError
 from maitred.model.plan import Category, Eviction, GroupVerdict, Plan
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
@@ -55,7 +56,7 @@ class Keeping:
         try:
             return self.ledger.usage(first_day, end_day)
         except LedgerError as error:
-            raise InputError("", "", "", str(error)) from None
+            raise RefusedError(Reason.NO_LEDGER, str(error)) from None
 
 
 class Bookkeeper:

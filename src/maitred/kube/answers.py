@@ -31,6 +31,7 @@ class Reason(StrEnum):
     TOKEN_REFUSED = "TokenRefused"
     NOT_YOURS = "NotYours"
     UNKNOWN_NAME = "UnknownName"
+    NO_LEDGER = "NoLedger"
     NO_SUCH_PATH = "NoSuchPath"
     WRONG_METHOD = "WrongMethod"
     TOO_LARGE = "TooLarge"

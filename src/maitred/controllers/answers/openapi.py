@@ -19,6 +19,7 @@ ALWAYS = (
     Reason.TOKEN_REFUSED,
     Reason.NOT_YOURS,
     Reason.UNKNOWN_NAME,
+    Reason.NO_LEDGER,
     Reason.BUSY,
     Reason.FAILED,
     Reason.NOT_LEADING,

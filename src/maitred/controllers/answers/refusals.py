@@ -10,6 +10,7 @@ STATUSES = {
     Reason.TOKEN_REFUSED: 401,
     Reason.NOT_YOURS: 403,
     Reason.UNKNOWN_NAME: 404,
+    Reason.NO_LEDGER: 404,
     Reason.NO_SUCH_PATH: 404,
     Reason.WRONG_METHOD: 405,
     Reason.TOO_LARGE: 413,

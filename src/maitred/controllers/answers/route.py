@@ -71,15 +71,12 @@ class Route:
     """Of what is posted; without one the question is a GET."""
     looks: Callable[[Asked], Collection[str] | None] | None = None
     """In a thread: whether it is to be seen how the pods of the namespace are doing."""
+    misses: Reason = Reason.UNKNOWN_NAME
+    """What it means when `work` refuses its input."""
 
     @property
     def method(self) -> str:
         return "GET" if self.body is None else "POST"
-
-    @property
-    def misses(self) -> Reason:
-        """What it means when `work` refuses its input."""
-        return Reason.UNKNOWN_NAME if self.body is None else Reason.BAD_QUESTION
 
     def read(self, path: Mapping[str, str], query: Sequence[tuple[str, str]]) -> Mapping[str, str]:
         """The values of the parameters. Raises RefusedError for what is not one."""

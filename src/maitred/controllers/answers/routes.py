@@ -17,6 +17,7 @@ from maitred.explain.why.comparing import compare
 from maitred.explain.why.evicted import receipt
 from maitred.explain.why.names import Names, find
 from maitred.explain.why.why import why
+from maitred.kube.answers import Reason
 from maitred.model.manifest import InputError
 
 KEY = rf"{LABEL.rstrip('$')}/{NAME.lstrip('^')}"
@@ -102,6 +103,7 @@ ROUTES = (
         (Proposals,),
         answer_plan,
         body=Request,
+        misses=Reason.BAD_QUESTION,
     ),
     Route(
         "capacity",
@@ -118,5 +120,6 @@ ROUTES = (
             Parameter("month", "query", MonthName, "Such as 2026-11. Without it: this month."),
             Parameter("by", "query", By, "namespace, model or label:KEY. Without it: namespace."),
         ),
+        misses=Reason.BAD_QUESTION,
     ),
 )

@@ -37,7 +37,7 @@ Past = Callable[[datetime, Collection[str] | None], History]
 
 
 Used = Callable[[int, int], Usage]
-"""What devices were used for on some days. Asked in a thread; raises InputError where nobody knows."""
+"""What devices were used for on some days. Asked in a thread; raises RefusedError where nobody knows."""
 
 
 def nothing_remembered(now: datetime, namespaces: Collection[str] | None) -> History:
@@ -45,7 +45,9 @@ def nothing_remembered(now: datetime, namespaces: Collection[str] | None) -> His
 
 
 def nothing_known(first_day: int, end_day: int) -> Usage:
-    raise InputError("", "", "", "this scheduler keeps no ledger; its option --ledger says where to keep one")
+    raise RefusedError(
+        Reason.NO_LEDGER, "this scheduler keeps no ledger; its option --ledger says where to keep one"
+    )
 
 
 @dataclass(frozen=True, slots=True)
