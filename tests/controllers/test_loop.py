@@ -4,8 +4,10 @@ import asyncio
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
 
 from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.scheduling import agenda
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.loop import Loop
 from maitred.controllers.scheduling.metrics import Metrics
@@ -42,7 +44,7 @@ def test_what_only_time_can_change_is_decided_in_time_whatever_else_is_decided_m
         mirror.put_pod(watched_pod("x", cpu=1, node="n1"))
         mirror.put_pod(kept("y", "n2"))
         mirror.put_pod(young("first"))
-        loop = Loop(mirror, Agenda(), lambda: DELAYED, "maitred", (plans,), None, None, Metrics(), 600.0)
+        loop = Loop(mirror, Agenda(), lambda: DELAYED, "maitred", (), (plans,), None, None, Metrics(), 600.0)
         running = asyncio.create_task(loop.run())
         await plans.next()
         mirror.put_pod(watched_pod("second", cpu=1, created=0, priority=100, where={"kept": "yes"}))
@@ -54,6 +56,30 @@ def test_what_only_time_can_change_is_decided_in_time_whatever_else_is_decided_m
         assert [(e.pod, e.preemptor) for e in plan.evictions] == [("default/x", "default/first")]
 
     asyncio.run(run())
+
+
+def test_where_many_wait_all_are_seated_at_once_and_told_one_after_the_other() -> None:
+    async def run() -> None:
+        mirror, plans = Mirror("maitred"), Plans()
+        put(mirror.state, node("n1", cpu=1))
+        mirror.put_pod(watched_pod("fits", cpu=1))
+        for number in range(3):
+            mirror.put_pod(watched_pod(f"large-{number}", cpu=2))
+        loop = Loop(mirror, Agenda(), Policy, "maitred", (), (plans,), None, None, Metrics(), 600.0)
+        running = asyncio.create_task(loop.run())
+        async with asyncio.timeout(SECONDS):
+            first = await plans.next()
+            assert [bind.pod for bind in first.binds] == ["default/fits"]
+            told = [verdict for verdict in first.groups if verdict.group != "default/fits"]
+            assert len(told) <= 1
+            while len({verdict.group for verdict in told}) < 3:
+                told += [verdict for verdict in (await plans.next()).groups if verdict.blockers]
+        running.cancel()
+        assert {verdict.verdict for verdict in told} == {"Impossible"}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agenda, "MOST_EXPLAINED", 1)
+        asyncio.run(run())
 
 
 def kept(name: str, where: str) -> WatchedPod:

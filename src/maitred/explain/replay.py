@@ -117,7 +117,14 @@ class Replayer:
         elif isinstance(line, recording.Look):
             now = self._moment(line.now)
             policy = self._rules if self.policy is None else self.policy
-            plan = decide(state.snapshot(), policy, now, self._scheduler, frozenset(line.groups))
+            plan = decide(
+                state.snapshot(),
+                policy,
+                now,
+                self._scheduler,
+                frozenset(line.groups),
+                explained=None if line.explained is None else frozenset(line.explained),
+            )
             self._asked = (line.now, plan)
         elif isinstance(line, recording.Decision) and self._asked is not None:
             (moment, plan), self._asked = self._asked, None

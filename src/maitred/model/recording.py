@@ -98,6 +98,8 @@ class Look(Line, frozen=True):
 
     now: str
     groups: tuple[str, ...]
+    explained: tuple[str, ...] | None = None
+    """Those of which it was found out what is in the way; None for all."""
 
 
 class Decision(Line, frozen=True):

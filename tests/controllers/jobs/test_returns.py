@@ -74,7 +74,7 @@ class House:
         mirror = self.mirror
         selection = self.agenda.select(mirror.state.take_news(), mirror.parties, 0.0)
         plan = decide(mirror.state.snapshot(), self.policy, NOW, "maitred", selection)
-        self.agenda.decided(plan.groups, mirror.parties)
+        self.agenda.decided(plan.groups, selection, mirror.parties)
         left = self.returns.take(plan)
         for bind in left.binds:
             assert mirror.assume(bind.pod, bind.uid, bind.node)

@@ -1,6 +1,7 @@
 """A record: decided again it comes out the same; it has in it only what decisions read; and it has an end."""
 
 import gzip
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,7 +47,8 @@ class Recorded:
         policy = policy or Policy()
         snapshot = self.state.snapshot()
         self.recorder.look(snapshot, policy, NOON, selection)
-        self.recorder.decided(decide(snapshot, policy, NOON, None, selection))
+        plan = decide(snapshot, policy, NOON, None, selection, explained=selection.explained)
+        self.recorder.decided(plan)
 
 
 def replay_of(directory: Path, policy: Policy | None = None) -> Replay:
@@ -101,6 +103,14 @@ def test_only_some_groups_are_decided_as_they_were_then(tmp_path: Path) -> None:
     put(recorded.state, node("n1", cpu="4"), pod("a", cpu="1"), pod("b", cpu="1"))
     some = Selection(False, frozenset({"default/a"}), NO_EFFECT, {"default/b": NO_EFFECT}, frozenset())
     recorded.decide(some)
+    recorded.ring.close()
+    assert replay_of(tmp_path).same == 1
+
+
+def test_groups_that_were_not_explained_then_are_not_now(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    put(recorded.state, node("n1", cpu="4"), pod("a", cpu="8"), pod("b", cpu="8"))
+    recorded.decide(replace(EVERYTHING, explained=frozenset({"default/a"})))
     recorded.ring.close()
     assert replay_of(tmp_path).same == 1
 

@@ -82,7 +82,8 @@ class Recorder:
             self._policy = policy
             self._lines.append(encode(Rules(policy)))
         groups = tuple(view.group.key for view in snapshot.groups if view.group.key in selection)
-        self._lines.append(encode(Look(now.isoformat(), groups)))
+        explained = None if selection.explained is None else tuple(sorted(selection.explained))
+        self._lines.append(encode(Look(now.isoformat(), groups, explained)))
 
     def decided(self, plan: Plan) -> None:
         if self._is_open:

@@ -2,10 +2,15 @@
 
 A group that waits for room has nothing to gain from a pod that was just bound, and one that lacks members
 nothing from a new node. So each waiting group is kept with the changes that could seat it.
+
+To find out what is in the way of a group takes many times as long as to see that it has no seats. Where many
+wait, a cycle does so for some of them, and the next cycles for the others: whoever has room is not kept
+waiting for what others are to be told.
 """
 
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 
 from maitred.cluster.news import NO_EFFECT, Effect, News
 from maitred.model.plan import Category, GroupVerdict
@@ -31,6 +36,8 @@ WAKES: Mapping[Category, Effect] = {
 ANYTHING = Effect.ROOM | Effect.COMPANY | Effect.STORAGE | Effect.RULES
 FIRST_REST = 1.0
 LONGEST_REST = 60.0
+MOST_EXPLAINED = 64
+"""Groups of which one cycle finds out what is in the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,16 @@ class Selection:
     effects: Effect
     wakes: Mapping[str, Effect]
     resting: Set[str]
+    explained: Set[str] | None = None
+    """Those of which it is found out what is in the way; None for all."""
+
+    def explains(self, verdict: GroupVerdict) -> bool:
+        """Whether that is all there is to say of the group."""
+        if self.explained is None or verdict.group in self.explained:
+            return True
+        if verdict.verdict == "Scheduled":
+            return verdict.placed >= verdict.members
+        return any(blocker.category != "Gated" for blocker in verdict.blockers)
 
     def __contains__(self, group: object) -> bool:
         if group in self.resting or not isinstance(group, str):
@@ -75,6 +92,8 @@ class Agenda:
     _wakes: dict[str, Effect] = field(default_factory=dict)
     _rests: dict[str, Rest] = field(default_factory=dict)
     _held: set[str] = field(default_factory=set)
+    _unexplained: dict[str, None] = field(default_factory=dict)
+    """In the order in which they are to be explained."""
 
     def look_at_everything(self) -> None:
         self._everything = True
@@ -83,24 +102,43 @@ class Agenda:
         """The groups to decide now, of those that are `ours`."""
         resting = {group for group, rest in self._rests.items() if rest.until > now} | self._held
         self._again |= {group for group in news.groups if group in ours}
+        late = [group for group in self._unexplained if group in ours and group not in resting]
+        late = late[:MOST_EXPLAINED]
+        self._unexplained = {group: None for group in self._unexplained if group in ours.keys() - late}
         selection = Selection(
             everything=self._everything,
-            touched=frozenset(self._again - resting),
+            touched=frozenset((self._again - resting).union(late)),
             effects=news.effects,
             wakes=dict(self._wakes),
             resting=resting,
         )
+        selection = replace(selection, explained=self._explained(selection, ours, late))
         self._everything = False
         self._again &= resting
         return selection
 
-    def decided(self, verdicts: Iterable[GroupVerdict], ours: Mapping[str, object]) -> None:
+    def _explained(
+        self, selection: Selection, ours: Mapping[str, object], late: Sequence[str]
+    ) -> Set[str] | None:
+        """Those to whom something happened come first, then who has waited longest to be told."""
+        if len(ours) <= MOST_EXPLAINED:
+            return None
+        first = sorted(self._again - selection.resting)
+        others = (group for group in ours if group in selection)
+        chosen = dict.fromkeys(chain(first, late, others))
+        return frozenset(islice(chosen, MOST_EXPLAINED)) if len(chosen) > MOST_EXPLAINED else None
+
+    def decided(
+        self, verdicts: Iterable[GroupVerdict], selection: Selection, ours: Mapping[str, object]
+    ) -> None:
         for verdict in verdicts:
-            # Who waits for places that were promised must hear of whatever may void the promise.
-            wakes = ANYTHING if verdict.verdict == "Preempting" else NO_EFFECT
-            for blocker in verdict.blockers:
-                wakes |= WAKES.get(blocker.category, ANYTHING)
-            self._wakes[verdict.group] = wakes
+            if selection.explains(verdict):
+                self._unexplained.pop(verdict.group, None)
+            elif verdict.verdict == "Preempting":
+                self._unexplained = {verdict.group: None, **self._unexplained}
+            else:
+                self._unexplained.setdefault(verdict.group)
+            self._wakes[verdict.group] = woken_by(verdict, selection)
         if len(self._wakes) > 2 * len(ours) + 100:
             self._wakes = {group: wakes for group, wakes in self._wakes.items() if group in ours}
 
@@ -125,7 +163,19 @@ class Agenda:
         self._again.add(group)
 
     def next_at(self) -> float | None:
-        """When a group has rested enough to be looked at again."""
-        waiting = self._again - self._held
-        times = [self._rests[group].until for group in waiting if group in self._rests]
+        """When a group has rested enough to be looked at again. Who is yet to be explained need not rest."""
+        rested = {group: rest.until for group, rest in self._rests.items()}
+        times = [rested[group] for group in self._again - self._held if group in rested]
+        times += [rested.get(group, 0.0) for group in self._unexplained if group not in self._held]
         return min(times, default=None)
+
+
+def woken_by(verdict: GroupVerdict, selection: Selection) -> Effect:
+    """Who waits for places that were promised must hear of whatever may void the promise. And who knows what
+    is in the way of those who were not explained?"""
+    if verdict.verdict == "Preempting" or not selection.explains(verdict):
+        return ANYTHING
+    wakes = NO_EFFECT
+    for blocker in verdict.blockers:
+        wakes |= WAKES.get(blocker.category, ANYTHING)
+    return wakes

@@ -13,13 +13,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.recording.recorder import Recorder
-from maitred.controllers.scheduling.agenda import Agenda
+from maitred.controllers.scheduling.agenda import Agenda, Selection
 from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
@@ -52,7 +55,8 @@ class Loop:
         agenda: Agenda,
         policy: Callable[[], Policy],
         scheduler: str | None,
-        listeners: tuple[Listener, ...],
+        actors: tuple[Listener, ...],
+        tellers: tuple[Listener, ...],
         returns: Returns | None,
         send: Callable[[Order], None] | None,
         metrics: Metrics,
@@ -60,12 +64,15 @@ class Loop:
         recorder: Recorder | None = None,
         tracing: "Tracing | None" = None,
     ) -> None:
-        """Without `send` and `returns` nothing is carried out: a shadow decides, and others are told."""
+        """Without `send`, `returns` and actors nothing is carried out: a shadow decides, and others are told.
+        Tellers hear of a group when it is known what is in its way.
+        """
         self._mirror = mirror
         self._agenda = agenda
         self._policy = policy
         self._scheduler = scheduler
-        self._listeners = listeners
+        self._actors = actors
+        self._tellers = tellers
         self._returns = returns
         self._send = send
         self._metrics = metrics
@@ -118,21 +125,26 @@ class Loop:
         snapshot, policy, now = mirror.state.snapshot(), self._policy(), datetime.now(UTC)
         if self._recorder is not None:
             self._recorder.look(snapshot, policy, now, selection)
-        plan = await asyncio.get_running_loop().run_in_executor(
-            thread, decide, snapshot, policy, now, self._scheduler, selection
+        work = partial(
+            decide, snapshot, policy, now, self._scheduler, selection, explained=selection.explained
         )
+        plan = await asyncio.get_running_loop().run_in_executor(thread, work)
         if self._recorder is not None:
             self._recorder.decided(plan)
-        took = time.monotonic() - started
-        self._metrics.cycle(plan, took)
+        self._agenda.decided(plan.groups, selection, mirror.parties)
+        plan, took = with_receipts(plan, selection), time.monotonic() - started
+        told = as_told(plan, selection)
+        self._metrics.cycle(told, took)
         if self._tracing is not None:
-            self._tracing.cycle(plan, snapshot, took)
-        self._agenda.decided(plan.groups, mirror.parties)
+            self._tracing.cycle(told, snapshot, took)
         self._note_wake_time(plan, now)
         if self._returns is not None:
             plan = self._returns.take(plan)
-        for listener in self._listeners:
-            listener.decided(plan, snapshot, time.monotonic())
+            told = as_told(plan, selection)
+        for actor in self._actors:
+            actor.decided(plan, snapshot, time.monotonic())
+        for teller in self._tellers:
+            teller.decided(told, snapshot, time.monotonic())
         if self._send is not None:
             await self._carry_out(plan, now, self._send)
         return took
@@ -169,3 +181,28 @@ class Loop:
                 return True
         mirror.retract(taken)
         return False
+
+
+def with_receipts(plan: Plan, selection: Selection) -> Plan:
+    """Without evictions of which it could not be said what they are good for: they come with the next cycle,
+    which explains that first."""
+    unsaid = {
+        verdict.group
+        for verdict in plan.groups
+        if verdict.verdict == "Preempting" and not selection.explains(verdict)
+    }
+    if not unsaid:
+        return plan
+    return msgspec.structs.replace(
+        plan,
+        nominations=tuple(seat for seat in plan.nominations if seat.group not in unsaid),
+        evictions=tuple(eviction for eviction in plan.evictions if eviction.preemptor not in unsaid),
+        groups=tuple(verdict for verdict in plan.groups if verdict.group not in unsaid),
+    )
+
+
+def as_told(plan: Plan, selection: Selection) -> Plan:
+    """Without groups of which there is nothing new to say yet: what was said of them before still stands."""
+    bound = {bind.group for bind in plan.binds}
+    known = (verdict for verdict in plan.groups if verdict.group in bound or selection.explains(verdict))
+    return msgspec.structs.replace(plan, groups=tuple(known))

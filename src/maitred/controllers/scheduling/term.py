@@ -213,18 +213,18 @@ class Term:
 
     def _loop(self) -> Loop:
         shadow = self._settings.shadow
-        listeners: tuple[Listener, ...] = (self._report,)
-        if not shadow:
-            listeners = (self._evicter, self._notices, self._repair, self._report)
+        actors: tuple[Listener, ...] = () if shadow else (self._evicter, self._repair)
+        tellers: tuple[Listener, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
-            listeners = (*listeners, self._bookkeeper)
+            tellers = (*tellers, self._bookkeeper)
         self._keeper.changed = self._policy_changed
         return Loop(
             self._mirror,
             self._agenda,
             lambda: self._keeper.policy,
             self._settings.scheduler,
-            listeners,
+            actors,
+            tellers,
             self._returns,
             None if shadow else self._binder.send,
             self._metrics,
