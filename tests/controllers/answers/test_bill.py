@@ -70,7 +70,8 @@ def test_what_is_refused_without_a_ledger_and_with_nonsense() -> None:
     async def run() -> None:
         async with house() as found:
             assert await what_is_refused(found) == [
-                *[(400, "BadQuestion")] * 4,
+                *[(400, "BadQuestion")] * 3,
+                (404, "UnknownName"),
                 (404, "NoLedger"),
             ]
             _, _, message = await found.refused("/v1alpha1/bill", ANN)

@@ -94,7 +94,7 @@ REFUSED: list[tuple[str, Any, tuple[int, str]]] = [
     (f"{TRAIN}?ratherThan=train", ANN, (400, "BadQuestion")),
     ("/v1alpha1/bill?month=2026-13", ANN, (400, "BadQuestion")),
     ("/v1alpha1/bill", ANN, (404, "NoLedger")),
-    ("/v1alpha1/bill?month=2999-01", ANN, (400, "BadQuestion")),
+    ("/v1alpha1/bill?month=2999-01", ANN, (404, "UnknownName")),
     ("/v1alpha1/nothing", ANN, (404, "NoSuchPath")),
     ("/", ANN, (404, "NoSuchPath")),
 ]

@@ -120,6 +120,5 @@ ROUTES = (
             Parameter("month", "query", MonthName, "Such as 2026-11. Without it: this month."),
             Parameter("by", "query", By, "namespace, model or label:KEY. Without it: namespace."),
         ),
-        misses=Reason.BAD_QUESTION,
     ),
 )
