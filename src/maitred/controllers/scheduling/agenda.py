@@ -102,9 +102,7 @@ class Agenda:
         """The groups to decide now, of those that are `ours`."""
         resting = {group for group, rest in self._rests.items() if rest.until > now} | self._held
         self._again |= {group for group in news.groups if group in ours}
-        late = [group for group in self._unexplained if group in ours and group not in resting]
-        late = late[:MOST_EXPLAINED]
-        self._unexplained = {group: None for group in self._unexplained if group in ours.keys() - late}
+        late = self._next_to_explain(ours, resting)
         selection = Selection(
             everything=self._everything,
             touched=frozenset((self._again - resting).union(late)),
@@ -116,6 +114,14 @@ class Agenda:
         self._everything = False
         self._again &= resting
         return selection
+
+    def _next_to_explain(self, ours: Mapping[str, object], resting: Set[str]) -> list[str]:
+        """They have their turn now: whoever is not decided in it is not waited for."""
+        known = [group for group in self._unexplained if group in ours]
+        late = [group for group in known if group not in resting][:MOST_EXPLAINED]
+        served = frozenset(late)
+        self._unexplained = dict.fromkeys(group for group in known if group not in served)
+        return late
 
     def _explained(
         self, selection: Selection, ours: Mapping[str, object], late: Sequence[str]
@@ -163,7 +169,7 @@ class Agenda:
         self._again.add(group)
 
     def next_at(self) -> float | None:
-        """When a group has rested enough to be looked at again. Who is yet to be explained need not rest."""
+        """When a group has rested enough to be looked at again; at once, while others are to be explained."""
         rested = {group: rest.until for group, rest in self._rests.items()}
         times = [rested[group] for group in self._again - self._held if group in rested]
         times += [rested.get(group, 0.0) for group in self._unexplained if group not in self._held]
