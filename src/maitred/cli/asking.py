@@ -183,7 +183,7 @@ async def ask_scheduler(question: Question[T], cluster: ClusterOptions, client: 
         data = await answers.ask(client, place, question.path, question.query, question.body)
         return msgspec.json.decode(data, type=question.answer)
     except ApiError as error:
-        if error.reason in (answers.Reason.UNKNOWN_NAME, answers.Reason.BAD_QUESTION):
+        if error.reason in answers.ABOUT_THE_QUESTION:
             raise InputError("", "", "", error.message) from None
         if error.reason in list(answers.Reason):
             raise KubeError(error.message) from None

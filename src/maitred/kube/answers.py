@@ -41,6 +41,10 @@ class Reason(StrEnum):
     FAILED = "Failed"
 
 
+ABOUT_THE_QUESTION = (Reason.BAD_QUESTION, Reason.UNKNOWN_NAME, Reason.NO_LEDGER)
+"""Reasons why another question would be answered."""
+
+
 class NoScheduler(KubeError):
     """There is none to ask, or none that we may ask: `hint` says how to get there."""
 

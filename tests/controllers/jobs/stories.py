@@ -161,6 +161,11 @@ def is_back(job: Json) -> bool:
     return not job["spec"].get("suspend") and not is_ours(job)
 
 
+def is_idle(job: Json) -> bool:
+    """Its controller has seen that the pods are gone, which may take it a while."""
+    return not (job["status"].get("active") or job["status"].get("ready"))
+
+
 def is_complete(job: Json) -> bool:
     return any(c["type"] == "Complete" and c["status"] == "True" for c in job["status"].get("conditions", ()))
 
@@ -172,6 +177,7 @@ async def suspended_and_replaced(town: Town) -> None:
         await town.runs("train")
     await town.suspend("train")
     await eventually(lambda: nobody_of(town, "train"))
+    await town.job("train", is_idle)
     await town.invite(taken("n0", cpu=4))
 
 
