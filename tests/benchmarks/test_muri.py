@@ -18,8 +18,8 @@ from maitred.simulate.traces.rows import rows
 from tests.simulate.data import FOLDER, shared
 from tests.simulate.runs import job
 
-QUICK = [("SRTF", "trace1"), ("SRSF", "trace1")]
-SLOW = [("Tiresias_L", "trace1"), ("SRSF", "trace2"), ("Tiresias_L", "trace2")]
+QUICK = [("SRTF", "trace1")]
+SLOW = [("SRSF", "trace1"), ("Tiresias_L", "trace1"), ("SRSF", "trace2"), ("Tiresias_L", "trace2")]
 
 
 def folder() -> Path:

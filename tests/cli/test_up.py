@@ -118,6 +118,7 @@ def test_it_ends_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
     assert not running.kubeconfig.exists()
 
 
+@pytest.mark.slow
 def test_two_in_one_place_are_refused(tmp_path: Path) -> None:
     world = tmp_path / "world.yaml"
     world.write_text(SMALL)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
+import pytest
 
 from benchmarks.soak.__main__ import HEADER, SCENARIO, judged, row_of
 from benchmarks.soak.judge import Judge
@@ -48,6 +49,7 @@ def judge_of(jobs: Sequence[Job] = JOBS) -> Judge:
     return Judge(Policy(), tuple(jobs), (), every=1)
 
 
+@pytest.mark.slow
 def test_the_first_hours_of_mixed_priorities() -> None:
     scenario = read_scenario(SCENARIO.read_bytes(), SCENARIO.name)
     run, judge = judged(scenario, duration("14h"), seed=1, every=5)

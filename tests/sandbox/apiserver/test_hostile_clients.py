@@ -117,6 +117,7 @@ def test_a_flood_is_asked_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None
     with_session(test)
 
 
+@pytest.mark.slow
 def test_a_thousand_requests_at_once_are_all_answered() -> None:
     async def test(here: Session) -> None:
         answers = await asyncio.gather(*(here.ask("POST", PODS, pod(f"p{n}")) for n in range(1000)))
