@@ -5,12 +5,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Collection
 from pathlib import Path
 
 import click
 
 from maitred.cli import output, scheduler
+from maitred.controllers.recording.ring import segments
 from maitred.model.duration import FORM, milliseconds
 from maitred.model.manifest import InputError
 
@@ -60,11 +60,11 @@ def command(
         "--scheduler-name": scheduler,
     }.items():
         arguments += [] if value is None else [name, value]
-    before = set(segments(directory))
+    before = set(segments(Path(directory)))
     if duration is not None:
-        stop_after(duration, directory, before)
+        stop_after(duration, Path(directory), before)
     shadow(arguments)
-    if not set(segments(directory)) - before:
+    if not set(segments(Path(directory))) - before:
         click.echo(f"{directory}: nothing was recorded: the cluster was not read in time", err=True)
         sys.exit(output.FAILED)
 
@@ -74,11 +74,7 @@ def shadow(arguments: list[str]) -> None:
     scheduler.command.main(arguments, prog_name="maitred record", standalone_mode=False)
 
 
-def segments(directory: str) -> list[Path]:
-    return sorted(Path(directory).glob("maitred-*"))
-
-
-def stop_after(duration: str, directory: str, before: Collection[Path]) -> None:
+def stop_after(duration: str, directory: Path, before: set[Path]) -> None:
     """As if somebody had asked it to stop then: what was begun is finished. The time runs from when the
     cluster has been read, or from when that takes too long."""
     length = milliseconds(duration)
@@ -87,7 +83,7 @@ def stop_after(duration: str, directory: str, before: Collection[Path]) -> None:
 
     def wait() -> None:
         deadline = time.monotonic() + READ_SECONDS
-        while time.monotonic() < deadline and not set(segments(directory)) - set(before):
+        while time.monotonic() < deadline and not set(segments(directory)) - before:
             time.sleep(POLL_SECONDS)
         time.sleep(length / 1000)
         os.kill(os.getpid(), signal.SIGTERM)

@@ -384,7 +384,7 @@ class Trial:
                     self._held_column(self._held, key)[entry.rows] += entry.copies
         return self._held
 
-    def foes_of(self, shape: int) -> Iterator[tuple[PodTerm, Ints]]:
+    def foes_of(self, shape: int) -> list[tuple[PodTerm, Ints]]:
         """Required anti-affinity of pods on nodes against pods of this shape, and how many there have it."""
         held = self.all_held()
         for term in islice(held, self._foes.terms, None):
@@ -393,8 +393,7 @@ class Trial:
                     if self._class_matches((term,), number):
                         self._foes.by_class.setdefault(number, []).append(term)
         self._foes.terms = len(held)
-        for term in self._foes.by_class.get(self.shape(shape).labels, ()):
-            yield term, held[term]
+        return [(term, held[term]) for term in self._foes.by_class.get(self.shape(shape).labels, ())]
 
     def _held_column(self, held: dict[Hashable, Ints], key: Hashable) -> Ints:
         if key not in held:

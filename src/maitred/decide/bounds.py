@@ -12,8 +12,7 @@ from maitred.decide.rules import Rules
 
 def most_per_domain(rules: Rules, within: Mask, codes: Codes, counts: Sequence[int]) -> tuple[Ints, Ints]:
     """For every domain: a bound on the members it can take, and its room if there were more of them."""
-    rows = rules.hospitable
-    rows = rows[within[rows] & (codes[rows] >= 0)]
+    rows = np.flatnonzero(rules.hospitable & within & (codes >= 0))
     chosen = codes[rows]
     rooms = [np.bincount(chosen, weights=copies[rows]).astype(np.int64) for copies in rules.copies]
     capped = [np.minimum(room, count) for room, count in zip(rooms, counts, strict=True)]

@@ -210,9 +210,8 @@ class Cycle:
 
         Where two were promised the same, the first of them has it.
         """
-        claimant = self._claimant(case)
-        if self.promises.stands(self.trial, claimant):
-            case.held = self.promises.hold(self.trial, case.ask, claimant.promised(self.snapshot))
+        case.held = self.promises.hold_promised(self.trial, self._claimant(case))
+        if case.held:
             self._note_places(case)
 
     def _note_places(self, case: Case) -> None:

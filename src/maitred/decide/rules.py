@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.trial import Trial
 
 NO_MINIMUM = 2**31
 
@@ -101,13 +101,13 @@ class Rules:
     companies: list[tuple[Company, ...]]
     spreads: list[tuple[Spread, ...]]
     quotas: list[Quota]
-    _hospitable: Rows | None = field(default=None, init=False)
+    _hospitable: Mask | None = field(default=None, init=False)
 
     @property
-    def hospitable(self) -> Rows:
+    def hospitable(self) -> Mask:
         """Nodes that could take at least one member: on a busy cluster these are few."""
         if self._hospitable is None:
-            self._hospitable = np.flatnonzero(np.logical_or.reduce([copies > 0 for copies in self.copies]))
+            self._hospitable = np.logical_or.reduce([copies > 0 for copies in self.copies])
         return self._hospitable
 
     @property

@@ -23,7 +23,7 @@ def solve(rules: Rules, among: Rows, demand: Demand, policy: Policy, steps: Step
 
     When none was found although there may be one, the steps say that they were exhausted.
     """
-    rows = open_rows(rules, among)
+    rows = among[rules.hospitable[among]]
     if len(rules.shapes) == 1 and rules.simple:
         most = min(demand.want, int(rules.copies[0][rows].sum()))
         return fill(rules, 0, rows, most, policy) if most >= max(1, demand.need) else None
@@ -34,14 +34,6 @@ def solve(rules: Rules, among: Rows, demand: Demand, policy: Policy, steps: Step
     if seats.count < most and not is_exact(rules):
         seats = improve(rules, rows, demand, most, seats, policy, steps)
     return seats if seats.count >= max(1, demand.need) else None
-
-
-def open_rows(rules: Rules, among: Rows) -> Rows:
-    """Those of the nodes that could take at least one member."""
-    useful = np.zeros(len(among), dtype=np.bool_)
-    for copies in rules.copies:
-        useful |= copies[among] > 0
-    return among[useful]
 
 
 def fill(rules: Rules, position: int, rows: Rows, count: int, policy: Policy) -> Seats:

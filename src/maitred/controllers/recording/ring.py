@@ -111,16 +111,18 @@ class Ring:
 
     def _make_room(self) -> None:
         """For a segment that may come to be as large as the largest so far."""
-        kept = self._segments()
+        kept = segments(self._directory)
         sizes = [path.stat().st_size for path in kept]
         room = self._limit - max([self._limit // SEGMENTS, *sizes])
         while kept and sum(sizes) > room:
             kept.pop(0).unlink()
             sizes.pop(0)
 
-    def _segments(self) -> list[Path]:
-        return sorted(self._directory.glob(f"maitred-*{SUFFIX}"))
-
     def _last_number(self) -> int:
-        names = [path.name.split("-")[1] for path in self._segments()]
+        names = [path.name.split("-")[1] for path in segments(self._directory)]
         return max((int(name) for name in names if name.isdecimal()), default=0)
+
+
+def segments(directory: Path) -> list[Path]:
+    """Of the record that is there, oldest first."""
+    return sorted(directory.glob(f"maitred-*{SUFFIX}"))

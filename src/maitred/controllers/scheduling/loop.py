@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.jobs.returns import Returns
+from maitred.controllers.jobs.returns import Returns, without
 from maitred.controllers.recording.recorder import Recorder
 from maitred.controllers.scheduling.agenda import Agenda, Selection
 from maitred.controllers.scheduling.binding import Order
@@ -191,14 +191,7 @@ def with_receipts(plan: Plan, selection: Selection) -> Plan:
         for verdict in plan.groups
         if verdict.verdict == "Preempting" and not selection.explains(verdict)
     }
-    if not unsaid:
-        return plan
-    return msgspec.structs.replace(
-        plan,
-        nominations=tuple(seat for seat in plan.nominations if seat.group not in unsaid),
-        evictions=tuple(eviction for eviction in plan.evictions if eviction.preemptor not in unsaid),
-        groups=tuple(verdict for verdict in plan.groups if verdict.group not in unsaid),
-    )
+    return without(plan, (), unsaid, unsaid) if unsaid else plan
 
 
 def as_told(plan: Plan, selection: Selection) -> Plan:

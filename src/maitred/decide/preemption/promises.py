@@ -143,8 +143,7 @@ class Promises:
         """Places that were promised are held for as long as the block runs, where the promise stands."""
         company, held = self._company.copy(), list[Seated]()
         for claimant in claimants:
-            if self.stands(trial, claimant):
-                held += self.hold(trial, claimant.ask, claimant.promised(self.snapshot))
+            held += self.hold_promised(trial, claimant)
         try:
             yield
         finally:
@@ -157,9 +156,11 @@ class Promises:
         promised = self._promised(claimant)
         return promised if promised and self._fit(trial, claimant, promised) else None
 
-    def stands(self, trial: Trial, claimant: Claimant) -> bool:
-        """Whether it can still have the places that it was promised, sooner or later."""
-        return self._kept(self._once_left(trial), claimant) is not None
+    def hold_promised(self, trial: Trial, claimant: Claimant) -> list[Seated]:
+        """Keep the places that it was promised, if it can still have them, sooner or later."""
+        if self._kept(self._once_left(trial), claimant) is None:
+            return []
+        return self.hold(trial, claimant.ask, claimant.promised(self.snapshot))
 
     # -- those who are leaving anyway ------------------------------------------------------------------
 

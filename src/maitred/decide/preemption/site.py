@@ -15,7 +15,6 @@ from maitred.decide.levels import codes_of
 from maitred.decide.preemption.units import Price, Units
 from maitred.decide.rules import Rules
 from maitred.decide.seating import required_domain, rules_for
-from maitred.model.needs import PodTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,7 @@ class Site:
         within = required_domain(self.trial, self.ask, self.house, FULL_RULES)
         if within is None:
             return np.zeros(len(self.trial.nodes.names), dtype=np.bool_)
-        taking: Mask = np.logical_or.reduce([copies > 0 for copies in self.empty.copies])
-        return within & taking
+        return within & self.empty.hospitable
 
     @cached_property
     def plain(self) -> bool:
@@ -73,8 +71,7 @@ class Site:
                 return False
             if trial.shape(shape).volumes:
                 return False
-            terms = [key for key in trial.all_held() if isinstance(key, PodTerm)]
-            if any(trial.matches(Selection((term,), True), shape) for term in terms):
+            if trial.foes_of(shape):
                 return False
         return True
 

@@ -1,6 +1,6 @@
 """Shapes for all who may have to be seated: those who wait, who run, and who are yet to come."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,17 +23,16 @@ class Cast:
     """Shapes for those of whom nothing is known but what they request."""
 
 
-def cast_of(snapshot: Snapshot, past: Iterable[PastGroup]) -> Cast:
+def cast_of(snapshot: Snapshot, past: Sequence[PastGroup]) -> Cast:
     """Who will come is taken to be like those who are here and request the same, selectors and all: like most
     of them, where they differ."""
     shapes, needs = list(snapshot.shapes), list(snapshot.needs)
     classes = list(snapshot.classes) or [LabelClass("", {})]
     of_pods = _shapes_of_pods(snapshot, shapes)
     present = np.concatenate([*(view.shapes for view in snapshot.groups), of_pods])
-    comers = list(past)
-    wanted = {group.requests for group in comers}
+    wanted = {group.requests for group in past}
     by_requests = _most_common(present, shapes, needs, classes, wanted) if wanted else {}
-    for group in comers:
+    for group in past:
         if group.requests not in by_requests:
             by_requests[group.requests] = len(shapes)
             shapes.append(Shape(len(needs), 0))

@@ -86,6 +86,11 @@ class Tenants:
         ends[uncertain] = all_drawn(self.ends[uncertain], seeds, draw)
         return ends
 
+    @property
+    def certain(self) -> bool:
+        """Whether one end is known of each, or none."""
+        return not len(self._uncertain[0])
+
     @cached_property
     def _uncertain(self) -> tuple[Rows, Ints]:
         """Those of whom several ends are known, and by what each draws one of them."""

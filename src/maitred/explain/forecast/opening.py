@@ -61,8 +61,7 @@ class Opening:
     @property
     def certain(self) -> bool:
         """Whether there is but one time at which each who runs or waits may end."""
-        ends = [self.tenants.ends, *(guest.runs[None] for guest in self.guests)]
-        return all(bool((times == times[:, :1]).all()) for times in ends)
+        return self.tenants.certain and all(bool((g.runs == g.runs[:1]).all()) for g in self.guests)
 
     def beside_others(self, key: str) -> tuple[Blocker, ...]:
         """What would be in the way of one who waits if all others had left; none where that is not sure."""
