@@ -4,15 +4,18 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import pytest
 
 from maitred.cluster.state import ClusterState
+from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling import evicting
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.resources import CONFIG_MAPS, Resource
 from maitred.kube.wire import Condition, WatchedPod
 from maitred.model.job import Job
 from maitred.model.plan import GroupVerdict, Plan
@@ -51,6 +54,15 @@ class Record:
     async def delete_pod(self, namespace: str, name: str, uid: str) -> Outcome:
         return self._write(f"delete {name}")
 
+    async def create(self, resource: Resource, namespace: str, body: bytes) -> Outcome:
+        assert (resource, namespace) == (CONFIG_MAPS, "own")
+        self.said.append(msgspec.json.decode(body)["data"]["record"])
+        return self._write("record")
+
+    async def delete(self, resource: Resource, namespace: str, name: str) -> Outcome:
+        assert (resource, namespace) == (CONFIG_MAPS, "own")
+        return self._write("forget")
+
     async def suspend_job(self, namespace: str, name: str, uid: str, annotation: str) -> Outcome:
         self.said.append(annotation)
         return self._write(f"suspend {name}")
@@ -62,12 +74,21 @@ class Record:
         return answers.pop(0) if answers else Done()
 
 
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class House:
     """A gang of two that waits, and three pods on two nodes that could make room for it."""
 
     def __init__(self, runner: asyncio.Runner) -> None:
         self.runner = runner
-        self.mirror = Mirror("maitred")
+        self.clock = Clock()
+        self.mirror = Mirror("maitred", clock=self.clock)
         put(self.mirror.state, node("n1", cpu=2), node("n2", cpu=2))
         for name in ("a", "b"):
             self.mirror.put_pod(watched_pod(name, cpu=2, annotations=GANG))
@@ -78,20 +99,23 @@ class House:
         self.finished: list[RoomOrder] = []
         self.evicter = Evicter(
             self.record,  # type: ignore[arg-type]
+            Suspensions(self.record, "own", "maitred"),  # type: ignore[arg-type]
             self.mirror,
             4,
             lambda _, begun: self.begun.append(begun),
             self.finished.append,
         )
 
-    def victim(self, name: str, where: str) -> WatchedPod:
-        return watched_pod(name, cpu=1, node=where, owner="Job/train", scheduler="default-scheduler")
+    def victim(self, name: str, where: str, **fields: Any) -> WatchedPod:
+        fields = {"owner": "Job/train", "scheduler": "default-scheduler", **fields}
+        return watched_pod(name, cpu=1, node=where, **fields)
 
-    def put_job(self, *, suspend: bool = False, marks: dict[str, str] | None = None) -> None:
+    def put_job(self, *, suspend: bool = False, managed_by: str = "") -> None:
         owner = self.mirror.owner("default/x")
         assert owner is not None
-        meta = {"name": owner.name, "namespace": "default", "uid": owner.uid, "annotations": marks or {}}
-        self.mirror.put_job(msgspec.convert({"metadata": meta, "spec": {"suspend": suspend}}, Job))
+        meta = {"name": owner.name, "namespace": "default", "uid": owner.uid}
+        spec = {"suspend": suspend, "managedBy": managed_by}
+        self.mirror.put_job(msgspec.convert({"metadata": meta, "spec": spec}, Job))
 
     def carry_out(self, *plans: Plan) -> list[str]:
         async def run() -> None:
@@ -170,11 +194,45 @@ def test_a_job_all_of_whose_pods_leave_is_suspended_once_and_says_why(house: Hou
     house.put_job()
     written = house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
     assert sorted(written[2:5]) == ["mark x", "mark y", "mark z"]
-    assert written[5:] == ["suspend train"]
-    record = parse_suspension(house.record.said[-1])
+    assert written[5:] == ["record", "suspend train"]
+    record = parse_suspension(house.record.said[-2])
     assert record is not None
     assert (record.preemptor, record.members, record.group) == ("default/g", 3, "default/train")
-    assert record.reason.startswith("evicted for default/g (priority 100 > 10): 3 pods of Job train leave")
+    assert (record.job, record.uid, record.by) == ("default/train", "job-train", "maitred")
+    assert house.record.said[-1] == record.line
+
+
+JOB_LEAVES = preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS)
+TAKEN = Refused(Why.TAKEN, "the Job is suspended already")
+
+
+def test_a_job_that_its_user_has_suspended_meanwhile_is_not_ours_to_resume(house: House) -> None:
+    house.put_job()
+    house.record.answers = {"suspend train": [TAKEN]}
+    assert house.carry_out(JOB_LEAVES)[5:] == ["record", "suspend train", "forget"]
+    assert house.leaving == {"x", "y", "z"}
+
+
+def test_a_suspension_whose_answer_was_lost_is_ours_all_the_same(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evicting, "SECONDS_BETWEEN_LOOKS", 0.0)
+    house.put_job()
+    house.record.answers = {"suspend train": [Unknown("no answer"), TAKEN]}
+    assert house.carry_out(JOB_LEAVES)[5:] == ["record", "suspend train"] * 2
+
+
+def test_an_earlier_record_gives_way(house: House) -> None:
+    house.put_job()
+    house.record.answers = {"record": [Refused(Why.TAKEN, "there is one")]}
+    assert house.carry_out(JOB_LEAVES)[5:] == ["record", "forget", "record", "suspend train"]
+
+
+def test_nothing_is_suspended_without_a_record(house: House) -> None:
+    house.put_job()
+    house.record.answers = {"record": [FORBIDDEN]}
+    assert house.carry_out(JOB_LEAVES)[5:] == ["record"]
+    assert house.leaving == set()
 
 
 def test_a_victim_that_has_gone_since_is_decided_again(house: House) -> None:
@@ -364,10 +422,50 @@ def test_a_job_that_is_resumed_before_its_pods_are_gone_keeps_them(house: House)
     house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
     house.put_job()  # news of before the write
     assert house.leaving == {"x", "y", "z"}
-    house.put_job(suspend=True, marks={"maitred.dev/suspended": "{}"})
+    house.put_job(suspend=True)
     assert house.leaving == {"x", "y", "z"}
     house.put_job()
     assert house.leaving == set()
+
+
+def test_the_pods_of_a_suspended_job_that_another_controller_manages_stay(house: House) -> None:
+    house.put_job(suspend=True, managed_by="example.com/another")
+    assert house.leaving == set()
+
+
+def test_pods_that_name_a_job_of_another_namespace_or_of_another_kind_stay(house: House) -> None:
+    for namespace, owner in (("mallory", "Job/train"), ("default", "Jab/train")):
+        forged = house.victim("w", "n2", namespace=namespace, owner=owner)
+        house.mirror.put_pod(forged)
+    house.put_job(suspend=True)
+    assert house.leaving == {"x", "y", "z"}
+
+
+def test_who_has_not_left_in_time_counts_as_running_and_may_be_evicted_again(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.put_job(suspend=True)
+    house.mirror.put_pod(house.victim("w", "n2", spec={"terminationGracePeriodSeconds": 10**9}))
+    assert house.mirror.next_overdue() == house.clock.now + 90
+    house.clock.now += 89.9
+    house.mirror.let_stay()
+    assert house.leaving == {"w", "x", "y", "z"}
+    house.clock.now += 0.1
+    house.mirror.let_stay()
+    assert house.leaving == {"w"}, "its grace period is longer"
+    house.mirror.put_pod(house.victim("x", "n1"))
+    assert house.leaving == {"w"}, "news of a pod that stays do not make it leave"
+    house.clock.now += 600
+    house.mirror.let_stay()
+    assert house.leaving == set(), "and yet it is not believed for years"
+    assert len(caplog.messages) == 4
+    assert "pod default/x ought to leave and has not done so within 90 s" in caplog.text
+    house.carry_out(preempting(eviction("x"), eviction("y"), eviction("z"), seats=SEATS))
+    assert house.leaving == {"x", "y", "z"}
+    house.clock.now += 90
+    house.mirror.let_stay()
+    assert house.leaving == set()
+    assert len(caplog.messages) == 4, "it is said once"
 
 
 def test_a_suspension_that_failed_lets_them_stay(house: House) -> None:
@@ -376,6 +474,7 @@ def test_a_suspension_that_failed_lets_them_stay(house: House) -> None:
     house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
     assert house.leaving == set()
     assert house.finished[0].failures == ["suspension of Job train in default: Forbidden: no"]
+    assert house.record.written[-1] == "forget"
 
 
 def test_pods_of_a_suspended_job_that_wait_are_not_decided(house: House) -> None:

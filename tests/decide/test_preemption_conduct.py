@@ -342,6 +342,13 @@ def test_a_job_that_leaves_whole_is_suspended() -> None:
     assert (departure["owner"], departure["by"], departure["survives"]) == ("Job work", "suspend", True)
 
 
+def test_a_job_that_another_controller_manages_is_not_suspended() -> None:
+    """Nobody knows whether its pods would leave for that."""
+    for manager, by in (("example.com/another", "delete"), ("kubernetes.io/job-controller", "suspend")):
+        plan = decided([*ONES[:2], *job_band(2, managedBy=manager), *gang(1)])
+        assert receipt(plan, "work-0")["departure"]["by"] == by
+
+
 def test_a_policy_that_deletes_counts_against_the_job() -> None:
     """With as many failures as its backoffLimit allows it lives, with one more it does not."""
     for limit, survives in ((2, True), (1, False)):

@@ -357,20 +357,22 @@ def test_a_job_that_its_user_has_suspended() -> None:
     assert "not by maitred" in answer.summary
 
 
-def test_a_job_that_made_room() -> None:
-    record = msgspec.json.encode(
-        {
-            "group": "default/crew",
-            "for": "default/urgent",
-            "at": "2026-01-31T10:00:00Z",
-            "reason": "",
-            "members": 4,
-        }
-    ).decode()
-    objects = [*racks(1), job(suspend=True, annotations={SUSPENDED: record})]
-    assert why_of(objects, "default/train").state == "Suspended"
-    answer = why_of(objects, find(scene_of(objects), "crew", "default"))
-    assert "suspended at 2026-01-31T10:00:00Z to make room for default/urgent" in answer.summary
+def test_what_stands_on_a_suspended_job_is_quoted_and_names_no_group() -> None:
+    """Its user may have written it."""
+    line = '{"group": "default/crew"}\x1b[2J'
+    objects = [*racks(1), job(suspend=True, annotations={SUSPENDED: line})]
+    answer = why_of(objects, "default/train")
+    assert answer.state == "Suspended"
+    assert 'its annotation maitred.dev/suspended says: {"group": "default/crew"}\\x1b[2J' in answer.summary
+    with pytest.raises(InputError, match="there is no group"):
+        find(scene_of(objects), "crew", "default")
+
+
+def test_a_group_is_known_by_the_template_of_a_suspended_job() -> None:
+    away = job(suspend=True)
+    away["spec"]["template"]["metadata"] = {"annotations": b.gang("crew", 4)}
+    objects = [*racks(1), away]
+    assert why_of(objects, find(scene_of(objects), "crew", "default")).state == "Suspended"
 
 
 def test_a_declared_group_without_pods() -> None:

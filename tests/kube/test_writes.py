@@ -407,10 +407,17 @@ def test_a_job_is_suspended_and_resumed(server: PodServer, fault: Fault | None) 
 
 def test_a_job_that_its_user_has_suspended_is_not_marked_as_ours(server: PodServer) -> None:
     uid = server.add_job("j", suspend=True)
-    assert suspend(server, uid) == Done()
+    assert suspend(server, uid) == Refused(Why.TAKEN, "the Job is suspended already")
     assert [verb for verb, _ in server.asked] == ["GET"]
-    assert resume(server, uid) == Refused(Why.STALE, "its user has suspended the Job")
-    assert server.jobs["j"]["spec"] == {"suspend": True}
+
+
+def test_a_line_is_taken_off_a_job_that_runs_and_not_off_one_that_is_suspended(server: PodServer) -> None:
+    uid = server.add_job("j", suspend=True, annotations={SUSPENDED: "for others"})
+    tidied = partial(write, server, lambda writer: writer.tidy_job("default", "j", uid))
+    assert tidied() == Refused(Why.STALE, "the Job is suspended")
+    server.jobs["j"]["spec"]["suspend"] = False
+    assert tidied() == Done()
+    assert server.jobs["j"]["metadata"]["annotations"] == {}
 
 
 def test_a_job_that_its_user_has_resumed_loses_our_mark(server: PodServer) -> None:
@@ -424,14 +431,15 @@ def test_a_job_that_its_user_has_resumed_loses_our_mark(server: PodServer) -> No
     assert server.jobs["j"]["metadata"]["resourceVersion"] == "2"
 
 
-def test_a_job_that_is_gone_needs_no_suspension_and_cannot_be_resumed(server: PodServer) -> None:
-    assert suspend(server, "uid-1") == Done()
-    gone = resume(server, "uid-1")
+@pytest.mark.parametrize("change", [suspend, resume])
+def test_a_job_that_is_gone_is_left_alone(
+    server: PodServer, change: Callable[[PodServer, str], Done | Refused | Unknown]
+) -> None:
+    gone = change(server, "uid-1")
     assert isinstance(gone, Refused)
     assert gone.why is Why.GONE
     server.add_job("j")
-    assert suspend(server, "another") == Done()
-    replaced = resume(server, "another")
+    replaced = change(server, "another")
     assert isinstance(replaced, Refused)
     assert replaced.why is Why.REPLACED
     assert server.jobs["j"]["spec"] == {"suspend": False}

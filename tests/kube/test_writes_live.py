@@ -166,13 +166,14 @@ def test_a_job_is_suspended_and_resumed_once(control_plane: ControlPlane) -> Non
         body = {"metadata": {"name": "j"}, "spec": {"parallelism": 0, "template": template}}
         made = await b.send("POST", JOBS.path(b.namespace), body)
         uid, path = made["metadata"]["uid"], JOBS.path(b.namespace, "j")
-        assert await b.writer.suspend_job(b.namespace, "j", str(uuid.uuid4()), "why") == Done()
+        replaced = await b.writer.suspend_job(b.namespace, "j", str(uuid.uuid4()), "why")
+        assert why(replaced) is Why.REPLACED
         assert (await b.send("GET", path))["spec"]["suspend"] is False
-        for _ in range(2):
-            assert await b.writer.suspend_job(b.namespace, "j", uid, "why") == Done()
-            job = await b.send("GET", path)
-            assert job["spec"]["suspend"] is True
-            assert job["metadata"]["annotations"][SUSPENDED] == "why"
+        assert await b.writer.suspend_job(b.namespace, "j", uid, "why") == Done()
+        assert why(await b.writer.suspend_job(b.namespace, "j", uid, "another")) is Why.TAKEN
+        job = await b.send("GET", path)
+        assert job["spec"]["suspend"] is True
+        assert job["metadata"]["annotations"][SUSPENDED] == "why"
         for _ in range(2):
             assert await b.writer.resume_job(b.namespace, "j", uid) == Done()
             job = await b.send("GET", path)

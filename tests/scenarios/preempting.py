@@ -3,6 +3,9 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from maitred.kube.records import RECORD
+from maitred.kube.reflector import Page
+from maitred.kube.resources import CONFIG_MAPS
 from maitred.model.suspension import SUSPENDED
 from tests.scenarios.api import Json, eventually
 from tests.scenarios.dialect import JOBS
@@ -11,6 +14,8 @@ from tests.scenarios.objects import Job, Pods
 from tests.scenarios.observer import JOB_NAME, Life
 from tests.scenarios.stage import Stage, Step
 from tests.scenarios.steps import pods_of
+
+OF_RECORDS = {"labelSelector": RECORD}
 
 
 def lives(stage: Stage, who: Pods | Job) -> list[Life]:
@@ -113,6 +118,28 @@ class Suspended(Step):
             if pod.metadata.labels.get(JOB_NAME) == self.job.name
         ]
         return f"{left} are still there" if left else ""
+
+
+@dataclass(frozen=True)
+class NoRecords(Step):
+    """Nothing is remembered of Jobs that are not suspended."""
+
+    async def play(self, stage: Stage) -> None:
+        await eventually(lambda: self._left(stage))
+
+    async def _left(self, stage: Stage) -> str:
+        path = CONFIG_MAPS.path(stage.scenario.settings.namespace)
+        found = await stage.api.client.get(path, Page, params=OF_RECORDS)
+        return f"{len(found.items)} records" if found.items else ""
+
+
+@dataclass(frozen=True)
+class ForgetRecords(Step):
+    """Of Jobs that are gone, which a scheduler would delete in its own time."""
+
+    async def play(self, stage: Stage) -> None:
+        path = CONFIG_MAPS.path(stage.scenario.settings.namespace)
+        await stage.api.client.request("DELETE", path, params=OF_RECORDS)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from tests.scenarios.faults import CrashAt
 from tests.scenarios.gangs import ONE_BY_ONE
 from tests.scenarios.line import Trouble
 from tests.scenarios.objects import Group, Job, Pods, members, nodes
-from tests.scenarios.preempting import NotSuspended, Suspended
+from tests.scenarios.preempting import ForgetRecords, NoRecords, NotSuspended, Suspended
 from tests.scenarios.preemption import CLASSES, HIGH, LOW, ranked
 from tests.scenarios.server import Server
 from tests.scenarios.stage import Actor, Scenario, Stage, play
@@ -68,7 +68,7 @@ def test_killed_at_every_write_of_a_return(server: Server) -> None:
             await preempt(stage)
             await crash(stage, write, Delete(PREEMPTOR))
             stage.start()
-            await stage.play(NotSuspended(JOB), Running(JOB))
+            await stage.play(NotSuspended(JOB), Running(JOB), NoRecords())
             await stage.check_laws()
             await empty(stage, JOB)
 
@@ -151,7 +151,7 @@ async def left_by_now(stage: Stage) -> set[str]:
 async def all_seated(stage: Stage, victims: Pods | Job) -> None:
     """Whoever was there before has its place again, or somebody like it."""
     if isinstance(victims, Job):
-        await stage.play(NotSuspended(victims), Running(victims))
+        await stage.play(NotSuspended(victims), Running(victims), NoRecords())
         return
     there = {pod.metadata.name for pod in stage.observer.pods.values()}
     for number, name in enumerate(BARE.names):
@@ -163,6 +163,7 @@ async def all_seated(stage: Stage, victims: Pods | Job) -> None:
 async def empty(stage: Stage, victims: Pods | Job) -> None:
     await stage.stop()
     await stage.play(Delete(PREEMPTOR), Delete(victims), Gone(PREEMPTOR), Gone(victims))
+    await stage.play(ForgetRecords())
     stage.observer.lives.clear()
     if stage.served.groups is not None:
         await stage.play(Delete(GANG))

@@ -20,6 +20,7 @@ from tests.scenarios.faults import LostAnswers, PagesOnly
 from tests.scenarios.gangs import PAIR, WITH_VOLUMES
 from tests.scenarios.line import Right
 from tests.scenarios.objects import Group, Job, Pods, members, nodes, taken
+from tests.scenarios.preempting import NoRecords, NotSuspended, Suspended
 from tests.scenarios.server import Server
 from tests.scenarios.stage import Actor, Scenario, Stage, play
 from tests.scenarios.steps import Bound, Create, Delete, Exist, Told
@@ -66,7 +67,8 @@ async def use_everything(stage: Stage) -> None:
     await stage.play(Delete(taken(free, cpu=1)), *WITH_VOLUMES, Told(members(PAIR, 2), "Scheduled"))
     await stage.play(Delete(members(PAIR, 2)), Create(YIELDING, LESSER), Bound(LESSER))
     await ask(stage, actor)
-    await stage.play(Create(CRITICAL), Bound(CRITICAL))
+    await stage.play(Create(CRITICAL), Bound(CRITICAL), Suspended(LESSER))
+    await stage.play(Delete(CRITICAL), NotSuspended(LESSER), NoRecords())
 
 
 async def ask(stage: Stage, actor: Actor) -> None:

@@ -216,6 +216,8 @@ def failing(action: str, **condition: str) -> Raw:
 JOBS: dict[str, tuple[Raw, Raw, str, bool | None]] = {
     "of the same name": ({"uid": "uid-j"}, {}, "suspend", True),
     "another one of that name": ({"uid": "uid-later"}, {}, "delete", None),
+    "of another manager": ({}, {"managedBy": "example.com/another"}, "delete", True),
+    "of the manager by name": ({}, {"managedBy": "kubernetes.io/job-controller"}, "suspend", True),
     "suspended already": ({}, {"suspend": True, "backoffLimit": 0}, "delete", True),
     "that a disruption ends": ({}, failing("FailJob", status="True"), "suspend", None),
     "that ignores disruptions": ({}, failing("Ignore"), "suspend", True),

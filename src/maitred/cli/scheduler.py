@@ -116,7 +116,9 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     help="Write only while holding a Lease.  [default: on in a cluster]",
 )
 @option(
-    "--lease-namespace", metavar="NAME", help="Where the Lease is.  [default: that of the service account]"
+    "--lease-namespace",
+    metavar="NAME",
+    help="Where the Lease is, and what maitred remembers.  [default: that of the service account]",
 )
 @option(
     "--listen",
@@ -264,13 +266,13 @@ async def serve(options: dict[str, Any]) -> None:
     settings = Settings(
         scheduler=options["scheduler_name"] or (None if shadow else NAME),
         shadow=shadow,
+        namespace=own_namespace(options, connection),
         complete_within_seconds=options["complete_within"],
         resync_seconds=options["resync"],
         binds_in_flight=options["binds_in_flight"],
     )
     async with Client(connection) as client, serving(options["listen"], health, metrics.registry):
-        namespace = options["lease_namespace"] or (connection.in_cluster and connection.namespace)
-        lease = LeaderLease(client, namespace or NAMESPACE, settings.scheduler or NAME)
+        lease = LeaderLease(client, settings.namespace, settings.scheduler or NAME)
         scheduler = Scheduler(
             client,
             source(client, options),
@@ -286,6 +288,12 @@ async def serve(options: dict[str, Any]) -> None:
                 await scheduler.run(stop)
         finally:
             await asyncio.to_thread(dismiss, witnesses)
+
+
+def own_namespace(options: dict[str, Any], connection: "Connection") -> str:
+    """Where the Lease and the records are: beside a cluster, where an installation would have them."""
+    inside = connection.namespace if connection.in_cluster else ""
+    return options["lease_namespace"] or inside or NAMESPACE
 
 
 @asynccontextmanager

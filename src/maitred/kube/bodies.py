@@ -188,6 +188,32 @@ def job_patch(uid: str, version: str, suspend: bool, annotations: Mapping[str, s
     return encode(JobPatch(MarkedMeta(uid, version, annotations), Suspending(suspend)))
 
 
+class LabelledMeta(Lean, frozen=True):
+    name: str
+    labels: Mapping[str, str]
+
+
+class WrittenConfigMap(Lean, frozen=True):
+    api_version: str
+    kind: str
+    metadata: LabelledMeta
+    data: Mapping[str, str]
+
+
+def config_map(name: str, labels: Mapping[str, str], data: Mapping[str, str]) -> bytes:
+    return encode(WrittenConfigMap("v1", "ConfigMap", LabelledMeta(name, labels), data))
+
+
+class WrittenNamespace(Lean, frozen=True):
+    api_version: str
+    kind: str
+    metadata: WrittenMeta
+
+
+def namespace(name: str) -> bytes:
+    return encode(WrittenNamespace("v1", "Namespace", WrittenMeta(name)))
+
+
 class Regarding(Lean, frozen=True):
     """The object that an Event is about; no namespace for cluster-scoped ones."""
 

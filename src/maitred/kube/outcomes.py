@@ -18,7 +18,7 @@ class Why(StrEnum):
     STALE = "Stale"
     """The object is not as it was when the write was decided."""
     TAKEN = "Taken"
-    """A volume is kept for another claim."""
+    """A volume is kept for another claim, or a name has an object already."""
     UNPREPARED = "Unprepared"
     """The claims of a pod did not get their volumes, so the pod was not sent to its node."""
     FORBIDDEN = "Forbidden"

@@ -131,19 +131,47 @@ class Writer:
     async def suspend_job(
         self, namespace: str, name: str, uid: str, annotation: str
     ) -> Done | Refused | Unknown:
-        """Done when no pod of that Job will stay: also if it is gone, or its user has suspended it."""
-        outcome = await self._change_job(namespace, name, uid, annotation)
-        gone = isinstance(outcome, Refused) and outcome.why in (Why.GONE, Why.REPLACED)
-        return DONE if gone else outcome
+        """With this line on it for people. Taken: it was suspended before this was asked."""
+        looked = False
+
+        def settled(job: FoundJob) -> Done | Refused | None:
+            nonlocal looked
+            before, looked = not looked, True
+            if not job.spec.suspend:
+                return None
+            return Refused(Why.TAKEN, "the Job is suspended already") if before else DONE
+
+        return await self._change_job(namespace, name, uid, annotation, settled)
 
     async def resume_job(self, namespace: str, name: str, uid: str) -> Done | Refused | Unknown:
-        """Undo `suspend_job` and drop its annotation, unless the Job is its user's again."""
-        return await self._change_job(namespace, name, uid, None)
+        """Undo `suspend_job`, and take the line off it."""
+
+        def settled(job: FoundJob) -> Done | None:
+            return None if job.spec.suspend or SUSPENDED in job.metadata.annotations else DONE
+
+        return await self._change_job(namespace, name, uid, None, settled)
+
+    async def tidy_job(self, namespace: str, name: str, uid: str) -> Done | Refused | Unknown:
+        """Take the line off a Job that runs. Stale: it is suspended; what the server says counts, not what a
+        watch has told us so far."""
+
+        def settled(job: FoundJob) -> Done | Refused | None:
+            if job.spec.suspend:
+                return Refused(Why.STALE, "the Job is suspended")
+            return None if SUSPENDED in job.metadata.annotations else DONE
+
+        return await self._change_job(namespace, name, uid, None, settled)
 
     async def _change_job(
-        self, namespace: str, name: str, uid: str, annotation: str | None
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        annotation: str | None,
+        settled: "Callable[[FoundJob], Done | Refused | None]",
     ) -> Done | Refused | Unknown:
-        """Users write to Jobs too, so each attempt is made on the Job as it was just read."""
+        """Suspend it with an annotation, or resume it without. Users write to Jobs too, so each attempt is
+        made on the Job as it was just read; `settled` says of that whether there is nothing to write."""
 
         async def judge(error: KubeError) -> Done | Refused | None:
             stale = isinstance(error, ApiError) and error.is_conflict
@@ -157,14 +185,34 @@ class Writer:
                 return refusal(error) or Unknown(str(error))
             if job is None:
                 return Refused(Why.GONE, "the Job is gone")
-            if (settled := settled_job(job, uid, annotation)) is not None:
-                return settled
+            if job.metadata.uid != uid:
+                return Refused(Why.REPLACED, f"another Job has the name now, its UID is {job.metadata.uid}")
+            if (found := settled(job)) is not None:
+                return found
             version, marks = job.metadata.resource_version, {SUSPENDED: annotation}
             body = bodies.job_patch(uid, version, annotation is not None, marks)
             outcome = await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
             if not (isinstance(outcome, Refused) and outcome.why is Why.STALE):
                 return outcome
         return Unknown(f"PATCH {path}: somebody else has changed the Job, {ATTEMPTS} times")
+
+    async def create(self, resource: Resource, namespace: str, body: bytes) -> Done | Refused | Unknown:
+        """Taken: there is an object of this name, which may be what an earlier attempt has made."""
+
+        async def judge(error: KubeError) -> Done | Refused | None:
+            taken = isinstance(error, ApiError) and error.is_conflict
+            return Refused(Why.TAKEN, str(error)) if taken else refusal(error)
+
+        return await self._write("POST", resource.path(namespace), body, DONE, judge)
+
+    async def delete(self, resource: Resource, namespace: str, name: str) -> Done | Refused | Unknown:
+        """Whichever object has this name; done also if none has."""
+
+        async def judge(error: KubeError) -> Done | Refused | None:
+            refused = refusal(error)
+            return DONE if refused is not None and refused.why is Why.GONE else refused
+
+        return await self._write("DELETE", resource.path(namespace, name), b"", DONE, judge)
 
     async def patch_pod_condition(
         self, namespace: str, name: str, uid: str, condition: Condition, version: str = ""
@@ -316,17 +364,6 @@ def fate(pod: Found | None, uid: str, node: str) -> Bound | Unbound | Refused:
         gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
         return Refused(Why.GATED, f"the pod has scheduling gates: {gates}")
     return UNBOUND
-
-
-def settled_job(job: FoundJob, uid: str, annotation: str | None) -> Done | Refused | None:
-    """Whether a Job needs no write to be suspended with this annotation, or else resumed."""
-    if job.metadata.uid != uid:
-        return Refused(Why.REPLACED, f"another Job has the name now, its UID is {job.metadata.uid}")
-    if annotation is not None:
-        return DONE if job.spec.suspend else None
-    if SUSPENDED in job.metadata.annotations:
-        return None
-    return Refused(Why.STALE, "its user has suspended the Job") if job.spec.suspend else DONE
 
 
 async def by_its_answer(error: KubeError) -> Refused | None:

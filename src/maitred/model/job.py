@@ -6,6 +6,8 @@ from maitred.model.meta import Lean, ObjectMeta, Timestamp
 from maitred.model.pod import PodSpec
 
 DEFAULT_BACKOFF_LIMIT = 6
+JOB_CONTROLLER = "kubernetes.io/job-controller"
+"""How Kubernetes' own controller is called in `spec.managedBy`."""
 
 
 class TemplateMeta(Lean, frozen=True):
@@ -28,6 +30,7 @@ class JobSpec(Lean, frozen=True):
     backoff_limit_per_index: int | None = None
     pod_failure_policy: Any = None
     active_deadline_seconds: int | None = None
+    managed_by: str = ""
 
 
 class JobStatus(Lean, frozen=True):
@@ -41,6 +44,12 @@ class Job(Lean, frozen=True):
     metadata: ObjectMeta
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
+
+    @property
+    def by_kubernetes(self) -> bool:
+        """Whether Kubernetes' own controller makes its pods, and deletes them while the Job is suspended.
+        Of a Job that another controller manages, nothing can be known of what its fields lead to."""
+        return self.spec.managed_by in ("", JOB_CONTROLLER)
 
     @property
     def members(self) -> int:

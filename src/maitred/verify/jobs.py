@@ -7,6 +7,7 @@ from .fields import Doc
 DISRUPTED = ("DisruptionTarget", "True")
 COUNT, IGNORE, FAIL = "Count", "Ignore", "FailJob"
 BACKOFF_LIMIT = 6
+MANAGER = "kubernetes.io/job-controller"
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,8 @@ class Job:
 
     uid: str
     suspended: bool
+    by_kubernetes: bool
+    """Its pods are deleted while it is suspended, which of another manager nobody knows."""
     action: str
     limit: int
     limit_per_index: int | None
@@ -39,6 +42,7 @@ def read_job(doc: Doc) -> Job:
     return Job(
         uid=doc.doc("metadata").text("uid"),
         suspended=spec.flag("suspend"),
+        by_kubernetes=spec.text("managedBy") in ("", MANAGER),
         action=_action(spec.doc("podFailurePolicy")),
         limit=spec.integer("backoffLimit", BACKOFF_LIMIT),
         limit_per_index=spec.integer(per_index) if spec.given(per_index) else None,

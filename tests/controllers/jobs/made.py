@@ -6,14 +6,20 @@ from typing import Any
 import msgspec
 
 from maitred.kube.wire import WatchedJob
-from maitred.model.suspension import SUSPENDED, Suspension
+from maitred.model.suspension import Suspension
 from tests.oracle.builders import metadata
 
+KEPT = "test/kept"
+"""On a Job of these tests: the record about it, which is kept elsewhere."""
 RECORD = Suspension(
+    job="default/train",
+    uid="job-train",
+    by="maitred",
     group="default/train",
     preemptor="default/urgent",
     at=datetime(2026, 1, 1, 12, tzinfo=UTC),
-    reason="4 pods of group default/train leave for group default/urgent",
+    priority=10,
+    preemptor_priority=100,
     members=4,
     scheduler_name="maitred",
 )
@@ -37,8 +43,10 @@ def job(
     generation: int = 2,
     **meta: Any,
 ) -> WatchedJob:
-    """`kept` is what its annotation says; `pod` more of the spec of its pods."""
-    annotations = {} if kept is None else {SUSPENDED: str(kept)}
+    """`kept` is the record about it; `pod` more of the spec of its pods."""
+    if isinstance(kept, Suspension):
+        kept = msgspec.structs.replace(kept, job=f"default/{name}", uid=f"job-{name}")
+    annotations = {} if kept is None else {KEPT: str(kept)}
     container = {"name": "main", "resources": {"requests": {"cpu": str(cpu)}}}
     template = {
         "metadata": {"labels": {"job-name": name}, "annotations": marks or {}},

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maitred.controllers.jobs.members import MOST_MEMBERS, open_indexes, spans, stand_ins
+from maitred.controllers.jobs.members import MOST_ALONE, open_indexes, spans, stand_ins
 from maitred.kube.wire import WatchedPod
 from maitred.model.group import group_key
 from maitred.model.pod import SchedulingGroup
@@ -15,6 +15,10 @@ from tests.oracle.builders import INDEX, gang, moment
 
 def made(*args: object, **fields: object) -> list[WatchedPod]:
     return stand_ins(job(*args, **fields), RECORD, "maitred")  # type: ignore[arg-type]
+
+
+def made_of(size: int, **fields: object) -> list[WatchedPod]:
+    return stand_ins(job(size=size, **fields), record(members=size), "maitred")  # type: ignore[arg-type]
 
 
 def indexes(pods: list[WatchedPod]) -> list[str]:
@@ -74,7 +78,7 @@ def test_pods_that_ask_no_scheduler_are_waited_for_on_their_node() -> None:
 
 def test_indexes_that_are_done_are_not_made_again() -> None:
     status = {"succeeded": 3, "completedIndexes": "0,2-3", "failedIndexes": "5"}
-    assert indexes(made(size=8, status=status)) == ["1", "4", "6", "7"]
+    assert indexes(made_of(8, status=status)) == ["1", "4", "6", "7"]
 
 
 def test_no_more_at_a_time_than_the_job_allows() -> None:
@@ -105,15 +109,32 @@ def test_how_many_where_there_are_no_indexes(
 
 
 @pytest.mark.parametrize("mode", ["Indexed", "NonIndexed"])
-def test_a_job_that_asks_for_more_than_anyone_has_room_for(mode: str) -> None:
+@pytest.mark.parametrize("marks", [None, gang("train", 4)])
+def test_there_are_no_more_than_pods_left_whatever_the_job_asks_for_by_now(
+    mode: str, marks: dict[str, str] | None
+) -> None:
     most = 2**31 - 1
     spec = {"completionMode": mode, "completions": most, "parallelism": most}
-    assert len(made(spec=spec)) == MOST_MEMBERS
+    assert len(made(spec=spec, marks=marks)) == RECORD.members
+
+
+def test_of_pods_that_are_in_no_group_some_stand_for_all() -> None:
+    left = record(members=10_000)
+    assert len(stand_ins(job(size=10_000), left, "maitred")) == MOST_ALONE
+    assert len(stand_ins(job(size=10_000, marks=gang("train", 8)), left, "maitred")) == 10_000
+    assert len(stand_ins(job(size=200), record(members=200, pod_group="train"), "maitred")) == 200
+
+
+def test_a_priority_comes_from_its_class_and_not_from_a_number_in_a_template() -> None:
+    own = {"priority": 2_000_000_000, "preemptionPolicy": "Never", "priorityClassName": "low"}
+    (pod, *_) = made(pod=own)
+    assert (pod.spec.priority, pod.spec.preemption_policy) == (None, "")
+    assert pod.spec.priority_class_name == "low"
 
 
 @pytest.mark.parametrize("text", ["", "x", "3-", "-3", "1.5", "9" * 5000, "5-2"])
 def test_indexes_that_make_no_sense_are_left_out(text: str) -> None:
-    assert indexes(made(size=8, status={"completedIndexes": text})) == list("01234567")
+    assert indexes(made_of(8, status={"completedIndexes": text})) == list("01234567")
 
 
 @given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)), st.integers(0, 30))

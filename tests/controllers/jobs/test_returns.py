@@ -10,16 +10,18 @@ import pytest
 
 from maitred.controllers.jobs import returns as returns_module
 from maitred.controllers.jobs.returns import Returns
+from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.decide import decide
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.resources import CONFIG_MAPS, Resource
 from maitred.kube.wire import WatchedJob, WatchedPod
 from maitred.model.meta import Timestamp
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy, Preemption
 from tests.cluster.seen import put
-from tests.controllers.jobs.made import job, record
+from tests.controllers.jobs.made import KEPT, job, record
 from tests.controllers.watched import watched_pod
 from tests.oracle.builders import gang, node, priority_class
 from tests.support import NOON
@@ -40,11 +42,26 @@ class Answers:
     """What is answered the first times."""
     meanwhile: Callable[[], object] = lambda: None
 
+    tidied: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    """The names of records that were deleted."""
+    refusal: Outcome | None = None
+    """Whether records may not be deleted."""
+
     async def resume_job(self, namespace: str, name: str, uid: str) -> Outcome:
         assert uid == f"job-{name}"
         self.resumed.append(f"{namespace}/{name}")
         self.meanwhile()
         return self.outcomes.pop(0) if self.outcomes else Done()
+
+    async def tidy_job(self, namespace: str, name: str, uid: str) -> Outcome:
+        self.tidied.append(f"{namespace}/{name}")
+        return self.outcomes.pop(0) if self.outcomes else Done()
+
+    async def delete(self, resource: Resource, namespace: str, name: str) -> Outcome:
+        assert (resource, namespace) == (CONFIG_MAPS, "own")
+        self.dropped.append(name)
+        return self.refusal or Done()
 
 
 class House:
@@ -54,15 +71,24 @@ class House:
         self.mirror, self.agenda, self.api = Mirror("maitred"), Agenda(), Answers()
         self.policy = policy or Policy()
         writer: Any = self.api
-        self.returns = Returns(self.mirror, self.agenda, writer, "maitred")
+        self.suspensions = Suspensions(writer, "own", "maitred")
+        self.returns = Returns(self.mirror, self.agenda, self.suspensions, "maitred")
         put(self.mirror.state, *nodes)
 
     def put(self, *things: WatchedPod | WatchedJob) -> None:
         for thing in things:
             if isinstance(thing, WatchedJob):
                 self.returns.put_job(thing)
+                self.put_record(thing)
             else:
                 self.mirror.put_pod(thing)
+
+    def put_record(self, about: WatchedJob) -> None:
+        name = f"own/{about.metadata.name}"
+        if (text := about.metadata.annotations.get(KEPT)) is not None:
+            self.suspensions.put(name, text)
+        else:
+            self.suspensions.gone(name)
 
     def gone(self, *pods: str) -> None:
         for name in pods:
@@ -70,7 +96,7 @@ class House:
 
     async def cycle(self) -> Plan:
         """What is left to be carried out, of pods that exist. Writes have come to their end after it."""
-        self.returns.prepare()
+        await self.returns.prepare()
         mirror = self.mirror
         selection = self.agenda.select(mirror.state.take_news(), mirror.parties, 0.0)
         plan = decide(mirror.state.snapshot(), self.policy, NOW, "maitred", selection)
@@ -232,13 +258,157 @@ def test_others_are_left_alone(theirs: WatchedJob) -> None:
     in_house(room, story)
 
 
-def test_a_record_that_cannot_be_read_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("line", ["", "{}", str(record()), "suspended by maitred"])
+def test_what_stands_on_the_job_is_not_believed(line: str) -> None:
+    """Neither where it is made up, nor where it was changed or removed."""
+
     async def story(house: House) -> None:
-        house.put(job(kept="{}"), job(kept="{}", generation=3))
+        liar = job(marks=FOUR, kept=None)
+        liar.metadata.annotations["maitred.dev/suspended"] = line
+        house.put(liar)
+        await house.cycle()
+        assert (house.standing, house.api.resumed) == (0, [])
+        ours = job(marks=FOUR)
+        if line:
+            ours.metadata.annotations["maitred.dev/suspended"] = line
+        house.put(ours)
+        await house.cycle()
+        assert house.api.resumed == [KEY]
+
+    in_house(room, story)
+
+
+def test_a_record_that_cannot_be_read_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(house: House) -> None:
+        house.put(job(kept="{}"))
 
     in_house(room, story)
     assert len(caplog.messages) == 1
-    assert caplog.messages[0].startswith("job default/train: its annotation maitred.dev/suspended is none")
+    assert caplog.messages[0].startswith("record own/train cannot be read: a Job may stay suspended")
+
+
+def test_what_another_scheduler_has_suspended_is_its_business() -> None:
+    async def story(house: House) -> None:
+        house.put(job(marks=FOUR, kept=record(by="another")))
+        await house.cycle()
+        assert (house.standing, house.api.resumed) == (0, [])
+
+    in_house(room, story)
+
+
+def test_nobody_stands_in_for_a_job_that_another_controller_manages() -> None:
+    async def story(house: House) -> None:
+        house.put(guest(), job(marks=FOUR, spec={"managedBy": "example.com/another"}))
+        await house.cycle()
+        assert (house.standing, house.api.resumed) == (0, [KEY])
+
+    in_house(room, story)
+
+
+def test_there_is_a_limit_to_stand_ins_and_beyond_it_pods_wait_themselves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(returns_module, "MOST_IN_NAMESPACE", 6)
+
+    async def story(house: House) -> None:
+        house.put(guest(), job("a", marks=gang("a", 4)), job("b", marks=gang("b", 4)))
+        await house.cycle()
+        assert {name: len(pods) for name, pods in house.mirror.standing.items()} == {"default/a": 4}
+        assert house.api.resumed == ["default/b"]
+
+    in_house(room, story)
+
+
+def test_many_of_them_do_not_keep_the_event_loop_to_themselves() -> None:
+    async def story(house: House) -> None:
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        beside = asyncio.create_task(others())
+        many = gang("train", 2000)
+        house.put(guest(), job(size=2000, marks=many, kept=record(members=2000)))
+        await house.returns.prepare()
+        assert len(house.mirror.stand_ins) == 2000
+        assert turns >= 2000 / returns_module.SLICE
+        beside.cancel()
+
+    in_house(room, story)
+
+
+def test_pods_that_name_the_job_from_another_namespace_do_not_keep_it_away() -> None:
+    async def story(house: House) -> None:
+        forged = watched_pod("forged", namespace="mallory", cpu=1, owner="Job/train")
+        house.put(job(marks=FOUR), forged)
+        await house.cycle()
+        assert house.api.resumed == [KEY]
+
+    in_house(room, story)
+
+
+# -- records -----------------------------------------------------------------------------------------------
+
+
+def test_the_record_goes_after_the_job_was_resumed() -> None:
+    async def story(house: House) -> None:
+        house.put(job(marks=FOUR))
+        await house.cycle()
+        assert (house.api.resumed, house.api.dropped) == ([KEY], ["maitred-suspension-job-train"])
+        assert house.suspensions.by_uid == {}
+
+    in_house(room, story)
+
+
+@pytest.mark.parametrize("state", ["resumed by its user", "finished", "gone", "never suspended"])
+def test_a_record_without_a_suspended_job_is_deleted_once_the_server_says_so(
+    state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(returns_module, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(returns_module, "RETRY_SECONDS", 0.0)
+
+    async def story(house: House) -> None:
+        about = job(marks=FOUR)
+        if state == "gone":
+            house.put_record(about)
+        elif state == "finished":
+            house.put(job(marks=FOUR, status={"conditions": [{"type": "Failed", "status": "True"}]}))
+        else:
+            house.put(*([about] if state == "resumed by its user" else []))
+            house.put(job(marks=FOUR, suspend=False, generation=3))
+        await house.returns.prepare()
+        assert house.api.dropped == [], "the watch may be late"
+        house.api.outcomes = [Refused(Why.STALE, "the Job is suspended")]
+        for _ in range(3):
+            await house.cycle()
+        assert house.api.tidied == [KEY, KEY]
+        assert house.api.dropped == ["maitred-suspension-job-train"]
+        assert (house.suspensions.by_uid, house.api.resumed) == ({}, [])
+
+    in_house(room, story)
+
+
+def test_a_record_that_could_not_be_deleted_is_tried_again_and_the_job_stays_resumed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(returns_module, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(returns_module, "HOLD_SECONDS", 0.0)
+
+    async def story(house: House) -> None:
+        house.api.refusal = Unknown("no answer")
+        house.put(job(marks=FOUR))
+        await house.cycle()
+        house.returns.put_job(back())
+        house.api.refusal = None
+        for _ in range(3):
+            await house.cycle()
+        assert (house.api.resumed, house.api.tidied) == ([KEY], [KEY])
+        assert len(house.api.dropped) == 2
+
+    in_house(room, story)
 
 
 def test_a_job_that_its_user_resumes_loses_the_record_and_keeps_no_place() -> None:
@@ -247,7 +417,6 @@ def test_a_job_that_its_user_resumes_loses_the_record_and_keeps_no_place() -> No
         await house.cycle()
         house.put(job(marks=FOUR, suspend=False, generation=3))
         await house.cycle()
-        assert house.api.resumed == [KEY], "that is how the annotation is dropped"
         assert house.standing == 0
         house.put(job(marks=FOUR, suspend=False, kept=None, generation=3), *members(0, 1, 2, 3))
         house.gone("guest")

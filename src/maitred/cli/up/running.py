@@ -161,7 +161,7 @@ def scheduler(client: Client, evening: Evening, keeping: Keeping) -> Scheduler:
     return Scheduler(
         client,
         source,
-        Settings(scheduler=SCHEDULER, renew_seconds=RENEW_SECONDS),
+        Settings(scheduler=SCHEDULER, namespace=NAMESPACE, renew_seconds=RENEW_SECONDS),
         lease=lease,
         instance=lease.identity,
         metrics=Metrics(),

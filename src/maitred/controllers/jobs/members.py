@@ -2,6 +2,10 @@
 
 They stand in the state for pods that do not exist, so that the group keeps its turn and its age while it is
 away. Nothing is ever written about one: its name is none that the API server would accept.
+
+A template has not passed admission, and its user may change it while the Job is away. So there are never
+more stand-ins than pods left, whatever the Job asks for by now, and their priority is that of their class: a
+number in a template is not looked at.
 """
 
 import re
@@ -12,23 +16,33 @@ import msgspec
 
 from maitred.kube.resources import JOBS
 from maitred.kube.wire import WatchedJob, WatchedMeta, WatchedOwner, WatchedPod, WatchedPodStatus
+from maitred.model.group import GROUP
 from maitred.model.pod import PodSpec, SchedulingGroup
 from maitred.model.suspension import Suspension
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 HOSTNAME = "kubernetes.io/hostname"
-MOST_MEMBERS = 10_000
-"""A Job may ask for two thousand million pods, and nobody has room for so many."""
+MOST_ALONE = 64
+"""Pods that are in no group are seated one by one, and the Job is resumed as soon as one of them fits. So
+many stand for all of them, however many they are."""
 
 Spans = list[tuple[int, int]]
 
 _RUN = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
 
 
+def number_of_stand_ins(job: WatchedJob, record: Suspension) -> int:
+    """At most; fewer where indexes are done."""
+    wanted = min(job.members, record.members)
+    template = job.spec.template
+    grouped = record.pod_group or template.spec.scheduling_group or GROUP in template.metadata.annotations
+    return wanted if grouped or GROUP in template.metadata.labels else min(wanted, MOST_ALONE)
+
+
 def stand_ins(job: WatchedJob, record: Suspension, scheduler: str) -> list[WatchedPod]:
     """The pods that the Job would make if it were resumed now; the scheduler is the one to decide of them."""
     spec = spec_of(job, record, scheduler)
-    wanted = min(job.members, MOST_MEMBERS)
+    wanted = number_of_stand_ins(job, record)
     if job.spec.completion_mode == "Indexed":
         return [member(job, spec, index, str(index)) for index in islice(open_indexes(job), wanted)]
     if job.spec.completions is None and job.status.succeeded:
@@ -65,6 +79,8 @@ def spec_of(job: WatchedJob, record: Suspension, scheduler: str) -> PodSpec:
         scheduler_name=scheduler,
         scheduling_group=group,
         scheduling_gates=(),
+        priority=None,
+        preemption_policy="",
         node_selector={**spec.node_selector, **pinned},
         node_name="",
     )

@@ -3,41 +3,53 @@
 A Job of which no pod is left is waited for by stand-ins, made from its template, so that the next cycles
 decide of it as of any group. It stays away for as long as it waits for room, and for no other reason: when
 its stand-ins are seated, when it could be seated at the expense of others, or when something is wrong with it
-that its user ought to see, the Job is resumed, and its own pods are decided as all pods are.
+that its user ought to see, the Job is resumed, and its own pods are decided as all pods are. Where there are
+too many stand-ins already it is resumed too: then its pods wait in the open.
 
 Between the resumption and the last of its pods its places are kept by the stand-ins, so that it does not come
 back in vain, and its pods are not decided, so that a gang is not seated in part.
 
-All of this is in the API, in the Job and the record on it: a scheduler that starts anew goes on with it.
+Which Jobs were suspended by us is known from records that only we write. A Job may say of itself what it
+likes: nobody stands in for it without one. All of this is in the API, in the Job and its record: a scheduler
+that starts anew goes on with it.
 """
 
 import asyncio
 import logging
 import math
 import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import msgspec
 
-from maitred.controllers.jobs.members import stand_ins
+from maitred.controllers.jobs.members import number_of_stand_ins, stand_ins
+from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
-from maitred.kube.wire import WatchedJob
-from maitred.kube.writes import Writer
+from maitred.kube.wire import WatchedJob, WatchedPod
 from maitred.model.group import group_key
 from maitred.model.job import Job
 from maitred.model.meta import key_of
 from maitred.model.plan import Bind, GroupVerdict, Plan
-from maitred.model.suspension import SUSPENDED, Suspension, parse_suspension
+from maitred.model.suspension import Suspension
 
 log = logging.getLogger(__name__)
 
 HOLD_SECONDS = 10.0
 """How long places are kept after the last pod that came."""
 RETRY_SECONDS = 5.0
+SETTLE_SECONDS = 2.0
+"""How long a record may speak of a Job that is not suspended before that is looked into."""
+MOST_STAND_INS = 20_000
+MOST_IN_NAMESPACE = 5_000
+"""Stand-ins cost as much as pods that wait, and those who cause them do not pay for them by a quota."""
+SLICE = 100
+"""So many are put into the state before others get their turn on the event loop."""
 OVER = ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet")
 AFTER_THE_LAST = "Failed"
 """The replacement policy by which a Job makes no pod before its old ones are gone."""
@@ -71,80 +83,117 @@ class Return:
 
 
 class Returns:
-    def __init__(self, mirror: Mirror, agenda: Agenda, writer: Writer, scheduler: str) -> None:
+    def __init__(self, mirror: Mirror, agenda: Agenda, suspensions: Suspensions, scheduler: str) -> None:
+        self.suspensions = suspensions
         self._mirror = mirror
         self._agenda = agenda
-        self._writer = writer
         self._scheduler = scheduler
+        self._jobs: dict[str, WatchedJob] = {}
         self._absences: dict[str, Absence] = {}
         self._returns: dict[str, Return] = {}
         self._resumed: dict[str, WatchedJob] = {}
         """Jobs as they were when we resumed them, until the watch tells so."""
-        self._unreadable: set[str] = set()
-        self._orders: asyncio.Queue[str] = asyncio.Queue()
+        self._doubts: dict[str, float] = {}
+        """When to look into the records of Jobs that do not seem to be suspended, by the UIDs of the Jobs."""
+        self._orders: asyncio.Queue[Callable[[], Coroutine[Any, Any, None]]] = asyncio.Queue()
+        suspensions.changed = self._look
 
     # -- told by the watch -----------------------------------------------------------------------------
 
     def put_job(self, job: WatchedJob) -> None:
         key = key_of(job.metadata)
+        self._jobs[key] = job
         self._mirror.put_job(Job(job.metadata, job.spec, job.status))
-        if is_older(job, self._resumed.get(key)):
+        self._look(key)
+
+    def job_gone(self, key: str) -> None:
+        self._jobs.pop(key, None)
+        self._mirror.job_gone(key)
+        self._resumed.pop(key, None)
+        self._end(key)
+        self._forget(key)
+
+    def _look(self, key: str) -> None:
+        """A Job, or the record about it, is another than before."""
+        job = self._jobs.get(key)
+        if job is None or is_older(job, self._resumed.get(key)):
             return
         self._resumed.pop(key, None)
-        record = self._record_of(key, job)
-        if record is None:
+        record = self.suspensions.by_uid.get(job.metadata.uid)
+        if record is None or not job.spec.suspend or is_over(job):
             self._forget(key)
         else:
             self._absences[key] = Absence(job, record)
 
-    def job_gone(self, key: str) -> None:
-        self._mirror.job_gone(key)
-        self._resumed.pop(key, None)
-        self._unreadable.discard(key)
-        self._end(key)
-        self._forget(key)
-
-    def _record_of(self, key: str, job: WatchedJob) -> Suspension | None:
-        """None for a Job that is none of our business: its user's, or at its end."""
-        text = job.metadata.annotations.get(SUSPENDED)
-        if text is None or is_over(job):
-            self._unreadable.discard(key)
-            return None
-        record = parse_suspension(text)
-        if record is None and key not in self._unreadable:
-            self._unreadable.add(key)
-            log.warning(
-                "job %s: its annotation %s is none that maitred has written, so it is left as it is; "
-                "resume it by spec.suspend: false",
-                *(key, SUSPENDED),
-            )
-        return record
-
     def _forget(self, key: str) -> None:
         if self._absences.pop(key, None) is not None and key not in self._returns:
-            self._mirror.stand_in(key, ())
+            self._mirror.stand_down(key)
 
     # -- before a cycle --------------------------------------------------------------------------------
 
-    def prepare(self) -> None:
+    async def prepare(self) -> None:
         """Who stands in, and who is back."""
         now = time.monotonic()
         for key, returning in list(self._returns.items()):
             self._see_who_has_come(key, returning, now)
+        self._look_into_doubts(now)
         for key, absence in list(self._absences.items()):
             if key not in self._returns and not absence.stands:
-                self._stand_in(key, absence)
+                await self._stand_in(key, absence)
 
-    def _stand_in(self, key: str, absence: Absence) -> None:
-        if not absence.job.spec.suspend:
-            self._bring_back(key, absence, "its user has resumed it")
-        elif self._is_leaving(absence.job, absence.record):
-            self._mirror.stand_in(key, ())
-        elif pods := stand_ins(absence.job, absence.record, self._scheduler):
-            self._mirror.stand_in(key, pods)
-            absence.stands = True
-        else:
+    def _look_into_doubts(self, now: float) -> None:
+        """Records of Jobs that somebody has resumed, that have come to their end or that are gone."""
+        suspensions = self.suspensions
+        doubtful = {
+            uid: record
+            for uid, record in suspensions.by_uid.items()
+            if not self._is_away(record) and not suspensions.is_under_way(uid)
+        }
+        self._doubts = {uid: at for uid, at in self._doubts.items() if uid in doubtful}
+        for uid, record in doubtful.items():
+            if uid not in self._doubts:
+                self._doubt(uid, SETTLE_SECONDS)
+            elif now >= self._doubts[uid]:
+                self._doubt(uid, RETRY_SECONDS)
+                self._orders.put_nowait(partial(self._settle, record))
+
+    def _is_away(self, record: Suspension) -> bool:
+        absence = self._absences.get(record.job)
+        return record.job in self._returns or (absence is not None and absence.job.metadata.uid == record.uid)
+
+    def _doubt(self, uid: str, seconds: float) -> None:
+        self._doubts[uid] = time.monotonic() + seconds
+        asyncio.get_running_loop().call_later(seconds, self._mirror.changed.set)
+
+    async def _stand_in(self, key: str, absence: Absence) -> None:
+        job, record = absence.job, absence.record
+        if self._is_leaving(job, record):
+            self._mirror.stand_down(key)
+        elif not job.by_kubernetes:
+            self._bring_back(key, absence, "another controller than that of Kubernetes manages it")
+        elif not self._is_room_for(number_of_stand_ins(job, record), job.metadata.namespace):
+            self._bring_back(key, absence, "too many pods are stood in for already, so its own wait")
+        elif pods := await asyncio.to_thread(stand_ins, job, record, self._scheduler):
+            absence.stands = await self._take_in(key, absence, pods)
+        elif self._absences.get(key) is absence:
             self._bring_back(key, absence, "it needs no more pods")
+
+    def _is_room_for(self, number: int, namespace: str) -> bool:
+        standing = self._mirror.standing
+        here = sum(len(pods) for job, pods in standing.items() if job.startswith(f"{namespace}/"))
+        total = len(self._mirror.stand_ins)
+        return total + number <= MOST_STAND_INS and here + number <= MOST_IN_NAMESPACE
+
+    async def _take_in(self, key: str, absence: Absence, pods: Sequence[WatchedPod]) -> bool:
+        """Some at a time. Where the Job changes meanwhile, it is looked at again with the next cycle."""
+        self._mirror.stand_down(key)
+        for start in range(0, len(pods), SLICE):
+            if self._absences.get(key) is not absence:
+                self._mirror.stand_down(key)
+                return False
+            self._mirror.stand_in(key, pods[start : start + SLICE])
+            await asyncio.sleep(0)
+        return True
 
     def _is_leaving(self, job: WatchedJob, record: Suspension) -> bool:
         """Whether pods are left that are in the way: those that stay, and others where that matters."""
@@ -152,11 +201,11 @@ class Returns:
         foreign = record.scheduler_name != self._scheduler
         to_the_last = foreign or job.spec.pod_replacement_policy == AFTER_THE_LAST
         terminating = job.status.active + job.status.terminating if to_the_last else 0
-        return bool(terminating or self._mirror.pods_of(job.metadata.uid))
+        return bool(terminating or self._mirror.pods_of(job.metadata.namespace, job.metadata.uid))
 
     def _see_who_has_come(self, key: str, returning: Return, now: float) -> None:
         """Nothing is decided of the first of its pods before the last is there."""
-        pods = self._mirror.pods_of(returning.uid)
+        pods = self._mirror.pods_of(key.partition("/")[0], returning.uid)
         if now >= returning.until or (returning.awaited and len(pods) >= returning.awaited):
             self._end(key)
         elif returning.awaited and len(pods) > returning.arrived:
@@ -206,13 +255,13 @@ class Returns:
             return  # they have changed since, and are decided again
         returning = self._returns[key] = Return(absence)
         if seats:
-            members = [pod for pod, owner in self._mirror.stand_ins.items() if owner == key]
+            members = self._mirror.standing.get(key, set())
             returning.awaited = len(members)
             self._hold(returning, {group_key(self._mirror.waiting[pod]) or pod for pod in members})
         else:
-            self._mirror.stand_in(key, ())
+            self._mirror.stand_down(key)
         log.info("job %s, suspended for %s, is resumed: %s", key, absence.record.preemptor, why)
-        self._orders.put_nowait(key)
+        self._orders.put_nowait(partial(self._resume, key))
 
     def _keep_places(self, seats: Iterable[Bind]) -> bool:
         kept = list[str]()
@@ -226,14 +275,14 @@ class Returns:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             while True:
-                tasks.create_task(self._resume(await self._orders.get()))
+                order = await self._orders.get()
+                tasks.create_task(order())
 
     async def _resume(self, key: str) -> None:
         returning = self._returns.get(key)
         if returning is None:
             return
-        namespace, _, name = key.partition("/")
-        outcome = await self._writer.resume_job(namespace, name, returning.uid)
+        outcome = await self.suspensions.resume(returning.absence.record)
         if isinstance(outcome, Done):
             self._resumed[key] = returning.absence.job
             self._forget(key)
@@ -243,6 +292,10 @@ class Returns:
         if self._returns.get(key) is returning:
             self._give_up(key, returning)
             self._end_after(returning, RETRY_SECONDS)
+
+    async def _settle(self, record: Suspension) -> None:
+        """What comes of it is seen by the watch; while nothing does, it is tried again."""
+        await self.suspensions.settle(record)
 
     def _end_after(self, returning: Return, seconds: float) -> None:
         returning.until = time.monotonic() + seconds
@@ -260,7 +313,7 @@ class Returns:
             self._agenda.hold(group)
 
     def _give_up(self, key: str, returning: Return) -> None:
-        self._mirror.stand_in(key, ())
+        self._mirror.stand_down(key)
         returning.absence.stands = False
         groups, returning.groups, returning.awaited = returning.groups, set(), 0
         for group in groups - {group for other in self._returns.values() for group in other.groups}:

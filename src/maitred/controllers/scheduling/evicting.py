@@ -17,8 +17,9 @@ from functools import partial
 from typing import TypeVar
 
 from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.explain.receipts import group_words, victim_words
+from maitred.explain.receipts import victim_words
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.wire import Condition, WatchedOwner
 from maitred.kube.writes import Writer
@@ -61,6 +62,7 @@ class Evicter:
     def __init__(
         self,
         writer: Writer,
+        suspensions: Suspensions,
         mirror: Mirror,
         in_flight: int,
         begun: Callable[[RoomOrder, bool], None],
@@ -68,6 +70,7 @@ class Evicter:
     ) -> None:
         """`begun` is told whether the order could be begun, which it cannot where things have changed."""
         self._writer = writer
+        self._suspensions = suspensions
         self._mirror = mirror
         self._in_flight = in_flight
         self._slots = asyncio.Semaphore(in_flight)
@@ -218,19 +221,23 @@ class Evicter:
     async def _suspend(self, order: RoomOrder, batch: Sequence[Eviction]) -> Outcome:
         job = order.owners[batch[0].pod]
         namespace, _ = parts(batch[0].pod)
-        record = self._record(order, namespace, job, batch)
-        return await self._writer.suspend_job(namespace, job.name, job.uid, str(record))
+        return await self._suspensions.suspend(self._record(order, namespace, job, batch))
 
     def _record(
         self, order: RoomOrder, namespace: str, job: WatchedOwner, batch: Sequence[Eviction]
     ) -> Suspension:
-        group, known = batch[0].group, self._mirror.jobs.get(f"{namespace}/{job.name}")
+        key, group, receipt = f"{namespace}/{job.name}", batch[0].group, batch[0].receipt
+        known, pods = self._mirror.jobs.get(key), self._mirror.pods_of(namespace, job.uid)
         return Suspension(
-            group=group or f"{namespace}/{job.name}",
+            job=key,
+            uid=job.uid,
+            by=self._suspensions.scheduler,
+            group=group or key,
             preemptor=order.group,
             at=datetime.now(UTC),
-            reason=group_words(batch),
-            members=len(batch),
+            priority=receipt.priority,
+            preemptor_priority=receipt.preemptor_priority,
+            members=len({eviction.pod for eviction in batch}.union(pods)),
             pod_group=parts(group)[1] if group is not None and group in self._mirror.groups else "",
             scheduler_name=DEFAULT_SCHEDULER if known is None else known.spec.template.spec.scheduler_name,
         )

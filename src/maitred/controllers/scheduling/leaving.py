@@ -1,85 +1,190 @@
 """Pods that are on their way out before the API server says so of them.
 
 A pod that was told to go holds its place until it is gone, but it counts for no quorum, and nobody evicts it
-a second time. The pods of a suspended Job are such pods too, whoever has suspended it: the Job controller
-deletes them, and may take a moment. What a Job says outlives us, so a scheduler that has just started sees
-who is leaving as well as the one that told them to.
+a second time. The pods of a suspended Job are such pods too, whoever has suspended it: the Job controller of
+Kubernetes deletes them, and may take a moment. What a Job says outlives us, so a scheduler that has just
+started sees who is leaving as well as the one that told them to.
+
+None of this is believed for ever. Whoever has not left within its grace period and LEAVE_SECONDS stays: it
+counts as running again, and may be evicted again. Otherwise a group that was promised its place would wait
+without end. Only `deletionTimestamp` has no such limit: that is the API server's own word.
 """
 
-from collections.abc import Collection
+import heapq
+import logging
+import math
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
+from maitred.kube.resources import JOBS
 from maitred.kube.wire import WatchedOwner, WatchedPod
 from maitred.model.job import Job
-from maitred.model.suspension import SUSPENDED
+
+log = logging.getLogger(__name__)
+
+LEAVE_SECONDS = 60.0
+"""For the API server to say of a pod that it is being deleted, beyond the pod's own grace period."""
+DEFAULT_GRACE = 30
+LONGEST_GRACE = 600
+"""A pod may ask for years, and so long nobody waits for a deletion to begin."""
+
+Family = tuple[str, str]
+"""The namespace and the UID of a controller. A pod may name any UID, also one of another namespace."""
+
+
+@dataclass(slots=True)
+class Child:
+    """A pod that has not finished."""
+
+    uid: str
+    seconds: float
+    """How long it may take to leave."""
+    family: Family | None
+    """Of its controller, if it has one."""
+    by_job: bool
+    until: float = -math.inf
+    """When it has left, or stays."""
+    warned: bool = False
 
 
 class Leaving:
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.owners: dict[str, WatchedOwner] = {}
         """Controllers of the pods that have one and have not finished."""
-        self._children: dict[str, dict[str, str]] = {}
-        """The same by the UID of the controller: pods, and the UID of each."""
-        self._told: dict[str, str] = {}
-        """Pods that we have told to go, and the UID of each."""
-        self._suspended: set[str] = set()
-        """UIDs of suspended Jobs."""
+        self._clock = clock
+        self._pods: dict[str, Child] = {}
+        self._children: dict[Family, dict[str, str]] = {}
+        """By the controller: its pods, and the UID of each."""
+        self._told: set[str] = set()
+        """Pods that we have told to go."""
+        self._suspended: set[Family] = set()
+        """Suspended Jobs whose pods Kubernetes deletes."""
+        self._due: list[tuple[float, str, str]] = []
+        """When to look, at which pod, and its UID."""
+
+    # -- pods ------------------------------------------------------------------------------------------
 
     def put(self, key: str, pod: WatchedPod) -> bool:
         """A pod that has not finished: whether it is leaving, which its own object does not say."""
-        uid, owner = pod.metadata.uid, controller_of(pod)
-        if self._told.get(key, uid) != uid:
-            del self._told[key]
-        if self.owners.get(key) != owner:
-            self._forget_owner(key)
-        if owner is None:
-            return key in self._told
-        self.owners[key] = owner
-        self._children.setdefault(owner.uid, {})[key] = uid
-        return key in self._told or owner.uid in self._suspended
+        owner = controller_of(pod)
+        family = None if owner is None else (pod.metadata.namespace, owner.uid)
+        known = self._pods.get(key)
+        if known is None or known.uid != pod.metadata.uid or known.family != family:
+            same = known is not None and known.uid == pod.metadata.uid
+            was_told = same and key in self._told
+            self.gone(key)
+            known = self._pods[key] = Child(pod.metadata.uid, seconds_of(pod), family, is_of_job(owner))
+            if owner is not None and family is not None:
+                self.owners[key] = owner
+                self._children.setdefault(family, {})[key] = known.uid
+            if was_told:
+                self.tell(key)
+            elif self._is_of_suspended(known):
+                self._begin(key, known)
+        return self._is_leaving(key, known)
 
     def gone(self, key: str) -> None:
-        self._told.pop(key, None)
-        self._forget_owner(key)
+        self._told.discard(key)
+        self.owners.pop(key, None)
+        child = self._pods.pop(key, None)
+        if child is None or child.family is None:
+            return
+        children = self._children[child.family]
+        children.pop(key, None)
+        if not children:
+            del self._children[child.family]
 
-    def tell(self, key: str, uid: str) -> None:
-        self._told[key] = uid
+    def tell(self, key: str) -> None:
+        self._told.add(key)
+        if (child := self._pods.get(key)) is not None:
+            self._begin(key, child)
 
     def untell(self, key: str) -> bool:
         """It was not told after all. Whether it stays."""
-        owner = self.owners.get(key)
-        return self._told.pop(key, None) is not None and (owner is None or owner.uid not in self._suspended)
+        if key not in self._told:
+            return False
+        self._told.discard(key)
+        child = self._pods.get(key)
+        return child is None or not self._is_leaving(key, child)
+
+    # -- Jobs ------------------------------------------------------------------------------------------
 
     def put_job(self, job: Job) -> dict[str, str]:
         """The pods, with the UID of each, that stay or leave by this, which they did not before."""
-        uid = job.metadata.uid
-        children = dict(self._children.get(uid, {}))
-        if job.spec.suspend:
-            if uid in self._suspended:
+        family = (job.metadata.namespace, job.metadata.uid)
+        children = {key: uid for key, uid in self._children.get(family, {}).items() if self._pods[key].by_job}
+        if job.spec.suspend and job.by_kubernetes:
+            if family in self._suspended:
                 return {}
-            self._suspended.add(uid)
-            return {key: pod for key, pod in children.items() if key not in self._told}
-        if uid not in self._suspended and SUSPENDED not in job.metadata.annotations:
+            self._suspended.add(family)
+            leaving = {key: uid for key, uid in children.items() if key not in self._told}
+            for key in leaving:
+                self._begin(key, self._pods[key])
+            return leaving
+        if family not in self._suspended:
             return {}
         # Somebody has resumed it: pods that are still there stay.
-        self._suspended.discard(uid)
-        for key in children:
-            self._told.pop(key, None)
+        self._suspended.discard(family)
+        self._told.difference_update(children)
         return children
 
-    def job_gone(self, uid: str) -> None:
-        self._suspended.discard(uid)
+    def job_gone(self, job: Job) -> None:
+        self._suspended.discard((job.metadata.namespace, job.metadata.uid))
 
-    def children(self, uid: str) -> Collection[str]:
-        return self._children.get(uid, {}).keys()
+    def children(self, namespace: str, uid: str) -> Collection[str]:
+        return self._children.get((namespace, uid), {}).keys()
 
-    def _forget_owner(self, key: str) -> None:
-        owner = self.owners.pop(key, None)
-        if owner is not None:
-            children = self._children[owner.uid]
-            children.pop(key, None)
-            if not children:
-                del self._children[owner.uid]
+    # -- time ------------------------------------------------------------------------------------------
+
+    def next_at(self) -> float:
+        """When somebody ought to have left."""
+        return self._due[0][0] if self._due else math.inf
+
+    def overdue(self) -> dict[str, str]:
+        """Pods that have not left in time, with the UID of each: they stay from now on."""
+        now, found = self._clock(), dict[str, str]()
+        while self._due and self._due[0][0] <= now:
+            _, key, uid = heapq.heappop(self._due)
+            child = self._pods.get(key)
+            if child is None or child.uid != uid or child.until > now or child.until == -math.inf:
+                continue
+            child.until = -math.inf
+            if key in self._told or self._is_of_suspended(child):
+                self._told.discard(key)
+                found[key] = uid
+                self._warn(key, child)
+        return found
+
+    def _warn(self, key: str, child: Child) -> None:
+        if not child.warned:
+            child.warned = True
+            log.warning(
+                "pod %s ought to leave and has not done so within %g s: it counts as running again",
+                *(key, child.seconds),
+            )
+
+    def _begin(self, key: str, child: Child) -> None:
+        child.until = self._clock() + child.seconds
+        heapq.heappush(self._due, (child.until, key, child.uid))
+
+    def _is_leaving(self, key: str, child: Child) -> bool:
+        ordered = key in self._told or self._is_of_suspended(child)
+        return ordered and child.until > self._clock()
+
+    def _is_of_suspended(self, child: Child) -> bool:
+        return child.by_job and child.family in self._suspended
 
 
 def controller_of(pod: WatchedPod) -> WatchedOwner | None:
     return next((owner for owner in pod.metadata.owner_references if owner.controller), None)
+
+
+def is_of_job(owner: WatchedOwner | None) -> bool:
+    """The UID alone may be that of anything."""
+    return owner is not None and owner.kind == JOBS.kind and owner.api_version.partition("/")[0] == JOBS.group
+
+
+def seconds_of(pod: WatchedPod) -> float:
+    asked = pod.spec.termination_grace_period_seconds
+    return min(max(DEFAULT_GRACE if asked is None else asked, 0), LONGEST_GRACE) + LEAVE_SECONDS

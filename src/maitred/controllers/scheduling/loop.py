@@ -108,7 +108,8 @@ class Loop:
 
     async def _until_woken(self) -> None:
         rested_at = self._agenda.next_at()
-        at = min(self._resync_at, self._wake_at, math.inf if rested_at is None else rested_at)
+        due = self._mirror.next_overdue()
+        at = min(self._resync_at, self._wake_at, due, math.inf if rested_at is None else rested_at)
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, at - time.monotonic())):
                 await self._mirror.changed.wait()
@@ -117,8 +118,9 @@ class Loop:
         """Decide for those to whom something happened. Returns how long that took."""
         mirror, started = self._mirror, time.monotonic()
         mirror.changed.clear()
+        mirror.let_stay()
         if self._returns is not None:
-            self._returns.prepare()
+            await self._returns.prepare()
         selection = self._agenda.select(mirror.state.take_news(), mirror.parties, started)
         if selection.empty:
             return 0.0

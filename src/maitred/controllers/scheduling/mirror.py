@@ -8,6 +8,7 @@ is told to go for the same room.
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,7 +52,12 @@ class Mate:
 class Mirror:
     """Fed by the watches, on the event loop alone; it is the one writer of the ClusterState."""
 
-    def __init__(self, scheduler: str | None, journal: Journal | None = None) -> None:
+    def __init__(
+        self,
+        scheduler: str | None,
+        journal: Journal | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.state = ClusterState(journal)
         self.changed = asyncio.Event()
         self.waiting: dict[str, WatchedPod] = {}
@@ -63,6 +69,8 @@ class Mirror:
         """Group -> its members that we have bound and that have not finished."""
         self.stand_ins: dict[str, str] = {}
         """Waiting pods that do not exist -> the suspended Job that would make them."""
+        self.standing: dict[str, set[str]] = {}
+        """The same by the Job."""
         self.promised: dict[str, dict[str, str]] = {}
         """Group -> its members of `waiting` that have a node promised, and which."""
         self.jobs: dict[str, Job] = {}
@@ -70,7 +78,7 @@ class Mirror:
         self._assumed: dict[str, Assumption] = {}
         self._promises: dict[str, Assumption] = {}
         """Nominations that we have ordered and not yet seen; no node where one is taken back."""
-        self._leaving = Leaving()
+        self._leaving = Leaving(clock)
         self._scheduler = scheduler
 
     # -- told by the watches ---------------------------------------------------------------------------
@@ -96,16 +104,19 @@ class Mirror:
         self.state.apply(Delete(Pod, key))
 
     def stand_in(self, job: str, pods: Iterable[WatchedPod]) -> None:
-        """These wait for a Job that has no pods; nothing may be written of them, for they do not exist."""
-        now = {key_of(pod.metadata): pod for pod in pods}
-        gone = [key for key, owner in self.stand_ins.items() if owner == job and key not in now]
-        for key in gone:
+        """These too wait for a Job that has no pods. Nothing may be written of them: they do not exist."""
+        for pod in pods:
+            key = key_of(pod.metadata)
+            self.stand_ins[key] = job
+            self.standing.setdefault(job, set()).add(key)
+            self.put_pod(pod)
+        self.changed.set()
+
+    def stand_down(self, job: str) -> None:
+        """Nobody waits for the Job any more."""
+        for key in sorted(self.standing.pop(job, ())):
             del self.stand_ins[key]
             self.pod_gone(key)
-        for key, pod in now.items():
-            self.stand_ins[key] = job
-            self.put_pod(pod)
-        if now or gone:
             self.changed.set()
 
     def put_group(self, group: WatchedGroup) -> None:
@@ -128,8 +139,19 @@ class Mirror:
     def job_gone(self, key: str) -> None:
         job = self.jobs.pop(key, None)
         if job is not None:
-            self._leaving.job_gone(job.metadata.uid)
+            self._leaving.job_gone(job)
         self.state.apply(Delete(Job, key))
+
+    def let_stay(self) -> None:
+        """Who ought to have left by now, and has not, counts as running again."""
+        for key, uid in self._leaving.overdue().items():
+            if (pod := self.waiting.get(key)) is not None:
+                self._show(key, pod)
+            else:
+                self.state.set_leaving(key, uid, False)
+
+    def next_overdue(self) -> float:
+        return self._leaving.next_at()
 
     def _leave_party(self, key: str) -> None:
         pod = self.waiting.pop(key, None)
@@ -243,7 +265,7 @@ class Mirror:
         """Take a pod on a node as leaving from now on; False if it is not that pod, or leaves already."""
         if not self.state.set_leaving(key, uid, True):
             return False
-        self._leaving.tell(key, uid)
+        self._leaving.tell(key)
         return True
 
     def retract_dismissal(self, key: str, uid: str) -> None:
@@ -251,9 +273,9 @@ class Mirror:
         if self._leaving.untell(key):
             self.state.set_leaving(key, uid, False)
 
-    def pods_of(self, controller: str) -> Collection[str]:
+    def pods_of(self, namespace: str, controller: str) -> Collection[str]:
         """Pods of the controller of this UID that have neither finished nor begun to terminate."""
-        return self._leaving.children(controller)
+        return self._leaving.children(namespace, controller)
 
     def owner(self, key: str) -> WatchedOwner | None:
         """The controller of a pod that has not finished."""

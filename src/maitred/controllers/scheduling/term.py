@@ -18,6 +18,7 @@ from maitred.cluster.state import ClusterState
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.health import Health
 from maitred.controllers.jobs.returns import Returns
+from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.policy import Keeper
 from maitred.controllers.recording.recorder import Recorder
 from maitred.controllers.recording.ring import Ring
@@ -69,6 +70,8 @@ class Settings:
     scheduler: str | None = "maitred"
     """The pods that are ours name this; None for all pods, which only a shadow may have."""
     shadow: bool = False
+    namespace: str = "maitred-system"
+    """Where the Lease is, and what maitred remembers."""
     complete_within_seconds: float = 60.0
     resync_seconds: float = 300.0
     binds_in_flight: int = 64
@@ -118,9 +121,10 @@ class Term:
         self._mirror = mirror = Mirror(settings.scheduler, self._recorder)
         self._agenda = Agenda()
         writer = Writer(client, permit)
+        suspensions = Suspensions(writer, settings.namespace, settings.scheduler or "")
         self._returns = None
         if settings.scheduler is not None and not settings.shadow:
-            self._returns = Returns(mirror, self._agenda, writer, settings.scheduler)
+            self._returns = Returns(mirror, self._agenda, suspensions, settings.scheduler)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
@@ -132,7 +136,12 @@ class Term:
         self._repair = Repair(mirror, writer, condition, settings.complete_within_seconds, metrics)
         self._binder = Binder(writer, mirror, settings.binds_in_flight, self._order_finished)
         self._evicter = Evicter(
-            writer, mirror, settings.binds_in_flight, self._room_order_begun, self._room_order_finished
+            writer,
+            suspensions,
+            mirror,
+            settings.binds_in_flight,
+            self._room_order_begun,
+            self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
         self._report = Report(mirror, settings.shadow)
@@ -285,6 +294,8 @@ def reflectors(
     yield Reflector(client, PODS, WatchedPod, feed_pods(mirror))
     if returns is not None:
         yield Reflector(client, JOBS, WatchedJob, Feed(mirror.changed, returns.put_job, returns.job_gone))
+        suspensions = returns.suspensions
+        yield suspensions.records.reflector(client, suspensions.sink(mirror.changed.set))
     else:
         yield Reflector(client, JOBS, Job, feed_jobs(mirror))
     if served.groups is not None:

@@ -22,9 +22,10 @@ from maitred.explain.why.queue import queue_of
 from maitred.explain.why.seated import placement_of, progress_in
 from maitred.model.job import Job
 from maitred.model.plan import GroupVerdict
-from maitred.model.suspension import SUSPENDED, parse_suspension
-from maitred.model.words import counted, moment
+from maitred.model.suspension import SUSPENDED
+from maitred.model.words import counted, moment, printable
 
+LONGEST_LINE = 300
 NO_LEDGER = "what it waited for earlier is not known here: no ledger was read"
 
 
@@ -125,10 +126,8 @@ def _notes(
 
 
 def suspension_words(job: Job) -> str:
-    """By whom it was suspended, and for whom."""
-    name = job.metadata.name
-    record = parse_suspension(job.metadata.annotations.get(SUSPENDED, ""))
-    if record is None:
+    """What stands on it, as a quotation: anyone who may write to the Job may have written that."""
+    name, line = job.metadata.name, job.metadata.annotations.get(SUSPENDED)
+    if line is None:
         return f"Job {name} is suspended, and not by maitred: whoever did it has to resume it"
-    at = moment(int(record.at.timestamp()))
-    return f"Job {name} was suspended at {at} to make room for {record.preemptor}; maitred resumes it"
+    return f"Job {name} is suspended; its annotation {SUSPENDED} says: {printable(line[:LONGEST_LINE])}"

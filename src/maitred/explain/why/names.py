@@ -11,11 +11,10 @@ from maitred.cluster.trial import Rows
 from maitred.explain.scene import Scene
 from maitred.explain.why.answer import Kind
 from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod, controller_of
-from maitred.model.group import group_key
+from maitred.model.group import GROUP, group_key
 from maitred.model.job import Job
 from maitred.model.manifest.errors import InputError
 from maitred.model.meta import key_of
-from maitred.model.suspension import SUSPENDED, parse_suspension
 
 MOST_MEANT = 3
 STAND_IN = ":"
@@ -67,10 +66,10 @@ class Names:
 
     @cached_property
     def away(self) -> dict[str, Job]:
-        """Groups that made room, and the suspended Jobs that their pods will come from."""
-        noted = ((job, job.metadata.annotations.get(SUSPENDED)) for job in self.snapshot.jobs.values())
-        records = ((job, parse_suspension(text)) for job, text in noted if text is not None)
-        return {record.group: job for job, record in records if record is not None and job.spec.suspend}
+        """Groups that suspended Jobs name in their templates: their pods will come from these Jobs."""
+        suspended = (job for job in self.snapshot.jobs.values() if job.spec.suspend)
+        named = ((template_group(job), job) for job in suspended)
+        return {f"{job.metadata.namespace}/{group}": job for group, job in named if group}
 
     def rows_of(self, key: str) -> Rows:
         """The members of a group that are on nodes, terminating ones too, by their places among the bound."""
@@ -154,6 +153,13 @@ class Names:
         known = {"group": groups, "pod": {*self.waiting, *self.bound}, "job": {*self.snapshot.jobs}}
         names = known[kind] if kind else set().union(*known.values())
         return f"there is no {kind or 'group, pod or Job'} {key}{nearest_words(key, names)}"
+
+
+def template_group(job: Job) -> str:
+    template = job.spec.template
+    own = template.spec.scheduling_group
+    marks = (template.metadata.annotations.get(GROUP), template.metadata.labels.get(GROUP))
+    return (own.pod_group_name if own else "") or marks[0] or marks[1] or ""
 
 
 def nearest_words(key: str, names: Iterable[str]) -> str:
