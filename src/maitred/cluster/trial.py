@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maitred.cluster.attachments import Attachments, Mount
-from maitred.cluster.nodes import Ints, Mask, NodeView
+from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.snapshot import BoundPods, Shape, Snapshot
 from maitred.model.needs import HostPort, Needs, PodTerm
 
 Rows = NDArray[np.intp]
 Requests = tuple[tuple[str, int], ...]
+MOST_COUNTED = 64
+"""Selections whose counts follow every change: most are those of one group, and not asked for again."""
 
 
 class Selection(NamedTuple):
@@ -89,6 +91,9 @@ class Trial:
         self._held: dict[Hashable, Ints] | None = None
         self._foes = Foes()
         self._attachments: Attachments | None = None
+        self._amounts: Ints | None = None
+        self._everywhere: Rows = np.arange(len(nodes.names), dtype=np.intp)
+        self._followers: list[Follower] = []
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Trial":
@@ -112,6 +117,7 @@ class Trial:
         copy = Trial(snapshot or self.snapshot, nodes, self.free.copy(), self._bound, self._occupied)
         copy.later = None if self.later is None else self.later.copy()
         copy._here = self._here.copy()
+        copy._amounts = self._amounts if nodes is self.nodes and snapshot is None else None
         copy._journal = [
             replace(entry, mounts=[]) if isinstance(entry, Seated) else entry for entry in self._journal
         ]
@@ -127,6 +133,19 @@ class Trial:
             if isinstance(entry, Seated):
                 entry.held = False
         return ahead
+
+    def follow(self, leader: "Trial") -> None:
+        """From now on whoever gets a place on the leader, or is promised one, has it here too, for as long.
+
+        This is a copy of the leader as it is now, on which others may be gone. To follow is much cheaper than
+        to copy anew, because all that was counted here stays.
+        """
+        theirs = (entry for entry in leader._journal if isinstance(entry, Seated))
+        own = {id(entry): mine for entry, mine in zip(theirs, self._seated(), strict=True)}
+        leader._followers.append(Follower(self, own))
+
+    def no_followers(self) -> None:
+        self._followers = []
 
     # -- change and undo -------------------------------------------------------------------------------
 
@@ -150,6 +169,8 @@ class Trial:
         if entry.mounts:
             self._attachments = None
         self._account(entry, -1)
+        for follower in self._followers:
+            follower.let_go(entry)
 
     def expect(self, pods: Rows) -> None:
         """These will leave. Their places are not free yet, but can be promised."""
@@ -175,6 +196,13 @@ class Trial:
                 for mount in reversed(entry.mounts):
                     self._attachments.unmount(mount)
             self._account(entry, -1)
+            for follower in self._followers:
+                follower.let_go(entry)
+
+    @property
+    def here(self) -> Mask:
+        """Which of the pods that were bound are not gone."""
+        return self._here
 
     @property
     def changed(self) -> bool:
@@ -190,6 +218,8 @@ class Trial:
             self._mount(entry, self.attachments)
         self._journal.append(entry)
         self._account(entry, +1)
+        for follower in self._followers:
+            follower.seat(entry)
 
     def _mount(self, entry: Seated, attachments: Attachments) -> None:
         volumes = self.snapshot.shapes[entry.shape].volumes
@@ -219,16 +249,25 @@ class Trial:
         nodes = bound.node[pods]
         self._here[pods] = sign > 0
         self._add_amounts(self.free, pods, -sign)
-        self._touched.append(np.unique(nodes).astype(np.intp))
+        self._touched.append(self._rows_of(nodes))
+        labels = bound.labels[pods]
         for counted in self._counted.values():
-            np.add.at(counted.per_node, nodes[counted.classes[bound.labels[pods]]], sign)
+            np.add.at(counted.per_node, nodes[counted.classes[labels]], sign)
         if self._held is not None:
-            for number in np.unique(bound.needs[pods]):
-                for key in held_by(self.snapshot.needs[number]):
-                    column = self._held_column(self._held, key)
-                    np.add.at(column, nodes[bound.needs[pods] == number], sign)
+            needs = bound.needs[pods]
+            for number in np.flatnonzero(np.bincount(needs, minlength=1)).tolist():
+                keys = held_by(self.snapshot.needs[number])
+                there = nodes[needs == number] if keys else nodes
+                for key in keys:
+                    np.add.at(self._held_column(self._held, key), there, sign)
         if self.snapshot.claims_in_use:
             self._attachments = None
+
+    def _rows_of(self, nodes: Codes) -> Rows:
+        """Each of these once; or all there are, which for many pods is known sooner, and kept only once."""
+        if len(nodes) < len(self._everywhere):
+            return np.unique(nodes).astype(np.intp)
+        return self._everywhere
 
     def _once_gone(self, leaving: Mask) -> Ints:
         later = self.free.copy()
@@ -243,9 +282,17 @@ class Trial:
 
     def amounts_of(self, pods: Rows) -> Ints:
         """What each of these pods takes of every resource."""
-        distinct, inverse = np.unique(self._bound.needs[pods], return_inverse=True)
-        requests = [self.request_column(self.snapshot.needs[number]) for number in distinct]
-        return np.array(requests, dtype=np.int64).reshape(len(distinct), len(self.nodes.resources))[inverse]
+        amounts: Ints = self._amounts_by_needs[self._bound.needs[pods]]
+        return amounts
+
+    @property
+    def _amounts_by_needs(self) -> Ints:
+        """What pods on nodes take of every resource, by the number of their needs."""
+        if self._amounts is None:
+            self._amounts = np.zeros((len(self.snapshot.needs), len(self.nodes.resources)), dtype=np.int64)
+            for number in np.unique(self._bound.needs).tolist():
+                self._amounts[number] = self.request_column(self.snapshot.needs[number])
+        return self._amounts
 
     def _taken(self, entry: Seated) -> Ints:
         """What a journal entry takes of every resource on its rows."""
@@ -275,10 +322,14 @@ class Trial:
         if copies is None:
             copies = self._count_copies(requests, None)
         elif seen < len(self._touched):
-            rows = np.concatenate(self._touched[seen:])
+            rows = self._touched_since(seen)
             copies[rows] = self._count_copies(requests, rows)
         self._copies[requests] = (len(self._touched), copies)
         return copies
+
+    def _touched_since(self, seen: int) -> Rows:
+        touched = self._touched[seen:]
+        return np.concatenate(touched) if sum(map(len, touched)) < len(self._everywhere) else self._everywhere
 
     def _count_copies(self, requests: Requests, rows: Rows | None) -> Ints:
         room = self.room
@@ -314,9 +365,12 @@ class Trial:
 
     def matching(self, selection: Selection) -> Ints:
         """How many pods on each node the selection speaks of."""
-        counted = self._counted.get(selection)
+        counted = self._counted.pop(selection, None)
         if counted is None:
-            counted = self._counted[selection] = self._count(selection)
+            if len(self._counted) >= MOST_COUNTED:
+                self._counted.pop(next(iter(self._counted)))
+            counted = self._count(selection)
+        self._counted[selection] = counted  # the last to be forgotten
         return counted.per_node
 
     def matches(self, selection: Selection, shape: int) -> bool:
@@ -399,6 +453,21 @@ class Trial:
         if key not in held:
             held[key] = np.zeros(len(self.nodes.names), dtype=np.int64)
         return held[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """A trial on which everybody has a place who has one on another."""
+
+    trial: Trial
+    _own: dict[int, Seated]
+    """Its own entry for each entry of the other's journal."""
+
+    def seat(self, entry: Seated) -> None:
+        self._own[id(entry)] = self.trial.seat(entry.shape, entry.rows, entry.copies)
+
+    def let_go(self, entry: Seated) -> None:
+        self.trial.let_go(self._own.pop(id(entry)))
 
 
 def copies_that_fit(free: Ints, nodes: NodeView, requests: Requests) -> Ints:

@@ -33,22 +33,57 @@ class _Leniency:
 
     def apply(self, chosen: Mask, seats: Assignment) -> Option:
         site, units = self.site, self.units
-        slack = self._slack(chosen, seats)
-        for unit in most_valuable_first(site, chosen & ~self._indispensable(slack)):
-            entries = units.entries(unit)
-            if not _take(slack, site.nodes[entries], site.freed[entries]):
-                continue
-            fewer = chosen.copy()
-            fewer[unit] = False
-            if site.plain:
-                chosen = fewer
-                continue
-            found = site.seats(fewer)
-            if found is not None:
-                chosen, seats = fewer, found
+        if site.plain:
+            chosen = chosen & site.touching(self._nodes_of(seats))
+            slack = self._slack(chosen, seats)
+            chosen = chosen & ~units.chosen(self._can_stay(chosen, slack))
+        else:
+            chosen, seats = self._tried(chosen, seats)
             slack = self._slack(chosen, seats)
         chosen = self._let_gangs_stay(chosen, slack)
         return Option(chosen, seats, units.price(chosen))
+
+    def _nodes_of(self, seats: Assignment) -> Mask:
+        there = np.zeros(len(self.site.trial.nodes.names), dtype=np.bool_)
+        there[[row for _, row in seats]] = True
+        return there
+
+    def _can_stay(self, chosen: Mask, slack: Ints) -> list[int]:
+        """Units that leave room enough for these seats together, the most valuable first; it is taken."""
+        site, units = self.site, self.units
+        spared = list[int]()
+        for unit in most_valuable_first(site, chosen & ~self._indispensable(chosen, slack)):
+            entries = units.entries(unit)
+            if _take(slack, site.nodes[entries], site.freed[entries]):
+                spared.append(unit)
+        return spared
+
+    def _tried(self, chosen: Mask, seats: Assignment) -> tuple[Mask, Assignment]:
+        """Where members mind whom they are with, nobody is let off before it was tried. First all together of
+        whom nothing is needed, then half of them, and so on; seats may be others afterwards, so once more."""
+        needed = np.zeros_like(chosen)
+        while True:
+            spared = self._can_stay(chosen & ~needed, self._slack(chosen, seats))
+            if not spared:
+                return chosen, seats
+            before = chosen
+            chosen, seats = self._without(chosen, seats, spared)
+            needed |= chosen & self.units.chosen(spared)
+            if (chosen == before).all():
+                return chosen, seats
+
+    def _without(self, chosen: Mask, seats: Assignment, spared: list[int]) -> tuple[Mask, Assignment]:
+        """As many of these let off as can be."""
+        fewer = chosen & ~self.units.chosen(spared)
+        found = self.site.seats(fewer)
+        if found is not None:
+            return fewer, found
+        if len(spared) == 1:
+            return chosen, seats
+        half = len(spared) // 2
+        for part in (spared[:half], spared[half:]):
+            chosen, seats = self._without(chosen, seats, part)
+        return chosen, seats
 
     def _let_gangs_stay(self, chosen: Mask, slack: Ints) -> Mask:
         """With the pods that must leave in place of a whole gang that can spare as many."""
@@ -75,10 +110,12 @@ class _Leniency:
         order: list[int] = singles[np.argsort(share.max(axis=1), kind="stable")].tolist()
         return order
 
-    def _indispensable(self, slack: Ints) -> Mask:
+    def _indispensable(self, chosen: Mask, slack: Ints) -> Mask:
         """Units with a pod that there is no room for: seen at once, where looking at each takes long."""
         site, indispensable = self.site, np.zeros(len(self.units), dtype=np.bool_)
-        indispensable[self.units.unit[(slack.T[site.nodes] < site.freed).any(axis=1)]] = True
+        entries = np.flatnonzero(chosen[self.units.unit])
+        short = (slack.T[site.nodes[entries]] < site.freed[entries]).any(axis=1)
+        indispensable[self.units.unit[entries[short]]] = True
         return indispensable
 
     def _slack(self, chosen: Mask, seats: Assignment) -> Ints:
@@ -98,6 +135,12 @@ class _Leniency:
 
 def _take(slack: Ints, nodes: Codes, freed: Ints) -> bool:
     """Whether so much is left on these nodes; it is taken then."""
+    if len(nodes) == 1:
+        left = slack[:, nodes[0]]
+        if (freed[0] > left).any():
+            return False
+        left -= freed[0]
+        return True
     rows, inverse = np.unique(nodes, return_inverse=True)
     total = np.zeros((len(rows), freed.shape[1]), dtype=np.int64)
     np.add.at(total, inverse, freed)

@@ -16,6 +16,7 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.house import FULL_RULES, House, Leave
 from maitred.decide.levels import codes_of
 from maitred.decide.preemption.choice import Choice, choose
+from maitred.decide.preemption.outlook import Outlook
 from maitred.decide.preemption.receipts import evictions
 from maitred.decide.preemption.roster import NEVER, Roster
 from maitred.decide.preemption.site import Site, only_quorum
@@ -86,7 +87,8 @@ class Promises:
         self._weighed_for: int | None = None
         """The highest priority for which somebody might have had to leave."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
-        self._ahead: tuple[int, Trial] | None = None
+        self._outlook: Outlook | None = None
+        self._seen: tuple[int, int] = (0, 0)
         self._too_large: set[Ask] = set()
         """Who would not fit either once those who leave have left."""
 
@@ -165,12 +167,17 @@ class Promises:
     # -- those who are leaving anyway ------------------------------------------------------------------
 
     def _once_left(self, trial: Trial) -> Trial:
-        """The trial once those who leave have left. It stays the same while nobody gets a place."""
-        changes = trial.changes
-        if self._ahead is None or self._ahead[0] != changes:
-            self._ahead = (changes, trial.ahead(self.leaving))
+        """The trial once those who leave have left."""
+        seen = (trial.changes, len(self._deals))
+        if seen != self._seen:
+            self._seen = seen
             self._too_large.clear()
-        return self._ahead[1]
+        return self._outlook_from(trial).ahead
+
+    def _outlook_from(self, trial: Trial) -> Outlook:
+        if self._outlook is None or self._outlook.trial is not trial:
+            self._outlook = Outlook(trial, self.leaving)
+        return self._outlook
 
     def _without_more(self, ahead: Trial, claimant: Claimant) -> Promise | str | None:
         """What will be there once those who leave have left; None if that is not enough."""
@@ -335,7 +342,8 @@ class Promises:
 
     def _site(self, trial: Trial, claimant: Claimant, candidates: Mask) -> Site:
         units = Units(self.roster, ~self.leaving, candidates)
-        return Site(self._once_left(trial), claimant.ask, self.house, units)
+        ahead, outlook = self._once_left(trial), self._outlook_from(trial)
+        return Site(ahead, outlook.without(candidates), claimant.ask, self.house, units)
 
     def _nobody(self, rank: int) -> str:
         exempt = int((self.roster.ranks_below(rank) & ~self.leaving).sum())
@@ -358,10 +366,9 @@ class Promises:
         return f"{pods} that could make room may not be evicted yet, the first from {not_before(soonest)} on"
 
     def _expect(self, trial: Trial, victims: Rows) -> None:
-        trial.expect(victims)
+        self._outlook_from(trial).expect(victims)
         self.leaving[victims] = True
         self._refused.clear()
-        self._ahead = None
 
     def _wake(self, at: int) -> None:
         self.wake_at = at if self.wake_at is None else min(at, self.wake_at)

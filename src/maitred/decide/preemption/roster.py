@@ -11,6 +11,7 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, SeatedGroup, Snapshot
+from maitred.cluster.trial import Rows
 from maitred.model.group import CompositePodGroup, Group, disruption
 from maitred.model.meta import key_of
 from maitred.model.policy import Policy, is_device
@@ -104,6 +105,11 @@ class Roster:
         alone = len(self.snapshot.seated) + np.arange(len(self.bound.node))
         found = self._by_pod(self._families[0], np.full(len(alone), SINGLE, dtype=np.int64))
         return np.where(found == SINGLE, alone, found)
+
+    @cached_property
+    def by_family(self) -> Rows:
+        """The pods, those of one family one after the other."""
+        return np.argsort(self.family, kind="stable")
 
     def surplus(self, family: Ints) -> Ints:
         """How many pods of each family may go by themselves."""

@@ -27,9 +27,9 @@ class Option:
 
 
 class Site:
-    def __init__(self, trial: Trial, ask: Ask, house: House, units: Units) -> None:
-        """`trial` is the cluster once those who are leaving anyway have left."""
-        self.trial, self.house, self.units = trial, house, units
+    def __init__(self, trial: Trial, emptied: Trial, ask: Ask, house: House, units: Units) -> None:
+        """`trial` is the cluster once those who are leaving anyway have left; on `emptied` all candidates have."""
+        self.trial, self.emptied, self.house, self.units = trial, emptied, house, units
         self.ask = only_quorum(ask)
         self.exhausted = False
 
@@ -46,12 +46,7 @@ class Site:
     @cached_property
     def empty(self) -> Rules:
         """What the group may do once all candidates have left."""
-        checkpoint = self.trial.checkpoint()
-        self.trial.evict(np.unique(self.units.pods))
-        rules = rules_for(self.trial, self.ask, self.house, FULL_RULES)
-        copies = [copies.copy() for copies in rules.copies]
-        self.trial.rollback(checkpoint)
-        return replace(rules, copies=copies)
+        return rules_for(self.emptied, self.ask, self.house, FULL_RULES)
 
     @cached_property
     def useful(self) -> Mask:

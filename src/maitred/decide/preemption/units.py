@@ -46,13 +46,12 @@ class Units:
     def __init__(self, roster: Roster, standing: Mask, candidates: Mask) -> None:
         """`standing` are the pods that are not leaving already, `candidates` those who may have to."""
         self.roster = roster
-        pods = np.flatnonzero(candidates)
-        families, total = np.unique(roster.family[standing], return_counts=True)
-        order = np.argsort(roster.family[pods], kind="stable")
-        pods = pods[order]
-        of_family, counts = np.unique(roster.family[pods], return_counts=True)
+        pods = roster.by_family[candidates[roster.by_family]]
+        first = np.flatnonzero(np.diff(roster.family[pods], prepend=-1))
+        of_family, counts = roster.family[pods[first]], np.diff(first, append=len(pods))
+        total = np.bincount(roster.family[standing], minlength=int(of_family[-1]) + 1 if len(pods) else 0)
         surplus = self._surplus_left(of_family, standing)
-        complete = counts == total[np.searchsorted(families, of_family)]
+        complete = counts == total[of_family]
         in_part = np.repeat(surplus > 0, counts)
         self.family = np.concatenate((of_family[complete], np.repeat(of_family, counts)[in_part]))
         self.whole = np.arange(len(self.family)) < int(complete.sum())
@@ -112,19 +111,17 @@ class Units:
 
     @cached_property
     def priority(self) -> Ints:
-        highest = np.full(len(self), np.iinfo(np.int64).min)
-        np.maximum.at(highest, self.unit, self.roster.priority[self.pods])
+        highest: Ints = np.maximum.reduceat(self.roster.priority[self.pods], self._start)
         return highest
 
     @cached_property
     def work(self) -> Ints:
-        lost = self.roster.work[self.pods]
-        return np.bincount(self.unit, weights=lost, minlength=len(self)).astype(np.int64)
+        lost: Ints = np.add.reduceat(self.roster.work[self.pods], self._start)
+        return lost
 
     @cached_property
     def oldest(self) -> Ints:
-        oldest = np.full(len(self), np.iinfo(np.int64).max)
-        np.minimum.at(oldest, self.unit, self.roster.started[self.pods])
+        oldest: Ints = np.minimum.reduceat(self.roster.started[self.pods], self._start)
         return oldest
 
     @cached_property
