@@ -101,6 +101,24 @@ POSSIBLE: dict[str, tuple[list[Obj], str]] = {
         [node("n1", cpu=2), *gang(2, 3), pod("g-9", 1, group="g", node="n1")],
         "Impossible",
     ),
+    "where some have ended the others will, and leave their room": (
+        [
+            node("n1", cpu=1),
+            *gang(1, 4),
+            pod("g-7", 1, group="g", node="n1"),
+            *(pod(f"g-{n}", 1, group="g", phase="Succeeded") for n in (8, 9)),
+        ],
+        "Waiting",
+    ),
+    "too few end for those that wait to have room": (
+        [
+            node("n1", cpu=2),
+            *gang(3, 5),
+            pod("g-8", 1, group="g", node="n1"),
+            pod("g-9", 1, group="g", phase="Succeeded"),
+        ],
+        "Impossible",
+    ),
     "no rack is large enough": (
         [node("n1", cpu=2, rack="r1"), node("n2", cpu=2, rack="r2"), *gang(3, 3, topology="rack")],
         "Impossible",

@@ -40,15 +40,20 @@ def best_seating(objects: Sequence[Obj], group: Group, enough: int | None = None
 def seatable_on_empty(
     objects: Sequence[Obj], group: Group, policy: Policy | None = None, generous: bool = False
 ) -> bool:
-    """Whether the group could ever be seated: anew, on healthy nodes with nothing but DaemonSet and static
-    pods.
+    """Whether the group could ever be seated, on healthy nodes with nothing but DaemonSet and static pods:
+    all of it anew, or, where some have succeeded, who waits once those that run have too.
 
     What others may still bring about is taken for granted; see `hopeful_members`.
     """
-    members = hopeful_members(objects, group, generous)
     floor = Floor(empty_nodes(objects, group, policy or {}), lasting_pods(objects), objects)
-    need = max(0, group.quorum - group.succeeded)
-    return len(_search(floor, objects, members, domains(floor, group, []), need)) >= need
+    rooms, anew = domains(floor, group, []), max(0, group.quorum - group.succeeded)
+    everyone = ([*group.pending, *group.running], anew)
+    rest = (group.pending, max(0, anew - len(group.running)))
+    ways = (everyone, rest) if group.succeeded else (everyone,)
+    return any(
+        len(_search(floor, objects, hopeful_members(live, objects, group, generous), rooms, need)) >= need
+        for live, need in ways
+    )
 
 
 # ---- the search

@@ -23,15 +23,14 @@ def lasting_pods(objects: Sequence[Obj]) -> list[Obj]:
     return [obj for obj in objects if obj["kind"] == "Pod" and stays_on_empty(obj)]
 
 
-def hopeful_members(objects: Sequence[Obj], group: Group, generous: bool) -> list[Obj]:
-    """The unfinished members, unplaced, without the wishes that others could still fulfil.
+def hopeful_members(live: Sequence[Obj], objects: Sequence[Obj], group: Group, generous: bool) -> list[Obj]:
+    """Members of the group, unplaced, without the wishes that others could still fulfil.
 
     Claims that do not exist or that someone else has to bind are left out, and so is affinity to pods that
     are no members. Whoever is ``generous`` also leaves out affinity among members and spread: pods outside
     the group with the same labels could still come to satisfy them, and what then remains can only get worse
     by company.
     """
-    live = [*group.pending, *group.running]
     return [_hopeful(pod, group.members, objects, generous) for pod in live]
 
 

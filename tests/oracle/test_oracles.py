@@ -282,6 +282,14 @@ def test_the_whole_group_is_placed_anew() -> None:
     assert on_empty(node("a", "2"), *done)
 
 
+def test_who_runs_may_succeed_before_the_others_sit_down() -> None:
+    running, rest = pod("w-0", "1", group="pg", node="a"), pods("w", 2, "1", start=1, group="pg")
+    done = pod("w-9", "1", group="pg", phase="Succeeded")
+    assert not on_empty(node("a", "2"), pod_group("pg", 3), running, *rest)
+    assert on_empty(node("a", "2"), pod_group("pg", 4), running, done, *rest)
+    assert not on_empty(node("a", "1"), pod_group("pg", 4), running, done, *rest)
+
+
 def test_what_others_may_bring_is_taken_for_granted() -> None:
     assert on_empty(node("a", "3"), *three(claims=["not-made-yet"]))
     assert on_empty(node("a", "3"), *three(affinity=[near("hostname", {"app": "cache"})]))

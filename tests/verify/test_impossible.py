@@ -30,6 +30,8 @@ MIRROR = {"annotations": {"kubernetes.io/config.mirror": "x"}}
 BIG_TEMPLATE = {"nodeTemplates": [{"name": "big", "allocatable": {"cpu": "32"}}]}
 ONE_BIG = {"nodeTemplates": [{"name": "big", "allocatable": {"cpu": "9"}, "max": 1}]}
 
+DONE = pod("g-9", "4", group="g", phase="Succeeded")
+
 
 def gang(count: int, cpu: str, **more: object) -> list[Raw]:
     return [pod_group("g", count), *members("g", count, cpu, **more)]
@@ -50,6 +52,18 @@ CASES: dict[str, tuple[list[Raw], bool]] = {
     "its own running members move": (
         [pod_group("g", 2), pod("g-0", "4", group="g", on="n1"), pod("g-1", "4", group="g")],
         True,
+    ),
+    "one that runs needs a seat with the others": (
+        [pod_group("g", 3), pod("g-2", "4", group="g", on="n1"), *members("g", 2, "4")],
+        False,
+    ),
+    "one that runs ends as another has": (
+        [pod_group("g", 4), pod("g-2", "4", group="g", on="n1"), DONE, *members("g", 2, "4")],
+        True,
+    ),
+    "one that runs ends and the others are too many still": (
+        [pod_group("g", 5), pod("g-3", "4", group="g", on="n1"), DONE, *members("g", 3, "4")],
+        False,
     ),
     "one that succeeded needs no seat": (
         [

@@ -129,13 +129,30 @@ def test_eligible_nodes(more: list[Raw], told: Raw) -> None:
     assert judged(objects, waiting(told)) == []
 
 
-def test_free_is_what_the_whole_plan_leaves() -> None:
-    objects = [*SHORT, pod("p", "1")]
-    told = entry("g", "Waiting", 3, 3, 0, room("Capacity", free="7"))
-    seated = [bind("p", "n1")], [told, entry("p", "Scheduled", 1, 1, 1)]
-    assert judged(objects, plan(*seated)) == []
-    told["blockers"][0]["detail"]["free"] = "8"
-    assert judged(objects, plan(*seated)) == [7]
+@pytest.mark.parametrize(
+    ("other", "free"),
+    [
+        ({"priority": 1}, ["7"]),
+        ({"priority": -1}, ["8"]),
+        ({"creationTimestamp": "2026-01-01T00:00:00Z"}, ["7"]),
+        ({"creationTimestamp": "2026-01-01T02:00:00Z"}, ["8"]),
+        ({"creationTimestamp": "2026-01-01T01:00:00Z"}, ["7", "8"]),
+    ],
+)
+def test_free_is_what_those_ahead_of_it_leave(other: Raw, free: list[str]) -> None:
+    """Of two of one age there is no telling who came first."""
+    gang = members("g", 3, "3", creationTimestamp="2026-01-01T01:00:00Z")
+    objects = [*NODES, pod_group("g", 3), *gang, pod("p", "1", **other)]
+    for amount in ("6", "7", "8"):
+        told = entry("g", "Waiting", 3, 3, 0, room("Capacity", free=amount))
+        plans = plan([bind("p", "n1")], [told, entry("p", "Scheduled", 1, 1, 1)])
+        assert judged(objects, plans) == ([] if amount in free else [7])
+
+
+def test_who_comes_after_it_took_no_room_from_it() -> None:
+    objects = [*NODES, pod_group("g", 3), *members("g", 3, "2"), pod("p", "3", priority=-1)]
+    told = entry("g", "Waiting", 3, 3, 0, PRIORITY)
+    assert judged(objects, plan([bind("p", "n1")], [told, entry("p", "Scheduled", 1, 1, 1)])) == [7]
 
 
 def test_running_members_are_not_needed_again() -> None:

@@ -123,6 +123,16 @@ class Trial:
         ]
         return copy
 
+    def without(self, gone: Sequence[Seated]) -> "Trial":
+        """The same but for some placements, as if they had not been made."""
+        lost = set(map(id, gone))
+        stays = [id(entry) not in lost for entry in self._journal]
+        copy = self.on(self.nodes)
+        copy._journal = [entry for entry, stay in zip(copy._journal, stays, strict=True) if stay]
+        for entry in gone:
+            copy._account(entry, -1)
+        return copy
+
     def ahead(self, leaving: Mask) -> "Trial":
         """The cluster once these pods have left, with those who were promised a place on it."""
         ahead = self.on(self.nodes)

@@ -77,6 +77,13 @@ def ask_anew(view: GroupView) -> Ask:
     return Ask(shapes, tuple(order for order, _ in members), need, view.group.topology)
 
 
+def ask_at_last(view: GroupView) -> Ask:
+    """The members that wait, with what the quorum lacks once those that run have ended well: they count
+    then, and hold no place."""
+    shapes = tuple(view.shapes.tolist())
+    return Ask(shapes, view.orders, max(1, view.missing), view.group.topology)
+
+
 def hand_out(
     ask: Ask, distinct: tuple[int, ...], singles: Iterable[tuple[int, int]], any_order: bool
 ) -> Assignment:

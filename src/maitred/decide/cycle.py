@@ -1,6 +1,7 @@
 """One cycle: every group in its turn, on one trial; then a verdict for each."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,7 +15,7 @@ from maitred.cluster.trial import Seated, Trial
 from maitred.decide.agenda import HELD, PROMISED, QUORUM, SURPLUS, Agenda, Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
-from maitred.decide.diagnose import Ahead, Diagnosis
+from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.promises import Claimant, Promise, Promises, not_before
@@ -62,11 +63,11 @@ class Case:
     """Members, by position in the view, and their rows."""
     first_seated: int = NEVER_YET
     last_tried: int = 0
-    """Which of the cycle's attempts these were."""
+    """At which of the cycle's moments these were."""
     promised: Assignment = field(default_factory=list)
     """Members, by position in the view, and the rows that they take once others have left."""
-    held: list[Seated] = field(default_factory=list)
-    """The places that it was promised, while they are held for it."""
+    places: list[tuple[int, Seated]] = field(default_factory=list)
+    """What it has on the trial, and since which moment: seats, and places that are held for it."""
     refusal: str = ""
     """Why nobody leaves for it, if it could not be seated."""
     blockers: tuple[Blocker, ...] = ()
@@ -79,6 +80,11 @@ class Case:
     @property
     def key(self) -> str:
         return self.view.group.key
+
+    @property
+    def held(self) -> list[Seated]:
+        """The places that it was promised, while they are held for it."""
+        return [place for _, place in self.places if place.held]
 
     def take(self, assignment: Assignment) -> None:
         waiting = self.waiting
@@ -112,7 +118,10 @@ class Cycle:
         self.trial = Trial.of(snapshot)
         self.promises = Promises(snapshot, self.house, now)
         self.exhausted = False
-        self.attempts = 0
+        self.moment = 0
+        """Every attempt to seat a group, and every place that is held, has its own."""
+        self._diagnosis: tuple[int, Diagnosis] | None = None
+        """The latest, and how much of what was given away it leaves aside."""
         self.cases = list[Case]()
         self.bystanders = list[Case]()
         """They are not decided, but were promised places, which they keep."""
@@ -132,12 +141,14 @@ class Cycle:
         for number, case in enumerate(everyone):
             if not case.blocked and case.view.nominated:
                 agenda.add(self._turn(case, number, HELD))
-            if not case.blocked and number < len(self.cases):
+            if number < len(self.cases):
                 agenda.add(self._turn(case, number, PROMISED if case.view.nominated else QUORUM))
         while (turn := agenda.next()) is not None:
             case = everyone[turn.number]
             if turn.part == HELD:
                 self._hold(case)
+            elif case.blocked:
+                self._note_turn(case)  # what it would have found now is what it is told
             elif self.serve(case) and turn.part != SURPLUS:
                 agenda.add(self._turn(case, turn.number, SURPLUS))
         self._retry_those_who_wait_for_others()
@@ -151,18 +162,16 @@ class Cycle:
     def serve(self, case: Case) -> bool:
         """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""
         ask = case.ask
-        if not ask.shapes or case.blocked:
+        if not ask.shapes:
             return False
-        self.attempts += 1
-        case.last_tried = self.attempts
+        self._note_turn(case)
         found = self._seats_for(case)
         if not found:
             if ask.need and not case.promised:
                 self._promise(case)
             return False
         taken = quorum_of(ask, found) if ask.need else found
-        commit(self.trial, ask, taken)
-        self._note_places(case)
+        self._note_places(case, commit(self.trial, ask, taken))
         case.take(taken)
         return bool(case.ask.shapes) and bool(ask.need)
 
@@ -174,11 +183,10 @@ class Cycle:
             case.refusal = found
             return
         if self._is_explained(case):
-            diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
+            diagnosis = Diagnosis(self._grounds, self.trial)
             case.blockers = diagnosis.of(case.view, case.ask, (), self._ahead_of(case, self._taken()))[0]
         case.promised, case.refusal = found.seats, ""
-        self._note_places(case)
-        case.held = self.promises.hold(self.trial, case.ask, found.seats)
+        self._note_places(case, self.promises.hold(self.trial, case.ask, found.seats))
         for other in self.cases:
             if other.key in found.displaced:
                 self._take_away(other, found.displaced[other.key])
@@ -210,18 +218,24 @@ class Cycle:
 
         Where two were promised the same, the first of them has it.
         """
-        case.held = self.promises.hold_promised(self.trial, self._claimant(case))
-        if case.held:
-            self._note_places(case)
+        self.moment += 1
+        held = self.promises.hold_promised(self.trial, self._claimant(case))
+        if held:
+            self._note_places(case, held)
 
-    def _note_places(self, case: Case) -> None:
+    def _note_turn(self, case: Case) -> None:
+        self.moment += 1
+        case.last_tried = self.moment
+
+    def _note_places(self, case: Case, places: Sequence[Seated]) -> None:
         """From now on it is in the way of others."""
-        case.first_seated = self.attempts if case.first_seated == NEVER_YET else case.first_seated
+        case.first_seated = self.moment if case.first_seated == NEVER_YET else case.first_seated
+        case.places += [(self.moment, place) for place in places]
 
     def _let_go(self, case: Case) -> None:
         for entry in case.held:
             self.trial.let_go(entry)
-        case.held = []
+        case.places = [(moment, place) for moment, place in case.places if not place.held]
 
     def _claimant(self, case: Case) -> Claimant:
         return Claimant(case.view, case.ask, case.screening.rank)
@@ -303,21 +317,30 @@ class Cycle:
         )
 
     def _verdicts(self) -> list[GroupVerdict]:
-        """In the order of the cases. Places that are held for others are in the way of their equals and of
-        lesser groups, so those of the lowest rank are looked at first, and then fewer and fewer are held."""
-        ranks = {id(case): self._rank(case) for case in (*self.cases, *self.bystanders)}
-        holders = [case for case in (*self.cases, *self.bystanders) if case.held]
+        """In the order of the cases. Who came last is looked at first: the groups that had their turns with
+        nothing given away between them then follow each other, and are diagnosed on the same ground."""
         found, taken = dict[int, GroupVerdict](), self._taken()
-        diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
-        for case in sorted(self.cases, key=lambda case: -ranks[id(case)]):
-            lesser = [other for other in holders if other.held and ranks[id(other)] > ranks[id(case)]]
-            for other in lesser:
-                self._let_go(other)
-            if lesser:
-                diagnosis = Diagnosis(self.snapshot, self.trial, self.house)
-            found[id(case)] = self._verdict(case, diagnosis, taken)
-            self.exhausted |= diagnosis.exhausted
+        for case in sorted(self.cases, key=lambda case: -case.last_tried):
+            found[id(case)] = self._verdict(case, taken)
         return [found[id(case)] for case in self.cases]
+
+    def _diagnosis_of(self, case: Case) -> Diagnosis:
+        """On the cluster as it was in the group's last turn: what others got later is not in its way."""
+        later = len(self._given) - bisect_right(self._given, case.last_tried, key=lambda place: place[0])
+        if self._diagnosis is None or self._diagnosis[0] != later:
+            gone = [place for _, place in self._given[len(self._given) - later :]]
+            self._diagnosis = (later, Diagnosis(self._grounds, self.trial.without(gone)))
+        return self._diagnosis[1]
+
+    @cached_property
+    def _given(self) -> list[tuple[int, Seated]]:
+        """All that the cycle has given away or holds in the end, by the moment."""
+        everyone = (*self.cases, *self.bystanders)
+        return sorted((place for case in everyone for place in case.places), key=lambda place: place[0])
+
+    @cached_property
+    def _grounds(self) -> Grounds:
+        return Grounds(self.snapshot, self.house)
 
     def _rank(self, case: Case) -> int:
         return rank(case.screening.rank.priority, self.house.policy.order)
@@ -338,7 +361,7 @@ class Cycle:
         names, pods, uids, key = self.snapshot.nodes.names, case.view.pods, case.view.uids, case.key
         return [Bind(pods[member], uids[member], names[row], key) for member, row in sorted(places)]
 
-    def _verdict(self, case: Case, diagnosis: Diagnosis, taken: Sequence[Taken]) -> GroupVerdict:
+    def _verdict(self, case: Case, taken: Sequence[Taken]) -> GroupVerdict:
         view, screening = case.view, case.screening
         placed = len(view.running) + view.succeeded + len(case.seated)
         blockers: tuple[Blocker, ...] = ()
@@ -348,13 +371,16 @@ class Cycle:
         elif screening.obstacles:
             blockers = screening.obstacles
             if self._is_explained(case) and all(blocker.category == "Gated" for blocker in blockers):
+                diagnosis = self._diagnosis_of(case)
                 blockers += diagnosis.behind_gates(case.ask)
+                self.exhausted |= diagnosis.exhausted
         elif case.promised:
             verdict, blockers = "Preempting", case.blockers
         elif case.ask.shapes and self._is_explained(case):
             own = tuple((int(view.shapes[member]), row) for member, row in case.seated)
-            ahead = self._ahead_of(case, taken)
-            blockers, impossible = diagnosis.of(view, case.ask, own, ahead)
+            diagnosis = self._diagnosis_of(case)
+            blockers, impossible = diagnosis.of(view, case.ask, own, self._ahead_of(case, taken))
+            self.exhausted |= diagnosis.exhausted
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
             if case.refusal and verdict == "Waiting":
                 blockers = (with_refusal(blockers[0], case.refusal), *blockers[1:])

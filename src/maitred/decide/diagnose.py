@@ -10,7 +10,7 @@ from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide import blockers as say
-from maitred.decide.ask import Ask, Assignment, ask_anew
+from maitred.decide.ask import Ask, Assignment, ask_anew, ask_at_last
 from maitred.decide.attempt import attempt
 from maitred.decide.compile import Lift, make_rules
 from maitred.decide.constraints import LIFTED, in_company
@@ -29,25 +29,49 @@ ROOM: Category = "Capacity"
 """Lifted like a constraint: the nodes are as good as empty."""
 
 
-class Diagnosis:
-    """Verdicts on the groups that a cycle left waiting. `trial` is the cluster after its binds."""
+class Grounds:
+    """What every diagnosis of one cycle is made on, whatever the cycle has given away by then."""
 
-    def __init__(self, snapshot: Snapshot, trial: Trial, house: House) -> None:
-        self.snapshot, self.trial, self.house = snapshot, trial, house
+    def __init__(self, snapshot: Snapshot, house: House) -> None:
+        self.snapshot, self.house = snapshot, house
+        self.hopeless: dict[tuple[Ask, Ask], bool] = {}
+        """Whether groups that ask so could never be seated, as far as it was looked into."""
+
+    @cached_property
+    def pristine(self) -> Trial:
+        """The cluster before this cycle bound anything."""
+        return Trial.of(self.snapshot)
+
+    @cached_property
+    def well(self) -> NodeView:
+        """The nodes, all of them open and well."""
+        return self.snapshot.nodes.without_taints(health_taints(self.house.policy))
+
+    @cached_property
+    def empty(self) -> Trial:
+        return empty_healthy_cluster(self.snapshot, self.house.policy)
+
+    @cached_property
+    def roomy(self) -> Trial:
+        """The cluster with nothing on it but what belongs to its nodes."""
+        return Trial.empty(self.snapshot, self.snapshot.nodes)
+
+
+class Diagnosis:
+    """Verdicts on groups that a cycle left waiting. `trial` is the cluster as their turns found it."""
+
+    def __init__(self, grounds: Grounds, trial: Trial) -> None:
+        self.grounds, self.trial = grounds, trial
+        self.snapshot, self.house = grounds.snapshot, grounds.house
         self.exhausted = False
         self._known: dict[tuple[Ask, Seating, Ahead], tuple[Blocker, ...]] = {}
-        self._hopeless: dict[Ask, bool] = {}
 
     def of(self, view: GroupView, ask: Ask, own: Seating, ahead: Ahead) -> Found:
         """Blockers, weightiest first, and whether the group could never be seated at all.
 
         `own` are the members of the group that were seated in this cycle, `ahead` who was seated before it.
         """
-        whole = ask_anew(view)
-        anywhere = whole.unnamed()
-        if anywhere not in self._hopeless:
-            self._hopeless[anywhere] = self._impossible(whole)
-        return self._remembered(ask, own, ahead), self._hopeless[anywhere]
+        return self._remembered(ask, own, ahead), self._impossible(view)
 
     def behind_gates(self, ask: Ask) -> tuple[Blocker, ...]:
         """What would be in the way of a group that may not start yet, if it might."""
@@ -122,7 +146,7 @@ class Diagnosis:
             suspects.append("Topology")
         if any(need.device_claims for need in needs):
             suspects.append("Devices")
-        if self._well is not self.trial.nodes:
+        if self.grounds.well is not self.trial.nodes:
             suspects.append("Health")
         if self._has_affinity(ask):
             suspects.append("Affinity")
@@ -145,41 +169,24 @@ class Diagnosis:
         return any(bool(mask.any()) for mask in rules.masks)
 
     @cached_property
-    def pristine(self) -> Trial:
-        """The cluster before this cycle bound anything."""
-        return Trial.of(self.snapshot)
-
-    @cached_property
     def _healed(self) -> Trial:
         """The cluster with every node open and well."""
-        return self.trial if self._well is self.trial.nodes else self.trial.on(self._well)
-
-    @cached_property
-    def _well(self) -> NodeView:
-        return self.trial.nodes.without_taints(health_taints(self.house.policy))
-
-    @cached_property
-    def _empty(self) -> Trial:
-        return empty_healthy_cluster(self.snapshot, self.house.policy)
-
-    @cached_property
-    def _roomy(self) -> Trial:
-        """The cluster with nothing on it but what belongs to its nodes."""
-        return Trial.empty(self.snapshot, self.trial.nodes)
+        well = self.grounds.well
+        return self.trial if well is self.trial.nodes else self.trial.on(well)
 
     def _fits_without(self, lifted: Set[Category], ask: Ask, own: Seating) -> bool:
         """Whether the group would be seated if these constraints, and no others, were lifted."""
         leave = Leave(frozenset(lifted), others_may_help=ROOM in lifted)
+        well, roomy, pristine = self.grounds.well, self.grounds.roomy, self.grounds.pristine
         if ROOM in lifted:
-            return self._fits(self._roomy.on(self._well) if "Health" in lifted else self._roomy, ask, leave)
+            return self._fits(roomy.on(well) if "Health" in lifted else roomy, ask, leave)
         if "Priority" not in lifted:
             return self._fits(self._healed if "Health" in lifted else self.trial, ask, leave)
-        checkpoint = self.pristine.checkpoint()
+        checkpoint = pristine.checkpoint()
         for shape, row in own:
-            self.pristine.seat(shape, np.array([row], dtype=np.intp), np.ones(1, dtype=np.int64))
-        before = self.pristine.on(self._well) if "Health" in lifted else self.pristine
-        fitted = self._fits(before, ask, leave)
-        self.pristine.rollback(checkpoint)
+            pristine.seat(shape, np.array([row], dtype=np.intp), np.ones(1, dtype=np.int64))
+        fitted = self._fits(pristine.on(well) if "Health" in lifted else pristine, ask, leave)
+        pristine.rollback(checkpoint)
         return fitted
 
     def _fits(self, trial: Trial, ask: Ask, leave: Leave) -> bool:
@@ -197,10 +204,22 @@ class Diagnosis:
         """There are many questions of what if, and each may have no answer that can be found."""
         return Steps(min(self.house.policy.search.steps, MOST_STEPS))
 
-    def _impossible(self, whole: Ask) -> bool:
-        """Proven only if no seating exists on the empty healthy cluster, and none was overlooked."""
+    def _impossible(self, view: GroupView) -> bool:
+        """Proven only if no seating exists on the empty healthy cluster, and none was overlooked: neither of
+        all members anew, nor, where some have ended well, of those that wait once those that run have too.
+
+        Where none has, those that run may wait for the others themselves.
+        """
+        whole = ask_anew(view)
+        rest = ask_at_last(view) if view.succeeded and view.running else whole
+        known, key = self.grounds.hopeless, (whole.unnamed(), rest.unnamed())
+        if key not in known:
+            known[key] = self._never(whole) and (rest == whole or self._never(rest))
+        return known[key]
+
+    def _never(self, ask: Ask) -> bool:
         steps = self.house.steps()
         leave = Leave(frozenset({"Devices"}), others_may_help=True)
-        found = attempt(self._empty, whole, self.house, steps, leave)
+        found = attempt(self.grounds.empty, ask, self.house, steps, leave)
         self.exhausted |= steps.exhausted
         return not found and not steps.exhausted

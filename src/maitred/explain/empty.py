@@ -7,14 +7,14 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, ask_anew
 from maitred.decide.attempt import attempt
 from maitred.decide.compile import Lift
-from maitred.decide.diagnose import Diagnosis
-from maitred.decide.empty import empty_healthy_cluster
+from maitred.decide.diagnose import Diagnosis, Grounds
 from maitred.decide.house import House, Leave
 from maitred.model.plan import Blocker
 
 
 def blocker_on_empty_cluster(snapshot: Snapshot, house: House, view: GroupView) -> Blocker:
-    return _Emptied(snapshot, empty_healthy_cluster(snapshot, house.policy), house).first(view)
+    grounds = Grounds(snapshot, house)
+    return _Emptied(grounds, grounds.empty).first(view)
 
 
 class _Emptied(Diagnosis):

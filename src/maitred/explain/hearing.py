@@ -1,13 +1,12 @@
 """A cycle that is kept, so that people can ask about any group: its turn, and what the others left it."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from datetime import datetime
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import PROMISED, QUORUM, Turn
-from maitred.decide.cycle import Case, Cycle, Taken, with_refusal
-from maitred.decide.diagnose import Diagnosis
+from maitred.decide.cycle import Case, Cycle, with_refusal
 from maitred.model.plan import Blocker, GroupVerdict, Plan
 from maitred.model.policy import Policy
 
@@ -32,13 +31,14 @@ class Hearing(Cycle):
         super().__init__(snapshot, policy, now, scheduler, explained=promised)
         self._waiting = waiting
         self._heard = {case.key: case for case in reversed(self.cases)}
-        self._scenes: dict[int, tuple[Diagnosis, Sequence[Taken]]] = {}
-        self._kept: tuple[Diagnosis, Diagnosis] | None = None
         self._known: dict[int, GroupVerdict] = {}
         self.decided: Plan = self.run()
 
     def serve(self, case: Case) -> bool:
-        return case.key not in self._waiting and super().serve(case)
+        if case.key in self._waiting:
+            self._note_turn(case)
+            return False
+        return super().serve(case)
 
     def case(self, group: str) -> Case | None:
         """The group on its way; None if it is not decided."""
@@ -60,13 +60,13 @@ class Hearing(Cycle):
     def _explained(self, case: Case) -> GroupVerdict:
         if id(case) not in self._known:
             self.explained = {case.key}
-            self._known[id(case)] = super()._verdict(case, *self._scenes[id(case)])
+            self._known[id(case)] = self._verdict(case, self._taken())
         return self._known[id(case)]
 
     def blockers_beside(self, group: str, siblings: Set[str]) -> tuple[Blocker, ...]:
         """What is in the way of a group whose siblings keep the places that they got in this cycle."""
         case = self._heard[group]
-        diagnosis, taken = self._scenes[id(case)]
+        taken = self._taken()
         own = tuple(
             (int(other.view.shapes[member]), row)
             for other, _ in taken
@@ -74,23 +74,15 @@ class Hearing(Cycle):
             for member, row in other.seated
         )
         ahead = self._ahead_of(case, [one for one in taken if one[0].key not in siblings])
-        (first, *others), impossible = diagnosis.of(case.view, case.ask, own, ahead)
+        (first, *others), impossible = self._diagnosis_of(case).of(case.view, case.ask, own, ahead)
         refused = case.refusal and not impossible
         return (with_refusal(first, case.refusal) if refused else first, *others)
 
     def left(self, group: str) -> Trial:
-        """The cluster as it was when the blockers of the group were looked for."""
-        trial = self._scenes[id(self._heard[group])][0].trial
+        """The cluster as it was in the group's last turn."""
+        trial = self._diagnosis_of(self._heard[group]).trial
         return trial.on(trial.nodes)
 
     def turn_of(self, case: Case) -> Turn:
         """When it had its first turn: turns compare in the order in which they come."""
         return self._turn(case, 0, PROMISED if case.view.nominated else QUORUM)
-
-    def _verdict(self, case: Case, diagnosis: Diagnosis, taken: Sequence[Taken]) -> GroupVerdict:
-        if self._kept is None or self._kept[0] is not diagnosis:
-            # Places are let go of as the cycle looks at higher ranks; what these saw must not change.
-            trial = diagnosis.trial.on(diagnosis.trial.nodes)
-            self._kept = (diagnosis, Diagnosis(self.snapshot, trial, self.house))
-        self._scenes[id(case)] = (self._kept[1], taken)
-        return super()._verdict(case, diagnosis, taken)

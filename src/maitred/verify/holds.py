@@ -8,6 +8,7 @@ from .groups import Group
 from .objects import Node
 from .pods import Pod
 from .rules import Bind
+from .turns import bound_ahead
 from .world import World
 
 
@@ -61,14 +62,15 @@ def _binds(case: Case, seat: Bind, group: Group) -> bool:
 
 
 def crowded(case: Case, group: Group, leaving: bool) -> World:
-    """The world at its fullest for a group: everything bound to others or held against it, victims and all.
+    """The world at its fullest for a group in its turn: everything that may have been bound to others before,
+    or is held against it, victims and all.
 
     Terminating pods are in it if `leaving`. Who fits in this world had no reason to wait, or to evict. Equals
     may have been bound elsewhere than they were promised, but only after their turn: both places count.
     """
     world = case.before.copy() if leaving else case.once_gone((), ())
-    seats = [seat for seat in case.binds if case.group_of[seat[0].key] is not group]
-    seats += held_against(case, group)
+    surely, maybe = bound_ahead(case, group)
+    seats = [*surely, *maybe, *held_against(case, group)]
     known = {(pod.key, node.name) for pod, node in seats}
     equals = [(p, n) for p, n in case.kept if _binds(case, (p, n), group) and _rank(case, p) == rank(group)]
     seats += [(pod, node) for pod, node in equals if (pod.key, node.name) not in known]

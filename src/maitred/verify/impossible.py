@@ -28,7 +28,8 @@ def judge_impossible(case: Case) -> Iterator[Breach]:
 
 
 def disproof(case: Case, group: Group) -> dict[str, str] | None:
-    """Seats for the quorum of a group with everybody else gone, if a search finds any.
+    """Seats for the quorum of a group with everybody else gone, if a search finds any: for all members anew,
+    or, where some have succeeded already, for those that wait once those that run have too, and are gone.
 
     A group that is invalid, missing or not yet created in full is not judged: whether it could be seated is
     not known. Devices that have not been allocated are not known either, and fit nowhere.
@@ -39,11 +40,17 @@ def disproof(case: Case, group: Group) -> dict[str, str] | None:
     if len(group.active) < need:
         return None
     world = empty_world(case, need)
-    pods = [_assume_others(world, group, pod) for pod in group.active]
     managed = case.policy.managed
     nodes = [n for n in world.cluster.nodes.values() if managed is None or matches(managed, n.labels)]
-    seats = find_placement(world, group, pods, need, nodes)
-    return None if seats is None else {pod: node.name for pod, node in seats.items()}
+    ways = [(group.active, need)]
+    if group.succeeded:
+        ways.append((group.pending, need - len(group.staying)))
+    for members, missing in ways:
+        pods = [_assume_others(world, group, pod) for pod in members]
+        seats = find_placement(world, group, pods, missing, nodes) if missing > 0 else None
+        if seats is not None:
+            return {pod: node.name for pod, node in seats.items()}
+    return None
 
 
 def empty_world(case: Case, need: int) -> World:

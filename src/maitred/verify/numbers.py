@@ -6,7 +6,7 @@ from functools import cached_property
 
 from .case import Case
 from .fields import Doc
-from .filters import FILTERS, why_not
+from .filters import FILTERS, place, why_not
 from .groups import Group
 from .holds import held_against
 from .impossible import empty_world
@@ -14,6 +14,7 @@ from .objects import Node
 from .pods import Pod
 from .quantity import parse, units
 from .rules import Bind
+from .turns import bound_ahead, comes_after
 from .world import World
 
 
@@ -40,21 +41,42 @@ class Measure:
         return {quorum - self.group.counted} | anew
 
     @cached_property
+    def roomiest(self) -> World:
+        """In its turn, with all that was bound to others before for certain, and with what is bound to it."""
+        return self._with(self.case.before, [*self._ahead[0], *self.case.bound(self.group)])
+
+    @cached_property
+    def tightest(self) -> World:
+        """The same with all that may have been bound to others before."""
+        return self._with(self.roomiest, self._ahead[1]) if self._ahead[1] else self.roomiest
+
+    @cached_property
+    def _ahead(self) -> tuple[list[Bind], list[Bind]]:
+        return bound_ahead(self.case, self.group)
+
+    @staticmethod
+    def _with(world: World, seats: Iterable[Bind]) -> World:
+        fuller = world.copy()
+        for pod, node in seats:
+            place(fuller, pod, node)
+        return fuller
+
+    @cached_property
     def worlds(self) -> list[World]:
-        """Where free room may have been measured: after the Plan, or empty if that is what was judged."""
+        """Where free room may have been measured: in its turn, or empty if that is what was judged."""
         empty = [empty_world(self.case, 0)] if self.verdict == "Impossible" else []
-        return [self.case.after, *empty]
+        return [self.roomiest, self.tightest, *empty]
 
     @cached_property
     def bounds(self) -> list[World]:
-        """Between what worlds a group was measured where there are promises.
+        """Between what worlds a group was measured where there are promises, or doubts about turns.
 
         A group that preempts is measured in its turn, when not all had been bound yet.
         """
         if not self.case.nominations and not self.held:
-            return []
+            return [self.roomiest, self.tightest]
         first = [self.case.before] if self.verdict == "Preempting" else []
-        return [self.case.after, self.fullest, *first]
+        return [self.roomiest, self.tightest, self.fullest, *first]
 
     @cached_property
     def held(self) -> list[Bind]:
@@ -62,8 +84,8 @@ class Measure:
 
     @cached_property
     def fullest(self) -> World:
-        """After the Plan, with everybody there for whom a place is held."""
-        world = self.case.after.copy()
+        """The same with everybody there for whom a place is held."""
+        world = self.tightest.copy()
         for pod, node in self.held:
             world.put(pod, node.name)
         return world
@@ -107,7 +129,7 @@ class Measure:
     def free(self, world: World, resource: str) -> int:
         """What the group could take now, so that what is held against it is not free."""
         beside, held = world, dict[tuple[str, str], int]()
-        if world is self.case.after:
+        if world in (self.roomiest, self.tightest):
             beside, held = self.fullest, self.reserved
         rooms = {node.name: world.free(node, resource) for node in self.eligible(beside)}
         return sum(max(0, room - held.get((name, resource), 0)) for name, room in rooms.items())
@@ -233,7 +255,7 @@ def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
     if not measure.seated and requested not in wanted:
         yield f"requested is {requested} of {resource}, should be {min(wanted)}"
     free = _amount(detail, "free", resource)
-    between = measure.bounds if measure.verdict == "Preempting" else []
+    between = measure.bounds if measure.verdict == "Preempting" else [measure.roomiest, measure.tightest]
     if not _measured(measure.worlds, between, lambda world: measure.free(world, resource), free):
         yield f"free is {free} of {resource}, should be {measure.free(measure.worlds[-1], resource)}"
     eligible = detail.integer("eligibleNodes")
@@ -284,6 +306,8 @@ def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
     for name in detail.texts("ahead"):
         if name not in favoured:
             yield f"{name} is said to go first, but nothing of it is bound or nominated"
+        elif all(comes_after(case, group, measure.group) for group in case.groups if group.key == name):
+            yield f"{name} is said to go first, but comes after it"
 
 
 CHECKS: dict[str, Callable[[Measure, Doc], Iterator[str]]] = {

@@ -44,6 +44,7 @@ class Policy:
     templates: tuple[Template, ...]
     devices: tuple[str, ...]
     preemption: Preemption
+    order: str
 
     def level(self, name: str) -> str:
         """The node label behind a level's name; any other name is a label key itself."""
@@ -64,6 +65,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         templates=tuple(_template(item) for item in doc.docs("nodeTemplates")),
         devices=tuple(devices.texts("resources")) if devices.given("resources") else DEVICES,
         preemption=_preemption(doc),
+        order=doc.text("order", PRIORITY),
     )
 
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints
 from maitred.cluster.snapshot import NO_GROUP, GroupView
-from maitred.cluster.trial import Trial
 from maitred.decide.agenda import PROMISED, QUORUM, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
-from maitred.decide.diagnose import Diagnosis
+from maitred.decide.diagnose import Diagnosis, Grounds
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.roster import Roster
@@ -66,7 +65,8 @@ class Opening:
     def beside_others(self, key: str) -> tuple[Blocker, ...]:
         """What would be in the way of one who waits if all others had left; none where that is not sure."""
         ask = next(guest.ask for guest in self.waiting if guest.key == key)
-        diagnosis = Diagnosis(self.snapshot, Trial.empty(self.snapshot, self.snapshot.nodes), self.house)
+        grounds = Grounds(self.snapshot, self.house)
+        diagnosis = Diagnosis(grounds, grounds.roomy)
         found = diagnosis.behind_gates(ask)
         return () if diagnosis.exhausted else found
 
