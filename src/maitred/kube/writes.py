@@ -2,12 +2,17 @@
 
 Every write names the UID of its object, so it cannot hit another one that has the name by now, and every
 write can be sent twice without harm. That is what makes it safe to try again.
+
+Sentences that are written into a namespace name nothing of any other: each passes `told_in` here.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
+import msgspec
+
+from maitred.explain.tenant_words import told_in
 from maitred.kube import bodies
 from maitred.kube.client import JSON, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, pause
 from maitred.kube.errors import ApiError, KubeError, Unreachable
@@ -132,7 +137,7 @@ class Writer:
         self, namespace: str, name: str, uid: str, annotation: str
     ) -> Done | Refused | Unknown:
         """Done when no pod of that Job will stay: also if it is gone, or its user has suspended it."""
-        outcome = await self._change_job(namespace, name, uid, annotation)
+        outcome = await self._change_job(namespace, name, uid, told_in(namespace, annotation))
         gone = isinstance(outcome, Refused) and outcome.why in (Why.GONE, Why.REPLACED)
         return DONE if gone else outcome
 
@@ -190,7 +195,8 @@ class Writer:
             return refusal(error)
 
         path = resource.path(namespace, name, "status")
-        body = bodies.condition_patch(uid, condition, version)
+        told = msgspec.structs.replace(condition, message=told_in(namespace, condition.message))
+        body = bodies.condition_patch(uid, told, version)
         return await self._write("PATCH", path, body, DONE, judge, STRATEGIC_MERGE_PATCH)
 
     async def _write(

@@ -19,6 +19,7 @@ from typing import TypeVar
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.receipts import group_words, victim_words
+from maitred.explain.tenant_words import Reader, reader_of
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.wire import Condition, WatchedOwner
 from maitred.kube.writes import Writer
@@ -202,7 +203,7 @@ class Evicter:
 
     async def _mark(self, order: RoomOrder, eviction: Eviction) -> None:
         """By this condition a failure policy of a Job knows that it is no failure of the pod."""
-        words = victim_words(eviction)[:LONGEST_MESSAGE]
+        words = victim_words(eviction, reader_of(eviction.pod))[:LONGEST_MESSAGE]
         told = Condition(DISRUPTION_TARGET, "True", BY_PREEMPTION, words, datetime.now(UTC))
         async with self._slots:
             if not self._is_wanted(order):
@@ -229,7 +230,7 @@ class Evicter:
             group=group or f"{namespace}/{job.name}",
             preemptor=order.group,
             at=datetime.now(UTC),
-            reason=group_words(batch),
+            reason=group_words(batch, Reader(namespace)),
             members=len(batch),
             pod_group=parts(group)[1] if group is not None and group in self._mirror.groups else "",
             scheduler_name=DEFAULT_SCHEDULER if known is None else known.spec.template.spec.scheduler_name,
