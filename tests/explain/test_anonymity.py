@@ -25,6 +25,7 @@ from maitred.model.manifest import InputError, Reader
 from maitred.model.meta import Timestamp
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Record, Toll
 from maitred.model.policy import Policy
+from maitred.model.suspension import SUSPENDED
 from tests.explain.tenants import OURS, SECRET, with_strangers
 from tests.explain.whys import plan_of
 from tests.oracle import builders as b
@@ -168,6 +169,23 @@ def test_what_happened_to_strangers_is_not_told() -> None:
     scene = seen(snapshot_of([b.node("n0")]), history)
     answer = receipt(scene, "default/own-0", "default")
     assert answer.evictions
+    assert_kept(answer)
+
+
+def test_whom_an_own_job_made_room_for_is_not_told() -> None:
+    """Also where the record on it is of a time when it named them."""
+    record = {
+        "group": "default/own",
+        "for": f"{SECRET}-a/{SECRET}-g",
+        "at": NOON,
+        "reason": f"evicted for {SECRET}-a/{SECRET}-g (priority 100 > 10)",
+        "members": 1,
+    }
+    marks = {SUSPENDED: msgspec.json.encode(record).decode()}
+    meta = {"name": "own", "namespace": "default", "uid": "own", "annotations": marks}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"suspend": True}}
+    answer = why(seen(snapshot_of([b.node("n0"), job])), "default/own")
+    assert "to make room for something in another namespace" in msgspec.json.encode(answer).decode()
     assert_kept(answer)
 
 

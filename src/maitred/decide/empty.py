@@ -25,7 +25,7 @@ def empty_healthy_cluster(snapshot: Snapshot, policy: Policy) -> Trial:
 
 
 def template_node(template: NodeTemplate, number: int) -> Node:
-    name = f"{template.name}/{number}"  # no real node can be called so
+    name = f"{template.name}:{number}"  # no real node can be called so
     return Node(
         ObjectMeta(name=name, labels={**template.labels, HOSTNAME: name}),
         NodeSpec(template.taints),

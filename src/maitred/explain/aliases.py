@@ -10,8 +10,8 @@ class Names:
     """What everything is called. Own things keep their names."""
 
     def __init__(self, own: Collection[str], namespaces: Iterable[str], keys: Iterable[str]) -> None:
-        self._own = frozenset(own)
-        self._begun = tuple(f"{name}/" for name in self._own)
+        self.own = frozenset(own)
+        self._begun = tuple(f"{name}/" for name in self.own)
         # A slash sorts after some of what names may have: keys come in this order.
         foreign = sorted({f"{name}/" for name in namespaces}.difference(self._begun))
         width = len(str(len(foreign)))
@@ -33,13 +33,13 @@ class Names:
         return found
 
     def owns(self, namespace: str) -> bool:
-        return namespace in self._own
+        return namespace in self.own
 
     def is_own(self, key: str) -> bool:
         return key.startswith(self._begun)
 
     def namespace(self, name: str) -> str:
-        if name in self._own:
+        if name in self.own:
             return name
         return self._namespaces.setdefault(name, f"other{MARK}{len(self._namespaces) + 1}")
 

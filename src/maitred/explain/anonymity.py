@@ -25,6 +25,7 @@ from maitred.cluster.snapshot import (
 )
 from maitred.cluster.volumes import StorageView, VolumeNeed
 from maitred.explain.aliases import MARK, Names
+from maitred.explain.tenant_words import told_to
 from maitred.model.budget import BudgetSpec, PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, Group
 from maitred.model.history import History, PastEviction
@@ -34,6 +35,7 @@ from maitred.model.needs import Needs, PodTerm, SpreadTerm
 from maitred.model.plan import Alternative
 from maitred.model.selector import Labels, Requirement, Selector
 from maitred.model.storage import ClaimReference, PersistentVolume, PersistentVolumeClaim
+from maitred.model.suspension import SUSPENDED
 
 TICK = 1e-6
 """Seconds by which ages that were equal are told apart, in the order in which names did."""
@@ -273,9 +275,17 @@ class Veil:
 
     def _job(self, job: Job) -> Job:
         if self._names.is_own(key_of(job.metadata)):
-            return job
+            return self._own_job(job)
         spec: JobSpec = msgspec.structs.replace(job.spec, template=PodTemplate())
         return Job(self._meta(job.metadata), spec, job.status)
+
+    def _own_job(self, job: Job) -> Job:
+        """Whom it made room for, if it did, may be in another namespace."""
+        marks, record = job.metadata.annotations, job.metadata.annotations.get(SUSPENDED)
+        if record is None:
+            return job
+        told = {**marks, SUSPENDED: told_to(self._names.own, record)}
+        return Job(msgspec.structs.replace(job.metadata, annotations=told), job.spec, job.status)
 
     def _budget(self, budget: PodDisruptionBudget) -> PodDisruptionBudget:
         meta = budget.metadata

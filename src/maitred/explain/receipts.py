@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from maitred.explain.tenant_words import EVERYBODY_NAMED, Reader, elsewhere
 from maitred.model.plan import Eviction
 from maitred.model.words import counted
 
@@ -10,44 +11,49 @@ MOST_NAMES = 4
 """That are named in one sentence."""
 
 
-def victim_words(eviction: Eviction) -> str:
+def victim_words(eviction: Eviction, reader: Reader = EVERYBODY_NAMED) -> str:
     """`evicted for ns/group (priority 100 > 10): 0.4 device-hours of work are lost; Job train is ...`."""
     receipt = eviction.receipt
     parts = [_loss(receipt.work_lost_device_hours, receipt.lost_since), receipt.departure.words]
-    return _sentence([eviction], [part for part in parts if part])
+    return _sentence([eviction], [part for part in parts if part], reader)
 
 
-def group_words(evictions: Sequence[Eviction]) -> str:
+def group_words(evictions: Sequence[Eviction], reader: Reader = EVERYBODY_NAMED) -> str:
     """The same for pods that leave together: all of one group or of one owner."""
     who = evictions[0].group or evictions[0].receipt.departure.owner or evictions[0].pod
     leave = f"{counted(len(evictions), 'pod')} of {who} {_leaves(len(evictions))}"
     loss = _loss(sum(e.receipt.work_lost_device_hours for e in evictions), None)
     departures = dict.fromkeys(e.receipt.departure.words for e in evictions if e.receipt.departure.words)
-    return _sentence(evictions, [f"{leave}, {loss}" if loss else leave, *list(departures)[:MOST_NAMES]])
+    return _sentence(
+        evictions, [f"{leave}, {loss}" if loss else leave, *list(departures)[:MOST_NAMES]], reader
+    )
 
 
-def preemptor_words(evictions: Sequence[Eviction]) -> str:
-    return f"Preempting: waits for {to_leave(evictions)}"
+def preemptor_words(evictions: Sequence[Eviction], reader: Reader = EVERYBODY_NAMED) -> str:
+    return f"Preempting: waits for {to_leave(evictions, reader)}"
 
 
-def to_leave(evictions: Sequence[Eviction]) -> str:
+def to_leave(evictions: Sequence[Eviction], reader: Reader = EVERYBODY_NAMED) -> str:
     """`16 pods to leave: 8 of ns/a, 8 of ns/b; 3.2 device-hours of work are lost`."""
-    groups = Counter(e.group for e in evictions if e.group is not None)
-    lone = [e.pod for e in evictions if e.group is None]
+    known = [e for e in evictions if reader.knows(e.pod)]
+    groups = Counter(e.group for e in known if e.group is not None)
+    lone = [e.pod for e in known if e.group is None]
     names = [*(f"{count} of {group}" for group, count in groups.items()), *lone]
     more = [f"{len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
-    named = ", ".join([*names[:MOST_NAMES], *more])
+    strangers = elsewhere(len(evictions) - len(known), "pod")
+    named = ", ".join([*names[:MOST_NAMES], *more, *strangers])
     loss = _loss(sum(e.receipt.work_lost_device_hours for e in evictions), None)
     words = f"{counted(len(evictions), 'pod')} to leave: {named}"
     return f"{words}; {loss}" if loss else words
 
 
-def _sentence(evictions: Sequence[Eviction], parts: Sequence[str]) -> str:
+def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Reader) -> str:
     first = evictions[0]
     lower = max(e.receipt.priority for e in evictions)
     budgets = sorted({budget for e in evictions for budget in e.receipt.budgets})
     beyond = [f"this is beyond what {_several(budgets)} allows"] if budgets else []
-    head = f"evicted for {first.preemptor} (priority {first.receipt.preemptor_priority} > {lower})"
+    preemptor = reader.group(first.preemptor)
+    head = f"evicted for {preemptor} (priority {first.receipt.preemptor_priority} > {lower})"
     return f"{head}: {'; '.join([*parts, *beyond])}"
 
 

@@ -56,7 +56,7 @@ def domain_row(depth: int, domain: Domain, resources: Sequence[str]) -> Sequence
     name = f"no {domain.level}" if domain.domain is None else f"{domain.level} {domain.domain}"
     nodes = str(domain.nodes) if not domain.unwell else f"{domain.nodes} ({domain.unwell} unwell)"
     free = [
-        f"{short(resource, domain.free.get(resource, "0"))} of {short(resource, have)}"
+        f"{short(resource, domain.free.get(resource, '0'))} of {short(resource, have)}"
         for resource, have in ((name, domain.allocatable.get(name, "0")) for name in resources)
     ]
     return (INDENT * depth + name, nodes, *free)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 
+from maitred.explain.tenant_words import told_in
 from maitred.kube import bodies
 from maitred.kube.bodies import EventType, Regarding
 from maitred.kube.client import Client, encode, pause
@@ -34,22 +35,22 @@ class Events:
     async def record(
         self, regarding: Regarding, reason: str, note: str, action: str, type: EventType = "Normal"
     ) -> bool:
-        """`reason` and `action` are one word each: `Unschedulable`, `Scheduling`.
+        """`reason` and `action` are one word each: `Unschedulable`, `Scheduling`. The note is read by all who
+        may read the namespace of the object, and names nothing of any other.
 
         False if it was not sent and may be sent again later.
         """
+        namespace = regarding.namespace or "default"
         written = bodies.Event(
             api_version=EVENTS.api_version,
             kind=EVENTS.kind,
-            metadata=bodies.WrittenMeta(
-                name=event_name(regarding.name), namespace=regarding.namespace or "default"
-            ),
+            metadata=bodies.WrittenMeta(name=event_name(regarding.name), namespace=namespace),
             event_time=bodies.micro_time(bodies.wall_clock()),
             regarding=regarding,
             type=type,
             reason=reason,
             action=action,
-            note=shortened(note),
+            note=shortened(told_in(namespace, note)),
             reporting_controller=CONTROLLER,
             reporting_instance=self._instance,
         )

@@ -2,12 +2,17 @@
 
 Every write names the UID of its object, so it cannot hit another one that has the name by now, and every
 write can be sent twice without harm. That is what makes it safe to try again.
+
+Sentences that are written into a namespace name nothing of any other: each passes `told_in` here.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
+import msgspec
+
+from maitred.explain.tenant_words import told_in
 from maitred.kube import bodies
 from maitred.kube.client import JSON, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, pause
 from maitred.kube.errors import ApiError, KubeError, Unreachable
@@ -141,7 +146,7 @@ class Writer:
                 return None
             return Refused(Why.TAKEN, "the Job is suspended already") if before else DONE
 
-        return await self._change_job(namespace, name, uid, annotation, settled)
+        return await self._change_job(namespace, name, uid, told_in(namespace, annotation), settled)
 
     async def resume_job(self, namespace: str, name: str, uid: str) -> Done | Refused | Unknown:
         """Undo `suspend_job`, and take the line off it."""
@@ -238,7 +243,8 @@ class Writer:
             return refusal(error)
 
         path = resource.path(namespace, name, "status")
-        body = bodies.condition_patch(uid, condition, version)
+        told = msgspec.structs.replace(condition, message=told_in(namespace, condition.message))
+        body = bodies.condition_patch(uid, told, version)
         return await self._write("PATCH", path, body, DONE, judge, STRATEGIC_MERGE_PATCH)
 
     async def _write(

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -113,6 +114,34 @@ def test_what_is_not_answered_is_refused_in_words() -> None:
         )
         kid = messages[f"{TRAIN}?kid=pod"]
         assert kid == "kid: there is no such parameter; did you mean kind?"
+
+    play(story)
+
+
+def test_nobody_hears_whether_a_name_or_a_namespace_of_others_exists() -> None:
+    """What is said of it is what is said of one that is nowhere."""
+    pairs = (
+        ("why/team-a/hidden-big", "why/team-a/nothing-at-all"),
+        ("why/team-b/hidden-big", "why/nowhere/nothing-at-all"),
+        ("why/team-a/hidden-big-0?kind=pod", "why/team-a/nothing-at-all?kind=pod"),
+        (
+            "why/team-a/train?ratherThan=team-b/hidden-big",
+            "why/team-a/train?ratherThan=nowhere/nothing-at-all",
+        ),
+        ("evictions/team-a/hidden-big-0", "evictions/team-a/nothing-at-all"),
+        ("evictions/team-b/hidden-big-0", "evictions/nowhere/nothing-at-all"),
+    )
+
+    def without_names(message: str) -> str:
+        return re.sub(
+            "team-b|nowhere", "NAMESPACE", re.sub("hidden-big(-0)?|nothing-at-all", "NAME", message)
+        )
+
+    async def story(found: House) -> None:
+        for there, nowhere in pairs:
+            answers = [await found.refused(f"/v1alpha1/{path}", ANN) for path in (there, nowhere)]
+            kept = [(status, reason, without_names(message)) for status, reason, message in answers]
+            assert kept[0] == kept[1]
 
     play(story)
 

@@ -20,6 +20,7 @@ from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.receipts import victim_words
+from maitred.explain.tenant_words import reader_of
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.wire import Condition, WatchedOwner
 from maitred.kube.writes import Writer
@@ -205,7 +206,7 @@ class Evicter:
 
     async def _mark(self, order: RoomOrder, eviction: Eviction) -> None:
         """By this condition a failure policy of a Job knows that it is no failure of the pod."""
-        words = victim_words(eviction)[:LONGEST_MESSAGE]
+        words = victim_words(eviction, reader_of(eviction.pod))[:LONGEST_MESSAGE]
         told = Condition(DISRUPTION_TARGET, "True", BY_PREEMPTION, words, datetime.now(UTC))
         async with self._slots:
             if not self._is_wanted(order):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from maitred.controllers.scheduling.evicting import RoomOrder, is_suspended
 from maitred.controllers.scheduling.telling import Pace, Teller
 from maitred.explain.receipts import group_words, preemptor_words, victim_words
+from maitred.explain.tenant_words import Reader, reader_of
 from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
 from maitred.model.plan import Eviction
@@ -47,17 +48,17 @@ class Receipts:
     def _letters(self, order: RoomOrder) -> Iterator[Letter]:
         subject = self._teller.subject(order.group)
         if subject is not None:
-            yield Letter(subject, "Preempting", preemptor_words(order.departed))
+            yield Letter(subject, "Preempting", preemptor_words(order.departed, reader_of(order.group)))
         together = defaultdict[Regarding, list[Eviction]](list)
         for eviction in order.departed:
             for concerned in self._concerned(order, eviction):
                 together[concerned].append(eviction)
         for concerned, evictions in islice(together.items(), MOST_GROUPS):
-            yield Letter(concerned, "Preempted", group_words(evictions))
+            yield Letter(concerned, "Preempted", group_words(evictions, Reader(concerned.namespace)))
         for eviction in order.departed[:MOST_PODS]:
             namespace, _, name = eviction.pod.partition("/")
             pod = Regarding("v1", "Pod", name, namespace, eviction.uid)
-            yield Letter(pod, "Preempted", victim_words(eviction))
+            yield Letter(pod, "Preempted", victim_words(eviction, Reader(namespace)))
 
     def _concerned(self, order: RoomOrder, eviction: Eviction) -> Iterator[Regarding]:
         """The PodGroup of a victim, else its controller; both where that was suspended."""

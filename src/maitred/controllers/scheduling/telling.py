@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from maitred.controllers.scheduling.leaving import controller_of
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.explain.tenant_words import as_told_at_home
 from maitred.explain.verdicts import group_reason, head_of_words, pod_reason, pod_words, verdict_words
 from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
@@ -87,7 +88,7 @@ class Teller:
         declared = self._mirror.groups.get(verdict.group)
         if declared is None or self._groups is None:
             return True
-        words = verdict_words(verdict)[:LONGEST_MESSAGE]
+        words = verdict_words(as_told_at_home(verdict))[:LONGEST_MESSAGE]
         current = self.condition_of(declared)
         if current is not None and (current.status == "True" or current.message == words):
             return True  # a group that was scheduled once remains so, whatever becomes of its members
@@ -115,7 +116,7 @@ class Teller:
         """
         if not verdict.blockers:
             return True
-        reason, words = pod_reason(verdict), pod_words(verdict)[:LONGEST_MESSAGE]
+        reason, words = pod_reason(verdict), pod_words(as_told_at_home(verdict))[:LONGEST_MESSAGE]
         untold = [pod for pod in self._mirror.unseated(verdict.group) if must_be_told(pod, reason, words)]
         await self._pace.take(len(untold))
         done = True
@@ -136,7 +137,7 @@ class Teller:
 
     async def tell_event(self, verdict: GroupVerdict, subject: Regarding) -> bool:
         await self._pace.take(1)
-        words = verdict_words(verdict)
+        words = verdict_words(as_told_at_home(verdict))
         if verdict.verdict == "Scheduled":
             return await self._events.record(subject, "Scheduled", words, ACTION, "Normal")
         return await self._events.record(subject, "FailedScheduling", words, ACTION, "Warning")

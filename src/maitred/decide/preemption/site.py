@@ -28,7 +28,7 @@ class Option:
 
 class Site:
     def __init__(self, trial: Trial, emptied: Trial, ask: Ask, house: House, units: Units) -> None:
-        """`trial` is the cluster once those who are leaving anyway have left; on `emptied` all candidates have."""
+        """`trial`: the cluster once those who leave anyway have left; `emptied`: without any candidate."""
         self.trial, self.emptied, self.house, self.units = trial, emptied, house, units
         self.ask = only_quorum(ask)
         self.exhausted = False

@@ -8,6 +8,7 @@ import numpy as np
 
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.cluster.trial import Rows
+from maitred.explain.aliases import MARK
 from maitred.explain.scene import Scene
 from maitred.explain.why.answer import Kind
 from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod, controller_of
@@ -164,7 +165,7 @@ def template_group(job: Job) -> str:
 
 def nearest_words(key: str, names: Iterable[str]) -> str:
     """Names like this one, first those that are the same but for the namespace."""
-    listed = sorted(names)
+    listed = sorted(name for name in names if MARK not in name)
     bare = key.partition("/")[2]
     same = [name for name in listed if name.partition("/")[2] == bare]
     near = get_close_matches(bare, {name.partition("/")[2]: None for name in listed}, MOST_MEANT, 0.6)

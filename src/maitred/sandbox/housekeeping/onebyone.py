@@ -15,6 +15,7 @@ import msgspec
 
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.decide import decide
+from maitred.explain.tenant_words import as_told_at_home
 from maitred.explain.verdicts import UNSCHEDULABLE, head_of_words, pod_words
 from maitred.kube.client import Client
 from maitred.kube.outcomes import Bound, Done
@@ -200,7 +201,7 @@ class OneByOne:
         pod = self._pods.items.get(verdict.group)
         if pod is None:
             return
-        meta, words = pod.metadata, pod_words(verdict)[:LONGEST_MESSAGE]
+        meta, words = pod.metadata, pod_words(as_told_at_home(verdict))[:LONGEST_MESSAGE]
         known = pod.condition(POD_SCHEDULED)
         since = known.last_transition_time if known is not None and known.status == "False" else None
         told = Condition(POD_SCHEDULED, "False", UNSCHEDULABLE, words, since or datetime.now(UTC))
