@@ -173,19 +173,12 @@ def test_what_happened_to_strangers_is_not_told() -> None:
 
 
 def test_whom_an_own_job_made_room_for_is_not_told() -> None:
-    """Also where the record on it is of a time when it named them."""
-    record = {
-        "group": "default/own",
-        "for": f"{SECRET}-a/{SECRET}-g",
-        "at": NOON,
-        "reason": f"evicted for {SECRET}-a/{SECRET}-g (priority 100 > 10)",
-        "members": 1,
-    }
-    marks = {SUSPENDED: msgspec.json.encode(record).decode()}
+    """Also where the line on it names them, whoever wrote it."""
+    marks = {SUSPENDED: f"suspended: 1 pod made room for {SECRET}-a/{SECRET}-g of priority 100"}
     meta = {"name": "own", "namespace": "default", "uid": "own", "annotations": marks}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"suspend": True}}
     answer = why(seen(snapshot_of([b.node("n0"), job])), "default/own")
-    assert "to make room for something in another namespace" in msgspec.json.encode(answer).decode()
+    assert "made room for something in another namespace of priority 100" in msgspec.json.encode(answer).decode()
     assert_kept(answer)
 
 
