@@ -11,7 +11,8 @@ An attack is a test that takes the fixture `ground` and runs one coroutine on it
         ground.run(attack)
 
 - `ground.tenant()` makes a namespace, and a service account that may do all that the ClusterRole `admin` of
-  Kubernetes allows in it, and write PodGroups. `tenant.api` speaks with its token, so RBAC is the server's own.
+  Kubernetes allows in it, and write PodGroups. `tenant.api` speaks with its token, and
+  RBAC is the server's own.
 - `ground.admin` is an `Api` of one who may do everything.
 - `ground.seats_an_innocent_gang()` is the verdict. A gang of 8 that needs 8 whole nodes comes to another
   namespace, and must be seated within two cycles and 2 s of the scheduler's CPU; the Lease must be kept, the

@@ -11,7 +11,6 @@ from maitred.kube.resources import CONFIG_MAPS, JOBS, PODS
 from maitred.model.suspension import SUSPENDED
 from tests.attacks.harness import GPU, NODES, Ground, Tenant
 from tests.controllers.jobs.made import record
-from tests.oracle.builders import gang
 from tests.scenarios.api import Api, eventually
 from tests.scenarios.conftest import SYSTEM_NAMESPACE
 
@@ -28,6 +27,8 @@ EARLIER = {
     "schedulerName": "maitred",
 }
 """The record as it stood on Jobs once."""
+WHOLE = {"completionMode": "Indexed", "scheduling": {"schedulingPolicy": {"gang": {"minCount": NODES}}}}
+"""A gang, for which the Job controller makes the PodGroup."""
 
 
 def job_body(name: str, size: int, *, annotations: Json | None = None, **spec: Any) -> Json:
@@ -39,7 +40,7 @@ def job_body(name: str, size: int, *, annotations: Json | None = None, **spec: A
         "terminationGracePeriodSeconds": 1,
         "containers": [container],
     }
-    template = {"metadata": {"annotations": gang(name, size)}, "spec": {**pod, **spec.pop("pod", {})}}
+    template = {"spec": {**pod, **spec.pop("pod", {})}}
     return {
         "metadata": {"name": name, "annotations": annotations or {}},
         "spec": {"parallelism": size, "completions": size, "template": template, **spec},
@@ -94,7 +95,7 @@ def test_a_job_that_grows_while_it_is_away_is_waited_for_as_it_left(ground: Grou
     """It fills the cluster, makes room for a gang of higher priority, and asks for ten thousand pods then."""
 
     async def attack(ground: Ground) -> None:
-        mallory = await fills_the_cluster(ground, job_body("grows", NODES, completionMode="Indexed"))
+        mallory = await fills_the_cluster(ground, job_body("grows", NODES, **WHOLE))
         await ground.seats_an_innocent_gang(priority="attack-high", leaving=True)
         await eventually(lambda: not_suspended(mallory.api, "grows"))
         more = {"parallelism": MANY, "completions": MANY}
