@@ -1,0 +1,154 @@
+"""Attacks with Jobs: records that are made up, Jobs of ten thousand pods, pods that never leave."""
+
+import json
+from typing import Any
+
+import pytest
+
+from maitred.kube.errors import ApiError
+from maitred.kube.records import CONTENT, RECORD
+from maitred.kube.resources import CONFIG_MAPS, JOBS, PODS
+from maitred.model.suspension import SUSPENDED
+from tests.attacks.harness import GPU, NODES, Ground, Tenant
+from tests.controllers.jobs.made import record
+from tests.scenarios.api import Api, eventually
+from tests.scenarios.conftest import SYSTEM_NAMESPACE
+
+Json = dict[str, Any]
+
+MANY = 10_000
+EARLIER = {
+    "group": "default/train",
+    "for": "default/urgent",
+    "at": "2026-01-01T12:00:00Z",
+    "reason": "",
+    "members": MANY,
+    "podGroup": "",
+    "schedulerName": "maitred",
+}
+"""The record as it stood on Jobs once."""
+WHOLE = {"completionMode": "Indexed", "scheduling": {"schedulingPolicy": {"gang": {"minCount": NODES}}}}
+"""A gang, for which the Job controller makes the PodGroup."""
+
+
+def job_body(name: str, size: int, *, annotations: Json | None = None, **spec: Any) -> Json:
+    amounts = {"cpu": "1", GPU: "8"}
+    container = {"name": "main", "image": "none", "resources": {"requests": amounts, "limits": amounts}}
+    pod = {
+        "schedulerName": "maitred",
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 1,
+        "containers": [container],
+    }
+    template = {"spec": {**pod, **spec.pop("pod", {})}}
+    return {
+        "metadata": {"name": name, "annotations": annotations or {}},
+        "spec": {"parallelism": size, "completions": size, "template": template, **spec},
+    }
+
+
+def forged(name: str, size: int, **spec: Any) -> Json:
+    """Suspended, as if by us, with a priority above all others."""
+    return job_body(
+        name,
+        size,
+        annotations={SUSPENDED: json.dumps(EARLIER)},
+        suspend=True,
+        pod={"priority": 2_000_000_000, "preemptionPolicy": "PreemptLowerPriority"},
+        **spec,
+    )
+
+
+@pytest.mark.parametrize("manager", ["example.com/nobody", "kubernetes.io/job-controller"])
+def test_a_record_that_is_made_up_holds_no_node(ground: Ground, manager: str) -> None:
+    async def attack(ground: Ground) -> None:
+        mallory = await ground.tenant()
+        made = await mallory.api.create(JOBS, forged("forged", NODES, managedBy=manager))
+        job, uid = f"{mallory.namespace}/forged", made["metadata"]["uid"]
+        text = str(record(job=job, uid=uid, members=NODES, priority=2_000_000_000))
+        labels = {RECORD: "suspension", "app.kubernetes.io/name": "maitred"}
+        body = {
+            "metadata": {"name": f"maitred-suspension-{uid}", "labels": labels},
+            "data": {CONTENT: text},
+        }
+        await mallory.api.create(CONFIG_MAPS, body)
+        with pytest.raises(ApiError, match="403"):
+            await Api(mallory.api.client, SYSTEM_NAMESPACE).create(CONFIG_MAPS, body)
+        await ground.seats_an_innocent_gang(mallory)
+        found = await mallory.api.get(JOBS, "forged")
+        assert found["spec"]["suspend"], "it is not ours to resume"
+
+    ground.run(attack)
+
+
+def test_jobs_of_ten_thousand_pods_cost_nothing(ground: Ground) -> None:
+    async def attack(ground: Ground) -> None:
+        mallory = await ground.tenant()
+        for number in range(20):
+            await mallory.api.create(JOBS, forged(f"many-{number}", MANY, managedBy="example.com/nobody"))
+        await ground.seats_an_innocent_gang(mallory)
+
+    ground.run(attack)
+
+
+def test_a_job_that_grows_while_it_is_away_is_waited_for_as_it_left(ground: Ground) -> None:
+    """It fills the cluster, makes room for a gang of higher priority, and asks for ten thousand pods then."""
+
+    async def attack(ground: Ground) -> None:
+        mallory = await fills_the_cluster(ground, job_body("grows", NODES, **WHOLE))
+        await ground.seats_an_innocent_gang(priority="attack-high", leaving=True)
+        await eventually(lambda: not_suspended(mallory.api, "grows"))
+        more = {"parallelism": MANY, "completions": MANY}
+        lie = {"annotations": {SUSPENDED: str(record(members=MANY))}}
+        await mallory.api.patch(JOBS, "grows", {"spec": more, "metadata": lie})
+        await ground.seats_an_innocent_gang(mallory, priority="attack-high")
+
+    ground.run(attack)
+
+
+@pytest.mark.parametrize("manager", ["example.com/nobody", "kubernetes.io/job-controller"])
+def test_pods_of_a_suspended_job_do_not_leave_for_ever(ground: Ground, manager: str) -> None:
+    """They say that a Job controls them which is suspended, and nobody deletes them for that."""
+
+    async def attack(ground: Ground) -> None:
+        mallory = await ground.tenant()
+        made = await mallory.api.create(JOBS, job_body("away", NODES, suspend=True, managedBy=manager))
+        owner = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": "away",
+            "uid": made["metadata"]["uid"],
+            "controller": True,
+        }
+        for number in range(NODES):
+            meta = {"ownerReferences": [owner]}
+            body = mallory.pod(f"stays-{number}", metadata=meta, priorityClassName="attack-low")
+            await mallory.api.create(PODS, body)
+        await eventually(lambda: nobody_runs(mallory.api))
+        await ground.seats_an_innocent_gang(priority="attack-high", leaving=True)
+
+    ground.run(attack)
+
+
+async def fills_the_cluster(ground: Ground, job: Json) -> Tenant:
+    mallory = await ground.tenant()
+    job["spec"]["template"]["spec"]["priorityClassName"] = "attack-low"
+    await mallory.api.create(JOBS, job)
+
+    async def missing() -> str:
+        pods = await mallory.api.list(PODS)
+        bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
+        return "" if bound == NODES else f"{bound} of {NODES} are bound"
+
+    await eventually(missing)
+    return mallory
+
+
+async def not_suspended(api: Api, name: str) -> str:
+    found = await api.get(JOBS, name)
+    return "" if found["spec"].get("suspend") else "it runs"
+
+
+async def nobody_runs(api: Api) -> str:
+    pods = await api.list(PODS)
+    return "" if any(pod["spec"].get("nodeName") for pod in pods) else "nobody runs"
