@@ -403,3 +403,13 @@ def test_an_unknown_name_suggests_those_that_exist() -> None:
         find(scene, "other/crew-1", "default", "pod")
     with pytest.raises(InputError, match=r"^there is no Job|no job default/nothing$"):
         find(scene, "nothing", "default", "job")
+
+
+def test_many_groups_ahead_are_named_in_part_and_counted() -> None:
+    ahead = [one for n in range(8) for one in b.pods(f"first-{n}", 1, gpu=8, created=n)]
+    objects = [*racks(1), *ahead, *b.pods("crew", 1, gpu=8, created=100)]
+    answer = why_of(objects, "default/crew-0")
+    lines = [line.plain for line in why_lines(answer, 80)]
+    section = lines[lines.index("Ahead of it") + 1 :]
+    assert section[0].split()[:2] == ["default/first-0-0", "Scheduled"]
+    assert section[6].strip() == "and 2 more groups"

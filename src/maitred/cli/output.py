@@ -102,9 +102,12 @@ def write_data(value: Any, form: str) -> None:
 
 
 def write_lines(lines: Callable[[int | None], Iterator["Text"]]) -> None:
-    """Lines for people: within the width of a terminal; in a pipe as long as they are, without colours."""
+    """Lines for people: within the width of a terminal; in a pipe as long as they are, without colours.
+
+    Whatever names are in them, nothing that would move the cursor is written.
+    """
     if not sys.stdout.isatty():
-        click.echo("\n".join(line.plain for line in lines(None)))
+        click.echo("\n".join(printable(line.plain) for line in lines(None)))
         return
     from rich.console import Console
 

@@ -230,16 +230,26 @@ def header(*titles: str) -> list[Cell]:
 
 
 def aligned(rows: Sequence[Sequence[Cell]], width: int | None, cut: bool = False) -> Iterator[Text]:
-    """Rows as lines. Columns are as wide as their cells, up to a point; a longer cell pushes its row only."""
-    cells = [[cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row] for row in rows]
+    """Rows as lines. Columns are as wide as their cells, up to a point; a longer cell pushes its row only.
+
+    Rows may have fewer cells than others: the last one then has all the room from its column on.
+    """
+    cells = [[shown(cell) for cell in row] for row in rows]
     columns = list(zip_longest(*(row[:-1] for row in cells), fillvalue=Text()))
     widths = [min(max(len(cell) for cell in column), WIDEST_COLUMN) for column in columns]
     for row in cells:
-        line = Text()
-        for cell, column in zip(row[:-1], widths, strict=True):
+        line, before = Text(), widths[: len(row) - 1]
+        for cell, column in zip(row[:-1], before, strict=True):
             line.append_text(cell)
             line.append(" " * max(column - len(cell), 0) + GAP)
-        yield from ended(line, row[-1], sum(widths) + len(GAP) * len(widths), width, cut)
+        yield from ended(line, row[-1], sum(before) + len(GAP) * len(before), width, cut)
+
+
+def shown(cell: Cell) -> Text:
+    """Names in it may come from anywhere: what would move the cursor is written out."""
+    if isinstance(cell, str):
+        return Text(printable(cell))
+    return cell if cell.plain.isprintable() else Text(printable(cell.plain), cell.style)
 
 
 def ended(line: Text, last: Text, indent: int, width: int | None, cut: bool) -> Iterator[Text]:
@@ -249,7 +259,8 @@ def ended(line: Text, last: Text, indent: int, width: int | None, cut: bool) -> 
     if len(last) > room and cut:
         pieces = [Text(last.plain[: room - len(ELLIPSIS)].rstrip() + ELLIPSIS)]
     elif len(last) > room:
-        pieces = [Text(piece) for piece in textwrap.wrap(last.plain, room, break_on_hyphens=False)]
+        wrapped = textwrap.wrap(last.plain, room, break_on_hyphens=False)
+        pieces = [Text(piece) for piece in wrapped or ("",)]
     for number, piece in enumerate(pieces):
         start = line if number == 0 else Text(" " * indent)
         start.append_text(piece)

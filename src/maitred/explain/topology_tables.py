@@ -39,7 +39,7 @@ def level_table(topology: Topology, width: int | None) -> Iterator[Text]:
 def domain_table(topology: Topology, width: int | None) -> Iterator[Text]:
     if not topology.domains:
         return
-    resources = list(topology.domains[0].allocatable)
+    resources = list(dict.fromkeys(name for _, one in walk(topology.domains) for name in one.allocatable))
     rows: list[Sequence[Cell]] = [header("DOMAIN", "NODES", *(f"FREE {name}" for name in resources))]
     rows += [domain_row(depth, domain, resources) for depth, domain in walk(topology.domains)]
     yield Text()
@@ -56,8 +56,8 @@ def domain_row(depth: int, domain: Domain, resources: Sequence[str]) -> Sequence
     name = f"no {domain.level}" if domain.domain is None else f"{domain.level} {domain.domain}"
     nodes = str(domain.nodes) if not domain.unwell else f"{domain.nodes} ({domain.unwell} unwell)"
     free = [
-        f"{short(resource, domain.free[resource])} of {short(resource, domain.allocatable[resource])}"
-        for resource in resources
+        f"{short(resource, domain.free.get(resource, '0'))} of {short(resource, have)}"
+        for resource, have in ((name, domain.allocatable.get(name, "0")) for name in resources)
     ]
     return (INDENT * depth + name, nodes, *free)
 

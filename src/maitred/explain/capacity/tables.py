@@ -92,8 +92,12 @@ def money(capacity: Capacity, number: float | None) -> str:
 
 
 def _placeable(capacity: Capacity, width: int | None) -> Iterator[Text]:
+    ranks = [rank for each in capacity.placeable for rank in each.ranks]
+    if not ranks:
+        yield Text("  Not known: no shape of a member was tried.")
+        return
     ranked = any(len(each.ranks) > 1 for each in capacity.placeable)
-    levels = [gangs.level for gangs in capacity.placeable[0].ranks[0].gangs]
+    levels = [gangs.level for gangs in ranks[0].gangs]
     titles = ["ANYWHERE" if level is None else f"ONE {short(level)}" for level in levels]
     rows = [header("SHAPE OF A MEMBER", *(["PRIORITY"] if ranked else []), *titles)]
     names = _shapes([each.shape for each in capacity.placeable])

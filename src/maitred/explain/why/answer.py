@@ -70,7 +70,7 @@ class Queue(Record, frozen=True):
     """Groups ahead of it that get seats in this cycle."""
     promised: int
     """Groups ahead of it that are promised places, and wait for others to leave."""
-    rules: dict[str, int]
+    rules: dict[Rule, int]
     """By which rule they are ahead."""
     first: tuple[Earlier, ...]
     """Those that are seated, then those that are promised places, then those that wait: of each kind those

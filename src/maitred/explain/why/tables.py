@@ -12,6 +12,7 @@ from maitred.explain.why.answer import (
     PodEviction,
     Preemption,
     Queue,
+    Rule,
     Waited,
     Why,
 )
@@ -20,7 +21,7 @@ from maitred.explain.why.summary import lasting, ready_words
 from maitred.model.plan import Toll
 from maitred.model.words import counted, printable
 
-RULES = {
+RULES: dict[Rule, str] = {
     "priority": "by priority",
     "promised": "by places held for them",
     "age": "by age",
