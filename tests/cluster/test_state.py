@@ -423,6 +423,20 @@ def test_selectors_that_are_live(reader: Obj) -> None:
     assert len(set(view.shapes.tolist())) == 4
 
 
+def test_a_selector_makes_no_shapes_in_namespaces_that_it_does_not_read() -> None:
+    """Otherwise one pod of one tenant would make a gang of another many times as hard to place."""
+    own, named = near("rack", {INDEX: "5"}), near("rack", {INDEX: "5"}, namespaces=["default"])
+    anywhere = near("rack", {INDEX: "5"}, namespace_selector={})
+
+    def count(term: Obj) -> int:
+        state = ClusterState()
+        put(state, GANG, *indexed(4), pod("r", node="n1", namespace="liar", anti_affinity=[term]))
+        [view] = [view for view in state.snapshot().groups if view.group.key == "default/g"]
+        return len(set(view.shapes.tolist()))
+
+    assert (count(own), count(named), count(anywhere)) == (1, 4, 4)
+
+
 def test_a_selector_that_reads_other_labels_leaves_the_shape_alone() -> None:
     own = [near("rack", {"app": "train"})]
     assert (

@@ -241,6 +241,22 @@ def test_spared(spared: Obj) -> None:
     assert (verdict(plan) in ("Waiting", "Impossible"), evicted(plan)) == (True, [])
 
 
+FORGED: dict[str, Obj] = {
+    "no controller": {"apiVersion": "apps/v1", "kind": "DaemonSet"},
+    "another API group": {"apiVersion": "example.com/v1", "kind": "DaemonSet", "controller": True},
+    "a node of another API group": {"apiVersion": "example.com/v1", "kind": "Node", "controller": True},
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED.keys())
+def test_who_only_says_to_belong_to_a_node_is_not_spared(forged: Obj) -> None:
+    """Nor does it make anything impossible for others."""
+    liar = running("low", "n1")
+    liar["metadata"]["ownerReferences"] = [{"name": "x", "uid": "x", **forged}]
+    plan = decided([ONES[0], liar, *gang(1)])
+    assert (verdict(plan), evicted(plan)) == ("Preempting", ["low"])
+
+
 def test_a_minimal_run_time_ends() -> None:
     marks = {"maitred.dev/min-runtime": "30m"}
     young = decided([ONES[0], running("low", "n1", started=MIDNIGHT - 60, annotations=marks), *gang(1)])

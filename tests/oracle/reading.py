@@ -48,9 +48,16 @@ def stays_on_empty(pod: Obj) -> bool:
     """DaemonSet and static pods are part of a node: even an empty cluster has them."""
     if "kubernetes.io/config.mirror" in pod["metadata"].get("annotations", {}):
         return running(pod)
-    return running(pod) and any(
-        owner["kind"] in ("DaemonSet", "Node") for owner in pod["metadata"].get("ownerReferences", ())
-    )
+    return running(pod) and any(map(is_daemons_owner, pod["metadata"].get("ownerReferences", ())))
+
+
+def is_daemons_owner(owner: Obj) -> bool:
+    """Without an API version it is written by hand, and meant."""
+    kinds = {("apps", "DaemonSet"), ("", "Node")}
+    if "apiVersion" not in owner:
+        return owner["kind"] in {kind for _, kind in kinds}
+    group = owner["apiVersion"].rpartition("/")[0]
+    return bool(owner.get("controller")) and (group, owner["kind"]) in kinds
 
 
 @dataclass(frozen=True)

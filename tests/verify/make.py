@@ -77,7 +77,8 @@ def composite(name: str, **spec: Any) -> Raw:
 
 
 def owned(kind: str, name: str) -> list[Raw]:
-    return [{"apiVersion": "v1", "kind": kind, "name": name, "uid": f"uid-{name}", "controller": True}]
+    api = "apps/v1" if kind == "DaemonSet" else "v1"
+    return [{"apiVersion": api, "kind": kind, "name": name, "uid": f"uid-{name}", "controller": True}]
 
 
 def members(group: str, count: int, cpu: str = "1", **more: Any) -> list[Raw]:

@@ -1,9 +1,12 @@
 """Interning: pods that scheduling cannot tell apart get one shape.
 
 A pod's shape has three parts. Its needs come from the spec. Its labels count only for keys that some live
-selector reads, so the completion index of a Job does not make 64 shapes of one. Its volumes count by what
-they mean for placement, so claims of one template are alike.
+selector reads in its namespace, so the completion index of a Job does not make 64 shapes of one, and a
+selector of one tenant does not make many shapes of another's pods. Its volumes count by what they mean for
+placement, so claims of one template are alike.
 """
+
+from collections import defaultdict
 
 import msgspec
 
@@ -18,6 +21,9 @@ SPECS_REMEMBERED = 100_000
 
 # Below this, old needs cost less than finding out which they are.
 FEWEST_TO_FORGET = 1000
+
+EVERYWHERE = ""
+"""In place of a namespace, which always has a name."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -34,7 +40,8 @@ class Interner:
         self._users: list[int] = []
         self._shape_numbers: dict[Shape, int] = {}
         self._class_numbers: dict[tuple[str, tuple[str | None, ...]], int] = {}
-        self._live_keys: tuple[str, ...] = ()
+        self._live_keys: dict[str, tuple[str, ...]] = {EVERYWHERE: ()}
+        """By namespace, where more are read than everywhere."""
         self._live_keys_stale = False
 
     def needs_number(self, pod: Pod) -> int:
@@ -76,28 +83,32 @@ class Interner:
         if not self._live_keys_stale:
             return False
         self._live_keys_stale = False
-        keys = {
-            requirement.key
-            for needs, users in zip(self.needs, self._users, strict=True)
-            if users
-            for term in needs.pod_terms()
-            for requirement in term.selector or ()
-        }
-        if keys == set(self._live_keys):
+        keys = self._keys_read()
+        if keys == self._live_keys:
             return False
-        self._live_keys = tuple(sorted(keys))
+        self._live_keys = keys
         self._class_numbers, self.classes, self.classes_with = {}, [], {}
         self._shape_numbers, self.shapes = {}, []
         return True
 
+    def _keys_read(self) -> dict[str, tuple[str, ...]]:
+        """A term that chooses namespaces by their labels may read the pods of any."""
+        found = defaultdict[str, set[str]](set)
+        for needs, users in zip(self.needs, self._users, strict=True):
+            for term in needs.pod_terms() if users else ():
+                anywhere = term.namespace_selector is not None
+                for namespace in (EVERYWHERE,) if anywhere else term.namespaces:
+                    found[namespace].update(requirement.key for requirement in term.selector or ())
+        everywhere = found[EVERYWHERE]
+        return {namespace: tuple(sorted(keys | everywhere)) for namespace, keys in found.items()}
+
     def label_class(self, namespace: str, labels: Labels) -> int:
-        read = tuple([labels.get(key) for key in self._live_keys])
+        live_keys = self._live_keys.get(namespace, self._live_keys[EVERYWHERE])
+        read = tuple([labels.get(key) for key in live_keys])
         number = self._class_numbers.get((namespace, read))
         if number is None:
             number = self._class_numbers[namespace, read] = len(self.classes)
-            known = {
-                key: value for key, value in zip(self._live_keys, read, strict=True) if value is not None
-            }
+            known = {key: value for key, value in zip(live_keys, read, strict=True) if value is not None}
             self.classes.append(LabelClass(namespace, known))
             for label in known.items():
                 self.classes_with.setdefault(label, []).append(number)

@@ -24,12 +24,10 @@ MOST_FAULTS = 20
 _STEP = re.compile(r"([^.\[\]]+)")
 
 
-class WatchedOwner(OwnerReference, frozen=True):
-    api_version: str = ""
+WatchedOwner = OwnerReference
 
 
 class WatchedMeta(ObjectMeta, frozen=True):
-    owner_references: tuple[WatchedOwner, ...] = ()
     resource_version: str = ""
     generation: int = 0
 

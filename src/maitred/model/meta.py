@@ -17,6 +17,8 @@ class OwnerReference(Lean, frozen=True):
     name: str = ""
     uid: str = ""
     controller: bool = False
+    api_version: str = ""
+    """The API server requires one; what has none was written by hand, for a command that reads files."""
 
 
 class ObjectMeta(Lean, frozen=True):

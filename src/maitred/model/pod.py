@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import field
 
-from maitred.model.meta import Lean, ObjectMeta, Timestamp
+from maitred.model.meta import Lean, ObjectMeta, OwnerReference, Timestamp
 from maitred.model.selector import LabelSelector, Requirement
 
 Quantity = str | int | float
@@ -16,6 +16,9 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 DEFAULT_SCHEDULER = "default-scheduler"
+MIRROR = "kubernetes.io/config.mirror"
+NODE_OWNERS = {"DaemonSet": "apps", "Node": ""}
+"""Kinds whose pods belong to their nodes, and the API group of each."""
 
 
 class ResourceRequirements(Lean, frozen=True):
@@ -173,8 +176,18 @@ class Pod(Lean, frozen=True):
 
 
 def is_node_bound(metadata: ObjectMeta) -> bool:
-    """Pods that belong to their node (DaemonSet and static pods) and would be there on an empty cluster."""
-    for owner in metadata.owner_references:
-        if owner.kind in ("DaemonSet", "Node"):
-            return True
-    return "kubernetes.io/config.mirror" in metadata.annotations
+    """Pods that belong to their node (DaemonSet and static pods) and would be there on an empty cluster.
+
+    They are never evicted, so a pod that only says so must not count: a reference without `controller`, or to
+    a kind of that name in another API group, is one that no controller and no garbage collector looks after.
+    """
+    if MIRROR in metadata.annotations:
+        return True  # a kubelet deletes at once what it has no static pod for
+    return any(_is_of_a_node(owner) for owner in metadata.owner_references)
+
+
+def _is_of_a_node(owner: OwnerReference) -> bool:
+    if not owner.api_version:
+        return owner.kind in NODE_OWNERS
+    group = owner.api_version.rpartition("/")[0]
+    return owner.controller and NODE_OWNERS.get(owner.kind) == group

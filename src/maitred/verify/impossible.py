@@ -63,7 +63,7 @@ def empty_world(case: Case, need: int) -> World:
 
 def stays(pod: Pod) -> bool:
     """Whether a pod belongs to its node: DaemonSets and static pods."""
-    return bool(pod.owner_kinds & {"DaemonSet", "Node"}) or MIRROR in pod.annotations
+    return pod.is_daemon or MIRROR in pod.annotations
 
 
 def _healed(case: Case, node: Node) -> Node:

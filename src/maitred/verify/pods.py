@@ -91,7 +91,8 @@ class Pod:
     group_name: str
     nominated: str
     started: float | None
-    owner_kinds: frozenset[str]
+    is_daemon: bool
+    """Made by a DaemonSet or by its node."""
     controller: Owner | None
     requests: dict[str, int]
     ports: frozenset[Port]
@@ -176,7 +177,7 @@ def read_pod(doc: Doc) -> Pod:
         group_name=spec.doc("schedulingGroup").text("podGroupName"),
         nominated=status.text("nominatedNodeName"),
         started=status.moment("startTime"),
-        owner_kinds=frozenset(owner.text("kind") for owner in meta.docs("ownerReferences")),
+        is_daemon=any(map(makes_daemons, meta.docs("ownerReferences"))),
         controller=controller(meta),
         requests=pod_requests(spec),
         ports=host_ports(spec),
@@ -197,6 +198,15 @@ def controller(meta: Doc) -> Owner | None:
         if owner.flag("controller"):
             return owner.text("kind"), owner.text("name"), owner.text("uid")
     return None
+
+
+def makes_daemons(owner: Doc) -> bool:
+    """A DaemonSet, or the node of a static pod, that really makes the pod. Files may leave half of it out."""
+    version, kind = owner.text("apiVersion"), owner.text("kind")
+    if not version:
+        return kind in ("DaemonSet", "Node")
+    daemon_set = kind == "DaemonSet" and version.startswith("apps/")
+    return owner.flag("controller") and (daemon_set or (kind == "Node" and version == "v1"))
 
 
 def container_requests(container: Doc) -> quantity.Amounts:
