@@ -178,7 +178,8 @@ def test_whom_an_own_job_made_room_for_is_not_told() -> None:
     meta = {"name": "own", "namespace": "default", "uid": "own", "annotations": marks}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"suspend": True}}
     answer = why(seen(snapshot_of([b.node("n0"), job])), "default/own")
-    assert "made room for something in another namespace of priority 100" in msgspec.json.encode(answer).decode()
+    told = msgspec.json.encode(answer).decode()
+    assert "made room for something in another namespace of priority 100" in told
     assert_kept(answer)
 
 
