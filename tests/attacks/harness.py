@@ -18,7 +18,7 @@ An attack is a test that takes the fixture `ground` and runs one coroutine on it
   namespace, and must be seated within two cycles and 2 s of the scheduler's CPU; the Lease must be kept, the
   memory stay under 500 MB, and nobody read a name of the other's namespace.
 - `ground.scheduler` is the process: `cpu_seconds()`, `memory()`, `healthz()`, `cycles()` and `log()`. It runs
-  with the rights of deploy/, and answers questions at `ground.answers`.
+  with the rights and the limits of deploy/, and answers questions at `ground.answers`.
 
 What tenants made is gone when `run` ends. Nodes: NODES of them, with 8 GPUs, 64 cores and 110 pods each.
 """
@@ -37,6 +37,7 @@ from typing import Any
 
 import aiohttp
 
+from maitred.cli.manifest import objects as installed
 from maitred.cli.replay import lines_of
 from maitred.controllers.recording.ring import segments
 from maitred.kube.client import Client
@@ -50,7 +51,7 @@ from maitred.sandbox.kubelets.fleet import kubelets
 from maitred.sandbox.users import ADMIN, MAITRED
 from tests.oracle.builders import gang
 from tests.scenarios.api import Api, eventually
-from tests.scenarios.conftest import KINDS, SYSTEM_NAMESPACE, grant, revoke
+from tests.scenarios.conftest import KINDS, SYSTEM_NAMESPACE, apply, grant, revoke
 from tests.scenarios.server import RealServer
 
 Json = dict[str, Any]
@@ -66,6 +67,13 @@ SLOWEST_HEALTHZ = 5.0
 """As the liveness probe of deploy/ has it."""
 CLASSES = {"attack-low": 10, "attack-high": 1000}
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+LIMITS = {
+    kind: Resource("admissionregistration.k8s.io", "v1", plural, kind, namespaced=False)
+    for kind, plural in (
+        ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+        ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+    )
+}
 GATE = "example.com/not-yet"
 OF_TENANTS = (JOBS, PODS)
 
@@ -151,6 +159,9 @@ class Ground:
         try:
             await attack(self)
             assert self.scheduler.slowest_healthz < SLOWEST_HEALTHZ
+        except BaseException:
+            print(*self.scheduler.log().splitlines()[-40:], sep="\n")
+            raise
         finally:
             probing.cancel()
             await self._clear()
@@ -262,6 +273,8 @@ async def opened(plane: ControlPlane, folder: Path, runner: asyncio.Runner) -> A
         scheduler(plane, folder) as (process, answers),
     ):
         admin = Api(client, "default")
+        for body in limits():
+            await apply(admin, LIMITS[body["kind"]], body)
         for name, value in CLASSES.items():
             await admin.create(PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value})
         try:
@@ -269,9 +282,16 @@ async def opened(plane: ControlPlane, folder: Path, runner: asyncio.Runner) -> A
         finally:
             for name in CLASSES:
                 await admin.delete(PRIORITY_CLASSES, name)
+            for body in limits():
+                await admin.delete(LIMITS[body["kind"]], body["metadata"]["name"])
             for machine in machines:
                 await fleet.remove(machine.name)
     await revoke(server)
+
+
+def limits() -> list[Json]:
+    """What deploy/admission says about maitred's own account."""
+    return [body for body in installed("admission") if body["kind"] in LIMITS]
 
 
 @asynccontextmanager

@@ -27,7 +27,7 @@ EARLIER = {
     "schedulerName": "maitred",
 }
 """The record as it stood on Jobs once."""
-WHOLE = {"completionMode": "Indexed", "scheduling": {"schedulingPolicy": {"gang": {"minCount": NODES}}}}
+WHOLE: Json = {"completionMode": "Indexed", "scheduling": {"schedulingPolicy": {"gang": {"minCount": NODES}}}}
 """A gang, for which the Job controller makes the PodGroup."""
 
 

@@ -39,7 +39,7 @@ def test_the_namespace_comes_first_so_that_the_rest_can_be_created() -> None:
 
 
 def test_another_namespace_leaves_nothing_in_the_usual_one() -> None:
-    usual, other = invoke().stdout, invoke("--namespace", "gangs").stdout
+    usual, other = invoke("--admission").stdout, invoke("--admission", "--namespace", "gangs").stdout
     assert "maitred-system" not in other
     assert other.replace("gangs", "maitred-system") == usual
 
@@ -54,7 +54,8 @@ def test_admission_comes_only_when_asked_for() -> None:
     without, added = printed(), printed("--admission")
     assert added[: len(without)] == without
     kinds = [item["kind"] for item in added[len(without) :]]
-    assert kinds == ["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"]
+    kinds_of_policies = ["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"]
+    assert kinds == [kind for policy in kinds_of_policies for kind in (policy, f"{policy}Binding")]
 
 
 def test_json_is_one_list_of_the_same_objects() -> None:

@@ -365,6 +365,12 @@ def test_a_job_that_another_controller_manages_is_not_suspended() -> None:
         assert receipt(plan, "work-0")["departure"]["by"] == by
 
 
+def test_a_job_of_the_system_is_not_suspended() -> None:
+    low = [{**item, "metadata": {**item["metadata"], "namespace": "kube-system"}} for item in job_band(2)]
+    plan = decided([*ONES[:2], *low, *gang(1)])
+    assert {eviction["receipt"]["departure"]["by"] for eviction in plan["evictions"]} == {"delete"}
+
+
 def test_a_policy_that_deletes_counts_against_the_job() -> None:
     """With as many failures as its backoffLimit allows it lives, with one more it does not."""
     for limit, survives in ((2, True), (1, False)):

@@ -58,7 +58,10 @@ def use_and_remove(shell: Shell) -> None:
     shell.must("kubectl -n team run hello --image=busybox")
     for section in ("Stop new pods", "Remove it", "Pods that still name maitred"):
         shell.follow("uninstall.md", section)
-    ours = "clusterroles,clusterrolebindings,mutatingadmissionpolicies,mutatingadmissionpolicybindings"
+    ours = (
+        "clusterroles,clusterrolebindings,mutatingadmissionpolicies,mutatingadmissionpolicybindings,"
+        "validatingadmissionpolicies,validatingadmissionpolicybindings"
+    )
     assert shell.must(f"kubectl get {ours} -l app.kubernetes.io/name=maitred -o name") == ""
 
 

@@ -29,7 +29,10 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
     help="The image that you have built, as your nodes pull it.",
 )
 @click.option(
-    "--admission", is_flag=True, help="Also the policy that names maitred in pods of labelled namespaces."
+    "--admission",
+    is_flag=True,
+    help="Also the policies that name maitred in pods of labelled namespaces, and that limit what it may "
+    "change about Jobs.",
 )
 @output.output("yaml", "json")
 @output.refuses_bad_input
@@ -50,7 +53,7 @@ def command(namespace: str, image: str, admission: bool, form: str) -> None:
         raise InputError("--image", "", "", f"{image[:80]!r} is no reference to an image")
     items = [placed(item, namespace, image) for item in objects("base")]
     if admission:
-        items += objects("admission")
+        items += [limited_to(item, namespace) for item in objects("admission")]
     if form == "json":
         output.write_data({"apiVersion": "v1", "kind": "List", "items": items}, form)
         return
@@ -75,6 +78,14 @@ def manifests() -> Path:
 def check_namespace(name: str) -> None:
     if not _LABEL.fullmatch(name):
         raise InputError("--namespace", "", "", f"{name[:63]!r} is no name of a namespace")
+
+
+def limited_to(item: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """The policy, for the service account of maitred in this namespace."""
+    for part in ("matchConditions", "validations"):
+        for rule in item["spec"].get(part, ()):
+            rule["expression"] = rule["expression"].replace(NAMESPACE, namespace)
+    return item
 
 
 def placed(item: dict[str, Any], namespace: str, image: str) -> dict[str, Any]:

@@ -9,6 +9,9 @@ DEFAULT_BACKOFF_LIMIT = 6
 JOB_CONTROLLER = "kubernetes.io/job-controller"
 """How Kubernetes' own controller is called in `spec.managedBy`."""
 
+SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease")
+"""Jobs of the cluster itself, which maitred never changes."""
+
 
 class TemplateMeta(Lean, frozen=True):
     labels: dict[str, str] = {}
@@ -44,6 +47,10 @@ class Job(Lean, frozen=True):
     metadata: ObjectMeta
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
+
+    @property
+    def may_be_suspended(self) -> bool:
+        return self.by_kubernetes and self.metadata.namespace not in SYSTEM_NAMESPACES
 
     @property
     def by_kubernetes(self) -> bool:

@@ -8,6 +8,7 @@ DISRUPTED = ("DisruptionTarget", "True")
 COUNT, IGNORE, FAIL = "Count", "Ignore", "FailJob"
 BACKOFF_LIMIT = 6
 MANAGER = "kubernetes.io/job-controller"
+OF_THE_SYSTEM = {"kube-system", "kube-public", "kube-node-lease"}
 
 
 @dataclass(frozen=True)
@@ -16,8 +17,9 @@ class Job:
 
     uid: str
     suspended: bool
-    by_kubernetes: bool
-    """Its pods are deleted while it is suspended, which of another manager nobody knows."""
+    suspendable: bool
+    """Its pods are deleted while it is suspended, which of another manager nobody knows; and it is no Job of
+    the system, which is not to be changed."""
     action: str
     limit: int
     limit_per_index: int | None
@@ -42,7 +44,8 @@ def read_job(doc: Doc) -> Job:
     return Job(
         uid=doc.doc("metadata").text("uid"),
         suspended=spec.flag("suspend"),
-        by_kubernetes=spec.text("managedBy") in ("", MANAGER),
+        suspendable=spec.text("managedBy") in ("", MANAGER)
+        and doc.doc("metadata").text("namespace") not in OF_THE_SYSTEM,
         action=_action(spec.doc("podFailurePolicy")),
         limit=spec.integer("backoffLimit", BACKOFF_LIMIT),
         limit_per_index=spec.integer(per_index) if spec.given(per_index) else None,

@@ -147,8 +147,8 @@ class _Departures:
             yield f"departure.survives is {departure.raw.get('survives')}, should be {survives}"
 
     def _rightly(self, bill: _Bill, pod: Pod) -> tuple[str, bool | None]:
-        """A Job all of whose pods leave for one group is suspended, if the policy says so, it is not yet, and
-        no other controller manages it; all other victims are deleted."""
+        """A Job all of whose pods leave for one group is suspended, if the policy says so, it is not yet, no
+        other controller manages it and it is none of the system; all other victims are deleted."""
         owner = pod.controller
         if owner is None or owner[0] != "Job":
             return "delete", None if owner is None else True
@@ -156,7 +156,7 @@ class _Departures:
         if job is None or job.suspended:
             return "delete", None if job is None else True
         family = _family(pod)
-        suspends = self.case.policy.preemption.suspends and job.by_kubernetes
+        suspends = self.case.policy.preemption.suspends and job.suspendable
         if suspends and bill.families[family] == self.here[family]:
             return "suspend", None if job.action == FAIL else True
         return "delete", job.survives(self.leaving[family])

@@ -95,8 +95,7 @@ class Departures:
         if job is not None and job.spec.suspend:
             words = f"Job {name} is suspended already, and makes no pods until it is resumed"
             return Departure(f"Job {name}", "delete", True, words)
-        # Whoever else manages a Job may or may not delete its pods when it is suspended.
-        suspends = self._suspends and job is not None and job.by_kubernetes
+        suspends = self._suspends and job is not None and job.may_be_suspended
         if suspends and job is not None and self._leaving[owner] == self._here[owner]:
             return self._suspended(name, job)
         return self._deleted(name, job, self._failing[owner])
