@@ -1,5 +1,6 @@
 """Nodes as columns: a table with one writer, and the frozen view of it that decisions read."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -36,6 +37,16 @@ class LabelColumn:
     def select(self, wanted: Callable[[str], bool], missing: bool) -> Mask:
         """Nodes whose value is wanted; `missing` says whether those without the label count."""
         table = np.fromiter((*map(wanted, self.values), missing), dtype=np.bool_, count=len(self.values) + 1)
+        selected: Mask = table[self.codes]
+        return selected
+
+    def among(self, values: Iterable[str]) -> Mask:
+        """Nodes that have one of these values."""
+        table = np.zeros(len(self.values) + 1, dtype=np.bool_)
+        for value in values:
+            place = bisect_left(self.values, value)
+            table[place] |= place < len(self.values) and self.values[place] == value
+        table[-1] = False
         selected: Mask = table[self.codes]
         return selected
 

@@ -15,6 +15,8 @@ REPELLING = ("NoSchedule", "NoExecute")
 def selected_by(nodes: NodeView, requirement: Requirement, field: str | None = None) -> Mask:
     """Nodes whose label, or field, meets one requirement."""
     column = nodes.column(field or requirement.key)
+    if requirement.operator == "In":
+        return column.among(requirement.values) & nodes.alive
     missing = holds(requirement, {})
     return column.select(lambda value: holds(requirement, {requirement.key: value}), missing) & nodes.alive
 

@@ -8,6 +8,7 @@ are compared, so that the result is the cheapest there is.
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,13 +16,17 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.ask import Assignment
 from maitred.decide.preemption.exact import POOL, WIDEST, cheapest
 from maitred.decide.preemption.leniency import let_off, most_valuable_first
-from maitred.decide.preemption.pricing import Pass, in_order
+from maitred.decide.preemption.pricing import Pass, by_domain, in_order
 from maitred.decide.preemption.site import Option, Site
 
 DOMAINS = 3
 """How many of the most promising domains are looked at closely."""
+PRICED = 8
+"""How many of all are priced round by round to tell which those are; of more, the cheapest at first sight."""
 REFINED = 8
 """Sets of at most so many units are compared with all others of themselves and their next best."""
+COMPARED = 12
+"""So many units have 4,095 sets."""
 IMPROVEMENTS = 3
 ALTERNATIVES = 2
 
@@ -37,7 +42,8 @@ def choose(site: Site) -> Choice | None:
     """None if no candidates that were looked at would make enough room."""
     if not len(site.units) or not site.helpful.any():
         return None
-    pool = site.units.distinct(site.helpful)
+    few = int((site.helpful & site.units.whole).sum()) <= POOL
+    pool = site.units.distinct(site.helpful) if few else np.flatnonzero(site.helpful)
     options = cheapest(site, pool, None, 1 + ALTERNATIVES) if len(pool) <= POOL else []
     options = options or _Search(site).run()
     return Choice(options[0], tuple(options[1 : 1 + ALTERNATIVES])) if options else None
@@ -48,21 +54,38 @@ class _Search:
 
     def __init__(self, site: Site) -> None:
         self.site, self.units = site, site.units
+        self._priced = list[tuple[Pass, Mask]]()
+        """The last passes over the slots."""
 
     def run(self) -> list[Option]:
         """The best set, and others that do without some unit of it."""
-        candidates = self._all_together()
-        if candidates is None:
-            return []
-        needed = self._needed_at_most(candidates)
-        options = self._options(needed)
+        candidates, needed, options = self._first()
         if not options:
             return []
+        priced = self._priced
         if options[0].price.violations and (candidates & ~needed).any():
             # One that is worth more may be what spares a budget.
             options = self._sorted([*options, *self._options(candidates)])
-        options = self._sorted([*options, *self._others(options, needed)])
+        options = self._sorted([*options, *self._others(options, needed, priced)])
         return self._apart(self._sorted([*options, *self._combined(options)]))
+
+    def _first(self) -> tuple[Mask, Mask, list[Option]]:
+        """All candidates, those of them that are needed at most, and the best sets of these.
+
+        Mostly there is room enough in the places of those who matter least. If the slots there say so, and a
+        set is found among them, that they are all that is needed at most is proven with it.
+        """
+        helpful, grade = self.site.helpful, self._grade
+        least = helpful & (grade == grade[helpful].min())
+        passes = [each for each in self._passes(least) if each[0].price < np.inf]
+        options = self._of_passes(passes, least)
+        if options:
+            return helpful, least, self._sorted(options)
+        candidates = self._all_together()
+        if candidates is None:
+            return helpful, helpful, []
+        needed = self._needed_at_most(candidates)
+        return candidates, needed, self._options(needed)
 
     # -- at most ---------------------------------------------------------------------------------------
 
@@ -78,9 +101,7 @@ class _Search:
 
     def _needed_at_most(self, candidates: Mask) -> Mask:
         """The candidates without those whose budgets, or whose priority, need not be touched."""
-        units = self.units
-        keys = np.stack((units.violating.astype(np.int64), units.priority))
-        grade = np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1)
+        grade = self._grade
         low, high = -1, int(grade[candidates].max())
         while high - low > 1:
             middle = (low + high) // 2
@@ -90,6 +111,13 @@ class _Search:
                 high = middle
         return candidates & (grade <= high)
 
+    @cached_property
+    def _grade(self) -> Ints:
+        """How reluctantly each unit is touched, by its budgets and its priority, whatever it costs else."""
+        units = self.units
+        grade = np.unique(units.priority, return_inverse=True)[1]
+        return grade + units.violating * len(units)
+
     def _seats(self, chosen: Mask) -> Assignment | None:
         return self.site.seats(self.units.closed(chosen))
 
@@ -97,21 +125,39 @@ class _Search:
 
     def _options(self, candidates: Mask) -> list[Option]:
         """Sets for the most promising domains, cheapest first."""
-        site = self.site
-        within = (site.useful & (site.domains == domain) for domain in site.each_domain())
-        passes = [(in_order(site, candidates, nodes), nodes) for nodes in within]
-        passes.sort(key=lambda each: each[0].price)
-        options = list[Option]()
-        for found, nodes in passes[:DOMAINS]:
-            pool = self.units.distinct(candidates & site.touching(nodes))
-            if 0 < len(pool) <= WIDEST:
-                options += cheapest(site, pool, None, 1 + ALTERNATIVES)
-            if len(pool) > POOL and (option := self._enough(found)) is not None:
-                options.append(self._refined(option, found.order))
+        options = self._of_passes(self._passes(candidates), candidates)
         if not options:
             everyone = Pass(np.flatnonzero(candidates), int(candidates.sum()), np.inf)
             options = [option for option in (self._enough(everyone),) if option is not None]
         return self._sorted(options)
+
+    def _passes(self, candidates: Mask) -> list[tuple[Pass, Mask]]:
+        """One for each of the most promising domains, and their nodes."""
+        site = self.site
+        domains = np.array(list(site.each_domain()), dtype=np.int64)
+        if len(domains) > PRICED:
+            price = by_domain(site, candidates)[domains]
+            domains = domains[np.argsort(price, kind="stable")[:PRICED]]
+        within = (site.useful & (site.domains == domain) for domain in np.sort(domains))
+        passes = [(in_order(site, candidates, nodes), nodes) for nodes in within]
+        passes.sort(key=lambda each: each[0].price)
+        self._priced = passes[:DOMAINS]
+        return self._priced
+
+    def _of_passes(self, passes: list[tuple[Pass, Mask]], candidates: Mask) -> list[Option]:
+        options = list[Option]()
+        for found, nodes in passes:
+            pool = self._pool(candidates & self.site.touching(nodes))
+            if 0 < len(pool) <= WIDEST:
+                options += cheapest(self.site, pool, None, 1 + ALTERNATIVES)
+            if len(pool) > POOL and (option := self._enough(found)) is not None:
+                options.append(self._refined(option, found.order))
+        return options
+
+    def _pool(self, chosen: Mask) -> Ints:
+        """These units, and of those that are alike no more than make a difference, if they are few."""
+        few = int((chosen & self.units.whole).sum()) <= WIDEST
+        return self.units.distinct(chosen) if few else np.flatnonzero(chosen)
 
     def _sorted(self, options: list[Option]) -> list[Option]:
         prices = Counter(option.price for option in options)
@@ -138,14 +184,16 @@ class _Search:
             mine = np.flatnonzero(best.chosen)
             if len(mine) > REFINED:
                 break
-            others = order[~np.isin(order, mine)][: POOL - len(mine)]
+            others = order[~np.isin(order, mine)][: COMPARED - len(mine)]
             found = cheapest(self.site, np.sort(np.concatenate((mine, others))), best.price, 1)
             if not found or (found[0].chosen == best.chosen).all():
                 break
             best = found[0]
         return best
 
-    def _others(self, options: list[Option], candidates: Mask) -> list[Option]:
+    def _others(
+        self, options: list[Option], candidates: Mask, priced: list[tuple[Pass, Mask]]
+    ) -> list[Option]:
         """Sets that do without some unit of the best, where there are none yet."""
         others = list[Option]()
         for unit in most_valuable_first(self.site, options[0].chosen)[
@@ -153,7 +201,8 @@ class _Search:
         ]:
             barred = candidates.copy()
             barred[unit] = False
-            others += self._options(barred)[:1]
+            passes = [(found.without(unit), nodes) for found, nodes in priced]
+            others += (self._sorted(self._of_passes(passes, barred)) or self._options(barred))[:1]
         return others
 
     def _combined(self, options: list[Option]) -> list[Option]:
@@ -161,7 +210,7 @@ class _Search:
         if options[0].price.units > REFINED:
             return []
         units = list(dict.fromkeys(unit for option in options for unit in np.flatnonzero(option.chosen)))
-        return cheapest(self.site, np.sort(units[:POOL]), options[0].price, 1 + ALTERNATIVES)
+        return cheapest(self.site, np.sort(units[:COMPARED]), options[0].price, 1 + ALTERNATIVES)
 
     def _apart(self, options: list[Option]) -> list[Option]:
         """Without those that a cheaper one is part of."""

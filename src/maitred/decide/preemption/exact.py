@@ -14,6 +14,7 @@ from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.decide.ask import Assignment
 from maitred.decide.bounds import most_in
 from maitred.decide.preemption.leniency import let_off
+from maitred.decide.preemption.pricing import Floats
 from maitred.decide.preemption.site import Option, Site
 from maitred.decide.preemption.units import STEP, Price, Units
 
@@ -69,13 +70,15 @@ class _Sets:
     def __init__(self, site: Site, pool: Ints) -> None:
         self.site, self.units, self.pool = site, site.units, pool
         bits = _sets_of(len(pool))
-        self.bits: Ints = bits[_allowed(self.units, pool, bits)]
+        self.bits: Floats = bits[_allowed(self.units, pool, bits)]
 
     def in_order(self, at_most: Price | None) -> Iterator[Mask]:
         price = self._prices()
-        order = np.lexsort(price[::-1])
         if at_most is not None:
-            order = order[_not_above(price[:, order], at_most)]
+            kept = _not_above(price, at_most)
+            self.bits, price = self.bits[kept], price[:, kept]
+        differing = price[(price != price[:, :1]).any(axis=1)]
+        order = np.lexsort(differing[::-1]) if len(differing) else np.arange(price.shape[1])
         for start in range(0, len(order), CHUNK):
             part = order[start : start + CHUNK]
             part = part[self._may_do(self.bits[part])]
@@ -86,10 +89,18 @@ class _Sets:
         units, pool, bits = self.units, self.pool, self.bits
         violations = np.zeros(len(bits), dtype=np.int64)
         for guard in units.guards:
-            violations += np.maximum(bits @ guard.counts[pool] - guard.allowed, 0)
-        highest = np.where(bits > 0, units.priority[pool], np.iinfo(np.int64).min).max(axis=1)
-        steps = bits @ units.work[pool] // STEP
-        return np.array([violations, highest, steps, bits.sum(axis=1), bits @ units.size[pool]])
+            violations += np.maximum(self._sums(guard.counts[pool]) - guard.allowed, 0)
+        highest = np.full(len(bits), np.iinfo(np.int64).min)
+        for priority in np.unique(units.priority[pool]).tolist():
+            highest[self._sums(units.priority[pool] == priority) > 0] = priority
+        steps = self._sums(units.work[pool]) // STEP
+        return np.array(
+            [violations, highest, steps, self._sums(np.ones_like(pool)), self._sums(units.size[pool])]
+        )
+
+    def _sums(self, amounts: Ints | Mask) -> Ints:
+        """What each set comes to. In floats, which are quicker, and as true to 9e15."""
+        return (self.bits @ amounts.astype(np.float64)).astype(np.int64)
 
     def _by_ties(self, part: Ints, price: Ints) -> Iterator[Mask]:
         """Sets of one price by age and name."""
@@ -103,22 +114,22 @@ class _Sets:
             start = end
 
     @cached_property
-    def _freed(self) -> tuple[Codes, Ints]:
+    def _freed(self) -> tuple[Codes, Floats]:
         """The nodes that these units are on, and what each unit frees there of what members ask for."""
         site, pool = self.site, self.pool
         entries = np.flatnonzero(np.isin(site.units.unit, pool))
         nodes, inverse = np.unique(site.nodes[entries], return_inverse=True)
         mine = np.searchsorted(pool, site.units.unit[entries])
-        freed = np.zeros((len(pool), len(nodes), len(site.columns)), dtype=np.int64)
+        freed = np.zeros((len(pool), len(nodes), len(site.columns)))
         np.add.at(freed, (mine, inverse), site.freed[entries][:, site.columns])
         return nodes, freed
 
-    def _may_do(self, bits: Ints) -> Mask:
+    def _may_do(self, bits: Floats) -> Mask:
         """Whether what sets free could be enough, added up over each domain."""
         site, (nodes, freed) = self.site, self._freed
         free = site.trial.free[site.columns]
         domains = max(1, int(site.domains.max(initial=0)) + 1)
-        room = np.tensordot(bits, freed, axes=1) + free.T[nodes]
+        room = np.tensordot(bits, freed, axes=1).astype(np.int64) + free.T[nodes]
         inside = site.useful & (site.domains >= 0)
         members = np.zeros((len(bits), domains), dtype=np.int64)
         for shape, number in enumerate(site.ask.distinct):
@@ -153,18 +164,18 @@ class _Sets:
 
 
 @lru_cache(maxsize=16)
-def _sets_of(count: int) -> Ints:
+def _sets_of(count: int) -> Floats:
     """One row per set of so many units: all of them, or as many of the smallest as it is quick to look at."""
     if count <= POOL:
         every: Ints = (np.arange(1, 2**count)[:, None] >> np.arange(count)) & 1
-        return every
-    parts, total = list[Ints](), 0
+        return every.astype(np.float64)
+    parts, total = list[Floats](), 0
     for size in range(1, count + 1):
         total += comb(count, size)
         if total > 2**POOL:
             break
         chosen = np.array(list(combinations(range(count), size)))
-        bits = np.zeros((len(chosen), count), dtype=np.int64)
+        bits = np.zeros((len(chosen), count))
         np.put_along_axis(bits, chosen, 1, axis=1)
         parts.append(bits)
     return np.concatenate(parts)
@@ -179,7 +190,7 @@ def _copies(site: Site, shape: int, nodes: Codes, room: Ints) -> Ints:
     return copies
 
 
-def _allowed(units: Units, pool: Ints, bits: Ints) -> Mask:
+def _allowed(units: Units, pool: Ints, bits: Floats) -> Mask:
     """No more single pods of a gang than it can spare, and none beside the whole of it."""
     fine = np.ones(len(bits), dtype=np.bool_)
     for family in np.unique(units.family[pool][~units.whole[pool]]).tolist():
@@ -191,7 +202,7 @@ def _allowed(units: Units, pool: Ints, bits: Ints) -> Mask:
 
 
 def _not_above(price: Ints, limit: Price) -> Mask:
-    """Prices that are no higher, compared part by part; they come in order."""
+    """Prices that are no higher, compared part by part."""
     fine = np.zeros(price.shape[1], dtype=np.bool_)
     equal = np.ones(price.shape[1], dtype=np.bool_)
     for part, bound in zip(price, limit, strict=True):

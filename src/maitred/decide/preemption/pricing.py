@@ -33,6 +33,10 @@ class Pass:
     price: float
     """Of these; infinite if there are fewer slots than wanted."""
 
+    def without(self, unit: int) -> "Pass":
+        """The same if one of them may not leave: the next comes in its place."""
+        return Pass(self.order[self.order != unit], self.enough, self.price)
+
 
 def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
     """The units of some nodes, best first, priced round by round where they sit on several nodes."""
@@ -55,16 +59,56 @@ def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
     raise AssertionError("the last round returns")
 
 
-def _look(site: Site, candidates: Mask, within: Mask, free: Ints, rounds: int) -> Pass:
-    """Slots for one part in `rounds` of those who still have no room."""
+def by_domain(site: Site, candidates: Mask) -> Floats:
+    """What it costs at first sight to make room in each domain; infinite where there is too little."""
+    slots = _slots(site, candidates, site.useful, site.trial.free)
+    domains = max(1, int(site.domains.max(initial=0)) + 1)
+    inside = site.useful & (site.domains >= 0)
+    have = np.bincount(site.domains[inside], weights=slots.room[inside], minlength=domains).astype(np.int64)
+    missing = np.maximum(site.ask.need - have, 0)
+    ends = np.flatnonzero(slots.gained > 0)
+    price, gained, domain = slots.prices(ends), slots.gained[ends], site.domains[slots.nodes[ends]]
+    order = np.lexsort((price / gained, domain))
+    price, gained, domain = price[order], gained[order], domain[order]
+    before = np.cumsum(gained) - gained
+    first = np.searchsorted(domain, np.arange(domains))
+    reached = before - np.append(before, 0)[first[domain]]
+    needed = reached < missing[domain]
+    total: Floats = np.bincount(domain[needed], weights=price[needed], minlength=domains)
+    total[have + np.bincount(domain, weights=gained, minlength=domains) < site.ask.need] = np.inf
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Pods that may leave, node by node, the cheapest for what they free first."""
+
+    room: Ints
+    """Members that every node has room for as it is."""
+    entries: Ints
+    nodes: Ints
+    cost: Floats
+    gained: Ints
+    """Members that the node can take more, once this pod and those before it have left."""
+
+    def prices(self, ends: Ints) -> Floats:
+        """Of the slots that end with these: what it costs that all have left since the last of their node."""
+        spent = np.cumsum(self.cost)
+        start = np.concatenate(([0.0], spent[ends][:-1]))
+        new_node = _starts(self.nodes[ends])
+        firsts = _before(self.nodes)[ends]
+        start[new_node] = spent[firsts[new_node]] - self.cost[firsts[new_node]]
+        return spent[ends] - start
+
+
+def _slots(site: Site, candidates: Mask, within: Mask, free: Ints) -> Slots:
     shape = int(np.argmax([site.ask.shapes.count(shape) for shape in site.ask.distinct]))
     uses, columns = site.uses[shape], site.columns
     asked = uses > 0
     uses, columns = uses[asked], columns[asked]
     cap, free = site.empty.copies[shape], free[columns]
     room = np.where(within, np.clip((free // uses[:, None]).min(axis=0), 0, cap), 0)
-    missing = -(-max(0, site.ask.need - int(room.sum())) // rounds)
-    entries = np.flatnonzero(candidates[site.units.unit] & within[site.nodes] & (cap[site.nodes] > 0))
+    entries = np.flatnonzero(candidates[site.units.unit] & (within & (cap > 0))[site.nodes])
     freed, nodes = site.freed[entries][:, columns], site.nodes[entries]
     short = free.T[nodes] < uses * np.maximum(cap[nodes], 1)[:, None]
     gain = np.where(short, freed / uses, 0.0).max(axis=1, initial=0.0)
@@ -73,8 +117,6 @@ def _look(site: Site, candidates: Mask, within: Mask, free: Ints, rounds: int) -
     cost = _cost(site.units, entries)
     order = np.lexsort((site.units.unit[entries], cost / gain, nodes))
     entries, freed, nodes, cost = entries[order], freed[order], nodes[order], cost[order]
-    if not len(entries):
-        return Pass(entries, 0, 0.0 if not missing else np.inf)
     before = _before(nodes)
     total = np.cumsum(freed, axis=0)
     total -= (total - freed)[before]
@@ -82,13 +124,26 @@ def _look(site: Site, candidates: Mask, within: Mask, free: Ints, rounds: int) -
     gained = np.diff(copies, prepend=0)
     first = before == np.arange(len(nodes))
     gained[first] = copies[first] - room[nodes[first]]
-    return _rank(site, entries, nodes, cost, np.maximum(gained, 0), missing)
+    return Slots(room, entries, nodes, cost, np.maximum(gained, 0))
+
+
+def _look(site: Site, candidates: Mask, within: Mask, free: Ints, rounds: int) -> Pass:
+    """Slots for one part in `rounds` of those who still have no room."""
+    slots = _slots(site, candidates, within, free)
+    missing = -(-max(0, site.ask.need - int(slots.room.sum())) // rounds)
+    return _rank(site, slots, missing)
+
+
+def _starts(nodes: Ints) -> Mask:
+    """Where another node begins; entries are sorted by node."""
+    first = np.ones(len(nodes), dtype=np.bool_)
+    first[1:] = nodes[1:] != nodes[:-1]
+    return first
 
 
 def _before(nodes: Ints) -> Ints:
     """For each entry the first of the same node; entries are sorted by node."""
-    first = np.concatenate(([True], nodes[1:] != nodes[:-1]))
-    return np.maximum.accumulate(np.where(first, np.arange(len(nodes)), 0))
+    return np.maximum.accumulate(np.where(_starts(nodes), np.arange(len(nodes)), 0))
 
 
 def _cost(units: Units, entries: Ints) -> Floats:
@@ -99,21 +154,17 @@ def _cost(units: Units, entries: Ints) -> Floats:
     return cost
 
 
-def _rank(site: Site, entries: Ints, nodes: Ints, cost: Floats, gained: Ints, missing: int) -> Pass:
+def _rank(site: Site, slots: Slots, missing: int) -> Pass:
     """Slots by their price per member, those of one node in their order; then units by their first slot."""
+    entries, nodes, gained = slots.entries, slots.nodes, slots.gained
     ends = np.flatnonzero(gained > 0)
     if not len(ends):
         return Pass(np.zeros(0, dtype=np.int64), 0, 0.0 if not missing else np.inf)
-    spent = np.cumsum(cost)
-    start = np.concatenate(([0.0], spent[ends][:-1]))
-    new_node = np.concatenate(([True], nodes[ends][1:] != nodes[ends][:-1]))
-    firsts = _before(nodes)[ends]
-    start[new_node] = spent[firsts[new_node]] - cost[firsts[new_node]]
-    price = spent[ends] - start
+    price = slots.prices(ends)
     place = np.empty(len(ends), dtype=np.int64)
     place[np.lexsort((np.arange(len(ends)), price / gained[ends]))] = np.arange(len(ends))
     # No slot comes before an earlier one of its node.
-    lane = np.cumsum(new_node) * len(ends)
+    lane = np.cumsum(_starts(nodes[ends])) * len(ends)
     place = np.maximum.accumulate(place + lane) - lane
     turn = np.lexsort((np.arange(len(ends)), place))
     reached = np.cumsum(gained[ends][turn])

@@ -7,7 +7,7 @@ import numpy as np
 from maitred.cluster.nodes import Mask
 from maitred.cluster.snapshot import Occupant
 from maitred.decide.preemption.choice import Choice
-from maitred.decide.preemption.roster import device_hours
+from maitred.decide.preemption.roster import NO_PODS, Owner, device_hours, owner_of
 from maitred.decide.preemption.site import Option
 from maitred.decide.preemption.units import Price, Units
 from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
@@ -16,8 +16,6 @@ from maitred.model.words import counted, moment
 
 PREEMPTION = "Preemption"
 NAMES_SHOWN = 10
-Owner = tuple[str, str, str, str]
-"""Namespace, kind, name and UID."""
 
 
 def evictions(units: Units, choice: Choice, preemptor: str, priority: int, everyone: Mask) -> list[Eviction]:
@@ -76,11 +74,13 @@ class Departures:
         bound, snapshot = units.roster.bound, units.roster.snapshot
         self._jobs, self._suspends = snapshot.jobs, units.roster.policy.preemption.jobs == "suspend"
         self._leaving = Counter(map(owner_of, bound.occupants[units.pods_of(chosen)]))
-        # Only Jobs want to know how many of their pods leave, and for them alone everybody is looked at.
-        jobs = any(kind == "Job" for _, kind, _, _ in self._leaving)
-        standing = ~bound.terminating & jobs
-        self._failing = Counter(map(owner_of, bound.occupants[standing & everyone]))
-        self._here = Counter(map(owner_of, bound.occupants[standing]))
+        # Only Jobs want to know how many of their pods leave.
+        jobs = [owner for owner in self._leaving if owner[1] == "Job"]
+        self._failing, self._here = dict[Owner, int](), dict[Owner, int]()
+        for owner in jobs:
+            theirs = units.roster.pods_by_owner.get(owner, NO_PODS)
+            self._here[owner] = int((~bound.terminating[theirs]).sum())
+            self._failing[owner] = int((~bound.terminating[theirs] & everyone[theirs]).sum())
 
     def of(self, occupant: Occupant) -> Departure:
         owner = owner_of(occupant)
@@ -125,10 +125,6 @@ class Departures:
         failed = job.status.failed + leaving
         words = f"Job {name} counts {counted(failed, 'failure')} then; its backoffLimit is {limit}"
         return Departure(f"Job {name}", "delete", failed <= limit, words)
-
-
-def owner_of(occupant: Occupant) -> Owner:
-    return occupant.key.partition("/")[0], *occupant.owner
 
 
 def on_disruption(job: Job) -> str:

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, SeatedGroup, Snapshot
+from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, Occupant, SeatedGroup, Snapshot
 from maitred.cluster.trial import Rows
 from maitred.model.group import CompositePodGroup, Group, disruption
 from maitred.model.meta import key_of
@@ -25,6 +25,9 @@ SINGLE = -1
 DEEPEST = 16
 """Composite groups within each other; more than any API server accepts."""
 NAMES_SHOWN = 5
+NO_PODS: Rows = np.zeros(0, dtype=np.intp)
+Owner = tuple[str, str, str, str]
+"""Namespace, kind, name and UID."""
 
 
 class Roster:
@@ -125,6 +128,15 @@ class Roster:
         number = int(self.bound.group[pod])
         seated = self.snapshot.seated[number] if number != NO_GROUP else None
         return None if seated is None else seated.group
+
+    @cached_property
+    def pods_by_owner(self) -> dict[Owner, Rows]:
+        """The pods of every Job that has pods on nodes: looked at once, when the first of them leaves."""
+        found: dict[Owner, list[int]] = {}
+        for pod, occupant in enumerate(self.bound.occupants.tolist()):
+            if occupant.owner[0] == "Job":
+                found.setdefault(owner_of(occupant), []).append(pod)
+        return {owner: np.array(pods, dtype=np.intp) for owner, pods in found.items()}
 
     # -- protection and loss ---------------------------------------------------------------------------
 
@@ -260,6 +272,10 @@ class Roster:
 def _known(values: Sequence[int | None]) -> Ints:
     """A column, with one entry more, of nothing, for those who are in none of these."""
     return np.array([UNKNOWN_TIME if value is None else value for value in (*values, None)], dtype=np.int64)
+
+
+def owner_of(occupant: Occupant) -> Owner:
+    return occupant.key.partition("/")[0], *occupant.owner
 
 
 def is_whole(composite: CompositePodGroup) -> bool:
