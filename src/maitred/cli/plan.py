@@ -152,8 +152,10 @@ def asked(supposition: Supposition, cluster: ClusterOptions, files: str) -> Prop
         return proposals(scene, supposition)
 
     stand_ins = supposition.stand_ins(moment(cluster.now), cluster.scheduler)
+    query = {"namespaces": ",".join(supposition.namespaces)}
+    question = Question("plan", Proposals, here, query, supposition.body(), stand_ins)
     try:
-        return ask(Question("plan", Proposals, here, body=supposition.body(), supposing=stand_ins), cluster)
+        return ask(question, cluster)
     except InputError as error:  # what is asked travels without the names of its files
         raise InputError(error.source or files, error.object, error.field, error.what) from None
 

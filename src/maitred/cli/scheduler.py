@@ -1,13 +1,15 @@
 """`maitred scheduler`: the process that runs in a cluster, or beside one."""
 
 import asyncio
+import faulthandler
+import logging
 import math
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -26,11 +28,11 @@ from maitred.model.quantity import STORAGE, QuantityError, amount
 from maitred.model.words import printable
 
 if TYPE_CHECKING:
+    from maitred.controllers.answers.backlog import Backlog
     from maitred.controllers.bookkeeping import Keeping
     from maitred.controllers.policy import Source
     from maitred.controllers.recording.ring import Ring
     from maitred.controllers.scheduling.metrics import Metrics
-    from maitred.controllers.scheduling.scheduler import Scheduler
     from maitred.controllers.scheduling.term import Witnesses
     from maitred.controllers.scheduling.tracing import Tracing
     from maitred.kube.client import Client
@@ -41,6 +43,8 @@ NAME = "maitred"
 """What pods call us, and how the Lease is called."""
 
 
+ENDING_SECONDS = 9.0
+"""From the signal to the end, at the latest."""
 SMALLEST_RECORD = 2**20
 Seconds = Annotated[float, msgspec.Meta(ge=1)]
 
@@ -214,6 +218,7 @@ def command(**options: Any) -> None:
     except Exception as error:
         output.end_in_words(error)
         raise
+    leave()
 
 
 def check(options: dict[str, Any]) -> None:
@@ -245,6 +250,7 @@ def check(options: dict[str, Any]) -> None:
 
 
 async def serve(options: dict[str, Any]) -> None:
+    from maitred.controllers.answers.backlog import Backlog
     from maitred.controllers.health import Health, serving
     from maitred.controllers.scheduling.metrics import Metrics
     from maitred.controllers.scheduling.scheduler import Scheduler
@@ -255,10 +261,10 @@ async def serve(options: dict[str, Any]) -> None:
 
     connection = connect(options["kubeconfig"], options["context"])
     metrics, health, stop = Metrics(), Health(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    end_in_time(stop)
     keeping = open_ledger(options, connection)
-    witnesses = call_witnesses(options, metrics, keeping)
+    backlog = Backlog() if options["answers"] else None
+    witnesses = call_witnesses(options, metrics, keeping, backlog)
     shadow = options["shadow"]
     elect = options["leader_election"]
     if elect is None:
@@ -284,7 +290,7 @@ async def serve(options: dict[str, Any]) -> None:
             witnesses=witnesses,
         )
         try:
-            async with answering(options["answers"], client, scheduler, keeping):
+            async with answering(options, backlog, keeping, metrics):
                 await scheduler.run(stop)
         finally:
             await asyncio.to_thread(dismiss, witnesses)
@@ -296,26 +302,62 @@ def own_namespace(options: dict[str, Any], connection: "Connection") -> str:
     return options["lease_namespace"] or inside or NAMESPACE
 
 
+def end_in_time(stop: asyncio.Event) -> None:
+    """When it is told to, whatever it is doing: what cannot end in an orderly way ends all the same.
+
+    The handler runs between two steps of the main thread, also where the event loop is kept from its work,
+    and the clock that it starts needs no interpreter.
+    """
+    loop = asyncio.get_running_loop()
+
+    def end(number: int, frame: object) -> None:
+        faulthandler.dump_traceback_later(ENDING_SECONDS, exit=True)
+        loop.call_soon_threadsafe(stop.set)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+
+
+def leave() -> None:
+    """What a thread still searches for, nobody waits for; the interpreter would, to the end."""
+    faulthandler.cancel_dump_traceback_later()
+    if any(thread.is_alive() and not thread.daemon for thread in threading.enumerate()[1:]):
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(0)
+
+
 @asynccontextmanager
 async def answering(
-    listen: str, client: "Client", scheduler: "Scheduler", keeping: "Keeping | None"
+    options: dict[str, Any], backlog: "Backlog | None", keeping: "Keeping | None", metrics: "Metrics"
 ) -> AsyncIterator[None]:
     """For as long as the block runs; not at all for an empty address."""
-    if not listen:
+    if backlog is None:
         yield
         return
-    from maitred.controllers.answers.routes import ROUTES
-    from maitred.controllers.answers.service import Service
-    from maitred.controllers.answers.serving import serving_answers
+    from maitred.controllers.answers.channel import Config
+    from maitred.controllers.answers.supervisor import answering
+    from maitred.controllers.listening import bound
 
-    service = Service(client, scheduler.view)
-    if keeping is not None:
-        service = Service(client, scheduler.view, keeping.history, keeping.usage)
-    async with serving_answers(listen, service, ROUTES):
-        yield
+    config = Config(
+        options["kubeconfig"],
+        options["context"],
+        None if keeping is None else keeping.ledger.url,
+        0 if keeping is None else keeping.days,
+        logging.getLogger().level,
+    )
+    sockets = bound(options["answers"], "--answers")
+    try:
+        async with answering(sockets, backlog, config, metrics.answers_restarts.inc):
+            yield
+    finally:
+        for one in sockets:
+            one.close()
 
 
-def call_witnesses(options: dict[str, Any], metrics: "Metrics", keeping: "Keeping | None") -> "Witnesses":
+def call_witnesses(
+    options: dict[str, Any], metrics: "Metrics", keeping: "Keeping | None", backlog: "Backlog | None"
+) -> "Witnesses":
     from maitred.controllers.scheduling.survey import Survey
     from maitred.controllers.scheduling.term import Witnesses
 
@@ -323,7 +365,7 @@ def call_witnesses(options: dict[str, Any], metrics: "Metrics", keeping: "Keepin
     if options["listen"]:  # or nobody would see it
         survey = Survey()
         metrics.registry.register(survey)
-    return Witnesses(open_ring(options), open_tracing(options), survey, keeping)
+    return Witnesses(open_ring(options), backlog, open_tracing(options), survey, keeping)
 
 
 def dismiss(witnesses: "Witnesses") -> None:
@@ -340,11 +382,12 @@ def open_ledger(options: dict[str, Any], connection: "Connection") -> "Keeping |
     if url in (None, "", NONE):
         return None
     from maitred.controllers.bookkeeping import Keeping
-    from maitred.ledger.connections import LedgerError
+    from maitred.ledger.connections import LedgerError, is_file
     from maitred.ledger.store import Ledger
 
     try:
-        return Keeping(Ledger.open(url, datetime.now(UTC)), options["ledger_days"])
+        is_file(url)
+        return Keeping(Ledger(url), options["ledger_days"])
     except LedgerError as error:
         raise InputError("--ledger", "", "", str(error)) from None
 

@@ -34,23 +34,29 @@ NOT_FOR_SEATS: frozenset[Category] = frozenset(
 """Who waits for one of these would wait however the free devices lay."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Keeping:
-    """Where the ledger is, and for how long it has details."""
+    """Where the ledger is, and for how long it has details. It need not be there: nothing waits for it."""
 
     ledger: Ledger
     days: int
+    told: str = ""
+    """Why it could not be read, when that was last tried."""
 
     def clerk(self, writer: str) -> Clerk:
         return Clerk(self.ledger, writer, self.days, lambda: datetime.now(UTC))
 
     def history(self, now: datetime, namespaces: Collection[str] | None) -> History:
-        """Answers can do without it, and say so."""
+        """Answers can do without it, and say so. The log says it once, however many ask."""
         try:
-            return self.ledger.history(now, namespaces)
+            found = self.ledger.history(now, namespaces)
         except LedgerError as error:
-            log.warning("answered without history: %s", error)
+            if self.told != str(error):
+                log.warning("answered without history: %s", error)
+            self.told = str(error)
             return NO_HISTORY
+        self.told = ""
+        return found
 
     def usage(self, first_day: int, end_day: int) -> Usage:
         try:
@@ -71,6 +77,11 @@ class Bookkeeper:
     def dropped(self) -> int:
         """Records for which there was no room."""
         return self._clerk.dropped
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the ledger cannot be written now."""
+        return self._clerk.is_failing
 
     async def run(self) -> None:
         """Cycles are not enough: where nobody waits there are none, and yet pods start and end."""

@@ -1,6 +1,5 @@
 """What probes and Prometheus ask: /healthz, /readyz, /metrics."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -9,7 +8,9 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from maitred.model.manifest import InputError
+from maitred.controllers.listening import Limits, bound, serving_on
+
+LIMITS = Limits(connections=64, of_one_peer=32, idle_seconds=15.0)
 
 
 @dataclass(slots=True)
@@ -29,24 +30,13 @@ async def serving(listen: str, health: Health, registry: CollectorRegistry) -> A
     if not listen:
         yield
         return
-    host, _, port = listen.rpartition(":")
-    runner = web.AppRunner(application(health, registry), access_log=None)
-    await runner.setup()
+    sockets = bound(listen, "--listen")
     try:
-        await listening(web.TCPSite(runner, host.strip("[]") or None, int(port)), listen)
-        yield
+        async with serving_on(sockets, application(health, registry), LIMITS):
+            yield
     finally:
-        await runner.cleanup()
-
-
-async def listening(site: web.TCPSite, listen: str, option: str = "--listen") -> None:
-    try:
-        await site.start()
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno else str(error)
-        raise InputError(
-            option, "", "", f"{listen}: {why.lower()}; name another address, or '' for none"
-        ) from None
+        for one in sockets:
+            one.close()
 
 
 def application(health: Health, registry: CollectorRegistry) -> web.Application:

@@ -36,6 +36,7 @@ class Reason(StrEnum):
     WRONG_METHOD = "WrongMethod"
     TOO_LARGE = "TooLarge"
     BUSY = "Busy"
+    TOO_LONG = "TooLong"
     NOT_LEADING = "NotLeading"
     NO_REVIEW = "NoReview"
     FAILED = "Failed"

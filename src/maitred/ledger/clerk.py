@@ -23,6 +23,10 @@ log = logging.getLogger(__name__)
 
 LONGEST_LIST = 20_000
 POLL_SECONDS = 0.5
+WITHOUT = (
+    "%s; scheduling goes on without a ledger, and it is tried again every %d s: mend it, or start the "
+    "scheduler with --ledger none"
+)
 WRITE_EVERY = 5_000
 """Milliseconds. What a clerk that is killed had not written is lost, and the ledger knows that it is."""
 
@@ -41,7 +45,7 @@ class Clerk:
         self._heard = 0
         self._missing_since: int | None = None
         self._unwritten: Entry | None = None
-        self._in_trouble = False
+        self.is_failing = False
         self._forgotten_on = 0
         self.dropped = 0
         self.is_deposed = False
@@ -92,7 +96,9 @@ class Clerk:
         """Whoever cannot begin tries again: the scheduler does not wait for its ledger."""
         while not self._stop.is_set():
             try:
-                return self._ledger.claim(self._writer, self._clock())
+                tenure = self._ledger.claim(self._writer, self._clock())
+                self._works_again()
+                return tenure
             except LedgerError as error:
                 self._in_words(error)
                 self._stop.wait(WRITE_EVERY / 1000)
@@ -132,9 +138,7 @@ class Clerk:
             tenure.write(self._unwritten)
             self._unwritten = None
             self._forget()
-            if self._in_trouble:
-                log.info("the ledger is written again")
-            self._in_trouble = False
+            self._works_again()
         except Deposed:
             raise
         except LedgerError as error:
@@ -149,9 +153,14 @@ class Clerk:
         return entry
 
     def _in_words(self, error: LedgerError) -> None:
-        if not self._in_trouble:
-            log.warning("%s; it is tried again every %d s", error, WRITE_EVERY // 1000)
-        self._in_trouble = True
+        if not self.is_failing:
+            log.warning(WITHOUT, error, WRITE_EVERY // 1000)
+        self.is_failing = True
+
+    def _works_again(self) -> None:
+        if self.is_failing:
+            log.info("the ledger is written again")
+        self.is_failing = False
 
     def _forget(self) -> None:
         """Once a day."""

@@ -43,10 +43,10 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
-def connect(url: str) -> Connection:
-    """A path, `sqlite:///path`, or `postgresql://...`."""
+def connect(url: str, *, writes: bool = True) -> Connection:
+    """A path, `sqlite:///path`, or `postgresql://...`. Who only reads makes no file that is not there."""
     path = is_file(url)
-    return Postgres(url) if path is None else SQLite(path)
+    return Postgres(url) if path is None else SQLite(path, writes)
 
 
 def is_file(url: str) -> str | None:
@@ -72,13 +72,22 @@ def named(url: str) -> str:
 
 
 class SQLite:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, writes: bool) -> None:
         self._name = path
+        place = Path(path).absolute()
         try:
-            Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path, timeout=PATIENCE_SECONDS, isolation_level=None)
+            if writes:
+                place.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(
+                f"{place.as_uri()}?mode={'rwc' if writes else 'ro'}",
+                timeout=PATIENCE_SECONDS,
+                isolation_level=None,
+                uri=True,
+            )
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(f"ledger {path}: {error}") from None
+        if not writes:
+            return
         try:
             # Readers do not wait for the writer, nor it for them.
             self.rows("pragma journal_mode = wal")

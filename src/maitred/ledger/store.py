@@ -38,9 +38,12 @@ class Ledger:
     def open(cls, url: str, now: datetime) -> "Ledger":
         """The ledger, made or brought up to date if need be."""
         ledger = cls(url)
-        with ledger._connected() as connection:
-            prepare(connection, ledger.name, milliseconds(now))
+        ledger.prepare(now)
         return ledger
+
+    def prepare(self, now: datetime) -> None:
+        with self._connected() as connection:
+            prepare(connection, self.name, milliseconds(now))
 
     @classmethod
     def existing(cls, url: str) -> "Ledger":
@@ -48,7 +51,7 @@ class Ledger:
         ledger = cls(url)
         if (path := is_file(url)) is not None and not Path(path).is_file():
             raise LedgerError(f"ledger {ledger.name}: there is no such file")
-        with ledger._connected() as connection:
+        with ledger._connected(writes=False) as connection:
             try:
                 connection.rows("select since from book")
             except LedgerError as error:
@@ -57,8 +60,8 @@ class Ledger:
         return ledger
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        connection = connect(self.url)
+    def _connected(self, *, writes: bool = True) -> Iterator[Connection]:
+        connection = connect(self.url, writes=writes)
         try:
             yield connection
         finally:
@@ -66,11 +69,12 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with self._connected() as connection, connection.transaction(writes=False):
+        with self._connected(writes=False) as connection, connection.transaction(writes=False):
             yield connection
 
     def claim(self, writer: str, now: datetime) -> Tenure:
-        """Write from now on; whoever wrote so far no longer may."""
+        """Write from now on; whoever wrote so far no longer may. The tables are made if need be."""
+        self.prepare(now)
         return Tenure(lambda: connect(self.url), self.name, writer, milliseconds(now))
 
     # -- usage -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import ssl
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +14,12 @@ import msgspec
 
 from maitred.cli.manifest import objects as installed
 from maitred.cluster.state import ClusterState, Put
+from maitred.controllers.answers.desk import Desk
+from maitred.controllers.answers.replica import View
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
 from maitred.controllers.answers.serving import serving_answers
-from maitred.controllers.scheduling.term import View
+from maitred.controllers.listening import bound as bound_to
 from maitred.kube.answers import TOKEN_HEADER
 from maitred.kube.client import Client
 from maitred.kube.connection import Connection
@@ -75,6 +77,9 @@ class House:
     """None: this scheduler does not lead."""
     http: aiohttp.ClientSession = field(repr=False)
 
+    async def known(self, desk: Desk) -> View | None:
+        return self.view
+
     async def ask(
         self, path: str, user: User | str | None = ANN, method: str = "GET", **request: Any
     ) -> tuple[int, Any]:
@@ -114,8 +119,9 @@ async def house(host: str = "127.0.0.1") -> AsyncIterator[House]:
         state = state_of(cluster())
         http = await stack.enter_async_context(aiohttp.ClientSession())
         found = House(0, tokens, server, admin, View(state, {}, Policy(), None), http)
-        service = Service(own, lambda: found.view)
-        found.port = await stack.enter_async_context(serving_answers(f"{host}:0", service, ROUTES))
+        [listener] = bound_to(f"{host}:0", "--answers")
+        found.port = stack.enter_context(closing(listener)).getsockname()[1]
+        await stack.enter_async_context(serving_answers([listener], Service(own, found.known), ROUTES))
         yield found
 
 

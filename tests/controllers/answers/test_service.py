@@ -5,7 +5,9 @@ import io
 import json
 import re
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,12 +20,15 @@ from maitred.controllers.answers.refusals import RefusedError
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
 from maitred.explain.why.answer import Comparison, Why
+from maitred.kube.reviews import User
 from maitred.sandbox.users import ADMIN
 from maitred.sandbox.world.objects import Objects
 from tests.controllers.answers.house import ANN, ELSE, SECRETS, House, bound, house, made
 
 Story = Callable[[House], Awaitable[None]]
 TRAIN = "/v1alpha1/why/team-a/train"
+PLAN = "/v1alpha1/plan"
+OWN = f"{PLAN}?namespaces=team-a"
 
 
 def play(story: Story) -> None:
@@ -54,7 +59,7 @@ def test_a_member_of_a_team_hears_why_their_group_waits_and_nobody_elses_name() 
         for path in ("why/team-a/train-0?kind=pod", "capacity", "evictions/team-a/train-0"):
             assert_kept(await found.told(path))
         assert_kept(answer)
-        status, answer = await found.ask("/v1alpha1/plan", method="POST", data=gang("team-a"))
+        status, answer = await found.ask(OWN, method="POST", data=gang("team-a"))
         assert status == 200
         assert msgspec.convert(answer, Proposals).outcome == "waits"
         assert_kept(answer)
@@ -159,7 +164,7 @@ NONSENSE = [
 def test_a_plan_of_nonsense_is_refused_in_words() -> None:
     async def story(found: House) -> None:
         for body, expected in NONSENSE:
-            status, reason, message = await found.refused("/v1alpha1/plan", method="POST", data=body)
+            status, reason, message = await found.refused(OWN, method="POST", data=body)
             assert (status, reason) == (400, "BadQuestion"), body
             assert expected in message
 
@@ -168,10 +173,14 @@ def test_a_plan_of_nonsense_is_refused_in_words() -> None:
 
 def test_a_plan_is_for_own_namespaces_and_of_a_bounded_size() -> None:
     async def story(found: House) -> None:
-        status, reason, _ = await found.refused("/v1alpha1/plan", method="POST", data=gang("team-b"))
+        theirs = f"{PLAN}?namespaces=team-b"
+        status, reason, _ = await found.refused(theirs, method="POST", data=gang("team-b"))
         assert (status, reason) == (403, "NotYours")
+        status, reason, message = await found.refused(OWN, method="POST", data=gang("team-b"))
+        assert (status, reason) == (400, "BadQuestion")
+        assert message == "wish is in namespace team-b; the parameter namespaces does not list it"
         large = io.BytesIO(b" " * (serving.LARGEST_BODY + 1))
-        status, reason, _ = await found.refused("/v1alpha1/plan", method="POST", data=large)
+        status, reason, _ = await found.refused(OWN, method="POST", data=large)
         assert (status, reason) == (413, "TooLarge")
 
     play(story)
@@ -182,7 +191,7 @@ def test_what_is_supposed_leaves_no_trace() -> None:
         assert found.view is not None
         before = found.view.state.snapshot()
         found.view.state.take_news()
-        await found.ask("/v1alpha1/plan", method="POST", data=gang("team-a"))
+        await found.ask(OWN, method="POST", data=gang("team-a"))
         after = found.view.state.snapshot()
         assert [view.group for view in after.groups] == [view.group for view in before.groups]
         assert not found.view.state.take_news().groups
@@ -279,51 +288,191 @@ def test_a_defect_is_told_to_the_log_and_not_to_the_visitor(
 # -- parts -------------------------------------------------------------------------------------------------
 
 
+def user(name: str) -> User:
+    return User(name, "", (), ())
+
+
 def test_few_wait_and_nobody_keeps_the_others_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "MOST_WAITING", 3)
+    monkeypatch.setattr(desk, "MOST_QUESTIONS", 4)
     monkeypatch.setattr(desk, "MOST_EACH", 2)
+    monkeypatch.setattr(desk, "MOST_BODIES", 1)
 
     async def story() -> None:
-        free, busy = threading.Event(), Desk()
+        house = Desk()
+        async with AsyncExitStack() as stack:
 
-        async def refused(who: str) -> bool:
+            async def refused(who: str, posts: bool = False) -> bool:
+                try:
+                    await stack.enter_async_context(house.seat(user(who), posts))
+                except RefusedError as error:
+                    return error.reason == "Busy"
+                return False
+
+            team = "system:serviceaccount:greedy:{}"
+            assert not await refused(team.format("one"), posts=True)
+            assert not await refused(team.format("two"))
+            assert await refused(team.format("three")), "accounts of one namespace are one caller"
+            assert await refused("modest", posts=True)
+            assert not await refused("modest")
+            assert not await refused("other")
+            assert await refused("late")
+        async with house.seat(user("late"), posts=True):
+            pass
+        house.close()
+
+    asyncio.run(story())
+
+
+def test_questions_have_a_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "BURST", 2.0)
+    now = 0.0
+
+    async def story() -> None:
+        nonlocal now
+        house = Desk(clock=lambda: now)
+
+        async def allowed(who: str) -> bool:
             try:
-                await busy.work(who, free.wait)
-            except RefusedError as error:
-                return error.reason == "Busy"
-            return False
+                async with house.seat(user(who), posts=False):
+                    return True
+            except RefusedError:
+                return False
 
-        waiting = [asyncio.create_task(refused("greedy")) for _ in range(2)]
-        await asyncio.sleep(0)
-        assert await refused("greedy")
-        waiting.append(asyncio.create_task(refused("modest")))
-        await asyncio.sleep(0)
-        assert await refused("late")
-        free.set()
-        assert await asyncio.gather(*waiting) == [False] * 3
-        await asyncio.sleep(0)
-        assert await busy.work("greedy", lambda: 7) == 7
-        await busy.close()
+        assert [await allowed("quick") for _ in range(3)] == [True, True, False]
+        assert await allowed("slow")
+        now += 1 / desk.PER_SECOND
+        assert [await allowed("quick") for _ in range(2)] == [True, False]
+        house.close()
 
     asyncio.run(story())
 
 
-def test_who_waits_too_long_is_told_so_and_keeps_their_place_until_the_thread_is_free(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(desk, "LONGEST_SECONDS", 0.0)
-    monkeypatch.setattr(desk, "MOST_EACH", 1)
+def for_ever() -> None:
+    while True:
+        pass
+
+
+def test_callers_take_turns_and_who_is_gone_is_not_worked_for() -> None:
+    async def story() -> None:
+        house, order, free = Desk(), list[str](), threading.Event()
+        first = asyncio.create_task(house.work(user("a"), free.wait))
+        await asyncio.sleep(0)
+        names = ("a1", "a2", "gone", "b1")
+        tasks = [
+            asyncio.create_task(house.work(user(name[0]), partial(order.append, name))) for name in names
+        ]
+        await asyncio.sleep(0)
+        tasks[2].cancel()
+        await asyncio.sleep(0)
+        free.set()
+        await first
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert order == ["a1", "b1", "a2"]
+        house.close()
+
+    asyncio.run(story())
+
+
+def test_what_runs_too_long_is_stopped_and_the_thread_is_free_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "LONGEST_SECONDS", 0.05)
 
     async def story() -> None:
-        free, busy = threading.Event(), Desk()
-        with pytest.raises(RefusedError, match="no answer within 0 s"):
-            await busy.work("one", free.wait)
-        with pytest.raises(RefusedError, match="too many questions"):
-            await busy.work("one", free.wait)
-        free.set()
-        await busy.close()
+        house = Desk(stuck=lambda: pytest.fail("it could be stopped"))
+        monkeypatch.setattr(desk, "STUCK_SECONDS", 5.0)
+        for _ in range(20):
+            with pytest.raises(RefusedError, match="so the question was dropped"):
+                async with house.seat(user("one"), posts=False):
+                    await house.work(user("one"), for_ever)
+            assert await house.work(user("other"), lambda: 7) == 7
+        house.close()
 
     asyncio.run(story())
+
+
+def test_what_changes_something_is_done_whole() -> None:
+    async def story() -> None:
+        house, began, free, done = Desk(), threading.Event(), threading.Event(), list[str]()
+
+        def change() -> None:
+            began.set()
+            free.wait()
+            done.append("all of it")
+
+        task = asyncio.create_task(house.work(user("one"), change, whole=True))
+        await asyncio.to_thread(began.wait)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        free.set()
+        assert await house.work(user("other"), lambda: list(done)) == ["all of it"]
+        house.close()
+
+    asyncio.run(story())
+
+
+def test_a_job_that_cannot_be_stopped_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "STUCK_SECONDS", 0.0)
+
+    async def story() -> None:
+        stuck, began, free = asyncio.Event(), threading.Event(), threading.Event()
+        house = Desk(stuck=stuck.set)
+
+        def wait() -> None:
+            began.set()
+            free.wait()  # a call into C, which an exception does not interrupt
+
+        task = asyncio.create_task(house.work(user("one"), wait))
+        await asyncio.to_thread(began.wait)
+        task.cancel()
+        await asyncio.wait_for(stuck.wait(), 30)
+        free.set()
+        house.close()
+
+    asyncio.run(story())
+
+
+def test_who_hangs_up_is_not_worked_for() -> None:
+    async def story(found: House) -> None:
+        began, stopped = asyncio.Event(), threading.Event()
+        loop = asyncio.get_running_loop()
+
+        def endless(*args: Any) -> None:
+            loop.call_soon_threadsafe(began.set)
+            try:
+                for_ever()
+            finally:
+                stopped.set()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("maitred.controllers.answers.service.as_seen_by", endless)
+            asking = asyncio.create_task(found.ask(TRAIN))
+            await asyncio.wait_for(began.wait(), 30)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            assert await asyncio.to_thread(stopped.wait, 30)
+        await found.told("why/team-a/train")
+
+    play(story)
+
+
+def test_a_body_is_read_when_nothing_is_against_it() -> None:
+    """Somebody unknown, of another team, or in too great a number never gets to send one."""
+
+    async def story(found: House) -> None:
+        read = 0
+
+        async def body() -> AsyncIterator[bytes]:
+            nonlocal read
+            await asyncio.sleep(0.05)
+            read += 1
+            yield b"{}"
+
+        for token, namespace, status in ((None, "team-a", 401), (ANN, "team-b", 403)):
+            path = f"{PLAN}?namespaces={namespace}"
+            assert (await found.refused(path, token, method="POST", data=body()))[0] == status
+        found.view = None
+        assert (await found.refused(f"{PLAN}?namespaces=team-a", method="POST", data=body()))[0] == 503
+
+    play(story)
 
 
 def test_what_was_found_out_is_remembered_for_a_moment_and_within_bounds(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from maitred.cli.replay import lines_of, segments_of
 from maitred.cluster.news import NO_EFFECT
 from maitred.cluster.state import Change, ClusterState, Put
+from maitred.controllers.recording.chronicle import Chronicle
 from maitred.controllers.recording.recorder import Recorder
 from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.agenda import Selection
@@ -40,8 +41,9 @@ class Recorded:
 
     def __init__(self, directory: Path, limit: int = ENOUGH) -> None:
         self.ring = Ring(directory, limit)
-        self.recorder = Recorder(self.ring, None)
-        self.state = ClusterState(self.recorder)
+        chronicle = Chronicle()
+        self.recorder = Recorder(self.ring, chronicle, None)
+        self.state = ClusterState(chronicle)
 
     def decide(self, selection: Selection = EVERYTHING, policy: Policy | None = None) -> None:
         policy = policy or Policy()

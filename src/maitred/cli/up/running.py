@@ -6,7 +6,6 @@ import signal
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +16,7 @@ from maitred.cli.manifest import NAMESPACE
 from maitred.cli.manifest import objects as installed
 from maitred.cli.up.answering import answering
 from maitred.cli.up.showing import Stage, showing
+from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Keeping
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Keeper, PolicyFile, Source
@@ -109,8 +109,9 @@ async def attend(
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(Client(access.connection(MAITRED)))
         keeping = stack.enter_context(ledger_of_one_evening())
-        seating = scheduler(client, evening, keeping)
-        await stack.enter_async_context(answering(client, admin, seating, keeping, access.is_old))
+        metrics, backlog = Metrics(), Backlog()
+        seating = scheduler(client, evening, keeping, backlog, metrics)
+        await stack.enter_async_context(answering(access, admin, backlog, keeping, metrics))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         scheduling = tasks.create_task(seating.run(stop))
         others = [tasks.create_task(while_open(stage.run(), stop))]
@@ -150,10 +151,12 @@ async def play(story: Story, client: Client, watcher: Watcher, stage: Stage) -> 
 @contextmanager
 def ledger_of_one_evening() -> Iterator[Keeping]:
     with TemporaryDirectory(prefix="maitred-", ignore_cleanup_errors=True) as folder:
-        yield Keeping(Ledger.open(str(Path(folder) / "ledger.db"), datetime.now(UTC)), LEDGER_DAYS)
+        yield Keeping(Ledger(str(Path(folder) / "ledger.db")), LEDGER_DAYS)
 
 
-def scheduler(client: Client, evening: Evening, keeping: Keeping) -> Scheduler:
+def scheduler(
+    client: Client, evening: Evening, keeping: Keeping, backlog: Backlog, metrics: Metrics
+) -> Scheduler:
     source: Source = (
         PolicyFile(os.path.abspath(evening.policy)) if evening.policy else LevelsOf(evening.world)
     )
@@ -164,9 +167,9 @@ def scheduler(client: Client, evening: Evening, keeping: Keeping) -> Scheduler:
         Settings(scheduler=SCHEDULER, namespace=NAMESPACE, renew_seconds=RENEW_SECONDS),
         lease=lease,
         instance=lease.identity,
-        metrics=Metrics(),
+        metrics=metrics,
         health=Health(),
-        witnesses=Witnesses(ledger=keeping),
+        witnesses=Witnesses(backlog=backlog, ledger=keeping),
     )
 
 

@@ -1,47 +1,122 @@
-"""One question after the other is worked out, in a thread of its own, and few wait for their turn."""
+"""How many questions are taken at once, whose turn it is, and for how long anyone has to wait."""
 
 import asyncio
+import math
+import time
 from collections import Counter
-from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeVar
 
 from maitred.controllers.answers.refusals import RefusedError
+from maitred.controllers.answers.worker import InterruptedJob, Job, Worker
 from maitred.kube.answers import Reason
+from maitred.kube.reviews import User
 
-MOST_WAITING = 16
+MOST_QUESTIONS = 16
 MOST_EACH = 4
-"""Of one visitor, so that nobody keeps the others out."""
+"""Of one caller, so that nobody keeps the others out."""
+MOST_BODIES, MOST_BODIES_EACH = 4, 2
+"""Of these, questions that post something: it is in memory until they are answered."""
+BURST, PER_SECOND = 60.0, 10.0
+"""Questions of one caller."""
 LONGEST_SECONDS = 20.0
+"""From when a question is taken to its answer."""
+STUCK_SECONDS = 5.0
+SERVICE_ACCOUNT = "system:serviceaccount:"
 
 T = TypeVar("T")
 
 
-class Desk:
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "answers")
-        self._waiting = Counter[Hashable]()
+def nothing_to_do() -> None:
+    pass
 
-    async def work(self, visitor: Hashable, answer: Callable[[], T]) -> T:
-        if self._waiting.total() >= MOST_WAITING or self._waiting[visitor] >= MOST_EACH:
-            raise RefusedError(Reason.BUSY, "too many questions at once; ask again in a moment")
-        self._waiting[visitor] += 1
-        future = self._thread.submit(answer)
-        # Not when the visitor is gone, but when the thread is free: what was begun is finished.
-        loop = asyncio.get_running_loop()
-        future.add_done_callback(lambda done: loop.call_soon_threadsafe(self._done, visitor))
+
+class Desk:
+    def __init__(
+        self, stuck: Callable[[], None] = nothing_to_do, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`stuck` is called when a job that was stopped goes on all the same."""
+        self._stuck, self._clock = stuck, clock
+        self._worker = Worker()
+        self._taken = Counter[Hashable]()
+        self._bodies = Counter[Hashable]()
+        self._paces: dict[Hashable, tuple[float, float]] = {}
+
+    @asynccontextmanager
+    async def seat(self, user: User, posts: bool) -> AsyncIterator[None]:
+        """For as long as the question is in the house. Raises RefusedError at once if there are too many, and
+        later if there is no answer in time."""
+        caller = caller_of(user)
+        self._check(caller, posts)
+        counters = (self._taken, self._bodies) if posts else (self._taken,)
+        for counter in counters:
+            counter[caller] += 1
         try:
             async with asyncio.timeout(LONGEST_SECONDS):
-                return await asyncio.shield(asyncio.wrap_future(future))
+                yield
         except TimeoutError:
-            future.cancel()
-            raise RefusedError(Reason.BUSY, f"no answer within {LONGEST_SECONDS:g} s") from None
+            raise RefusedError(Reason.TOO_LONG, too_long_words(self._taken.total() - 1)) from None
+        finally:
+            for counter in counters:
+                counter[caller] -= 1
+                if not counter[caller]:
+                    del counter[caller]
 
-    def _done(self, visitor: Hashable) -> None:
-        self._waiting[visitor] -= 1
-        if not self._waiting[visitor]:
-            del self._waiting[visitor]
+    def _check(self, caller: Hashable, posts: bool) -> None:
+        if self._taken[caller] >= MOST_EACH or (posts and self._bodies[caller] >= MOST_BODIES_EACH):
+            raise RefusedError(
+                Reason.BUSY, "you have too many questions open; ask again when one is answered"
+            )
+        if self._taken.total() >= MOST_QUESTIONS or (posts and self._bodies.total() >= MOST_BODIES):
+            raise RefusedError(Reason.BUSY, "too many questions at once; ask again in a moment")
+        if not self._in_pace(caller):
+            raise RefusedError(
+                Reason.BUSY, f"more than {PER_SECOND:g} questions a second; ask again in a moment"
+            )
 
-    async def close(self) -> None:
-        """What is being worked out comes to its end first; nothing of it is without bounds."""
-        await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
+    def _in_pace(self, caller: Hashable) -> bool:
+        now = self._clock()
+        left, at = self._paces.get(caller, (BURST, -math.inf))
+        left = min(BURST, left + (now - at) * PER_SECOND)
+        allowed = left >= 1
+        self._paces[caller] = (left - allowed, now)
+        if len(self._paces) > 1000:
+            full = now - BURST / PER_SECOND
+            self._paces = {caller: pace for caller, pace in self._paces.items() if pace[1] > full}
+        return allowed
+
+    async def work(self, user: User | None, work: Callable[[], T], *, whole: bool = False) -> T:
+        """In the thread, when it is the caller's turn. Whoever stops to wait stops the work, unless it is to
+        be done whole. None: it is for all of them."""
+        job = self._worker.submit(None if user is None else caller_of(user), work, whole=whole)
+        try:
+            return await asyncio.wrap_future(job.done)
+        except asyncio.CancelledError:
+            self._worker.drop(job)
+            asyncio.get_running_loop().call_later(STUCK_SECONDS, partial(self._look_at, job))
+            raise
+        except InterruptedJob:
+            raise RefusedError(Reason.NOT_LEADING, "this scheduler is being stopped; ask again") from None
+
+    def _look_at(self, job: Job) -> None:
+        if self._worker.is_running(job) and not job.whole:
+            self._stuck()
+
+    def close(self) -> None:
+        self._worker.close()
+
+
+def caller_of(user: User) -> Hashable:
+    """A tenant may make any number of service accounts, but only in namespaces of their own."""
+    if user.name.startswith(SERVICE_ACCOUNT):
+        return user.name.rpartition(":")[0]
+    return user.name
+
+
+def too_long_words(others: int) -> str:
+    what = f"no answer within {LONGEST_SECONDS:g} s, so the question was dropped"
+    if others:
+        return f"{what}; {others} others were asked at the same time: ask again in a moment"
+    return f"{what}; ask about less at a time, such as fewer pods of fewer kinds"

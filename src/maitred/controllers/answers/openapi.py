@@ -24,6 +24,7 @@ ALWAYS = (
     Reason.FAILED,
     Reason.NOT_LEADING,
     Reason.NO_REVIEW,
+    Reason.TOO_LONG,
 )
 
 

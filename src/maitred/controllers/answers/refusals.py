@@ -18,6 +18,7 @@ STATUSES = {
     Reason.FAILED: 500,
     Reason.NOT_LEADING: 503,
     Reason.NO_REVIEW: 503,
+    Reason.TOO_LONG: 504,
 }
 RETRY_SECONDS = {Reason.BUSY: 1, Reason.NOT_LEADING: 1, Reason.NO_REVIEW: 2}
 

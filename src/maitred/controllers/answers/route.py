@@ -28,6 +28,7 @@ class Parameter:
     form: Any
     """A type that msgspec checks the text by."""
     words: str
+    default: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,13 @@ class Question:
 
     @property
     def namespaces(self) -> list[str]:
-        """Those that it is about."""
+        """Those that it is about, as its path and its parameters say."""
         named = [self.values["namespace"]] if "namespace" in self.values else []
         if "ratherThan" in self.values:
             named.append(self.values["ratherThan"].partition("/")[0])
-        objects = self.supposition.objects if self.supposition else ()
-        return list(dict.fromkeys((*named, *(item.metadata.namespace or "default" for item in objects))))
+        if "namespaces" in self.values:
+            named += self.values["namespaces"].split(",")
+        return list(dict.fromkeys(named))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ class Route:
             if name in values:
                 raise RefusedError(Reason.BAD_QUESTION, f"{name}: is given twice")
             values[name] = text
-        return {name: checked(known[name], text) for name, text in values.items()}
+        missing = {one.name: one.default for one in self.parameters if one.default is not None}
+        return {**missing, **{name: checked(known[name], text) for name, text in values.items()}}
 
 
 def checked(parameter: Parameter, text: str) -> str:

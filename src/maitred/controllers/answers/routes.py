@@ -20,9 +20,12 @@ from maitred.explain.why.why import why
 from maitred.kube.answers import Reason
 from maitred.model.manifest import InputError
 
+ONE_OF_THEM = LABEL.strip("^$")
+NAMESPACES = rf"^{ONE_OF_THEM}(,{ONE_OF_THEM})*$"
 KEY = rf"{LABEL.rstrip('$')}/{NAME.lstrip('^')}"
 MonthName = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])$")]
 By = Annotated[str, msgspec.Meta(max_length=323, pattern=r"^(namespace|model|label:[-A-Za-z0-9_./]+)$")]
+Namespaces = Annotated[str, msgspec.Meta(max_length=1000, pattern=NAMESPACES)]
 Key = Annotated[str, msgspec.Meta(max_length=317, pattern=KEY)]
 
 
@@ -102,6 +105,15 @@ ROUTES = (
         "What would become of pods that do not exist yet. Nothing is created.",
         (Proposals,),
         answer_plan,
+        (
+            Parameter(
+                "namespaces",
+                "query",
+                Namespaces,
+                "Those of the objects, with commas between them. You must be allowed to list pods in each.",
+                default="default",
+            ),
+        ),
         body=Request,
         misses=Reason.BAD_QUESTION,
     ),

@@ -1,11 +1,11 @@
 """From a question to its answer: who asks, what they may see, and the cluster without the names of others."""
 
-import logging
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import TypeVar
 
 import msgspec
 
@@ -13,11 +13,13 @@ from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.answers.desk import Desk
 from maitred.controllers.answers.door import Door
 from maitred.controllers.answers.refusals import RefusedError
+from maitred.controllers.answers.replica import View
 from maitred.controllers.answers.route import Asked, Question, Route
-from maitred.controllers.scheduling.term import View
+from maitred.controllers.answers.worker import InterruptedJob
 from maitred.explain.anonymity import as_seen_by, history_as_seen_by
 from maitred.explain.billing.bill import usage_as_seen_by
 from maitred.explain.billing.document import Usage
+from maitred.explain.proposal.supposition import Supposition, read_supposition
 from maitred.explain.scene import Scene
 from maitred.explain.why.seen import Seen
 from maitred.kube.answers import Reason
@@ -27,11 +29,14 @@ from maitred.kube.reviews import User
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.manifest import InputError
 
-log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 OLDEST_SCENE = timedelta(seconds=30)
 MOST_SCENES = 8
 
+Source = Callable[[Desk], Awaitable[View | None]]
+"""What is known now; None while this scheduler knows nothing: another one leads. A state is brought up to
+date at the desk, to whose thread it belongs."""
 Past = Callable[[datetime, Collection[str] | None], History]
 """What is remembered; of some namespaces only, where one may see no more. Asked in a thread."""
 
@@ -72,7 +77,7 @@ class Scenes:
     def get(self, stage: Stage, mine: Collection[str] | None, make: Callable[[], Scene]) -> Scene:
         """One of the same state, if it is not much older; what waits for a time is not wrong for longer."""
         who = None if mine is None else frozenset(mine)
-        key = (stage.version, id(stage.view.state), id(stage.view.policy), who)
+        key = (stage.view.term, stage.version, id(stage.view.policy), who)
         kept = self._kept.get(key)
         if kept is not None and stage.now - kept.now > OLDEST_SCENE:
             kept = None
@@ -86,55 +91,78 @@ class Scenes:
             self._kept.popitem(last=False)
         return kept
 
+    def clear(self) -> None:
+        self._kept.clear()
+
 
 class Service:
     def __init__(
         self,
         client: Client,
-        view: Callable[[], View | None],
+        source: Source,
         past: Past = nothing_remembered,
         used: Used = nothing_known,
+        desk: Desk | None = None,
     ) -> None:
-        """`view` gives None while this scheduler knows nothing: another one leads."""
         self._client = client
-        self._view = view
+        self._source = source
         self._past = past
         self._used = used
         self._door = Door(client)
-        self._desk = Desk()
+        self._desk = desk or Desk()
         self._scenes = Scenes()
 
-    async def close(self) -> None:
-        await self._desk.close()
+    def close(self) -> None:
+        self._desk.close()
 
     async def visitor(self, token: str) -> User:
         return await self._door.visitor(token)
 
-    async def answer(self, route: Route, question: Question, user: User) -> bytes:
-        """In JSON. Raises RefusedError."""
-        await self._door.admit(user, question.namespaces)
-        stage = self._stage(question)
-        mine = await self._door.sight(user, (*question.namespaces, *namespaces_of(stage.snapshot)))
-        asked = await self._desk.work(user, lambda: self._asked(stage, question, mine))
-        if route.looks is not None:
-            pods = await self._desk.work(user, partial(route.looks, asked))
-            if pods is None or pods:
-                asked = replace(asked, seen=await self._look(stage.view, question.values["namespace"], pods))
-        return await self._desk.work(user, partial(worked_out, route, asked))
+    async def answer(
+        self, route: Route, values: Mapping[str, str], user: User, read: Callable[[], Awaitable[bytes]]
+    ) -> bytes:
+        """In JSON. Raises RefusedError.
 
-    def _stage(self, question: Question) -> Stage:
-        """On the event loop, to which the state belongs."""
-        view = self._view()
+        `read` gives what was posted. It is called when all is known that there could be against it: who asks,
+        for which namespaces, whether there is room for the question, and whether this scheduler could answer.
+        """
+        question = Question(values)
+        async with self._desk.seat(user, route.body is not None):
+            await self._door.admit(user, question.namespaces)
+            if route.body is not None:
+                await self._view()
+                body = await read()
+                supposition = await self._work(user, partial(read_posted, body, question.namespaces))
+                question = replace(question, supposition=supposition)
+            return await self._answer(route, question, user)
+
+    async def _answer(self, route: Route, question: Question, user: User) -> bytes:
+        view = await self._view()
+        stage = await self._desk.work(user, partial(staged, view, question), whole=True)
+        mine = await self._door.sight(user, (*question.namespaces, *namespaces_of(stage.snapshot)))
+        asked = await self._work(user, partial(self._asked, stage, question, mine))
+        if route.looks is not None:
+            pods = await self._work(user, partial(route.looks, asked))
+            if pods is None or pods:
+                asked = replace(asked, seen=await self._look(view, question.values["namespace"], pods))
+        return await self._work(user, partial(worked_out, route, asked))
+
+    async def _view(self) -> View:
+        view = await self._source(self._desk)
         if view is None:
             raise RefusedError(Reason.NOT_LEADING, "this scheduler stands by for another, which knows")
-        now, state = datetime.now(UTC), view.state
-        if question.supposition is None:
-            return Stage(state.snapshot(), view, now, state.version)
-        supposed = question.supposition.stand_ins(now, view.scheduler)
+        return view
+
+    async def _work(self, user: User, work: Callable[[], T]) -> T:
+        return await self._desk.work(user, partial(self._interruptible, work))
+
+    def _interruptible(self, work: Callable[[], T]) -> T:
+        """What was being added to a scene when it was stopped may be there in part."""
         try:
-            return Stage(state.supposing(supposed), view, now, state.version, supposed=True)
-        except ValueError as problem:
-            raise RefusedError(Reason.BAD_QUESTION, f"this cannot be counted: {problem}") from None
+            return work()
+        except InterruptedJob:
+            self._scenes.clear()
+            raise
 
     def _asked(self, stage: Stage, question: Question, mine: Collection[str] | None) -> Asked:
         def used(first_day: int, end_day: int) -> Usage:
@@ -155,6 +183,35 @@ class Service:
     async def _look(self, view: View, namespace: str, pods: Collection[str] | None) -> Seen:
         groups = [group for key, group in view.groups.items() if key.startswith(f"{namespace}/")]
         return await look(self._client, namespace, groups, pods)
+
+
+# -- in the thread -----------------------------------------------------------------------------------------
+
+
+def read_posted(body: bytes, namespaces: Collection[str]) -> Supposition:
+    try:
+        supposition = read_supposition(body)
+    except InputError as problem:
+        raise RefusedError(Reason.BAD_QUESTION, str(problem)) from None
+    for item in supposition.objects:
+        if (namespace := item.metadata.namespace or "default") not in namespaces:
+            what = (
+                f"{item.metadata.name} is in namespace {namespace}; the parameter namespaces does not list it"
+            )
+            raise RefusedError(Reason.BAD_QUESTION, what)
+    return supposition
+
+
+def staged(view: View, question: Question) -> Stage:
+    """The state belongs to the thread, and is as it was when this returns or raises: it is done whole."""
+    now, state = datetime.now(UTC), view.state
+    if question.supposition is None:
+        return Stage(state.snapshot(), view, now, state.version)
+    supposed = question.supposition.stand_ins(now, view.scheduler)
+    try:
+        return Stage(state.supposing(supposed), view, now, state.version, supposed=True)
+    except ValueError as problem:
+        raise RefusedError(Reason.BAD_QUESTION, f"this cannot be counted: {problem}") from None
 
 
 def worked_out(route: Route, asked: Asked) -> bytes:

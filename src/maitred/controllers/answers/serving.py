@@ -12,12 +12,10 @@ from aiohttp import web
 
 from maitred.controllers.answers.openapi import document
 from maitred.controllers.answers.refusals import RefusedError
-from maitred.controllers.answers.route import Question, Route
+from maitred.controllers.answers.route import Route
 from maitred.controllers.answers.service import Service
-from maitred.controllers.health import listening
-from maitred.explain.proposal.supposition import Supposition, read_supposition
+from maitred.controllers.listening import Limits, serving_on
 from maitred.kube.answers import TOKEN_HEADER, VERSION, Reason
-from maitred.model.manifest import InputError
 
 log = logging.getLogger(__name__)
 
@@ -27,28 +25,22 @@ LARGEST_HEADER = 2**15
 BODY_SECONDS = 10.0
 JSON = "application/json"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+LIMITS = Limits(connections=256, of_one_peer=192, idle_seconds=15.0)
+"""Most come by way of an API server, of which there are few, so one peer may have most of them."""
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 @asynccontextmanager
-async def serving_answers(listen: str, service: Service, routes: Sequence[Route]) -> AsyncIterator[int]:
-    """Serve on `host:port` for as long as the block runs. The port, which the system chooses for 0."""
-    host, _, port = listen.rpartition(":")
-    runner = web.AppRunner(
-        application(service, routes),
-        access_log=None,
-        max_field_size=LARGEST_HEADER,
-        max_line_size=LARGEST_HEADER,
-    )
-    await runner.setup()
+async def serving_answers(
+    sockets: Sequence[socket.socket], service: Service, routes: Sequence[Route]
+) -> AsyncIterator[None]:
+    """For as long as the block runs."""
+    sizes = {"max_field_size": LARGEST_HEADER, "max_line_size": LARGEST_HEADER}
     try:
-        site = web.TCPSite(runner, host.strip("[]") or None, int(port), ssl_context=identity())
-        await listening(site, listen, "--answers")
-        port_in_use: int = runner.addresses[0][1]
-        yield port_in_use
+        async with serving_on(sockets, application(service, routes), LIMITS, identity(), **sizes):
+            yield
     finally:
-        await runner.cleanup()
-        await service.close()
+        service.close()
 
 
 def identity() -> ssl.SSLContext:
@@ -83,26 +75,26 @@ def handler_of(service: Service, route: Route) -> Handler:
     async def answer(request: web.Request) -> web.Response:
         user = await service.visitor(request.headers.get(TOKEN_HEADER, ""))
         values = route.read(request.match_info, list(request.query.items()))
-        supposition = None if route.body is None else read_posted(await body_of(request))
-        data = await service.answer(route, Question(values, supposition), user)
+        data = await service.answer(route, values, user, lambda: body_of(request))
         return web.Response(body=data, content_type=JSON)
 
     return answer
 
 
 async def body_of(request: web.Request) -> bytes:
+    if (request.content_length or 0) > LARGEST_BODY:
+        raise too_large()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             return await request.read()
     except TimeoutError:
-        raise RefusedError(Reason.BAD_QUESTION, f"no body within {BODY_SECONDS:g} s") from None
+        raise RefusedError(
+            Reason.BAD_QUESTION, f"the body did not come within {BODY_SECONDS:g} s; send it at once"
+        ) from None
 
 
-def read_posted(body: bytes) -> Supposition:
-    try:
-        return read_supposition(body)
-    except InputError as problem:
-        raise RefusedError(Reason.BAD_QUESTION, str(problem)) from None
+def too_large() -> RefusedError:
+    return RefusedError(Reason.TOO_LARGE, f"the body has more than {LARGEST_BODY // 2**20} MiB")
 
 
 @web.middleware
@@ -114,12 +106,14 @@ async def in_words(request: web.Request, handler: Handler) -> web.StreamResponse
     except RefusedError as error:
         refused = error
     except web.HTTPRequestEntityTooLarge:
-        refused = RefusedError(Reason.TOO_LARGE, f"the body has more than {LARGEST_BODY // 2**20} MiB")
+        refused = too_large()
     except web.HTTPMethodNotAllowed as error:
         refused = RefusedError(Reason.WRONG_METHOD, f"{request.method} is not for this path")
         allowed = {"Allow": error.headers["Allow"]}
     except web.HTTPNotFound:
         refused = RefusedError(Reason.NO_SUCH_PATH, "there is no such path; /openapi.json lists them")
+    except MemoryError:
+        refused = RefusedError(Reason.TOO_LARGE, "the answer takes too much memory; ask about less at a time")
     except Exception:
         log.exception("%s %s", request.method, request.path)
         refused = RefusedError(Reason.FAILED, "this failed; the log of the scheduler says why")

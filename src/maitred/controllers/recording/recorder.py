@@ -1,73 +1,33 @@
-"""What is recorded: a journal of the cluster state, and each decision with all that it was asked."""
+"""What is recorded: the chronicle of the cluster state, and each decision with all that it was asked."""
 
 import time
 from datetime import datetime
 
-import msgspec
-
 from maitred import __version__
 from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.recording.chronicle import Chronicle, Subject
 from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.agenda import Selection
-from maitred.model.meta import key_of
-from maitred.model.objects import Object
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
-from maitred.model.recording import (
-    KINDS,
-    VERSION,
-    Came,
-    Decision,
-    Gone,
-    Leaving,
-    Look,
-    Opening,
-    Rules,
-    encode,
-    recorded,
-)
+from maitred.model.recording import VERSION, Decision, Look, Opening, Rules, encode
 
 
 class Recorder:
     """Of one term: a new term reads the cluster anew. On the event loop, but for the writing itself."""
 
-    def __init__(self, ring: Ring, scheduler: str | None) -> None:
+    def __init__(self, ring: Ring, chronicle: Chronicle, scheduler: str | None) -> None:
         self._ring = ring
+        self._chronicle = chronicle
         self._scheduler = scheduler
-        self._known: dict[tuple[str, str], bytes] = {}
-        """What there is, each as the line that says so: the start of the next segment."""
-        self._leaving: dict[str, bytes] = {}
-        """And what was said of pods since they were last put."""
         self._lines: list[bytes] = []
         self._policy: Policy | None = None
         self._is_open = False
+        chronicle.readers.append(self)
 
-    # -- the journal of the state ----------------------------------------------------------------------
-
-    def put(self, item: Object) -> None:
-        kind, bare = recorded(item)
-        key = key_of(item.metadata)
-        line = self._known[kind, key] = encode(Came(kind, msgspec.Raw(encode(bare)), time.time()))
-        if kind == "Pod":
-            self._leaving.pop(key, None)
-        self._note(line)
-
-    def delete(self, kind: type[Object], key: str) -> None:
-        name = next(name for name, model in KINDS.items() if issubclass(kind, model))
-        self._known.pop((name, key if "/" in key else f"default/{key}"), None)
-        if name == "Pod":
-            self._leaving.pop(key, None)
-        self._note(encode(Gone(name, key, time.time())))
-
-    def set_leaving(self, pod: str, uid: str, leaving: bool) -> None:
-        line = self._leaving[pod] = encode(Leaving(pod, uid, leaving))
-        self._note(line)
-
-    def _note(self, line: bytes) -> None:
+    def note(self, subject: Subject, line: bytes) -> None:
         if self._is_open:
             self._lines.append(line)
-
-    # -- decisions -------------------------------------------------------------------------------------
 
     def look(self, snapshot: Snapshot, policy: Policy, now: datetime, selection: Selection) -> None:
         """Before a decision, while the state is what the snapshot says."""
@@ -93,5 +53,5 @@ class Recorder:
 
     def _begin(self) -> None:
         opening = encode(Opening(VERSION, __version__, self._scheduler, time.time()))
-        self._ring.begin([opening, *self._known.values(), *self._leaving.values()])
+        self._ring.begin([opening, *self._chronicle.lines()])
         self._lines, self._policy, self._is_open = [], None, True

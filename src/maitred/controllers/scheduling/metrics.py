@@ -28,6 +28,7 @@ class Now:
     short_groups: Callable[[], int] = nothing
     waiting_groups: Callable[[str], int] = nothing
     not_in_ledger: Callable[[], int] = nothing
+    ledger_failing: Callable[[], int] = nothing
 
 
 class Metrics:
@@ -101,6 +102,14 @@ class Metrics:
             "Records of this term for which the ledger had no room.",
             registry=registry,
         )
+        self.ledger_failing = Gauge(
+            "maitred_ledger_failing", "1 while the ledger cannot be written.", registry=registry
+        )
+        self.answers_restarts = Counter(
+            "maitred_answers_restarts",
+            "Times that the process that answers questions had to be started again.",
+            registry=registry,
+        )
         self._begin_at_zero()
         self.follow(Now())
 
@@ -124,6 +133,7 @@ class Metrics:
         self.assumed_pods.set_function(now.assumed_pods)
         self.short_groups.set_function(now.short_groups)
         self.not_in_ledger.set_function(now.not_in_ledger)
+        self.ledger_failing.set_function(now.ledger_failing)
         for category in get_args(Category):
             self.waiting_groups.labels(category).set_function(partial(now.waiting_groups, category))
 

@@ -9,7 +9,7 @@ from itertools import count
 from maitred.controllers.health import Health
 from maitred.controllers.policy import Keeper, Source
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, Term, View, Witnesses
+from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, Term, Witnesses
 from maitred.kube.client import Client, pause
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError, first_of
@@ -46,10 +46,6 @@ class Scheduler:
         self._health = health
         self._witnesses = witnesses
         self._term: Term | None = None
-
-    def view(self) -> View | None:
-        """What is known now; None while another leads, or while the cluster is being read."""
-        return None if self._term is None else self._term.view
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until asked to stop; what was begun by then is finished.

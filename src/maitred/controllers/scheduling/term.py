@@ -8,18 +8,19 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from maitred.cluster.state import ClusterState
+from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.health import Health
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.policy import Keeper
+from maitred.controllers.recording.chronicle import Chronicle
 from maitred.controllers.recording.recorder import Recorder
 from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.agenda import Agenda
@@ -51,16 +52,16 @@ from maitred.kube.reflector import Reflector
 from maitred.kube.resources import JOBS, PODS
 from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
 from maitred.kube.writes import Writer
-from maitred.model.group import CompositePodGroup, PodGroup
+from maitred.model.group import CompositePodGroup
 from maitred.model.job import Job
-from maitred.model.policy import Policy
 
 if TYPE_CHECKING:
     from maitred.controllers.scheduling.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
-DRAIN_SECONDS = 10.0
+DRAIN_SECONDS = 5.0
+"""Of the ten in which a process that is told to end has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +85,13 @@ class Witnesses:
     """Who else is told of what happens. Nobody need be, and none of them has a say."""
 
     ring: Ring | None = None
+    backlog: Backlog | None = None
     tracing: "Tracing | None" = None
     survey: Survey | None = None
     ledger: Keeping | None = None
 
 
 NOBODY_ELSE = Witnesses()
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What a scheduler knows while it leads or watches, for those who answer questions, to read only."""
-
-    state: ClusterState
-    groups: Mapping[str, PodGroup]
-    policy: Policy
-    scheduler: str | None
 
 
 class Term:
@@ -117,8 +109,11 @@ class Term:
     ) -> None:
         self._settings, self._keeper, self._metrics, self._health = settings, keeper, metrics, health
         self._witnesses, ring = witnesses, witnesses.ring
-        self._recorder = None if ring is None else Recorder(ring, settings.scheduler)
-        self._mirror = mirror = Mirror(settings.scheduler, self._recorder)
+        self._chronicle = None if ring is None and witnesses.backlog is None else Chronicle()
+        self._recorder = None
+        if ring is not None and self._chronicle is not None:
+            self._recorder = Recorder(ring, self._chronicle, settings.scheduler)
+        self._mirror = mirror = Mirror(settings.scheduler, self._chronicle)
         self._agenda = Agenda()
         writer = Writer(client, permit)
         suspensions = Suspensions(writer, settings.namespace, settings.scheduler or "")
@@ -156,16 +151,10 @@ class Term:
             async with asyncio.TaskGroup() as tasks:
                 await self._start(tasks)
         finally:
+            if self._witnesses.backlog is not None:
+                self._witnesses.backlog.end()
             gc.unfreeze()
             self._metrics.follow(Now())
-
-    @property
-    def view(self) -> View | None:
-        """None until all of the cluster was read."""
-        if self._cycles is None:
-            return None
-        mirror = self._mirror
-        return View(mirror.state, mirror.groups, self._keeper.policy, self._settings.scheduler)
 
     async def _start(self, tasks: asyncio.TaskGroup) -> None:
         mirror = self._mirror
@@ -176,6 +165,7 @@ class Term:
                 short_groups=self._repair.short,
                 waiting_groups=self._report.waiting,
                 not_in_ledger=self._records_dropped,
+                ledger_failing=self._ledger_failing,
             )
         )
         for reflector in self._reflectors:
@@ -188,6 +178,10 @@ class Term:
             if self._returns is not None:
                 tasks.create_task(self._returns.run())
         self._cycles = tasks.create_task(self._loop().run())
+        if self._witnesses.backlog is not None and self._chronicle is not None:
+            self._witnesses.backlog.begin(
+                self._chronicle, lambda: self._keeper.policy, self._settings.scheduler
+            )
         if self._bookkeeper is not None:
             tasks.create_task(self._bookkeeper.run())
         if self._witnesses.survey is not None:
@@ -195,6 +189,9 @@ class Term:
 
     def _records_dropped(self) -> int:
         return 0 if self._bookkeeper is None else self._bookkeeper.dropped
+
+    def _ledger_failing(self) -> int:
+        return int(self._bookkeeper is not None and self._bookkeeper.is_failing)
 
     def scene(self) -> Scene:
         """What people ask about, as it is now."""

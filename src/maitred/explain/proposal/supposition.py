@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -35,13 +35,20 @@ DEVICES = "gpu"
 VERSIONS = {Pod: "v1", PersistentVolumeClaim: "v1", PodGroup: "scheduling.k8s.io/v1beta1"}
 
 
+MOST_OBJECTS = 3 * MOST_PODS
+"""Pods, and a group and a claim for each of them."""
+MOST_OPTIONS = 100
+LONGEST_TEXT = 1_000
+Option = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
+
+
 class Request(Lean, frozen=True, forbid_unknown_fields=True):
     """A supposition as it is posted."""
 
-    objects: tuple[dict[str, Any], ...] = ()
-    model: str = ""
-    within: str = ""
-    options: tuple[str, ...] = ()
+    objects: Annotated[tuple[dict[str, Any], ...], msgspec.Meta(max_length=MOST_OBJECTS)] = ()
+    model: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
+    within: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
+    options: Annotated[tuple[Option, ...], msgspec.Meta(max_length=MOST_OPTIONS)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,10 @@ class Supposition:
             if isinstance(item, PLANNED)
         )
         return msgspec.json.encode(Request(objects, self.model, self.within, self.options))
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        return tuple(sorted({item.metadata.namespace or "default" for item in self.objects}))
 
     @property
     def pods(self) -> list[Pod]:

@@ -1,0 +1,104 @@
+"""The process that answers. `maitred scheduler` and `maitred up` start it; nobody else does.
+
+Its arguments are numbers of files that it is given: the channel to the scheduling process, and the sockets
+that listen. It writes nothing to the API server but reviews of those who ask.
+"""
+
+import asyncio
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from maitred.controllers.answers.channel import LONGEST_LINE, Config, LogToThem, Theirs
+from maitred.controllers.answers.desk import Desk
+from maitred.controllers.answers.follower import Follower
+from maitred.controllers.answers.routes import ROUTES
+from maitred.controllers.answers.service import Service
+from maitred.controllers.answers.serving import serving_answers
+from maitred.controllers.bookkeeping import Keeping
+from maitred.kube.client import Client
+from maitred.kube.connect import connect
+from maitred.kube.errors import KubeError
+from maitred.ledger.store import Ledger
+
+log = logging.getLogger("maitred.answers")
+
+STUCK = 70
+NICENESS = 5
+"""Seating goes first where both want the same processor."""
+LEAST_MEMORY = 2**30
+TIMES_THE_CLUSTER = 3
+"""An answer may take twice what is known of the cluster, beside it."""
+SWITCH_SECONDS = 1e-3
+"""How long the thread that works answers out may keep the interpreter while others connect."""
+
+
+def main(numbers: Sequence[str]) -> None:
+    channel, *sockets = (socket.socket(fileno=int(number)) for number in numbers)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the scheduling process, which ends this one.
+    sys.setswitchinterval(SWITCH_SECONDS)
+    os.nice(NICENESS)
+    first_to_go()
+    asyncio.run(live(channel, sockets))
+    logging.shutdown()
+    os._exit(0)  # The thread may still be at work, for nobody.
+
+
+def first_to_go() -> None:
+    """When a machine has no memory left."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+        score.write("1000")
+
+
+def bound_memory() -> None:
+    """By what the cluster takes: called when all of it was read."""
+    with open("/proc/self/statm") as sizes:
+        resident = int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    most = max(LEAST_MEMORY, TIMES_THE_CLUSTER * resident)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+
+
+async def live(line: socket.socket, sockets: Sequence[socket.socket]) -> None:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    channel = Theirs(*await asyncio.open_unix_connection(sock=line, limit=LONGEST_LINE))
+    config = await channel.config()
+    root = logging.getLogger()
+    root.handlers[:] = [LogToThem(channel, loop)]
+    root.setLevel(config.log_level)
+    try:
+        async with Client(connect(config.kubeconfig, config.context)) as client:
+            await answer(client, channel, sockets, config, stop)
+    except KubeError as error:
+        log.error("questions are not answered: %s", error)
+        await asyncio.sleep(0)
+
+
+async def answer(
+    client: Client, channel: Theirs, sockets: Sequence[socket.socket], config: Config, stop: asyncio.Event
+) -> None:
+    desk, follower = Desk(stuck=give_up), Follower(channel.news, bound_memory)
+    service = Service(client, follower.view, desk=desk)
+    if config.ledger is not None:
+        keeping = Keeping(Ledger(config.ledger), config.ledger_days)
+        service = Service(client, follower.view, keeping.history, keeping.usage, desk)
+    async with serving_answers(sockets, service, ROUTES):
+        following = asyncio.create_task(follower.run(desk))
+        ends = [asyncio.create_task(event.wait()) for event in (stop, channel.is_over)]
+        await asyncio.wait((following, *ends), return_when=asyncio.FIRST_COMPLETED)
+        if following.done() and not channel.is_over.is_set():
+            log.error("the state cannot be followed", exc_info=following.exception())
+
+
+def give_up() -> None:
+    """A question cannot be stopped, so the process is. The next one knows nothing of it."""
+    os._exit(STUCK)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

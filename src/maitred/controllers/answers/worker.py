@@ -1,0 +1,123 @@
+"""The thread in which answers are worked out: one job at a time, callers in turn, and a job can be stopped.
+
+A job is a pure function that may run for long. When its caller is gone, or its time is up, an exception is
+raised in the thread between two of its steps (`PyThreadState_SetAsyncExc`), so that no rule of a decision has
+to ask whether anyone still listens. Jobs that change something are done whole: they are short, and cannot be
+stopped. An exception is not delivered inside of a call into C; whoever waits for that in vain is told.
+"""
+
+import ctypes
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class InterruptedJob(BaseException):
+    """Raised in the thread, in the middle of a job. Not an Exception: nothing on the way may catch it."""
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    caller: Hashable
+    work: Callable[[], Any]
+    whole: bool
+    done: Future[Any] = field(default_factory=Future)
+
+
+class Worker:
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting = OrderedDict[Hashable, deque[Job]]()
+        """By caller. Whoever is first is next, and then goes to the end."""
+        self._running: Job | None = None
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._run, name="answers", daemon=True)
+        self._thread.start()
+
+    def submit(self, caller: Hashable, work: Callable[[], Any], *, whole: bool = False) -> Job:
+        job = Job(caller, work, whole)
+        with self._changed:
+            self._waiting.setdefault(caller, deque()).append(job)
+            self._changed.notify()
+        return job
+
+    def drop(self, job: Job) -> None:
+        """Nobody waits for it any more: it does not begin, or is stopped."""
+        with self._changed:
+            if job is self._running and not job.whole:
+                raise_in(self._thread, InterruptedJob)
+            queue = self._waiting.get(job.caller, deque())
+            with suppress(ValueError):
+                queue.remove(job)
+            if not queue:
+                self._waiting.pop(job.caller, None)
+
+    def is_running(self, job: Job) -> bool:
+        return self._running is job
+
+    def close(self) -> None:
+        """No further job begins, and the one that runs is stopped; it is not waited for."""
+        with self._changed:
+            self._is_closed = True
+            running = self._running
+            self._changed.notify()
+        if running is not None:
+            self.drop(running)
+
+    # -- in the thread ---------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            value, error = outcome(job)
+            self._rest()
+            if error is None:
+                job.done.set_result(value)
+            else:
+                job.done.set_exception(error)
+
+    def _next(self) -> Job | None:
+        with self._changed:
+            while True:
+                while not self._waiting and not self._is_closed:
+                    self._changed.wait()
+                if self._is_closed:
+                    return None
+                caller, queue = self._waiting.popitem(last=False)
+                job = queue.popleft()
+                if queue:
+                    self._waiting[caller] = queue
+                if job.done.set_running_or_notify_cancel():
+                    self._running = job
+                    return job
+
+    def _rest(self) -> None:
+        """From here on no exception is raised in the thread, nor is one on its way."""
+        while True:
+            try:
+                with self._changed:
+                    self._running = None
+                    raise_in(self._thread, None)
+                return
+            except InterruptedJob:
+                continue
+
+
+def outcome(job: Job) -> tuple[Any, BaseException | None]:
+    try:
+        try:
+            return job.work(), None
+        except BaseException as error:
+            return None, error
+    except InterruptedJob as late:  # it came when the job was just done
+        return None, late
+
+
+def raise_in(thread: threading.Thread, error: type[BaseException] | None) -> None:
+    """At its next step; None takes back what was not raised yet."""
+    number = ctypes.c_ulong(thread.ident or 0)
+    raised = ctypes.py_object(error) if error is not None else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(number, raised)

@@ -1,0 +1,65 @@
+"""What the state was told, line by line, for those who make the same state again elsewhere.
+
+The latest line of every object is kept, so that a reader can begin at any moment: the record of a scheduler
+begins a segment with all of them, and the process that answers questions begins with all of them when it
+starts. Each object is written out once, however many read it.
+"""
+
+import time
+from collections.abc import Iterator
+from typing import Protocol
+
+import msgspec
+
+from maitred.model.meta import key_of
+from maitred.model.objects import Object
+from maitred.model.recording import KINDS, Came, Gone, Leaving, encode, recorded
+
+Subject = tuple[str, str]
+"""What a line is about: a kind and `namespace/name`, or LEAVING and a pod."""
+LEAVING = "Leaving"
+
+
+class Reader(Protocol):
+    def note(self, subject: Subject, line: bytes) -> None:
+        """On the event loop. A later line about a subject makes the earlier ones superfluous."""
+
+
+class Chronicle:
+    """The journal of a ClusterState, of one term: a new term reads the cluster anew."""
+
+    def __init__(self) -> None:
+        self._known: dict[Subject, bytes] = {}
+        self._leaving: dict[Subject, bytes] = {}
+        """What was said of pods since they were last put."""
+        self.readers: list[Reader] = []
+
+    def lines(self) -> Iterator[bytes]:
+        """All that is known, in an order in which it can be told."""
+        yield from self._known.values()
+        yield from self._leaving.values()
+
+    def put(self, item: Object) -> None:
+        kind, bare = recorded(item)
+        key = key_of(item.metadata)
+        line = self._known[kind, key] = encode(Came(kind, msgspec.Raw(encode(bare)), time.time()))
+        if kind == "Pod":
+            self._leaving.pop((LEAVING, key), None)
+        self._tell((kind, key), line)
+
+    def delete(self, kind: type[Object], key: str) -> None:
+        name = next(name for name, model in KINDS.items() if issubclass(kind, model))
+        subject = (name, key if "/" in key else f"default/{key}")
+        self._known.pop(subject, None)
+        if name == "Pod":
+            self._leaving.pop((LEAVING, key), None)
+        self._tell(subject, encode(Gone(name, key, time.time())))
+
+    def set_leaving(self, pod: str, uid: str, leaving: bool) -> None:
+        subject = (LEAVING, pod)
+        line = self._leaving[subject] = encode(Leaving(pod, uid, leaving))
+        self._tell(subject, line)
+
+    def _tell(self, subject: Subject, line: bytes) -> None:
+        for reader in self.readers:
+            reader.note(subject, line)
