@@ -231,6 +231,7 @@ class Veil:
             orders=tuple(orders),
             running=tuple(running),
             created=created,
+            owner=("", "", ""),
         )
 
     def _group(self, group: Group) -> Group:
