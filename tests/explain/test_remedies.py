@@ -95,12 +95,40 @@ def test_a_broken_gang_may_run_with_the_members_it_has() -> None:
     assert found["quorum"]["detail"] == {"kind": "quorum", "from": 4, "to": 3}
 
 
-def test_a_surplus_that_would_push_others_out_is_left_out() -> None:
-    """With a lower quorum alone, the other members would take the room of the group of lower priority."""
+def test_who_comes_after_may_lose_its_seats_and_is_named() -> None:
+    """The group of lower priority has its seats only because the one before it does not fit."""
     low = [b.pod_group("low", 2, created=1), *b.pods("low", 2, gpu=8, group="low", created=1, priority=0)]
     high = crew(6, quorum=5, gpu=8, priority=10)
     found = offers([*nodes(4), *low, *high])
-    assert found["members"]["change"] == "run with 2 of 6 members, and lower the quorum from 5 to 2"
+    members = "run with 4 of 6 members: lower the quorum from 5 to 4; default/low would wait instead"
+    assert found["quorum"]["change"] == members
+    assert found["nodes"]["detail"] == {
+        "kind": "nodes",
+        "count": 1,
+        "like": "n0",
+        "labels": {},
+        "instead": ["default/low"],
+    }
+
+
+def test_a_lone_kind_of_member_is_kept_or_missed_plainly() -> None:
+    def without(launcher: int) -> str:
+        pods = [b.pod("crew-launcher", launcher, group="crew"), *b.pods("crew", 2, 4, group="crew")]
+        found = offers([b.node("n1", cpu=8), b.pod_group("crew", 3), *pods])
+        return str(found["members"]["change"])
+
+    assert without(1) == "run with 2 of 3 members, without default/crew-1"
+    lost = "without default/crew-launcher; none like default/crew-launcher would be left"
+    assert without(8) == f"run with 2 of 3 members, {lost}"
+
+
+def test_priority_is_no_remedy_among_pods_of_one_job() -> None:
+    pods = b.pods("crew", 5, 1, owner="Job/crew", created=5)
+    entry = next(
+        group for group in remedied([b.node("n1", cpu=4), *pods])["groups"] if group["verdict"] == "Waiting"
+    )
+    assert entry["blockers"][0]["category"] == "Priority"
+    assert [remedy["detail"]["kind"] for remedy in entry["remedies"]] == ["nodes"]
 
 
 def test_a_small_rest_is_not_worth_telling() -> None:

@@ -270,6 +270,7 @@ class GroupRecord:
             pending_schedulers=tuple(sorted({m.standing.scheduler for m in pending})),
             nominated=tuple(m.nominated for m in pending) if any(m.nominated for m in pending) else (),
             runtime=runtime,
+            owner=_owner(pending),
         )
 
     def seated(self) -> SeatedGroup:
@@ -277,6 +278,12 @@ class GroupRecord:
         counted = sum(m.state in (State.RUNNING, State.SUCCEEDED) for m in members)
         unfinished = [m for m in members if m.state in UNFINISHED]
         return SeatedGroup(group, counted, _ranks(unfinished), _runtime(group, unfinished))
+
+
+def _owner(members: Iterable[Member]) -> tuple[str, str, str]:
+    """The controller of all of them."""
+    owners = {m.occupant.owner for m in members}
+    return owners.pop() if len(owners) == 1 else ("", "", "")
 
 
 def _ranks(members: Iterable[Member]) -> tuple[GroupRank, ...]:

@@ -154,6 +154,8 @@ class GroupView:
     """The node that each pending member was promised; all empty when none was."""
     runtime: Runtime = NOT_SAID
     """Of the group, or of its members."""
+    owner: tuple[str, str, str] = ("", "", "")
+    """Kind, name and UID of the controller that all pending members have; empty if they have none."""
 
     @property
     def missing(self) -> int:

@@ -47,6 +47,15 @@ class Ask:
             seated=(*self.seated, *added),
         )
 
+    def only(self, members: list[int]) -> "Ask":
+        """Some of the members, all of them needed."""
+        return replace(
+            self,
+            shapes=tuple(self.shapes[member] for member in members),
+            orders=tuple(self.orders[member] for member in members),
+            need=len(members),
+        )
+
     def unnamed(self) -> "Ask":
         """The same ask of any other group: who its members are matters only where they are cut in slices."""
         if self.topology.slice_size:

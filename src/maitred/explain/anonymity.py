@@ -233,6 +233,7 @@ class Veil:
             orders=tuple(orders),
             running=tuple(running),
             created=created,
+            owner=("", "", ""),
         )
 
     def _group(self, group: Group) -> Group:

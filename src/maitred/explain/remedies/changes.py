@@ -9,11 +9,12 @@ The detail of a remedy says what to change, so that a program can do it:
   of slices where `constraint` is `slice`; null for none;
 - `{"kind": "request", "resource": "cpu", "from": "8", "to": "7500m"}`: what each waiting pod asks for in all,
   where that is more;
+- all of them with `"instead": ["ns/group"]` where groups of a later turn would lose their seats to it;
 - `{"kind": "nodes", "count": 2, "like": "n1", "labels": {}, "ahead": ["ns/group"]}`: new nodes, like one that
   is there but for these labels; `ahead`, if there are any, are groups with an earlier turn that get room too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -27,6 +28,8 @@ from maitred.model.plan import Detail, Remedy
 from maitred.model.quantity import text
 from maitred.model.words import counted
 
+NAMES_SHOWN = 5
+
 
 class Change(Protocol):
     """One change for one group, told in positions, so that it serves every group that is alike."""
@@ -39,6 +42,41 @@ class Change(Protocol):
         """The snapshot as it would be if group `number` had been changed so."""
 
     def remedy(self, view: GroupView) -> Remedy: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AtACost:
+    """A change with which groups that come after this one, and were seated, wait in its place."""
+
+    change: Change
+    instead: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        return self.change.share
+
+    def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
+        return self.change.applied(snapshot, number)
+
+    def remedy(self, view: GroupView) -> Remedy:
+        remedy = self.change.remedy(view)
+        words = f"{remedy.change}; {cost_words(self.instead)}"
+        return Remedy(words, {**remedy.detail, "instead": list(self.instead)})
+
+
+def cost_words(instead: tuple[str, ...]) -> str:
+    return f"{shown_names(instead)} would wait instead"
+
+
+def shown_names(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_SHOWN
+    if more > 0:
+        return f"{', '.join(names[:NAMES_SHOWN])} and {more} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def with_cost(change: Change, instead: tuple[str, ...]) -> Change:
+    return AtACost(change, instead) if instead else change
 
 
 def available(view: GroupView) -> int:
@@ -128,7 +166,20 @@ class FewerMembers:
             "quorum": self.quorum,
             "without": [view.pods[position] for position in self.dropped],
         }
-        return Remedy(f"run with {self.quorum} of {before} members{lowered}", detail)
+        return Remedy(f"run with {self.quorum} of {before} members{self._left_out(view)}{lowered}", detail)
+
+    def _left_out(self, view: GroupView) -> str:
+        """Who is not to be, where members differ; plainly if nobody is left of their kind."""
+        gone, kept = {*self.dropped}, set(view.running_shapes.tolist())
+        kept |= {int(shape) for place, shape in enumerate(view.shapes) if place not in gone}
+        if (
+            len({*view.shapes.tolist(), *kept}) == 1
+            and len({pod.rpartition("-")[0] for pod in view.pods}) == 1
+        ):
+            return ""
+        lone = [view.pods[place] for place in self.dropped if view.shapes[place] not in kept]
+        words = f", without {shown_names([view.pods[place] for place in self.dropped])}"
+        return f"{words}; none like {shown_names(lone)} would be left" if lone else words
 
 
 @dataclass(frozen=True, slots=True)

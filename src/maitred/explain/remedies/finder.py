@@ -1,7 +1,8 @@
 """Remedies: for each group that waits for room, the smallest changes that would get it scheduled now.
 
 Every remedy has been tried: the cycle was run again on the changed cluster, it seated the group, and, but for
-a higher priority, it left out no group that it had seated before. At most one of each kind is offered:
+a higher priority, it left out no group that comes before it. Groups that come after it and would lose their
+seats to it are named. At most one of each kind is offered:
 
 - nodes that are cordoned or unwell, brought back: as few as will do (`mending`);
 - fewer members: the most that fit now, if they are at least a quarter of the quorum. An elastic group lowers
@@ -15,7 +16,7 @@ a higher priority, it left out no group that it had seated before. At most one o
 - more nodes, as few as will do, of a kind that exists (as far as the group can tell kinds apart), in the
   domain that is nearest to holding the group if it has to be in one. Groups that wait ahead of it take of the
   new nodes first, so one that has many ahead is not offered any;
-- a higher priority, where others took the room. It alone is at the cost of others, and says whose
+- a higher priority, where others took the room. It alone is at the cost of those ahead, and says whose
   (`outranking`);
 - and for a group that may not start yet, whatever room there is: missing members created, or a lower quorum,
   or gates removed (`starting`).
@@ -38,6 +39,7 @@ from datetime import datetime
 from itertools import islice
 
 import msgspec
+import numpy as np
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.ask import Assignment
@@ -49,6 +51,7 @@ from maitred.explain.remedies.changes import (
     SmallerRequest,
     WiderLevel,
     available,
+    with_cost,
 )
 from maitred.explain.remedies.growth import Growth
 from maitred.explain.remedies.loosening import Loosening, loosenings
@@ -169,31 +172,38 @@ class Finder:
         asks = (stage.kin(entry), view.group.quorum, view.succeeded, view.members, ages)
         return (asks, entry.priority, stage.seated_before(entry))
 
-    def _works(self, change: Change, entry: Entry) -> bool:
+    def _working(self, change: Change, entry: Entry) -> Change | None:
+        """The change, with its cost to others, if it works."""
         levels_move = isinstance(change, WiderLevel) and not self.stage.policy.topology.levels
         first = 0 if levels_move else entry.place
-        return self.stage.works(change.applied, entry, self.stage.rivals(entry, first), first)
+        outcome = self.stage.works(change.applied, entry, self.stage.rivals(entry, first), first)
+        return None if outcome is None else with_cost(change, outcome.lost)
 
     def _probe(self, change: Change, entry: Entry) -> bool:
-        """Whether the group would fit beside all that the Plan binds."""
-        key = (self.stage.kin(entry), change)
+        """Whether the group would fit beside all that others got before its turn."""
+        key = (*self._turn(entry), change)
         if key not in self._probed:
             changed = change.applied(self.stage.snapshot, entry.number)
-            self._probed[key] = self.stage.probe(changed, entry.number)
+            self._probed[key] = self.stage.probe(changed, entry)
         return bool(self._probed[key])
+
+    def _turn(self, entry: Entry) -> tuple[Hashable, ...]:
+        """Groups for which this is equal ask for the same of the same."""
+        return (self.stage.kin(entry), self.stage.taken_before(entry), entry.priority)
 
     def _largest(self, most: int, make: Callable[[int], Change], entry: Entry) -> Change | None:
         """The change of the largest size that works, of those up to `most`."""
-        if most and self._works(make(most), entry):
-            return make(most)
-        size = largest(most - 1, lambda size: self._works(make(size), entry))
-        return make(size) if size else None
+        found = self._working(make(most), entry) if most else None
+        if found is not None:
+            return found
+        size = largest(most - 1, lambda size: self._working(make(size), entry) is not None)
+        return self._working(make(size), entry) if size else None
 
     # -- fewer members ---------------------------------------------------------------------------------
 
     def _fewer_members(self, entry: Entry) -> Change | None:
         view = entry.view
-        found = self._nearest(entry)[: view.missing - 1]
+        found = (self._of_every_kind(entry) or self._nearest(entry))[: view.missing - 1]
         placed = len(view.running) + view.succeeded
         if (placed + len(found)) * SMALLEST_PART < view.group.quorum:
             return None
@@ -210,23 +220,35 @@ class Finder:
         if found and keeps_its_age(view, {member for member, _ in found[:1]}):
             ways.insert(0 if view.group.quorum == available(view) else 1, drop)
         for way in ways:
-            if self._works(way(len(found)), entry):
-                return way(len(found))
+            works = self._working(way(len(found)), entry)
+            if works is not None:
+                return works
         return self._largest(len(found) - 1, ways[0], entry)
 
-    def _nearest(self, entry: Entry) -> Assignment:
-        """As many members as fit beside all that the Plan binds."""
-        key = self.stage.kin(entry)
+    def _of_every_kind(self, entry: Entry) -> Assignment:
+        """As many as fit with one of each kind among them, first: a group is little use without its launcher.
+        None where members are alike, or that cannot be."""
+        view, key = entry.view, (*self._turn(entry), "kinds")
+        if len(np.unique(view.shapes)) == 1 or view.group.topology.slice_size:
+            return []
         if key not in self._probed:
-            self._probed[key] = self.stage.probe(self.stage.snapshot, entry.number, need=1)
+            self._probed[key] = self.stage.probe_kinds(entry)
+        return self._probed[key]
+
+    def _nearest(self, entry: Entry) -> Assignment:
+        """As many members as fit beside all that others got before its turn."""
+        key = self._turn(entry)
+        if key not in self._probed:
+            self._probed[key] = self.stage.probe(self.stage.snapshot, entry, need=1)
         return self._probed[key]
 
     # -- a wider level ---------------------------------------------------------------------------------
 
     def _wider_level(self, entry: Entry) -> Change | None:
         for change in self._wider_levels(entry.view):
-            if self._probe(change, entry) and self._works(change, entry):
-                return change
+            works = self._working(change, entry) if self._probe(change, entry) else None
+            if works is not None:
+                return works
         return None
 
     def _wider_levels(self, view: GroupView) -> Iterator[WiderLevel]:
@@ -253,15 +275,18 @@ class Finder:
         found = dict[type[Loosening], Change]()
         for change in loosenings(self.stage, entry.view):
             kind = type(change.loosening)
-            if kind not in found and self._probe(change, entry) and self._works(change, entry):
-                found[kind] = change
+            if kind in found or not self._probe(change, entry):
+                continue
+            works = self._working(change, entry)
+            if works is not None:
+                found[kind] = works
         return list(found.values())
 
     def _supplies(self, entry: Entry) -> list[Change]:
         if all(blocker.category != "Volume" for blocker in entry.verdict.blockers):
             return []
-        found = (change for change in supplies(self.stage, entry) if self._works(change, entry))
-        return list(islice(found, 1))
+        found = (self._working(change, entry) for change in supplies(self.stage, entry))
+        return list(islice((change for change in found if change is not None), 1))
 
     # -- a smaller request -----------------------------------------------------------------------------
 

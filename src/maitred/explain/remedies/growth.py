@@ -13,7 +13,7 @@ from maitred.decide.attempt import quorum_of
 from maitred.decide.compile import make_rules
 from maitred.decide.seating import commit
 from maitred.explain.remedies.added import Pattern, with_copies
-from maitred.explain.remedies.changes import MoreNodes
+from maitred.explain.remedies.changes import Change, MoreNodes, with_cost
 from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.node import HOSTNAME
 from maitred.model.policy import health_taints, is_device
@@ -25,6 +25,8 @@ MOST_PATTERNS = 3
 MOST_AHEAD = 4
 VIEW_UNITS = 30
 """What it takes to make columns with more nodes, in units of effort."""
+TRIAL_UNITS = 5
+"""What it takes to seat again on them who was seated before a turn."""
 
 
 class Growth:
@@ -35,11 +37,11 @@ class Growth:
         well = self.snapshot.nodes.without_taints(health_taints(stage.policy))
         self._empty = Trial.empty(self.snapshot, well)
         self._grown: dict[Pattern, Snapshot] = {}
-        self._trials: dict[tuple[Pattern, bool], Trial] = {}
+        self._trials: dict[Hashable, Trial] = {}
         self._fits: dict[Hashable, bool] = {}
         self._patterns_of: dict[Hashable, list[tuple[Pattern, int]]] = {}
 
-    def more_nodes(self, entry: Entry) -> MoreNodes | None:
+    def more_nodes(self, entry: Entry) -> Change | None:
         best: tuple[int, int, int, Pattern] | None = None
         for pattern, room in self._patterns(entry):
             most = MOST_NODES if best is None else best[0]
@@ -51,16 +53,17 @@ class Growth:
         count, _, used, pattern = best
         return self._verified(entry, self._change(entry, pattern, count, used))
 
-    def _verified(self, entry: Entry, change: MoreNodes) -> MoreNodes | None:
+    def _verified(self, entry: Entry, change: MoreNodes) -> Change | None:
         """The change if it works, with those of the groups ahead that it really seats."""
         self.stage.effort.spend(2 * VIEW_UNITS)
-        rivals, ahead = self._rivals(entry, change.pattern), change.ahead
+        rivals, ahead, instead = self._rivals(entry, change.pattern), change.ahead, set[str]()
         for way in (change.applied, change.applied_last):
-            outcome = self.stage.outcome(way, entry, rivals, first=0)
-            if outcome is None or outcome.lost:
+            outcome = self.stage.works(way, entry, rivals, first=0)
+            if outcome is None:
                 return None
             ahead = tuple(group for group in ahead if group in outcome.gained)
-        return replace(change, ahead=ahead)
+            instead.update(outcome.lost)
+        return with_cost(replace(change, ahead=ahead), tuple(sorted(instead)))
 
     def _change(self, entry: Entry, pattern: Pattern, count: int, used: int) -> MoreNodes:
         nodes, house, request = self.snapshot.nodes, self.stage.house, entry.view.group.topology
@@ -85,7 +88,7 @@ class Growth:
 
     def _patterns(self, entry: Entry) -> list[tuple[Pattern, int]]:
         """Kinds of nodes that could hold a member, with how many: the roomiest first, then the commonest."""
-        key = self.stage.kin(entry)
+        key = (self.stage.kin(entry), self._moment(entry))
         if key not in self._patterns_of:
             self._patterns_of[key] = self._find_patterns(entry)
         return self._patterns_of[key]
@@ -136,7 +139,7 @@ class Growth:
         """A node in the domain where the group is already, or where most of it could be seated."""
         if ask.seated:
             return ask.seated[0].node
-        found = self.stage.probe(self.snapshot, entry.number, need=1)
+        found = self.stage.probe(self.snapshot, entry, need=1)
         return found[0][1] if found else None
 
     def _pattern(self, row: int, sample: int | None) -> Pattern:
@@ -155,22 +158,22 @@ class Growth:
         ahead = self._ahead(entry, pattern)
         if len(ahead) > MOST_AHEAD:
             return 0, 0
-        asks, ask = [ask_of(other.view) for other in ahead], ask_of(entry.view)
-        most = min(most, sum(other.need for other in asks) + ask.need)
-        if not self._nodes_used(pattern, most, asks, ask):
+        asks = [ask_of(other.view) for other in ahead]
+        most = min(most, sum(other.need for other in asks) + entry.view.missing)
+        if not self._nodes_used(entry, pattern, most, asks):
             return 0, 0
         low, high = 0, 1
-        while not (used := self._nodes_used(pattern, high, asks, ask)):
+        while not (used := self._nodes_used(entry, pattern, high, asks)):
             low, high = high, min(2 * high, most)
         while high - low > 1:
             middle = (low + high) // 2
-            found = self._nodes_used(pattern, middle, asks, ask)
+            found = self._nodes_used(entry, pattern, middle, asks)
             low, high, used = (low, middle, found) if found else (middle, high, used)
         return high, used
 
-    def _nodes_used(self, pattern: Pattern, count: int, ahead: list[Ask], ask: Ask) -> int:
+    def _nodes_used(self, entry: Entry, pattern: Pattern, count: int, ahead: list[Ask]) -> int:
         """How many nodes the group is on once it is seated, with so many new ones; 0 if it is not."""
-        house, most = self.stage.house, self._trial(pattern, pristine=False)
+        house, most, ask = self.stage.house, self._trial(pattern, entry), ask_of(entry.view)
         trial = most.on(most.nodes)
         trial.free[:, len(self.snapshot.nodes.names) + count :] = 0
         for other in ahead:
@@ -179,12 +182,18 @@ class Growth:
         rows = {row for _, row in found[: ask.need]}
         return len(rows | {member.node for member in ask.seated}) if found else 0
 
-    def _trial(self, pattern: Pattern, pristine: bool) -> Trial:
-        """With as many new nodes as there may be, before all that the Plan binds or after it."""
-        key = (pattern, pristine)
+    def _moment(self, entry: Entry) -> Hashable:
+        """Groups of one moment find the same in their turns."""
+        return (self.stage.taken_before(entry), entry.priority)
+
+    def _trial(self, pattern: Pattern, entry: Entry | None) -> Trial:
+        """With as many new nodes as there may be: in the turn of a group, or before all that the Plan
+        binds."""
+        key = (pattern, entry and self._moment(entry))
         if key not in self._trials:
             grown = self._with_most(pattern)
-            self._trials[key] = Trial.of(grown) if pristine else self.stage.leftover(grown)
+            self.stage.effort.spend(TRIAL_UNITS)
+            self._trials[key] = Trial.of(grown) if entry is None else self.stage.leftover(grown, entry)
         return self._trials[key]
 
     def _with_most(self, pattern: Pattern) -> Snapshot:
@@ -206,22 +215,23 @@ class Growth:
 
     def _interested(self, other: Entry, pattern: Pattern) -> bool:
         """Whether it could be seated with new nodes, had nobody else been; so too if there is no telling."""
-        return not self.stage.plain(other) or self._would_fit(other, pattern, pristine=True)
+        return not self.stage.plain(other) or self._would_fit(other, pattern, None)
 
     def _ahead(self, entry: Entry, pattern: Pattern) -> list[Entry]:
         """Groups that come first and would be seated on the new nodes; one more than matters at most. Where
         there is no time to find out, all who wait are taken for such."""
         found: list[Entry] = []
         for other in self.stage.entries[: entry.place]:
-            if other.waits and (self.stage.effort.spent or self._would_fit(other, pattern, pristine=False)):
+            if other.waits and (self.stage.effort.spent or self._would_fit(other, pattern, entry)):
                 found.append(other)
             if len(found) > MOST_AHEAD:
                 break
         return found
 
-    def _would_fit(self, other: Entry, pattern: Pattern, pristine: bool) -> bool:
-        key = (self.stage.kin(other), pattern, pristine)
+    def _would_fit(self, other: Entry, pattern: Pattern, entry: Entry | None) -> bool:
+        """With what is left in the turn of a group, or where nobody had been seated."""
+        key = (self.stage.kin(other), pattern, entry and self._moment(entry))
         if key not in self._fits:
-            trial = self._trial(pattern, pristine)
+            trial = self._trial(pattern, entry)
             self._fits[key] = bool(self.stage.seats(trial, ask_of(other.view), self.stage.house))
         return self._fits[key]

@@ -12,7 +12,7 @@ import numpy as np
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.ask import Assignment
-from maitred.explain.remedies.changes import available
+from maitred.explain.remedies.changes import Change, available, with_cost
 from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.node import UNSCHEDULABLE
 from maitred.model.plan import Remedy
@@ -67,7 +67,7 @@ class Mending:
         self.stage, self.nodes = stage, stage.snapshot.nodes
         self.keys = health_taints(stage.policy)
 
-    def nodes_back(self, entry: Entry) -> Mended | None:
+    def nodes_back(self, entry: Entry) -> Change | None:
         if all(blocker.category != "Health" for blocker in entry.verdict.blockers):
             return None
         everyone = self._unwell()
@@ -78,8 +78,9 @@ class Mending:
         rivals = self._rivals(entry)
         for rows in (fewest, useful, everyone[:MOST_NODES]):
             change = self._change(entry, rows)
-            if self.stage.works(change.applied, entry, rivals, first=0):
-                return change
+            outcome = self.stage.works(change.applied, entry, rivals, first=0)
+            if outcome is not None:
+                return with_cost(change, outcome.lost)
         return None
 
     def _unwell(self) -> list[int]:
@@ -112,7 +113,7 @@ class Mending:
     def _probe(self, entry: Entry, rows: list[int]) -> Assignment:
         self.stage.effort.spend(VIEW_UNITS)
         changed = self._change(entry, rows).applied(self.stage.snapshot, entry.number)
-        return [] if self.stage.effort.spent else self.stage.probe(changed, entry.number)
+        return [] if self.stage.effort.spent else self.stage.probe(changed, entry)
 
     def _change(self, entry: Entry, rows: list[int]) -> Mended:
         """The share is that of these nodes among as many as there are members."""

@@ -1,4 +1,4 @@
-"""A higher priority as a remedy: the only one that is at the cost of others, who are named.
+"""A higher priority as a remedy: the only one that is at the cost of those ahead, who are named.
 
 `{"kind": "priority", "from": 0, "to": 6, "instead": ["ns/group"]}`: the priority of the group and of its
 pods, and the groups that would wait in its place.
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from maitred.cluster.snapshot import GroupRank, GroupView, Snapshot
-from maitred.explain.remedies.changes import with_group
+from maitred.explain.remedies.changes import cost_words, with_group
 from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.plan import Remedy
 
@@ -34,7 +34,7 @@ class HigherRank:
         return with_group(snapshot, number, replace(view, ranks=ranks, group=group))
 
     def remedy(self, view: GroupView) -> Remedy:
-        instead = f"; {', '.join(self.instead)} would wait instead" if self.instead else ""
+        instead = f"; {cost_words(self.instead)}" if self.instead else ""
         return Remedy(
             f"raise its priority from {self.before} to {self.after}{instead}",
             {"kind": "priority", "from": self.before, "to": self.after, "instead": list(self.instead)},
@@ -47,13 +47,22 @@ def higher_rank(stage: Stage, entry: Entry) -> HigherRank | None:
     if not ahead or stage.policy.order != "priority":
         return None
     others = {other.view.group.key: other for other in stage.entries}
-    ranks = {others[key].priority for key in ahead[0] if key in others}
+    siblings = {key for key, other in others.items() if are_siblings(other.view, entry.view)}
+    ranks = {others[key].priority for key in ahead[0] if key in others.keys() - siblings}
     levels = sorted(rank for rank in ranks if rank >= entry.priority)
     for level in levels[:MOST_RANKS]:
         change = HigherRank(entry.priority, level + 1)
         first = sum(other.priority > change.after for other in stage.entries)
         outcome = stage.outcome(change.applied, entry, stage.rivals(entry, first), first)
-        if outcome is not None:
+        if outcome is not None and siblings.isdisjoint(outcome.lost):
             waiting = sum(len(others[key].view.pods) for key in outcome.lost)
             return replace(change, instead=outcome.lost, share=waiting / (waiting + len(entry.view.pods)))
     return None
+
+
+def are_siblings(one: GroupView, other: GroupView) -> bool:
+    """Whether two groups are of one workload, whose priority is that of both."""
+    if one.group.parent and one.group.parent == other.group.parent:
+        return True
+    namespaces = {view.group.key.partition("/")[0] for view in (one, other)}
+    return any(one.owner) and one.owner == other.owner and len(namespaces) == 1

@@ -1,6 +1,6 @@
 """Trying a change: quickly on what a cycle has left free, then for certain, by running the cycle again."""
 
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,7 +18,7 @@ from maitred.decide.attempt import attempt
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, named_keys
 from maitred.decide.screen import screen
-from maitred.decide.seating import per_node
+from maitred.decide.seating import commit, per_node
 from maitred.decide.seats import Steps
 from maitred.explain.remedies.rerun import Rehearsal, kin, needs_of, plain
 from maitred.model.plan import Bind, GroupVerdict, Plan
@@ -82,6 +82,8 @@ class Outcome:
 
     lost: tuple[str, ...]
     """Groups that were seated before, and are not any more."""
+    wronged: bool
+    """Whether one of them comes before it."""
     gained: tuple[str, ...]
     """Groups that waited before, and are seated too."""
 
@@ -131,6 +133,8 @@ class Stage:
         self._kin: dict[int, Hashable] = {}
         self._seated = self._seats_of_groups(plan.binds)
         self._advanced: dict[int, Snapshot] = {0: snapshot}
+        self._latest: tuple[tuple[int, int] | None, Trial] | None = None
+        """What is left to whoever was looked at last."""
 
     def house_of(self, snapshot: Snapshot) -> House:
         return House(self.policy, known_levels(self.policy, snapshot))
@@ -227,33 +231,55 @@ class Stage:
     # -- quickly ---------------------------------------------------------------------------------------
 
     @cached_property
-    def _seats(self) -> list[tuple[int, Rows, Ints]]:
-        """What the Plan takes: shapes, rows and how many on each."""
-        return by_shape(self._seated.values())
+    def _promised(self) -> dict[int, list[tuple[int, int]]]:
+        """What each group will take once others have left."""
+        return self._seats_of_groups(self.plan.nominations)
+
+    def taken_before(self, entry: Entry) -> int:
+        """How many groups had seats or promises before its turn: what it finds is the same for equal numbers
+        and equal priorities."""
+        return bisect_left(self._takers, entry.place)
 
     @cached_property
-    def _promised(self) -> list[tuple[int, Rows, Ints]]:
-        """What it will take once others have left."""
-        return by_shape(self._seats_of_groups(self.plan.nominations).values())
+    def _takers(self) -> list[int]:
+        """The places, in the order of turns, of groups that have seats or promises."""
+        return [other.place for other in self.entries if other.number in self._seated.keys() | self._promised]
 
-    def leftover(self, snapshot: Snapshot) -> Trial:
-        """A changed snapshot after all that the Plan binds, with the places held that it promises."""
+    def leftover(self, snapshot: Snapshot, entry: Entry | None = None) -> Trial:
+        """A changed snapshot as the Plan leaves it to a group in its turn, or in the end: with what is bound,
+        and the places held that are promised."""
         same_load = snapshot.used is self.snapshot.used and snapshot.bound is self.snapshot.bound
-        return self._left.on(snapshot.nodes, snapshot) if same_load else self._leftover(snapshot)
+        return (
+            self._left(entry).on(snapshot.nodes, snapshot) if same_load else self._leftover(snapshot, entry)
+        )
 
-    @cached_property
-    def _left(self) -> Trial:
-        return self._leftover(self.snapshot)
+    def _left(self, entry: Entry | None) -> Trial:
+        key = None if entry is None else (self.taken_before(entry), entry.priority)
+        if self._latest is None or self._latest[0] != key:
+            self._latest = (key, self._leftover(self.snapshot, entry))
+        return self._latest[1]
 
-    def _leftover(self, snapshot: Snapshot) -> Trial:
+    def _leftover(self, snapshot: Snapshot, entry: Entry | None) -> Trial:
         trial = Trial.of(snapshot)
-        for shape, rows, copies in self._seats:
+        for shape, rows, copies in by_shape(self._found_by(entry, self._seated)):
             trial.seat(shape, rows, copies)
         leaving = np.zeros(len(snapshot.bound.node), dtype=np.bool_)
         leaving[: len(self._leaving)] = self._leaving
-        for shape, rows, copies in self._promised:
+        for shape, rows, copies in by_shape(self._found_by(entry, self._promised)):
             trial.hold(shape, rows, copies, leaving)
         return trial
+
+    def _found_by(
+        self, entry: Entry | None, seats: Mapping[int, list[tuple[int, int]]]
+    ) -> Iterable[list[tuple[int, int]]]:
+        """What others have when a group has its turn: of its equals, only their quorums."""
+        if entry is None:
+            yield from seats.values()
+            return
+        for other in self.entries[: entry.place]:
+            if other.number in seats:
+                equal = other.priority == entry.priority and self._has_surplus(other)
+                yield seats[other.number][: other.view.missing] if equal else seats[other.number]
 
     @cached_property
     def _leaving(self) -> Mask:
@@ -262,13 +288,30 @@ class Stage:
         gone = [occupant.key in evicted for occupant in bound.occupants]
         return bound.terminating | np.array(gone, dtype=np.bool_)
 
-    def probe(self, snapshot: Snapshot, number: int, need: int | None = None) -> Assignment:
-        """Seats for a group of a changed snapshot beside all that the Plan binds; none if it does not fit."""
-        ask = ask_of(snapshot.groups[number])
+    def probe(self, snapshot: Snapshot, entry: Entry, need: int | None = None) -> Assignment:
+        """Seats for a group of a changed snapshot beside all that others got before; none if it does not
+        fit."""
+        ask = ask_of(snapshot.groups[entry.number])
         ask = ask if need is None else replace(ask, need=need)
-        same_levels = ask.topology == self.snapshot.groups[number].group.topology
+        same_levels = ask.topology == entry.view.group.topology
         house = self.house if same_levels else self.house_of(snapshot)
-        return self.seats(self.leftover(snapshot), ask, house)
+        return self.seats(self.leftover(snapshot, entry), ask, house)
+
+    def probe_kinds(self, entry: Entry) -> Assignment:
+        """Seats for one member of each kind of which none runs, and then for as many others as fit; none if
+        the first do not fit."""
+        view, ask = entry.view, ask_of(entry.view)
+        running = set(view.running_shapes.tolist())
+        lone = [ask.shapes.index(shape) for shape in ask.distinct if shape not in running]
+        trial = self.leftover(self.snapshot, entry)
+        found = [(lone[place], row) for place, row in self.seats(trial, ask.only(lone), self.house)]
+        if len(found) < len(lone):
+            return []
+        commit(trial, ask, found)
+        left = [place for place in range(len(ask.shapes)) if place not in lone]
+        rest = replace(ask.without(found), need=1)
+        others = self.seats(trial, rest, self.house) if left else []
+        return found + [(left[place], row) for place, row in others]
 
     def seats(self, trial: Trial, ask: Ask, house: House) -> Assignment:
         steps = Steps(min(self.policy.search.steps, PROBE_STEPS))
@@ -284,10 +327,11 @@ class Stage:
 
     def works(
         self, change: Callable[[Snapshot, int], Snapshot], entry: Entry, rivals: Iterable[Entry], first: int
-    ) -> bool:
-        """Whether the cycle, once changed, seats the group and leaves out none that it seated before."""
+    ) -> Outcome | None:
+        """What the cycle, once changed, does to others, if it seats the group and wrongs none of them: who
+        was seated and comes before it stays seated."""
         outcome = self.outcome(change, entry, rivals, first)
-        return outcome is not None and not outcome.lost
+        return None if outcome is None or outcome.wronged else outcome
 
     def outcome(
         self, change: Callable[[Snapshot, int], Snapshot], entry: Entry, rivals: Iterable[Entry], first: int
@@ -316,8 +360,10 @@ class Stage:
         stands = {number: verdict.verdict for number, verdict in pairs}
         if stands[entry.number] != "Scheduled" or self._others_preempt(stands):
             return None
+        lost = [number for number in stood if stands[number] == "Waiting"]
         return Outcome(
-            lost=self._named(number for number in stood if stands[number] == "Waiting"),
+            lost=self._named(lost),
+            wronged=any(other.number in lost for other in self.entries[: entry.place]),
             gained=self._named(other.number for other in rivals if stands[other.number] == "Scheduled"),
         )
 

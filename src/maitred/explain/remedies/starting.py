@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.explain.remedies.changes import Change, LowerQuorum, available, with_group
+from maitred.explain.remedies.changes import Change, LowerQuorum, available, with_cost, with_group
 from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.plan import Remedy
 from maitred.model.words import counted
@@ -101,7 +101,8 @@ def to_start(stage: Stage, entry: Entry) -> list[Change]:
     """What would let a group start that is held back, as far as it then fits."""
     ways = _ways(stage.snapshot, entry.view)
     first = entry.place
-    return [way for way in ways if stage.works(way.applied, entry, stage.rivals(entry, first), first)]
+    found = ((way, stage.works(way.applied, entry, stage.rivals(entry, first), first)) for way in ways)
+    return [with_cost(way, outcome.lost) for way, outcome in found if outcome is not None]
 
 
 def _ways(snapshot: Snapshot, view: GroupView) -> Iterator[Change]:

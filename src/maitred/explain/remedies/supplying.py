@@ -76,7 +76,7 @@ def supplies(stage: Stage, entry: Entry) -> Iterator[Change]:
         yield ReadyClaims(tuple(problems))
     elif needs:
         anywhere = NearVolumes("")
-        seats = stage.probe(anywhere.applied(stage.snapshot, entry.number), entry.number)
+        seats = stage.probe(anywhere.applied(stage.snapshot, entry.number), entry)
         labels = [stage.snapshot.nodes.labels[row] for _, row in seats]
         zones = {one.get(ZONE, "") for one in labels}
         if len(zones) == 1 and "" not in zones:
