@@ -1,4 +1,4 @@
-"""Whatever a tenant writes into marks: decisions go on, others get their seats, and no record grows with it."""
+"""Whatever a tenant writes into marks: decisions go on, others are seated, and no record grows with it."""
 
 from collections.abc import Mapping
 
