@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from maitred.model.meta import Lean, ObjectMeta, key_of, mark
+from maitred.model.meta import Lean, ObjectMeta, key_of, mark, own_mark
 from maitred.model.pod import Pod
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 from maitred.model.runtime import EXPECTED_RUNTIME, NOT_SAID, Runtime, runtime_of
@@ -22,6 +22,10 @@ SLICE_SIZE = "maitred.dev/slice-size"
 SLICE_TOPOLOGY = "maitred.dev/slice-topology"
 
 API_VERSIONS = tuple(f"scheduling.k8s.io/{version}" for version in ("v1alpha2", "v1alpha3", "v1beta1"))
+
+MOST_DIGITS = 20
+MOST_SHOWN = 5
+"""Of what members contradict each other in."""
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
@@ -174,8 +178,8 @@ def names_pod_group(pod: Pod) -> bool:
 
 
 def marks_of(metadata: ObjectMeta) -> Marks:
-    required, preferred, size, level = [mark(metadata, key) for key in TOPOLOGY_MARKS]
-    return Marks(mark(metadata, MIN_COUNT), (required, preferred, size, level))
+    required, preferred, size, level = [own_mark(metadata, key) for key in TOPOLOGY_MARKS]
+    return Marks(own_mark(metadata, MIN_COUNT), (required, preferred, size, level))
 
 
 def group_from_pod_group(declared: PodGroup) -> Group:
@@ -196,7 +200,7 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         marks_of(declared.metadata), next((t.key for t in spec.scheduling_constraints.topology), "")
     )
     problems += found
-    marked = mark(declared.metadata, MIN_COUNT)
+    marked = own_mark(declared.metadata, MIN_COUNT)
     if marked is not None and marked != str(quorum):
         problems.append(f"annotation {MIN_COUNT}: {marked} contradicts the spec, whose quorum is {quorum}")
     return Group(
@@ -237,11 +241,11 @@ def group_from_marks(key: str, marks: Iterable[Marks]) -> Group:
     problems = list[str]()
     counts = {m.min_count for m in distinct} - {None}
     if len(counts) > 1:
-        problems.append(f"members disagree on {MIN_COUNT}: {', '.join(sorted(map(str, counts)))}")
+        problems.append(f"members disagree on {MIN_COUNT}: {_some(counts)}")
     for position, name in enumerate(TOPOLOGY_MARKS):
         values = {m.topology[position] for m in distinct}
         if len(values) > 1:
-            problems.append(f"members disagree on {name}: {', '.join(sorted(map(str, values)))}")
+            problems.append(f"members disagree on {name}: {_some(values)}")
     chosen = distinct[0] if distinct else NO_MARKS
     topology, found = topology_request(chosen, "")
     quorum = 1
@@ -272,4 +276,13 @@ def topology_request(marks: Marks, spec_key: str) -> tuple[TopologyRequest, list
 
 
 def positive(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and 1 <= int(text) <= 1_000_000 else None
+    """Python reads no number of thousands of digits, and a mark may have as many."""
+    is_number = len(text) <= MOST_DIGITS and text.isascii() and text.isdigit()
+    return int(text) if is_number and 1 <= int(text) <= 1_000_000 else None
+
+
+def _some(values: Iterable[str | None]) -> str:
+    """A group can have as many members as opinions."""
+    listed = sorted(map(str, values))
+    more = [f"{len(listed) - MOST_SHOWN} more"] if len(listed) > MOST_SHOWN else []
+    return ", ".join([*listed[:MOST_SHOWN], *more])

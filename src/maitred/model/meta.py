@@ -5,6 +5,8 @@ from typing import Annotated
 
 import msgspec
 
+LONGEST_MARK, CUT_TO = 1024, 64
+
 Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -45,3 +47,12 @@ def mark(metadata: ObjectMeta, key: str) -> str | None:
     """A value that users may write as a label or as an annotation."""
     value = metadata.labels.get(key)
     return metadata.annotations.get(key) if value is None else value
+
+
+def own_mark(metadata: ObjectMeta, key: str) -> str | None:
+    """A mark of ours that is no name. What is too long to mean anything is cut, so that no message and no
+    record grows with it."""
+    value = mark(metadata, key)
+    if value is None or len(value) <= LONGEST_MARK:
+        return value
+    return f"{value[:CUT_TO]}... ({len(value)} characters)"

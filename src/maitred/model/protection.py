@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from maitred.model.duration import FORM, milliseconds
-from maitred.model.meta import Lean, ObjectMeta, mark
+from maitred.model.meta import Lean, ObjectMeta, own_mark
 
 LAST_CHECKPOINT = "maitred.dev/last-checkpoint"
 CHECKPOINT_INTERVAL = "maitred.dev/checkpoint-interval"
@@ -35,7 +35,7 @@ UNPROTECTED = Protection()
 
 
 def protection_of(metadata: ObjectMeta) -> Protection:
-    said = {key: mark(metadata, key) for key in PROTECTION_MARKS}
+    said = {key: own_mark(metadata, key) for key in PROTECTION_MARKS}
     if not any(text is not None for text in said.values()):
         return UNPROTECTED
     read = {key: None if text is None else READERS[key](text) for key, text in said.items()}

@@ -7,7 +7,7 @@ misunderstanding helps nobody.
 from collections.abc import Iterable
 
 from maitred.model.duration import FORM, milliseconds
-from maitred.model.meta import Lean, ObjectMeta, mark
+from maitred.model.meta import Lean, ObjectMeta, own_mark
 
 EXPECTED_RUNTIME = "maitred.dev/expected-runtime"
 DEFAULT_GRACE = 30_000
@@ -38,7 +38,7 @@ NOT_SAID = Runtime()
 def runtime_of(
     metadata: ObjectMeta, deadline_seconds: int | None = None, grace_seconds: int | None = None
 ) -> Runtime:
-    said, grace = mark(metadata, EXPECTED_RUNTIME), DEFAULT_GRACE
+    said, grace = own_mark(metadata, EXPECTED_RUNTIME), DEFAULT_GRACE
     if grace_seconds is not None:
         grace = grace_seconds * 1000
     if said is None and deadline_seconds is None and grace == DEFAULT_GRACE:

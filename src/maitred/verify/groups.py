@@ -1,5 +1,6 @@
 """Groups: which pods are one decision, how many of them are a quorum, and what the whole group asks for."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -234,7 +235,7 @@ def _read_levels(group: Group, policy: Policy) -> None:
 
 
 def _positive(group: Group, key: str, text: str) -> int | None:
-    if text.isdecimal() and int(text) > 0:
+    if re.fullmatch("0*[1-9][0-9]{0,6}", text[:20]) and len(text) <= 20 and int(text) <= 1_000_000:
         return int(text)
     group.problems.append(f"{key}: {text!r} is not a positive number")
     return None
