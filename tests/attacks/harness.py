@@ -160,7 +160,7 @@ class Ground:
             await attack(self)
             assert self.scheduler.slowest_healthz < SLOWEST_HEALTHZ
         except BaseException:
-            print(*self.scheduler.log().splitlines()[-40:], sep="\n")
+            sys.stderr.write("\n".join(self.scheduler.log().splitlines()[-40:]) + "\n")
             raise
         finally:
             probing.cancel()

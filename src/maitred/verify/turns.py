@@ -42,7 +42,7 @@ def _comes_before(case: Case, other: Group, group: Group) -> bool:
 def _older(case: Case, one: Group, other: Group) -> bool:
     """Whether one of two groups of a rank is known to come first. Promises change the order, and so may the
     age of a PodGroup or an owner."""
-    if any(pod.nominated or pod.owner_kinds for group in (one, other) for pod in group.members):
+    if any(pod.nominated or pod.controller for group in (one, other) for pod in group.members):
         return False
     ages = [seniority(group)[1] for group in (one, other)]
     return ages[0] < ages[1]

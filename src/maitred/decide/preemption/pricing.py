@@ -74,7 +74,7 @@ def by_domain(site: Site, candidates: Mask) -> Floats:
     first = np.searchsorted(domain, np.arange(domains))
     reached = before - np.append(before, 0)[first[domain]]
     needed = reached < missing[domain]
-    total: Floats = np.bincount(domain[needed], weights=price[needed], minlength=domains)
+    total: Floats = np.bincount(domain[needed], weights=price[needed], minlength=domains).astype(np.float64)
     total[have + np.bincount(domain, weights=gained, minlength=domains) < site.ask.need] = np.inf
     return total
 
