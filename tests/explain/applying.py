@@ -166,6 +166,9 @@ def _new_nodes(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
         taints = [t for t in model["spec"].get("taints", ()) if "node.kubernetes.io/" not in t["key"]]
         node["spec"] = {"taints": taints}
         node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+        node["status"]["allocatable"] |= {
+            name: amount for name, amount in node["status"].get("capacity", {}).items() if "/" in name
+        }
         added += [node, *_belongings(objects, detail["like"], name)]
     return [*objects, *added]
 

@@ -117,9 +117,11 @@ def node(
     cordoned: bool = False,
     ready: bool | None = True,
     allocatable: Amounts | None = None,
+    broken: int = 0,
     created: Moment = None,
 ) -> Obj:
-    """A node. ``ready=None`` is a kubelet that went silent; ``allocatable`` adds further resources."""
+    """A node. ``ready=None`` is a kubelet that went silent; ``allocatable`` adds further resources; of its
+    GPUs some may be ``broken``."""
     own = {HOSTNAME: name, **lean(**{RACK: rack, ZONE: zone}), **(labels or {})}
     room = amounts(cpu, memory, gpu, pods, allocatable)
     status = {True: "True", False: "False", None: "Unknown"}[ready]
@@ -130,7 +132,7 @@ def node(
         "spec": lean(taints=[taint(t) for t in taints], unschedulable=cordoned or None),
         "status": {
             "capacity": room,
-            "allocatable": dict(room),
+            "allocatable": {**room, **({GPU: str(gpu - broken)} if broken else {})},
             "conditions": [{"type": "Ready", "status": status}],
         },
     }

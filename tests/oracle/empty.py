@@ -9,7 +9,8 @@ from tests.oracle.reading import Group, Policy, key, stays_on_empty
 
 
 def empty_nodes(objects: Sequence[Obj], group: Group, policy: Policy) -> list[Obj]:
-    """The nodes without cordon, NotReady and health taints, and as many of each template as could be used."""
+    """The nodes without cordon, NotReady, health taints and broken devices, and as many of each template as
+    could be used."""
     health = policy.get("health")
     keys = HEALTH | set(health.get("taints", ()) if isinstance(health, Mapping) else ())
     templates = policy.get("nodeTemplates")
@@ -36,7 +37,15 @@ def hopeful_members(live: Sequence[Obj], objects: Sequence[Obj], group: Group, g
 
 def _healed(node: Obj, keys: frozenset[str]) -> Obj:
     taints = [taint for taint in node["spec"].get("taints", ()) if taint["key"] not in keys]
-    return {**node, "spec": {"taints": taints}, "status": {**node["status"], "conditions": []}}
+    return {**node, "spec": {"taints": taints}, "status": {**_repaired(node["status"]), "conditions": []}}
+
+
+def _repaired(status: Obj) -> Obj:
+    """Devices that are there and not offered are broken, and will be mended."""
+    devices = {name: n for name, n in status.get("capacity", {}).items() if "/" in name}
+    return (
+        {**status, "allocatable": {**status["allocatable"], **devices}} if "allocatable" in status else status
+    )
 
 
 def _copies(template: Mapping[str, object], most: int) -> Iterator[Obj]:

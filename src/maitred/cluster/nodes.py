@@ -133,6 +133,19 @@ class NodeView:
         sets = tuple(tuple(taint for taint in taints if taint.key not in keys) for taints in self.taint_sets)
         return self if sets == self.taint_sets else replace(self, taint_sets=sets, cache={})
 
+    def whole(self) -> "NodeView":
+        """The same nodes with the devices that are unwell counted too, as if they were repaired."""
+        return self.derived("whole", self._whole)
+
+    def _whole(self) -> "NodeView":
+        if not self.broken:
+            return self
+        allocatable = self.allocatable.copy()
+        for row, unwell in self.broken.items():
+            for resource, count in unwell.items():
+                allocatable[self.resources.index(resource), row] += count
+        return replace(self, allocatable=allocatable, broken={}, cache={})
+
     def with_nodes(self, added: Iterable[Node]) -> "NodeView":
         """These nodes and some more, at the end of every column."""
         table = NodeTable.of(self)
@@ -182,6 +195,8 @@ class NodeTable:
         taints = self._taint_sets.setdefault(effective_taints(node), len(self._taint_sets))
         images = tuple(self._known_images.setdefault(image, image) for image in node.status.images)
         unwell = broken(node)
+        for name in unwell:
+            self.resource(name)
         known = (self._alive[row], self._labels[row], self._taints[row], self._images[row])
         if known != (True, node.metadata.labels, taints, images) or self._broken.get(row, {}) != unwell:
             self._alive[row], self._labels[row] = True, node.metadata.labels

@@ -109,13 +109,15 @@ class Trial:
         return cls(snapshot, nodes, free, snapshot.bound.where(snapshot.bound.fixed), False)
 
     def on(self, nodes: NodeView, snapshot: Snapshot | None = None) -> "Trial":
-        """The same load, tentative placements included, on another view of the same nodes.
+        """The same load, tentative placements included, on another view of the same nodes, which may have
+        more or less to give there.
 
         The snapshot may be another too, as long as the same pods run in it and it has the same shapes, or
         more.
         """
-        copy = Trial(snapshot or self.snapshot, nodes, self.free.copy(), self._bound, self._occupied)
-        copy.later = None if self.later is None else self.later.copy()
+        more = nodes.allocatable - self.nodes.allocatable
+        copy = Trial(snapshot or self.snapshot, nodes, self.free + more, self._bound, self._occupied)
+        copy.later = None if self.later is None else self.later + more
         copy._here = self._here.copy()
         copy._amounts = self._amounts if nodes is self.nodes and snapshot is None else None
         copy._journal = [

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ Ahead = tuple[tuple[str, tuple[int, ...]], ...]
 """Groups, and the rows of the nodes on which they were seated before another."""
 
 
+Ill = Literal["nodes", "devices"]
+
+
 @dataclass(frozen=True, slots=True)
 class Short:
     """The nearest miss: the node that lacks least for one more member, and what it lacks most of."""
@@ -48,6 +52,8 @@ class Scene:
     """What is left aside in all that is measured."""
     alone: bool = True
     """Whether each constraint, lifted alone, would seat the group."""
+    ill: frozenset[Ill] = frozenset(("nodes", "devices"))
+    """What of all that is unwell is in the way."""
 
     @property
     def holds(self) -> int:
@@ -125,7 +131,8 @@ def _lacking(trial: Trial, resource: str, requested: int, rows: Rows) -> NDArray
 def oversized(snapshot: Snapshot, house: House, ask: Ask) -> Blocker | None:
     """Too few members are small enough for even the largest node there is, or could be."""
     templates = [template_node(template, 0) for template in house.policy.node_templates]
-    nodes = snapshot.nodes.with_nodes(templates) if templates else snapshot.nodes
+    whole = snapshot.nodes.whole()
+    nodes = whole.with_nodes(templates) if templates else whole
     fitting, worst = 0, None
     for shape in ask.distinct:
         excess = _excess(nodes, snapshot.needs[snapshot.shapes[shape].needs].requests)

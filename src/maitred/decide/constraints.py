@@ -79,17 +79,50 @@ def devices(scene: Scene) -> Blocker:
 
 
 def health(scene: Scene) -> Blocker:
+    """Nodes that are closed or unwell, and devices that are not allocatable, whichever is in the way."""
     nodes, health = scene.trial.nodes, health_taints(scene.house.policy)
+    devices = _broken_devices(scene) if "devices" in scene.ill else []
     ill = [sorted({t.key for t in taints} & health) for taints in nodes.taint_sets]
-    rows = np.flatnonzero(np.array([bool(keys) for keys in ill])[nodes.taint_ids] & nodes.alive)
+    tainted = np.array([bool(keys) for keys in ill])[nodes.taint_ids] & nodes.alive
+    rows = np.flatnonzero(tainted & ("nodes" in scene.ill or not devices))
     states = {nodes.names[row]: ill[nodes.taint_ids[row]] for row in rows}
     names = [
         f"{name} ({', '.join(key.rpartition('/')[2] for key in states[name])})" for name in sorted(states)
     ]
-    unwell = f"it would fit with {names_shown(names)}" if scene.alone else f"without {names_shown(names)}"
-    message = f"{unwell}; the other nodes hold {scene.holds} of {scene.needed}"
+    if scene.alone:
+        but = ["it would fit" + (f" with {names_shown(names)}" if names else "")]
+    else:
+        but = [f"without {names_shown(names)}"] if names else []
+    unwell = ", but ".join([*but, _device_words(devices)] if devices else but)
+    left = "what is left holds" if devices else "the other nodes hold"
+    message = f"{unwell}; {left} {scene.holds} of {scene.needed}"
     detail = {**scene.numbers, "nodes": sorted(states)[:NAMES_SHOWN], "unwell": len(states)}
+    if devices:
+        detail["devices"] = devices[:NAMES_SHOWN]
     return Blocker("Health", message, detail)
+
+
+def _device_words(devices: list[Detail]) -> str:
+    """`3 of 8 nvidia.com/gpu on n2 are not allocatable`."""
+    each = [f"{one['missing']} of {one['capacity']} {one['resource']} on {one['node']}" for one in devices]
+    are = "is" if [one["missing"] for one in devices] == [1] else "are"
+    return f"{names_shown(each)} {are} not allocatable"
+
+
+def _broken_devices(scene: Scene) -> list[Detail]:
+    """Devices of a kind that members ask for, and that their nodes do not offer, by node."""
+    nodes, needs = scene.trial.nodes, [scene.trial.needs(shape) for shape in scene.ask.distinct]
+    asked = {resource for need in needs for resource, _ in need.requests}
+    whole = nodes.whole()
+    found = list[Detail]()
+    for row in sorted(nodes.broken, key=lambda row: nodes.names[row]):
+        for resource in sorted(asked & nodes.broken[row].keys()):
+            missing = nodes.broken[row][resource]
+            all_ = int(whole.allocatable[nodes.resources.index(resource), row])
+            found.append(
+                {"node": nodes.names[row], "resource": resource, "missing": missing, "capacity": all_}
+            )
+    return found
 
 
 def affinity(scene: Scene) -> Blocker:

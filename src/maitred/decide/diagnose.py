@@ -15,7 +15,7 @@ from maitred.decide.attempt import attempt
 from maitred.decide.compile import Lift, make_rules
 from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.empty import empty_healthy_cluster
-from maitred.decide.house import House, Leave
+from maitred.decide.house import FULL_RULES, House, Leave
 from maitred.decide.seats import Steps
 from maitred.model.plan import Blocker, Category
 from maitred.model.policy import health_taints
@@ -44,8 +44,8 @@ class Grounds:
 
     @cached_property
     def well(self) -> NodeView:
-        """The nodes, all of them open and well."""
-        return self.snapshot.nodes.without_taints(health_taints(self.house.policy))
+        """The nodes, all of them open and well, with all their devices."""
+        return self.snapshot.nodes.whole().without_taints(health_taints(self.house.policy))
 
     @cached_property
     def empty(self) -> Trial:
@@ -92,6 +92,8 @@ class Diagnosis:
             return [request, *self._named(scene, self._besides(scene), ["Request"])]
         suspects = self._suspects(ask, ahead)
         alone = [category for category in suspects if self._fits_without({category}, ask, own)]
+        if "Health" in alone:
+            scene = replace(scene, ill=self._ill(ask))
         if alone:
             return [LIFTED[category](scene) for category in alone]
         together, besides = self._together(suspects, ask, own), self._besides(scene)
@@ -99,6 +101,15 @@ class Diagnosis:
             return [say.shortage(scene), *self._named(scene, together | besides, [])]
         room = say.shortage(self._once_ready(scene, besides))
         return [room, *self._named(scene, together | besides, [room.category])]
+
+    def _ill(self, ask: Ask) -> frozenset[say.Ill]:
+        """What of all that is unwell is in the way: devices alone, nodes alone, or only both together."""
+        nodes, taints = self.trial.nodes, health_taints(self.house.policy)
+        views: dict[say.Ill, NodeView] = {"devices": nodes.whole(), "nodes": nodes.without_taints(taints)}
+        for ill, view in views.items():
+            if view is not nodes and self._fits(self.trial.on(view), ask, FULL_RULES):
+                return frozenset({ill})
+        return frozenset(views)
 
     def _once_ready(self, scene: say.Scene, besides: Set[Category]) -> say.Scene:
         """The same with what is not ready yet left aside, which closes every node: how full they are is

@@ -67,7 +67,8 @@ def stays(pod: Pod) -> bool:
 
 
 def _healed(case: Case, node: Node) -> Node:
-    return replace(node, taints=tuple(t for t in node.taints if t.key not in case.policy.health))
+    taints = tuple(t for t in node.taints if t.key not in case.policy.health)
+    return replace(node, taints=taints, allocatable={**node.allocatable, **node.repaired})
 
 
 def _copies(template: Template, need: int) -> Iterator[Node]:

@@ -26,6 +26,8 @@ class Node:
     labels: Labels
     taints: tuple[Taint, ...]
     allocatable: dict[str, int]
+    repaired: dict[str, int] = field(default_factory=dict)
+    """Devices that it has in all, where a device plugin offers fewer because some are unwell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +178,15 @@ def read_node(doc: Doc) -> Node:
         labels=meta.strings("labels"),
         taints=tuple(found),
         allocatable={"pods": DEFAULT_PODS} | quantity.whole(amounts),
+        repaired=_repaired(status, quantity.whole(amounts)),
     )
+
+
+def _repaired(status: Doc, offered: dict[str, int]) -> dict[str, int]:
+    """Extended resources are whole devices: what of them is not allocatable is broken. What the kubelet keeps
+    of cpu and memory for the system is not."""
+    capacity = quantity.whole(quantity.amounts(status.doc("capacity")))
+    return {name: n for name, n in capacity.items() if "/" in name and n > offered.get(name, 0)}
 
 
 def _imply(found: list[Taint], key: str) -> None:

@@ -50,7 +50,7 @@ def _kinds_of_devices(survey: Survey) -> list[tuple[str, int, int]]:
     """Resources, models and how many of them a node mostly has; the most numerous of all."""
     nodes, codes, found = survey.snapshot.nodes, survey.models.codes, list[tuple[int, str, int, int]]()
     for resource in survey.resources:
-        have = nodes.allocatable[nodes.resources.index(resource)] * nodes.alive
+        have = nodes.whole().allocatable[nodes.resources.index(resource)] * nodes.alive
         for model in np.unique(codes[have > 0]).tolist():
             sizes, counts = np.unique(have[(codes == model) & (have > 0)], return_counts=True)
             found.append((int((sizes * counts).sum()), resource, model, int(sizes[counts.argmax()])))

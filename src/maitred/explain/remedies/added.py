@@ -49,7 +49,7 @@ def _copy(snapshot: Snapshot, pattern: Pattern, name: str) -> Node:
     labels = {**nodes.labels[pattern.row], **dict(pattern.moved)}
     if HOSTNAME in labels:
         labels[HOSTNAME] = name
-    have = nodes.allocatable[:, pattern.row].tolist()
+    have = nodes.whole().allocatable[:, pattern.row].tolist()
     allocatable: dict[str, str | int | float] = {
         resource: text(resource, amount) for resource, amount in zip(nodes.resources, have, strict=True)
     }

@@ -34,7 +34,7 @@ class Growth:
 
     def __init__(self, stage: Stage) -> None:
         self.stage, self.snapshot = stage, stage.snapshot
-        well = self.snapshot.nodes.without_taints(health_taints(stage.policy))
+        well = self.snapshot.nodes.whole().without_taints(health_taints(stage.policy))
         self._empty = Trial.empty(self.snapshot, well)
         self._grown: dict[Pattern, Snapshot] = {}
         self._trials: dict[Hashable, Trial] = {}
@@ -80,7 +80,7 @@ class Growth:
         """What a node has, most telling first."""
         nodes, policy = self.snapshot.nodes, self.stage.policy
         devices = sorted(resource for resource in nodes.resources if is_device(policy, resource))
-        have = dict(zip(nodes.resources, nodes.allocatable[:, row].tolist(), strict=True))
+        have = dict(zip(nodes.resources, nodes.whole().allocatable[:, row].tolist(), strict=True))
         shown = [resource for resource in (*devices, CPU, MEMORY) if have.get(resource)]
         return ", ".join(f"{text(resource, have[resource])} {resource}" for resource in shown)
 
@@ -99,7 +99,10 @@ class Growth:
         room: Ints = np.minimum(np.max(rules.copies, axis=0), ask.need)
         able, sample = self._within_reach(entry, ask, room > 0)
         rows = np.flatnonzero(able)
-        rows = rows[np.argsort(nodes.name_rank[rows])]
+        unwell = np.isin(
+            rows, list(nodes.broken)
+        )  # nobody takes a broken node for a model if there is another
+        rows = rows[np.lexsort((nodes.name_rank[rows], unwell))]
         if not len(rows):
             return []
         traits = np.stack([column[rows] for column in self._traits(ask, sample is None)], axis=1)

@@ -104,7 +104,7 @@ class _Survey:
         column = self.nodes.resource_column(resource)
         have: Ints = np.zeros(len(self.nodes.names), dtype=np.int64)
         if column is not None:
-            have = self.nodes.allocatable[column]
+            have = self.nodes.whole().allocatable[column]
         unit = ROUND.get(resource, 1)
         return -(-have // unit) * unit
 
