@@ -343,6 +343,53 @@ def test_differences_of_less_than_ten_minutes_are_noise() -> None:
     assert evicted(decided([*GPU_NODES, older, younger, *gang(1, gpu=1)])) == ["younger"]
 
 
+# ---- whose protection counts
+
+
+def limited(**limits: Any) -> Obj:
+    return {"preemption": {"protection": limits}}
+
+
+EXEMPT = {"maitred.dev/non-preemptible": "true"}
+ODD = {"maitred.dev/min-runtime": "for ever"}
+TEAM_A = {"matchLabels": {"kubernetes.io/metadata.name": "team-a"}}
+
+
+@pytest.mark.parametrize("marks", [EXEMPT, ODD, {"maitred.dev/min-runtime": "100d"}])
+def test_a_namespace_that_may_not_protect_its_pods_does_not(marks: dict[str, str]) -> None:
+    objects = [*ONES[:1], running("low", "n1", annotations=marks), *gang(1)]
+    assert evicted(decided(objects)) == []
+    plan = decided(objects, policy=limited(namespaces=TEAM_A))
+    assert evicted(plan) == ["low"]
+    words = "does not count: namespace default may not protect pods, by policy.preemption.protection"
+    assert receipt(plan, "low")["rule"].endswith(f"; its mark {next(iter(marks))} {words}")
+    assert any(warning.endswith(words) for warning in plan["warnings"])
+    assert evicted(decided(objects, policy=limited(namespaces={}))) == [], "an empty selector is for all"
+
+
+def test_of_those_who_ask_for_protection_the_first_to_start_have_it() -> None:
+    """Nobody has devices, so each counts as one, and two may be protected."""
+    low = [
+        running(name, f"n{number}", started=MIDNIGHT - age, annotations=EXEMPT)
+        for number, (name, age) in enumerate((("young", 60), ("old", 900), ("oldest", 901)), 1)
+    ]
+    objects = [*ONES, *low, *gang(1)]
+    assert evicted(decided(objects, policy=limited(devicesPerNamespace=3))) == []
+    plan = decided(objects, policy=limited(devicesPerNamespace=2))
+    assert evicted(plan) == ["young"]
+    assert "namespace default may protect 2 devices, and others of it come first" in str(plan["warnings"])
+
+
+def test_devices_are_counted_and_a_group_is_protected_as_a_whole() -> None:
+    crew = band("crew", ["n1", "n2"], 2, started=MIDNIGHT - 900, annotations=EXEMPT, gpu=4)
+    late = running("late", "n3", started=MIDNIGHT - 60, annotations=EXEMPT, gpu=4)
+    nodes = [node(f"n{number}", cpu=8, gpu=4) for number in (1, 2, 3)]
+    objects = [*nodes, *crew, late, *gang(1, gpu=4)]
+    assert evicted(decided(objects, policy=limited(devicesPerNamespace=12))) == []
+    assert evicted(decided(objects, policy=limited(devicesPerNamespace=8))) == ["late"]
+    assert evicted(decided(objects, policy=limited(devicesPerNamespace=7))) == ["crew-0", "crew-1"]
+
+
 # ---- how a victim leaves
 
 

@@ -41,7 +41,13 @@ def test_the_defaults() -> None:
             ),
         },
         "search": {"steps": 500_000},
-        "preemption": {"mode": "priority", "delay": "0s", "victims": "any", "jobs": "suspend"},
+        "preemption": {
+            "mode": "priority",
+            "delay": "0s",
+            "victims": "any",
+            "jobs": "suspend",
+            "protection": {"namespaces": None, "devicesPerNamespace": None},
+        },
         "prices": {"currency": "USD", "devices": ()},
     }
 

@@ -25,6 +25,8 @@ POLICIES: tuple[Obj, ...] = (
     {"preemption": {"victims": "own"}},
     {"preemption": {"delay": "400d"}},
     {"preemption": {"delay": "1h", "jobs": "delete"}},
+    {"preemption": {"protection": {"devicesPerNamespace": 2}}},
+    {"preemption": {"protection": {"namespaces": {"matchLabels": {"may": "protect"}}}}},
     {"order": "fifo"},
     {"nodes": {"managed": {"matchLabels": {"rack": "r0"}}}},
 )

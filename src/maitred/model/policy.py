@@ -66,6 +66,14 @@ class Search(Setting, frozen=True):
     steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 500_000
 
 
+class ProtectionLimits(Setting, frozen=True):
+    """Whose marks of protection count, and for how much. Without limits, everybody's."""
+
+    namespaces: LabelSelector | None = None
+    """Those that may protect pods at all; by name with the label kubernetes.io/metadata.name."""
+    devices_per_namespace: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] | None = None
+
+
 class Preemption(Setting, frozen=True):
     """Whether a group may take the place of lesser ones, and how those are made to leave."""
 
@@ -76,6 +84,7 @@ class Preemption(Setting, frozen=True):
     """Pods of any scheduler, or only of the preemptor's own."""
     jobs: Literal["suspend", "delete"] = "suspend"
     """What becomes of a Job all of whose pods must leave."""
+    protection: ProtectionLimits = ProtectionLimits()
 
 
 class DevicePrice(Setting, frozen=True):

@@ -2,23 +2,26 @@
 
 from collections.abc import Iterator
 
+from .allowances import heeded, marks_of
 from .case import PREEMPTION, Breach, Case, Eviction, breach
 from .groups import Group
 from .impossible import stays
-from .pods import Pod
-from .protection import Marks, own_over_group, read_marks, shield
+from .protection import shield
 from .times import thousandths
 from .units import house, sacrifices
 
+NOT_HEEDED = "does not count"
+
 
 def judge_evictions(case: Case) -> Iterator[Breach]:
+    protected = heeded(case) if case.evictions else set()
     for eviction in case.evictions:
         if not eviction.cause:
             yield breach(4, eviction.pod.key, "evicted without a cause")
         if not eviction.receipt.raw:
             yield breach(4, eviction.pod.key, "evicted without a receipt")
         if eviction.cause == PREEMPTION:
-            for fault in _faults(case, eviction):
+            for fault in _faults(case, eviction, protected):
                 yield breach(4, eviction.pod.key, fault)
     yield from _judge_units(case)
     for group in case.preempting:
@@ -27,7 +30,7 @@ def judge_evictions(case: Case) -> Iterator[Breach]:
             yield breach(4, group.key, f"Preempting, and yet {bound} members are bound")
 
 
-def _faults(case: Case, eviction: Eviction) -> Iterator[str]:
+def _faults(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str]:
     """What is wrong with evicting this pod for that group."""
     pod, rules = eviction.pod, case.policy.preemption
     group = next((group for group in case.preempting if group.key == eviction.preemptor), None)
@@ -48,8 +51,12 @@ def _faults(case: Case, eviction: Eviction) -> Iterator[str]:
     if rules.own_only and pod.scheduler not in {member.scheduler for member in group.pending}:
         yield f"evicted for {group.key}, but it belongs to the scheduler {pod.scheduler}"
     why = shield(pod, marks_of(case, pod), case.now)
-    if why is not None:
+    if why is None:
+        return
+    if pod.key in protected:
         yield f"evicted, but {why}"
+    elif NOT_HEEDED not in eviction.receipt.text("rule"):
+        yield f"evicted although {why}, and its receipt does not say why that does not count"
 
 
 def _too_soon(case: Case, group: Group) -> bool:
@@ -57,11 +64,6 @@ def _too_soon(case: Case, group: Group) -> bool:
     times = [pod.created for pod in group.pending if pod.created is not None]
     delay = case.policy.preemption.delay
     return bool(times and delay) and case.now is not None and case.now < thousandths(max(times)) + delay
-
-
-def marks_of(case: Case, pod: Pod) -> Marks:
-    """What counts for a pod: its own marks, and its group's where it has none."""
-    return own_over_group(read_marks(pod.labels, pod.annotations), case.group_of[pod.key].marks)
 
 
 def _judge_units(case: Case) -> Iterator[Breach]:

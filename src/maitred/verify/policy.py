@@ -34,6 +34,10 @@ class Preemption:
     delay: int
     own_only: bool
     suspends: bool
+    protectors: Selector | None
+    """Namespaces whose pods may protect themselves; None: all."""
+    protected_devices: int | None
+    """So many in each of them; None: any number."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,13 @@ def _preemption(doc: Doc) -> Preemption:
         delay=delay,
         own_only=rules.text("victims") == "own",
         suspends=rules.text("jobs", "suspend") == "suspend",
+        protectors=label_selector(rules.doc("protection"), "namespaces"),
+        protected_devices=_count(rules.doc("protection"), "devicesPerNamespace"),
     )
+
+
+def _count(doc: Doc, field: str) -> int | None:
+    return doc.integer(field) if doc.given(field) else None
 
 
 def _template(doc: Doc) -> Template:

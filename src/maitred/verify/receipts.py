@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from .allowances import marks_of
 from .budgets import Budget, allowance
 from .case import Breach, Case, Eviction, breach
-from .evictions import marks_of
 from .fields import Doc
 from .jobs import FAIL, Job
 from .pods import Owner, Pod

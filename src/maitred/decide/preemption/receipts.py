@@ -32,9 +32,10 @@ def evictions(units: Units, choice: Choice, preemptor: str, priority: int, every
         group = roster.group_of(pod)
         key = None if group is None else group.key
         theirs = int(roster.priority[pod])
+        rule, unheeded = f"priority {priority} is higher than {theirs}", roster.unheeded_words(pod)
         receipt = Receipt(
             unit=names[unit],
-            rule=f"priority {priority} is higher than {theirs}",
+            rule=f"{rule}; {unheeded}" if unheeded else rule,
             priority=theirs,
             preemptor_priority=priority,
             work_lost_device_hours=device_hours(int(roster.work[pod])),

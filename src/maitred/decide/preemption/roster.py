@@ -12,11 +12,20 @@ import numpy as np
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, Occupant, SeatedGroup, Snapshot
 from maitred.cluster.trial import Rows
+from maitred.decide.preemption.allowance import Heed, heeds
 from maitred.model.group import CompositePodGroup, Group, disruption
 from maitred.model.meta import key_of
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
-from maitred.model.protection import FIELDS, LAST_CHECKPOINT, UNPROTECTED, Protection
+from maitred.model.protection import (
+    FIELDS,
+    LAST_CHECKPOINT,
+    MIN_RUNTIME,
+    NON_PREEMPTIBLE,
+    UNPROTECTED,
+    Protection,
+)
+from maitred.model.words import counted
 
 NEVER = np.iinfo(np.int64).max
 NOT_KNOWN = np.iinfo(np.int64).min
@@ -179,19 +188,51 @@ class Roster:
         return UNPROTECTED if group is None else group.protection
 
     @cached_property
-    def movable(self) -> Mask:
-        """Pods that may have to leave, as far as it depends on them alone and not on the hour."""
-        exempt = self._marks("non_preemptible") == 1
-        stays: Mask = self.bound.fixed | self.bound.terminating | exempt
-        stays |= self._unreadable | (self.priority == NOT_KNOWN)
-        return ~stays
+    def _exempt(self) -> Mask:
+        exempt: Mask = self._marks("non_preemptible") == 1
+        return exempt
 
     @cached_property
-    def protected_until(self) -> Ints:
+    def _asked_until(self) -> Ints:
         """When a pod has run as long as it asked to; what has not started has not begun to count."""
         runtime, started = self._marks("min_runtime"), self.bound.started
         until = np.where(started == UNKNOWN_TIME, NEVER, started + np.maximum(runtime, 0))
         return np.where(runtime == UNKNOWN_TIME, 0, until)
+
+    @cached_property
+    def heeds(self) -> Ints:
+        """Whether the marks that would keep a pod where it is count by the policy, and else why not."""
+        here: Mask = ~(self.bound.fixed | self.bound.terminating)
+        claims = here & (self._exempt | self._unreadable | (self._asked_until > self.now))
+        return heeds(self.snapshot, self.policy, claims, self.devices)
+
+    @cached_property
+    def movable(self) -> Mask:
+        """Pods that may have to leave, as far as it depends on them alone and not on the hour."""
+        stays: Mask = (self._exempt | self._unreadable) & (self.heeds == Heed.HEEDED)
+        stays |= self.bound.fixed | self.bound.terminating | (self.priority == NOT_KNOWN)
+        return ~stays
+
+    @cached_property
+    def protected_until(self) -> Ints:
+        """As far as the policy heeds what they ask for."""
+        return np.where(self.heeds == Heed.HEEDED, self._asked_until, 0)
+
+    def unheeded_words(self, pod: int) -> str:
+        """Which mark of this pod does not count, and why; empty where none is disregarded."""
+        if self.heeds[pod] == Heed.HEEDED:
+            return ""
+        mark = NON_PREEMPTIBLE if self._exempt[pod] else MIN_RUNTIME
+        if self._unreadable[pod]:
+            problems = self._problems(pod)
+            mark = problems[0].partition(":")[0] if problems else LAST_CHECKPOINT
+        namespace = self.bound.occupants[pod].key.partition("/")[0]
+        limits = self.policy.preemption.protection
+        why = f"namespace {namespace} may not protect pods"
+        if self.heeds[pod] == Heed.BEYOND:
+            allowed = counted(limits.devices_per_namespace or 0, "device")
+            why = f"namespace {namespace} may protect {allowed}, and others of it come first"
+        return f"its mark {mark} does not count: {why}, by policy.preemption.protection"
 
     @cached_property
     def lost_since(self) -> Ints:
@@ -246,8 +287,11 @@ class Roster:
     def warnings(self, below: int) -> Iterator[str]:
         """Of pods that would be weighed for a group of that priority, but say something that cannot be."""
         weighed = self.ranks_below(below)
-        for pod in islice(np.flatnonzero(self._unreadable & weighed).tolist(), NAMES_SHOWN):
+        heeded: Mask = self.heeds == Heed.HEEDED
+        for pod in islice(np.flatnonzero(self._unreadable & weighed & heeded).tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} is not evicted: {self._problem(pod)}"
+        for pod in islice(np.flatnonzero(weighed & ~heeded).tolist(), NAMES_SHOWN):
+            yield f"pod {self.bound.occupants[pod].key} may be evicted: {self.unheeded_words(pod)}"
         unknown = np.flatnonzero((self.priority == NOT_KNOWN) & weighed)
         for pod in islice(unknown.tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} is not evicted: its priority class does not exist"
@@ -264,9 +308,12 @@ class Roster:
         return (key_of(budget) for budget in idle if (budget.namespace or "default") in namespaces)
 
     def _problem(self, pod: int) -> str:
-        standing = self.snapshot.standings[self.bound.standing[pod]]
-        problems = (*standing.protection.problems, *self._group_protection(pod).problems)
+        problems = self._problems(pod)
         return problems[0] if problems else f"{LAST_CHECKPOINT} is in the future"
+
+    def _problems(self, pod: int) -> tuple[str, ...]:
+        standing = self.snapshot.standings[self.bound.standing[pod]]
+        return (*standing.protection.problems, *self._group_protection(pod).problems)
 
 
 def _known(values: Sequence[int | None]) -> Ints:

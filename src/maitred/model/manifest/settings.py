@@ -107,6 +107,7 @@ def check_policy(policy: Policy) -> None:
         check_key(f"health.taints[{position}]", key)
     if milliseconds(policy.preemption.delay) is None:
         raise FieldError("preemption.delay", f"{policy.preemption.delay!r} is not {FORM}")
+    check_selector("preemption.protection.namespaces", policy.preemption.protection.namespaces)
     for position, pattern in enumerate(policy.devices.resources):
         check_pattern(f"devices.resources[{position}]", pattern, "resource names")
     for position, key in enumerate(policy.devices.model_labels):
