@@ -62,6 +62,10 @@ def test_what_is_refused(ledger: str, tmp_path: Path) -> None:
     assert refused(invoke("--ledger", ledger, "--month", "2026-1")).startswith("--month: '2026-1' is not a m")
     assert refused(invoke("--ledger", ledger, "--by", "pods")).startswith("--by: 'pods' is not namespace")
     assert "there is no such file" in refused(invoke("--ledger", str(tmp_path / "none.db")))
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    assert "it is no ledger, or none yet" in refused(invoke("--ledger", str(empty)))
+    assert empty.stat().st_size == 0
     assert "mysql is no database of ours" in refused(invoke("--ledger", "mysql://host/x"))
     assert "give --ledger too" in refused(invoke("--policy", PRICES))
 

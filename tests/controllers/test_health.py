@@ -79,7 +79,7 @@ def test_gauges_show_what_is_and_not_what_was() -> None:
 
 def test_nothing_listens_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     started = list[str]()
-    monkeypatch.setattr(health, "listening", lambda site, listen: started.append(listen))
+    monkeypatch.setattr(health, "bound", lambda listen, option: started.append(listen))
 
     async def story() -> None:
         async with serving("", Health(), Metrics().registry):

@@ -151,18 +151,45 @@ def test_a_database_that_is_away_for_a_while_loses_nothing(
     assert attempts[0] is attempts[1] is attempts[2] is attempts[3]
 
 
-def test_it_begins_once_the_database_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_begins_once_the_database_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(clerks, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(clerks, "WRITE_EVERY", 10)
-    url = str(tmp_path / "ledger.db")
-    clerk = Clerk(Ledger(url), "one", 30, lambda: BEGIN)
+    blocked = tmp_path / "blocked"
+    blocked.touch()
+    ledger = Ledger(str(blocked / "ledger.db"))
+    clerk = Clerk(ledger, "one", 30, lambda: BEGIN)
     clerk.start()
     clerk.tell(arrival("red/lone", 0))
-    until(lambda: clerk._in_trouble)
-    ledger = Ledger.open(url, BEGIN)
+    until(lambda: clerk.is_failing)
+    blocked.unlink()
     until(lambda: not clerk._events)
+    assert not clerk.is_failing
     clerk.close()
     assert [group.group for group in ledger.history(moment(1)).groups] == ["red/lone"]
+    [warning] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert "scheduling goes on without a ledger, and it is tried again every" in warning
+    assert "--ledger none" in warning
+
+
+def test_a_file_that_is_removed_is_noticed_and_not_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clerks, "POLL_SECONDS", 0.01)
+    path = tmp_path / "ledger.db"
+    clerk = Clerk(Ledger.open(str(path), BEGIN), "one", 30, lambda: BEGIN)
+    clerk.start()
+    clerk.show(sight(0))
+    until(lambda: clerk._sight is None)
+    away = path.rename(tmp_path / "away.db")
+    clerk.hear(START + 10 * SECOND)
+    until(lambda: clerk.is_failing)
+    assert not path.exists()
+    away.rename(path)
+    clerk.hear(START + 20 * SECOND)
+    until(lambda: not clerk.is_failing)
+    clerk.close()
 
 
 def test_details_are_forgotten_after_so_many_days(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

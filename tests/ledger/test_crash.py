@@ -33,7 +33,7 @@ def test_a_writer_that_is_killed_leaves_a_ledger_that_adds_up(url: str) -> None:
 
 
 def check(ledger: Ledger, said: int) -> None:
-    connection = connect(ledger.url)
+    connection = connect(ledger.url, "write")
     [[written]] = connection.rows("select written from book")
     [[groups]] = connection.rows("select count(*) from parties")
     [[turns]] = connection.rows("select count(*) from verdicts")

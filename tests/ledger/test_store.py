@@ -156,7 +156,7 @@ def test_old_details_go_and_usage_stays(ledger: Ledger, tenure: Tenure) -> None:
     assert [group.group for group in history.groups] == ["red/next"]
     assert history.waits == {"red/next": {"Capacity": 31 * 3600.0}}
     assert (history.evictions, history.since) == ((), at(30) / 1000)
-    connection = connect(ledger.url)
+    connection = connect(ledger.url, "write")
     assert connection.rows("select distinct day, holder from usage where holder <> ''") == [
         (TODAY + 1, "red/train")
     ]
@@ -199,7 +199,7 @@ def test_opening_it_again_changes_nothing(url: str, ledger: Ledger, tenure: Tenu
 
 
 def test_a_ledger_of_a_newer_maitred_is_left_alone(url: str, ledger: Ledger) -> None:
-    connection = connect(url)
+    connection = connect(url, "write")
     connection.change("update book set version = ?", [VERSION + 1])
     connection.close()
     with pytest.raises(LedgerError, match="was written by a newer maitred"):

@@ -11,7 +11,7 @@ from maitred.controllers.health import Health
 from maitred.controllers.policy import Defaults, Source
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
-from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, View, Witnesses
+from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, Witnesses
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import first_of
@@ -97,18 +97,13 @@ class Actor:
         self._witnesses = witnesses
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._scheduler: Scheduler | None = None
-
-    def view(self) -> View | None:
-        """What it knows, once it knows anything."""
-        return None if self._scheduler is None else self._scheduler.view()
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         self._task = tasks.create_task(self._run())
 
     async def _run(self) -> None:
         async with self.line as client:
-            self._scheduler = Scheduler(
+            scheduler = Scheduler(
                 client,
                 self._source(client),
                 self._settings,
@@ -118,7 +113,7 @@ class Actor:
                 health=self.health,
                 witnesses=self._witnesses,
             )
-            await self._scheduler.run(self._stop)
+            await scheduler.run(self._stop)
 
     def _leader_lease(self, client: Client) -> LeaderLease:
         clock = asyncio.get_running_loop().time

@@ -5,11 +5,13 @@ from itertools import product
 
 import pytest
 
+from maitred.controllers.answers.backlog import Backlog, Update
+from maitred.controllers.answers.follower import Follower
 from maitred.controllers.answers.refusals import RefusedError
-from maitred.controllers.answers.route import Question
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
 from maitred.controllers.policy import PolicyConfigMap, Source
+from maitred.controllers.scheduling.term import Witnesses
 from maitred.kube.answers import own_token
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
@@ -61,29 +63,39 @@ async def use_everything(stage: Stage) -> None:
     await stage.play(Bound(JOB, 1))
     [free] = {"n0", "n1"} - {pod.spec.node_name for pod in stage.observer.of_job("job")}
     await stage.play(Create(taken(free, cpu=1)))
-    actor = stage.start(trouble=PagesOnly(), source=policy, lease=LEASE)
+    backlog = Backlog()
+    witnesses = Witnesses(backlog=backlog)
+    actor = stage.start(trouble=PagesOnly(), source=policy, lease=LEASE, witnesses=witnesses)
     await stage.play(Bound(JOB, 0), Told(JOB, "Waiting: Capacity"), Delete(JOB))
     actor.line.trouble = LostAnswers()
     await stage.play(Delete(taken(free, cpu=1)), *WITH_VOLUMES, Told(members(PAIR, 2), "Scheduled"))
     await stage.play(Delete(members(PAIR, 2)), Create(YIELDING, LESSER), Bound(LESSER))
-    await ask(stage, actor)
+    await ask(stage, actor, backlog)
     await stage.play(Create(CRITICAL), Bound(CRITICAL), Suspended(LESSER))
     await stage.play(Delete(CRITICAL), NotSuspended(LESSER), NoRecords())
 
 
-async def ask(stage: Stage, actor: Actor) -> None:
+async def ask(stage: Stage, actor: Actor, backlog: Backlog) -> None:
     """How a gang is doing, whose pods are looked at one by one; and a name that a look at all might find."""
-    service = Service(actor.line, actor.view)
+
+    async def news(afresh: bool) -> Update:
+        return backlog.update()
+
+    service = Service(actor.line, Follower(news).view)
     [why] = (route for route in ROUTES if route.looks)
     user = await service.visitor(await own_token(stage.api.client))
-    await service.answer(why, question(stage, YIELDING.name), user)
+    await service.answer(why, about(stage, YIELDING.name), user, nothing_posted)
     with pytest.raises(RefusedError, match="nobody"):
-        await service.answer(why, question(stage, "nobody"), user)
-    await service.close()
+        await service.answer(why, about(stage, "nobody"), user, nothing_posted)
+    service.close()
 
 
-def question(stage: Stage, name: str) -> Question:
-    return Question({"namespace": stage.api.namespace, "name": name})
+def about(stage: Stage, name: str) -> dict[str, str]:
+    return {"namespace": stage.api.namespace, "name": name}
+
+
+async def nothing_posted() -> bytes:
+    raise AssertionError("the question has no body")
 
 
 def policy(client: Client) -> Source:

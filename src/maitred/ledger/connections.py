@@ -7,12 +7,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import psycopg
 
+Purpose = Literal["read", "write", "create"]
+MODES: dict[Purpose, str] = {"read": "ro", "write": "rw", "create": "rwc"}
 Value = int | str | None
 Row = tuple[Any, ...]
 
@@ -43,10 +45,10 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
-def connect(url: str, *, writes: bool = True) -> Connection:
-    """A path, `sqlite:///path`, or `postgresql://...`. Who only reads makes no file that is not there."""
+def connect(url: str, purpose: Purpose) -> Connection:
+    """A path, `sqlite:///path`, or `postgresql://...`. A file is made only by who says so."""
     path = is_file(url)
-    return Postgres(url) if path is None else SQLite(path, writes)
+    return Postgres(url) if path is None else SQLite(path, purpose)
 
 
 def is_file(url: str) -> str | None:
@@ -72,21 +74,20 @@ def named(url: str) -> str:
 
 
 class SQLite:
-    def __init__(self, path: str, writes: bool) -> None:
-        self._name = path
-        place = Path(path).absolute()
+    def __init__(self, path: str, purpose: Purpose) -> None:
+        self._name, self._place = path, Path(path).absolute()
         try:
-            if writes:
-                place.parent.mkdir(parents=True, exist_ok=True)
+            if purpose == "create":
+                self._place.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(
-                f"{place.as_uri()}?mode={'rwc' if writes else 'ro'}",
+                f"{self._place.as_uri()}?mode={MODES[purpose]}",
                 timeout=PATIENCE_SECONDS,
                 isolation_level=None,
                 uri=True,
             )
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(f"ledger {path}: {error}") from None
-        if not writes:
+        if purpose == "read":
             return
         try:
             # Readers do not wait for the writer, nor it for them.
@@ -117,6 +118,8 @@ class SQLite:
 
     @contextmanager
     def transaction(self, *, writes: bool) -> Iterator[None]:
+        if writes and not self._place.exists():  # or it would be written where nobody finds it
+            raise LedgerError(f"ledger {self._name}: the file was removed")
         self.change("begin immediate" if writes else "begin")
         try:
             yield

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from maitred.explain.billing.document import Usage, Use
-from maitred.ledger.connections import Connection, LedgerError, Row, connect, is_file, named
+from maitred.ledger.connections import Connection, LedgerError, Purpose, Row, connect, is_file, named
 from maitred.ledger.meter import DAY
 from maitred.ledger.schema import prepare, version_of
 from maitred.ledger.tenure import Tenure
@@ -42,7 +42,7 @@ class Ledger:
         return ledger
 
     def prepare(self, now: datetime) -> None:
-        with self._connected() as connection:
+        with self._connected("create") as connection:
             prepare(connection, self.name, milliseconds(now))
 
     @classmethod
@@ -51,7 +51,7 @@ class Ledger:
         ledger = cls(url)
         if (path := is_file(url)) is not None and not Path(path).is_file():
             raise LedgerError(f"ledger {ledger.name}: there is no such file")
-        with ledger._connected(writes=False) as connection:
+        with ledger._connected("read") as connection:
             try:
                 connection.rows("select since from book")
             except LedgerError as error:
@@ -60,8 +60,8 @@ class Ledger:
         return ledger
 
     @contextmanager
-    def _connected(self, *, writes: bool = True) -> Iterator[Connection]:
-        connection = connect(self.url, writes=writes)
+    def _connected(self, purpose: Purpose) -> Iterator[Connection]:
+        connection = connect(self.url, purpose)
         try:
             yield connection
         finally:
@@ -69,13 +69,13 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with self._connected(writes=False) as connection, connection.transaction(writes=False):
+        with self._connected("read") as connection, connection.transaction(writes=False):
             yield connection
 
     def claim(self, writer: str, now: datetime) -> Tenure:
         """Write from now on; whoever wrote so far no longer may. The tables are made if need be."""
         self.prepare(now)
-        return Tenure(lambda: connect(self.url), self.name, writer, milliseconds(now))
+        return Tenure(lambda: connect(self.url, "write"), self.name, writer, milliseconds(now))
 
     # -- usage -----------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class Ledger:
         """Of what is older, usage stays by day and account; groups, verdicts and receipts go."""
         then = milliseconds(before)
         day = then // DAY
-        with self._connected() as connection, connection.transaction(writes=True):
+        with self._connected("write") as connection, connection.transaction(writes=True):
             connection.change(
                 "insert into usage (day, account, holder, resource, model, bucket, amount) "
                 "select day, account, '', resource, model, bucket, sum(amount) from usage "

@@ -375,6 +375,7 @@ def test_callers_take_turns_and_who_is_gone_is_not_worked_for() -> None:
 
 def test_what_runs_too_long_is_stopped_and_the_thread_is_free_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk, "LONGEST_SECONDS", 0.05)
+    monkeypatch.setattr(desk, "WORK_SECONDS", 0.1)
 
     async def story() -> None:
         house = Desk(stuck=lambda: pytest.fail("it could be stopped"))
@@ -383,6 +384,8 @@ def test_what_runs_too_long_is_stopped_and_the_thread_is_free_again(monkeypatch:
             with pytest.raises(RefusedError, match="so the question was dropped"):
                 async with house.seat(user("one"), posts=False):
                     await house.work(user("one"), for_ever)
+            with pytest.raises(RefusedError, match="to work this out takes more"):
+                await house.work(user("one"), for_ever)
             assert await house.work(user("other"), lambda: 7) == 7
         house.close()
 

@@ -23,6 +23,12 @@ BURST, PER_SECOND = 60.0, 10.0
 """Questions of one caller."""
 LONGEST_SECONDS = 20.0
 """From when a question is taken to its answer."""
+WORK_SECONDS = 8.0
+"""Of the thread for one step of a question, so that the others get their turn while they wait."""
+TOO_MUCH_WORK = (
+    f"to work this out takes more than {WORK_SECONDS:g} s; ask about less at a time, such as fewer pods of "
+    "fewer kinds, or give `maitred plan` a dump of the cluster with --on"
+)
 STUCK_SECONDS = 5.0
 SERVICE_ACCOUNT = "system:serviceaccount:"
 
@@ -90,15 +96,29 @@ class Desk:
     async def work(self, user: User | None, work: Callable[[], T], *, whole: bool = False) -> T:
         """In the thread, when it is the caller's turn. Whoever stops to wait stops the work, unless it is to
         be done whole. None: it is for all of them."""
-        job = self._worker.submit(None if user is None else caller_of(user), work, whole=whole)
+        began = asyncio.Event()
+        caller = None if user is None else caller_of(user)
+        job = self._worker.submit(
+            caller, partial(begun, work, began, asyncio.get_running_loop()), whole=whole
+        )
         try:
-            return await asyncio.wrap_future(job.done)
+            done = asyncio.wrap_future(job.done)
+            if not whole:
+                await began.wait()
+            async with asyncio.timeout(None if whole else WORK_SECONDS):
+                return await done
         except asyncio.CancelledError:
-            self._worker.drop(job)
-            asyncio.get_running_loop().call_later(STUCK_SECONDS, partial(self._look_at, job))
+            self._drop(job)
             raise
+        except TimeoutError:
+            self._drop(job)
+            raise RefusedError(Reason.TOO_LONG, TOO_MUCH_WORK) from None
         except InterruptedJob:
             raise RefusedError(Reason.NOT_LEADING, "this scheduler is being stopped; ask again") from None
+
+    def _drop(self, job: Job) -> None:
+        self._worker.drop(job)
+        asyncio.get_running_loop().call_later(STUCK_SECONDS, partial(self._look_at, job))
 
     def _look_at(self, job: Job) -> None:
         if self._worker.is_running(job) and not job.whole:
@@ -106,6 +126,11 @@ class Desk:
 
     def close(self) -> None:
         self._worker.close()
+
+
+def begun(work: Callable[[], T], event: asyncio.Event, loop: asyncio.AbstractEventLoop) -> T:
+    loop.call_soon_threadsafe(event.set)
+    return work()
 
 
 def caller_of(user: User) -> Hashable:
