@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from maitred.decide import decide as decide_snapshot
-from maitred.explain.remedies.finder import with_remedies
+from maitred.explain.remedies.seeking import explained_plan
+from maitred.explain.scene import Scene
 from maitred.model.meta import Timestamp
 from maitred.model.pod import PodSpec
 from maitred.model.quantity import amount
@@ -26,10 +26,8 @@ SLICE_SIZE, SLICE_TOPOLOGY = "maitred.dev/slice-size", "maitred.dev/slice-topolo
 
 def remedied(objects: list[Obj], policy: Obj | None = None, scheduler: str | None = None) -> Obj:
     """The Plan with remedies, as a dict."""
-    snapshot, rules = snapshot_of(objects), policy_of(policy)
-    now = msgspec.convert(NOON, Timestamp)
-    plan = decide_snapshot(snapshot, rules, now, scheduler)
-    plain: Obj = msgspec.to_builtins(with_remedies(plan, snapshot, rules, now, scheduler))
+    scene = Scene(snapshot_of(objects), policy_of(policy), msgspec.convert(NOON, Timestamp), scheduler)
+    plain: Obj = msgspec.to_builtins(explained_plan(scene))
     return plain
 
 

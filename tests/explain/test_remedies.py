@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 
 from maitred.decide import decide as decide_snapshot
-from maitred.explain.remedies import finder
+from maitred.explain.remedies import seeking
+from maitred.explain.scene import Scene
 from maitred.model.meta import Timestamp
 from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, UnattainableError, applied, remedied
 from tests.oracle import builders as b
@@ -424,10 +425,8 @@ def test_the_remedies_of_one_group_need_no_other_explained(seed: int) -> None:
     objects, policy, now = fleet(seed), policy_of(LEVELS), msgspec.convert(NOON, Timestamp)
     snapshot = snapshot_of(objects)
     for entry in remedied(objects, LEVELS)["groups"]:
-        group = entry["group"]
-        plan = decide_snapshot(snapshot, policy, now, explained={group})
-        found = finder.remedies_for(plan, snapshot, policy, now, None, group)
-        assert msgspec.to_builtins(found) == entry["remedies"]
+        sought = seeking.sought_for(Scene(snapshot, policy, now), entry["group"])
+        assert msgspec.to_builtins(sought.remedies if sought else ()) == entry["remedies"]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -449,7 +448,7 @@ def test_the_work_is_bounded_and_the_first_in_turn_come_first(monkeypatch: pytes
     objects = [*nodes(2), *queue]
     offered = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
     assert all(offered)
-    monkeypatch.setattr(finder, "EFFORT", 100)
+    monkeypatch.setattr(seeking, "EFFORT", 100)
     fewer = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
     assert fewer[0]
     assert not all(fewer)
