@@ -14,7 +14,7 @@ from maitred.model.quantity import amount
 from maitred.model.requests import pod_requests
 from tests.explain.loosening import LOOSENED, with_storage
 from tests.oracle.builders import GROUP, HOSTNAME, INDEX, MIN_COUNT, TOPOLOGY, Obj, pod_group
-from tests.support import NOON, policy_of, snapshot_of
+from tests.support import NOON, decide, policy_of, snapshot_of
 
 
 class UnattainableError(Exception):
@@ -29,6 +29,23 @@ def remedied(objects: list[Obj], policy: Obj | None = None, scheduler: str | Non
     scene = Scene(snapshot_of(objects), policy_of(policy), msgspec.convert(NOON, Timestamp), scheduler)
     plain: Obj = msgspec.to_builtins(explained_plan(scene))
     return plain
+
+
+def check_remedies(objects: list[Obj], plan: Obj, policy: Obj | None = None) -> None:
+    """Each of them, carried out, gets its group scheduled, and nobody who had places loses them."""
+    scheduled = {entry["group"] for entry in plan["groups"] if entry["verdict"] == "Scheduled"}
+    for entry in plan["groups"]:
+        assert len(entry["remedies"]) <= 3
+        assert not entry["remedies"] or entry["verdict"] in ("Waiting", "Impossible")
+        for remedy in entry["remedies"]:
+            try:
+                changed = applied(objects, entry["group"], remedy["detail"])
+            except UnattainableError:
+                continue
+            verdicts = {one["group"]: one["verdict"] for one in decide(changed, policy)["groups"]}
+            seated = {entry["group"], *scheduled, *remedy["detail"].get("ahead", ())}
+            for group in seated.difference(remedy["detail"].get("instead", ())):
+                assert verdicts[group] == "Scheduled", (group, entry["group"], remedy)
 
 
 def applied(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:
