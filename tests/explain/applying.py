@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-from maitred.decide import decide as decide_snapshot
-from maitred.explain.remedies.finder import with_remedies
+from maitred.explain.remedies.seeking import explained_plan
+from maitred.explain.scene import Scene
 from maitred.model.meta import Timestamp
 from maitred.model.pod import PodSpec
 from maitred.model.quantity import amount
 from maitred.model.requests import pod_requests
 from tests.explain.loosening import LOOSENED, with_storage
 from tests.oracle.builders import GROUP, HOSTNAME, INDEX, MIN_COUNT, TOPOLOGY, Obj, pod_group
-from tests.support import NOON, policy_of, snapshot_of
+from tests.support import NOON, decide, policy_of, snapshot_of
 
 
 class UnattainableError(Exception):
@@ -26,11 +26,26 @@ SLICE_SIZE, SLICE_TOPOLOGY = "maitred.dev/slice-size", "maitred.dev/slice-topolo
 
 def remedied(objects: list[Obj], policy: Obj | None = None, scheduler: str | None = None) -> Obj:
     """The Plan with remedies, as a dict."""
-    snapshot, rules = snapshot_of(objects), policy_of(policy)
-    now = msgspec.convert(NOON, Timestamp)
-    plan = decide_snapshot(snapshot, rules, now, scheduler)
-    plain: Obj = msgspec.to_builtins(with_remedies(plan, snapshot, rules, now, scheduler))
+    scene = Scene(snapshot_of(objects), policy_of(policy), msgspec.convert(NOON, Timestamp), scheduler)
+    plain: Obj = msgspec.to_builtins(explained_plan(scene))
     return plain
+
+
+def check_remedies(objects: list[Obj], plan: Obj, policy: Obj | None = None) -> None:
+    """Each of them, carried out, gets its group scheduled, and nobody who had places loses them."""
+    scheduled = {entry["group"] for entry in plan["groups"] if entry["verdict"] == "Scheduled"}
+    for entry in plan["groups"]:
+        assert len(entry["remedies"]) <= 3
+        assert not entry["remedies"] or entry["verdict"] in ("Waiting", "Impossible")
+        for remedy in entry["remedies"]:
+            try:
+                changed = applied(objects, entry["group"], remedy["detail"])
+            except UnattainableError:
+                continue
+            verdicts = {one["group"]: one["verdict"] for one in decide(changed, policy)["groups"]}
+            seated = {entry["group"], *scheduled, *remedy["detail"].get("ahead", ())}
+            for group in seated.difference(remedy["detail"].get("instead", ())):
+                assert verdicts[group] == "Scheduled", (group, entry["group"], remedy)
 
 
 def applied(objects: list[Obj], group: str, detail: Obj) -> list[Obj]:

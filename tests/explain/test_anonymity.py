@@ -14,7 +14,7 @@ from maitred.explain.anonymity import as_seen_by, history_as_seen_by
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
-from maitred.explain.remedies.finder import with_remedies
+from maitred.explain.remedies.seeking import explained_plan
 from maitred.explain.scene import Scene
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.evicted import receipt
@@ -53,7 +53,7 @@ def seen(snapshot: Snapshot, history: History | None = None) -> Scene:
 
 def answers(scene: Scene) -> Iterator[Record | str]:
     """Everything that can be said of a scene to someone who has `default` and `other`."""
-    yield with_remedies(plan_of(scene), scene.snapshot, scene.policy, scene.now, scene.scheduler)
+    yield explained_plan(scene)
     yield capacity(scene)
     own = own_groups(scene.snapshot)
     yield from (why(scene, key) for key in own)

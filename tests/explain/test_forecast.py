@@ -8,7 +8,7 @@ from maitred.explain.forecast.forecast import SLACK, estimate, estimates, range_
 from maitred.explain.forecast.future import Future
 from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.runs import NEVER, stem
-from maitred.explain.remedies.rehearsal import Effort
+from maitred.explain.remedies.effort import Effort
 from tests.explain.forecasts import HOUR, NOW, at, gang, hours, nodes, past, remembered, requests, scene
 from tests.oracle import builders as b
 

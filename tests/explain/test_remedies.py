@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 
 from maitred.decide import decide as decide_snapshot
-from maitred.explain.remedies import finder
+from maitred.explain.remedies import seeking
+from maitred.explain.scene import Scene
 from maitred.model.meta import Timestamp
-from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, UnattainableError, applied, remedied
+from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, check_remedies, remedied
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
-from tests.support import NOON, decide, policy_of, snapshot_of
+from tests.support import NOON, policy_of, snapshot_of
 
-ALL_BUT_CLOSED = ("Waiting", "Impossible")
 LEVELS = {
     "topology": {"levels": [{"name": "zone", "key": b.ZONE}, {"name": "shelf", "key": "rack"}]},
 }
@@ -27,25 +27,9 @@ LEVELS = {
 def offers(objects: list[Obj], group: str = "default/crew", policy: Obj | None = None) -> dict[str, Obj]:
     """The remedies for a group by kind, each of which has been carried out and found to work."""
     plan = remedied(objects, policy)
-    check(objects, plan, policy)
+    check_remedies(objects, plan, policy)
     (entry,) = (entry for entry in plan["groups"] if entry["group"] == group)
     return {remedy["detail"]["kind"]: remedy for remedy in entry["remedies"]}
-
-
-def check(objects: list[Obj], plan: Obj, policy: Obj | None = None) -> None:
-    scheduled = {entry["group"] for entry in plan["groups"] if entry["verdict"] == "Scheduled"}
-    for entry in plan["groups"]:
-        assert len(entry["remedies"]) <= 3
-        assert not entry["remedies"] or entry["verdict"] in ALL_BUT_CLOSED
-        for remedy in entry["remedies"]:
-            try:
-                changed = applied(objects, entry["group"], remedy["detail"])
-            except UnattainableError:
-                continue
-            verdicts = {one["group"]: one["verdict"] for one in decide(changed, policy)["groups"]}
-            seated = {entry["group"], *scheduled, *remedy["detail"].get("ahead", ())}
-            for group in seated.difference(remedy["detail"].get("instead", ())):
-                assert verdicts[group] == "Scheduled", (group, entry["group"], remedy)
 
 
 def crew(count: int, quorum: int | None = None, level: str | None = None, **fields: Any) -> list[Obj]:
@@ -410,13 +394,13 @@ def fleet(seed: int) -> list[Obj]:
 def test_every_remedy_works_in_a_fleet(seed: int) -> None:
     objects = fleet(seed)
     policy = LEVELS if seed % 2 else None
-    check(objects, remedied(objects, policy), policy)
+    check_remedies(objects, remedied(objects, policy), policy)
 
 
 @given(clusters())
 @examples(100)
 def test_every_remedy_works_whatever_the_constraints(objects: list[Obj]) -> None:
-    check(objects, remedied(objects))
+    check_remedies(objects, remedied(objects))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -424,10 +408,8 @@ def test_the_remedies_of_one_group_need_no_other_explained(seed: int) -> None:
     objects, policy, now = fleet(seed), policy_of(LEVELS), msgspec.convert(NOON, Timestamp)
     snapshot = snapshot_of(objects)
     for entry in remedied(objects, LEVELS)["groups"]:
-        group = entry["group"]
-        plan = decide_snapshot(snapshot, policy, now, explained={group})
-        found = finder.remedies_for(plan, snapshot, policy, now, None, group)
-        assert msgspec.to_builtins(found) == entry["remedies"]
+        sought = seeking.sought_for(Scene(snapshot, policy, now), entry["group"])
+        assert msgspec.to_builtins(sought.remedies if sought else ()) == entry["remedies"]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -449,7 +431,7 @@ def test_the_work_is_bounded_and_the_first_in_turn_come_first(monkeypatch: pytes
     objects = [*nodes(2), *queue]
     offered = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
     assert all(offered)
-    monkeypatch.setattr(finder, "EFFORT", 100)
+    monkeypatch.setattr(seeking, "EFFORT", 100)
     fewer = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
     assert fewer[0]
     assert not all(fewer)
@@ -459,4 +441,4 @@ def test_the_work_is_bounded_and_the_first_in_turn_come_first(monkeypatch: pytes
 @given(clusters(max_groups=4))
 @examples(1500)
 def test_every_remedy_works_at_length(objects: list[Obj]) -> None:
-    check(objects, remedied(objects))
+    check_remedies(objects, remedied(objects))

@@ -61,15 +61,13 @@ def command(
 def plan_of(objects: list[Object], policy: Policy, now: datetime, scheduler: str | None) -> Plan:
     # The engine brings numpy along, which bad input need not wait for.
     from maitred.cluster.state import ClusterState, Put
-    from maitred.decide import decide
-    from maitred.explain.remedies.finder import with_remedies
+    from maitred.explain.remedies.seeking import explained_plan
+    from maitred.explain.scene import Scene
 
     state = ClusterState()
     for item in objects:
         state.apply(Put(item))
-    snapshot = state.snapshot()
-    plan = decide(snapshot, policy, now, scheduler)
-    return with_remedies(plan, snapshot, policy, now, scheduler)
+    return explained_plan(Scene(state.snapshot(), policy, now, scheduler))
 
 
 def moment(text: str | None) -> datetime:

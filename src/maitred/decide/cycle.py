@@ -182,14 +182,18 @@ class Cycle:
         if not isinstance(found, Promise):
             case.refusal = found
             return
-        if self._is_explained(case):
-            diagnosis = Diagnosis(self._grounds, self.trial)
-            case.blockers = diagnosis.of(case.view, case.ask, (), self._ahead_of(case, self._taken()))[0]
+        self._note_blockers(case)
         case.promised, case.refusal = found.seats, ""
         self._note_places(case, self.promises.hold(self.trial, case.ask, found.seats))
         for other in self.cases:
             if other.key in found.displaced:
                 self._take_away(other, found.displaced[other.key])
+
+    def _note_blockers(self, case: Case) -> None:
+        """What is in its way now is gone once its places are held for it."""
+        if self._is_explained(case):
+            diagnosis = Diagnosis(self._grounds, self.trial)
+            case.blockers = diagnosis.of(case.view, case.ask, (), self._ahead_of(case, self._taken()))[0]
 
     def _take_away(self, case: Case, pods: Set[str]) -> None:
         """Members that leave for others count no more; the group, which ranks lower, is yet to be served."""

@@ -3,19 +3,21 @@
 from collections.abc import Set
 from datetime import datetime
 
-from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import PROMISED, QUORUM, Turn
+from maitred.decide.ask import Ask
 from maitred.decide.cycle import Case, Cycle, with_refusal
+from maitred.decide.diagnose import Ahead, Diagnosis
 from maitred.model.plan import Blocker, GroupVerdict, Plan
 from maitred.model.policy import Policy
 
 
 class Hearing(Cycle):
-    """Groups are explained when they are asked about: that takes longest, and nobody asks about all of them.
+    """The record of one cycle, from which every answer speaks.
 
-    `promised` are those for whom others leave. What was in their way is gone once they have been served, so
-    it must be said before. Of several groups that have one name, the first is meant.
+    Groups are explained when they are asked about: that takes longest, and nobody asks about all of them. So
+    what each of them saw is kept. Of several groups that have one name, the first is meant.
     """
 
     def __init__(
@@ -24,13 +26,15 @@ class Hearing(Cycle):
         policy: Policy,
         now: datetime,
         scheduler: str | None,
-        promised: Set[str] = frozenset(),
         waiting: Set[str] = frozenset(),
     ) -> None:
         """`waiting`: groups that are known to wait, and are not tried."""
-        super().__init__(snapshot, policy, now, scheduler, explained=promised)
+        super().__init__(snapshot, policy, now, scheduler, explained=())
+        self.now, self.scheduler = now, scheduler
         self._waiting = waiting
         self._heard = {case.key: case for case in reversed(self.cases)}
+        self._before: dict[int, tuple[Diagnosis, GroupView, Ask, Ahead]] = {}
+        """Of those who were promised places: what they saw before."""
         self._known: dict[int, GroupVerdict] = {}
         self.decided: Plan = self.run()
 
@@ -44,22 +48,28 @@ class Hearing(Cycle):
         """The group on its way; None if it is not decided."""
         return self._heard.get(group)
 
-    def needs_another(self, group: str) -> bool:
-        """Whether it can be explained only by a cycle that knows before that it will be asked about."""
-        case = self._heard.get(group)
-        return case is not None and bool(case.promised) and not self._is_explained(case)
-
     def verdict(self, group: str) -> GroupVerdict:
         return self._explained(self._heard[group])
 
+    def explained_at(self, index: int) -> GroupVerdict:
+        """Of a group by its place in the Plan: two may have one name."""
+        return self._explained(self.cases[index])
+
     def verdicts(self, groups: Set[str]) -> tuple[GroupVerdict, ...]:
-        """Of all groups, with what is in the way of these."""
+        """Of all groups, with what is in the way of these. Who came last is looked at first, as in a cycle:
+        those who found the same follow each other."""
+        for case in sorted(self.cases, key=lambda case: -case.last_tried):
+            if case.key in groups:
+                self._explained(case)
         pairs = zip(self.cases, self.decided.groups, strict=True)
         return tuple(self._explained(case) if case.key in groups else found for case, found in pairs)
 
     def _explained(self, case: Case) -> GroupVerdict:
         if id(case) not in self._known:
             self.explained = {case.key}
+            if case.promised:
+                before, view, ask, ahead = self._before[id(case)]
+                case.blockers = before.of(view, ask, (), ahead)[0]
             self._known[id(case)] = self._verdict(case, self._taken())
         return self._known[id(case)]
 
@@ -86,3 +96,7 @@ class Hearing(Cycle):
     def turn_of(self, case: Case) -> Turn:
         """When it had its first turn: turns compare in the order in which they come."""
         return self._turn(case, 0, PROMISED if case.view.nominated else QUORUM)
+
+    def _note_blockers(self, case: Case) -> None:
+        seen = Diagnosis(self._grounds, self.trial.on(self.trial.nodes))
+        self._before[id(case)] = (seen, case.view, case.ask, self._ahead_of(case, self._taken()))

@@ -29,12 +29,11 @@ class Scene:
     history: History = NO_HISTORY
     waiting: frozenset[str] = frozenset()
     """Groups of which it is known that they wait, whoever else comes: they are not tried again."""
-    _hearings: dict[frozenset[str], Hearing] = field(default_factory=dict, compare=False, repr=False)
     _made: dict[Callable[["Scene"], Any], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def on(self, snapshot: Snapshot) -> "Scene":
         """The same for another snapshot."""
-        return replace(self, snapshot=snapshot, _hearings={}, _made={})
+        return replace(self, snapshot=snapshot, _made={})
 
     def once(self, make: Callable[["Scene"], T]) -> T:
         """Something that is made from this scene, and does not change: once for all who ask."""
@@ -43,25 +42,25 @@ class Scene:
         made: T = self._made[make]
         return made
 
-    def hearing(self, *groups: str) -> Hearing:
+    def hearing(self) -> Hearing:
         """What would be decided now, by one cycle for all who ask."""
-        hearing = self._hearing(frozenset())
-        promised = frozenset(group for group in groups if hearing.needs_another(group))
-        return self._hearing(promised) if promised else hearing
+        return self.once(_heard)
 
     def decided(self) -> Plan:
         """For those who only want to know what is decided, and not why."""
-        return self._hearing(frozenset()).decided
+        return self.hearing().decided
 
     def plan(self, explained: Iterable[str]) -> Plan:
         """The same, and what is in the way of these groups."""
         chosen = frozenset(explained)
-        hearing = self.hearing(*chosen)
-        return msgspec.structs.replace(hearing.decided, groups=hearing.verdicts(chosen))
+        hearing = self.hearing()
+        verdicts = hearing.verdicts(chosen)
+        exhausted = hearing.decided.search_exhausted or hearing.exhausted
+        return msgspec.structs.replace(hearing.decided, groups=verdicts, search_exhausted=exhausted)
 
     def in_vain(self) -> frozenset[str]:
         """Groups that wait, and would if others came: more pods can only make it harder for them."""
-        hearing = self._hearing(frozenset())
+        hearing = self.hearing()
         pairs = zip(hearing.cases, hearing.decided.groups, strict=True)
         return frozenset(
             case.key
@@ -69,9 +68,6 @@ class Scene:
             if found.verdict in ("Waiting", "Impossible") and plain(self.snapshot, case.view)
         )
 
-    def _hearing(self, promised: frozenset[str]) -> Hearing:
-        if promised not in self._hearings:
-            self._hearings[promised] = Hearing(
-                self.snapshot, self.policy, self.now, self.scheduler, promised, self.waiting
-            )
-        return self._hearings[promised]
+
+def _heard(scene: Scene) -> Hearing:
+    return Hearing(scene.snapshot, scene.policy, scene.now, scene.scheduler, scene.waiting)

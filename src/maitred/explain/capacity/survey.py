@@ -15,7 +15,8 @@ from maitred.decide.ask import Ask, ask_of
 from maitred.decide.compile import managed_nodes
 from maitred.decide.house import House
 from maitred.decide.preemption.roster import NOT_KNOWN, Roster
-from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, Effort, Entry, Stage, by_shape
+from maitred.explain.remedies.effort import Effort
+from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, Entry, Stage, by_shape
 from maitred.explain.scene import Scene
 from maitred.model.needs import Needs
 from maitred.model.plan import Bind
@@ -48,7 +49,7 @@ class Survey:
         self.now = round(scene.now.timestamp() * 1000)
         self.plan = scene.decided()
         self.effort = Effort(EFFORT)
-        self.stage = Stage(self.plan, self.snapshot, self.policy, scene.now, scene.scheduler, self.effort)
+        self.stage = Stage(scene.hearing(), self.effort)
         self.waiting = [entry for entry in self.stage.entries if entry.waits]
         """Groups for which there is no room, in the order of their turns."""
         self.notes: list[str] = []

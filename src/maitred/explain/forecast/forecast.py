@@ -10,7 +10,7 @@ from maitred.explain.forecast.guests import Guest
 from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.runs import NEVER
 from maitred.explain.forecast.wording import assumptions, condition, in_its_way, no_estimate, span
-from maitred.explain.remedies.rehearsal import Effort
+from maitred.explain.remedies.effort import Effort
 from maitred.explain.scene import Scene
 from maitred.model.plan import GroupVerdict
 from maitred.model.words import counted, moment

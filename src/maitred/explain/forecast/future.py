@@ -14,7 +14,7 @@ from maitred.explain.forecast.guests import Guest, Turn, rest_of
 from maitred.explain.forecast.hall import Hall, Stay
 from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.runs import NEVER, drawn
-from maitred.explain.remedies.rehearsal import Effort
+from maitred.explain.remedies.effort import Effort
 
 COALESCED, COALESCED_FROM = 1 / 200, 1_000
 """Ends that are apart by no more than this part of the time until then are taken to be one, at the last of

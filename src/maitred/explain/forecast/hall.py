@@ -14,7 +14,8 @@ from maitred.explain.forecast.displacing import Holdings, Lesser, make_way
 from maitred.explain.forecast.guests import Guest
 from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.room import Room
-from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, STEPS_PER_UNIT, Effort
+from maitred.explain.remedies.effort import Effort
+from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, STEPS_PER_UNIT
 
 LOOKS_PER_TRY = 16
 """Effort is counted in looks at how much room there is; to try a group takes so much longer."""

@@ -13,7 +13,7 @@ from maitred.explain.forecast.hall import Stay
 from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.runs import NEVER
 from maitred.explain.forecast.wording import assumptions, clock, in_its_way
-from maitred.explain.remedies.rehearsal import Effort
+from maitred.explain.remedies.effort import Effort
 from maitred.explain.scene import Scene
 from maitred.model.policy import is_device
 from maitred.model.words import counted, moment

@@ -13,8 +13,8 @@ from maitred.explain.proposal.places import where
 from maitred.explain.proposal.supposition import Party
 from maitred.explain.proposal.words import change_words, offer_words, time_words
 from maitred.explain.remedies.changes import Change, with_group
-from maitred.explain.remedies.finder import EFFORT_FOR_ONE, MOST_REMEDIES, Finder
-from maitred.explain.remedies.rehearsal import Effort, Entry, Stage
+from maitred.explain.remedies.rehearsal import Entry
+from maitred.explain.remedies.seeking import MOST_REMEDIES, Seeking, sought_for
 from maitred.explain.scene import Scene
 from maitred.model.group import TopologyRequest
 from maitred.model.plan import Plan, Remedy
@@ -30,15 +30,13 @@ def offers_of(
     (key,) = party.groups
     if next(group.verdict for group in plan.groups if group.group == key) == "Preempting":
         scene = patient(scene, key)
-        plan = scene.plan(explained=party.groups)
-    stage = Stage(plan, scene.snapshot, scene.policy, scene.now, scene.scheduler, Effort(EFFORT_FOR_ONE))
-    everyone = (*stage.entries, *stage.held_back)
-    entry = next((entry for entry in everyone if entry.view.group.key == key and entry.waits), None)
-    if entry is None:
+    sought = sought_for(scene, key)
+    if sought is None:
         return (), ()
-    changes = [(change, change.remedy(entry.view)) for change in Finder(stage).changes(entry)]
+    entry = sought.entry
+    changes = [(change, change.remedy(entry.view)) for change in sought.changes]
     offers = [
-        offer(scene, stage, entry, change, party, options)
+        offer(scene, entry, change, party, options)
         for change, remedy in changes
         if remedy.detail["kind"] in OFFERED
     ]
@@ -57,15 +55,14 @@ def patient(scene: Scene, key: str) -> Scene:
     return Scene(changed, scene.policy, scene.now, scene.scheduler, scene.history)
 
 
-def offer(
-    scene: Scene, stage: Stage, entry: Entry, change: Change, party: Party, options: Sequence[str]
-) -> Offer | None:
+def offer(scene: Scene, entry: Entry, change: Change, party: Party, options: Sequence[str]) -> Offer | None:
     view = entry.view
     remedy = change.remedy(view)
     after = Scene(
         change.applied(scene.snapshot, entry.number), scene.policy, scene.now, scene.scheduler, scene.history
     )
-    served = {other.view.group.key for other in stage.entries if not other.waits} | {view.group.key}
+    entries = scene.once(Seeking).stage.entries
+    served = {other.view.group.key for other in entries if not other.waits} | {view.group.key}
     plan = decide(after.snapshot, after.policy, after.now, after.scheduler, served, explained=())
     binds = [bind for bind in plan.binds if bind.group == view.group.key]
     if not binds:

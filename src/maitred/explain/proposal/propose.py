@@ -106,10 +106,10 @@ class Asked:
             return found
         if verdict.verdict == "Preempting":  # what it saw in its turn is gone
             return tuple(one for one in found if one.category != "Priority" or set(one.detail["ahead"]) - own)
-        return self.scene.hearing(verdict.group).blockers_beside(verdict.group, own)
+        return self.scene.hearing().blockers_beside(verdict.group, own)
 
     def _proof(self, group: str) -> Blocker:
-        hearing = self.scene.hearing(group)
+        hearing = self.scene.hearing()
         case = hearing.case(group)
         assert case is not None, "or it would not have been found impossible"
         return blocker_on_empty_cluster(self.scene.snapshot, hearing.house, case.view)

@@ -27,21 +27,18 @@ two of three); of the request; of its constraints; and for nodes, which are not 
 share of new ones among all that the group would then be on; and for a priority the share of those that would
 wait instead. Ties go in the order above.
 
-All tries together are bounded, in attempts and never by a clock: groups are looked at in the order of their
-turns, the first of those that ask for the same before the second, until the effort is spent. Groups that ask
-for the same at the same point of the cycle are tried once. This is for people who ask, and no part of
-scheduling.
+All tries for one group together are bounded, in attempts and never by a clock, and so are those for all
+groups of a Plan (`seeking`). Groups that ask for the same at the same point of the cycle are tried once. This
+is for people who ask, and no part of scheduling.
 """
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from datetime import datetime
 from itertools import islice
+from typing import TypeVar
 
-import msgspec
 import numpy as np
 
-from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.snapshot import GroupView
 from maitred.decide.ask import Assignment
 from maitred.decide.levels import position_of
 from maitred.explain.remedies.changes import (
@@ -57,79 +54,30 @@ from maitred.explain.remedies.growth import Growth
 from maitred.explain.remedies.loosening import Loosening, loosenings
 from maitred.explain.remedies.mending import Mending
 from maitred.explain.remedies.outranking import higher_rank
-from maitred.explain.remedies.rehearsal import Effort, Entry, Stage
+from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.explain.remedies.rerun import needs_of
 from maitred.explain.remedies.starting import to_start
 from maitred.explain.remedies.supplying import supplies
-from maitred.model.plan import Plan, Remedy
-from maitred.model.policy import Policy, is_device
+from maitred.model.policy import is_device
 from maitred.model.quantity import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
-MOST_REMEDIES = 3
 MOST_RESOURCES = 3
 SMALLEST_PART = 4
 """Members are worth nothing if they are fewer than one in so many of the quorum."""
-EFFORT = 20_000
-"""About a second or two of tries."""
-EFFORT_FOR_ONE = 500
-"""Enough for one group, in about a fifth of a second."""
 LOOSENED = ("Affinity", "Capacity", "Fragmentation")
 """Categories in which constraints other than levels may be in the way; host ports are part of the room."""
 HUGE_PAGES = "hugepages-"
 
-
-def with_remedies(
-    plan: Plan, snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None
-) -> Plan:
-    """The Plan with remedies for groups that wait; the other arguments are those that it was decided for."""
-    if all(group.verdict not in ("Waiting", "Impossible") for group in plan.groups):
-        return plan
-    stage = Stage(plan, snapshot, policy, now, scheduler, Effort(EFFORT))
-    finder = Finder(stage)
-    found = {entry.index: finder.remedies(entry) for entry in in_turn(stage)}
-    groups = (
-        msgspec.structs.replace(group, remedies=found.get(index, ()))
-        for index, group in enumerate(plan.groups)
-    )
-    return msgspec.structs.replace(plan, groups=tuple(groups))
-
-
-def remedies_for(
-    plan: Plan, snapshot: Snapshot, policy: Policy, now: datetime, scheduler: str | None, group: str
-) -> tuple[Remedy, ...]:
-    """The remedies of one group, which may be all that the Plan explains."""
-    if all(one.verdict not in ("Waiting", "Impossible") for one in plan.groups if one.group == group):
-        return ()
-    stage = Stage(plan, snapshot, policy, now, scheduler, Effort(EFFORT_FOR_ONE))
-    everyone = (*stage.entries, *stage.held_back)
-    entries = [entry for entry in everyone if entry.waits and entry.view.group.key == group]
-    return Finder(stage).remedies(entries[0]) if entries else ()
-
-
-def in_turn(stage: Stage) -> list[Entry]:
-    """Groups that wait, in the order in which they are looked at: the first of each kin, then the second."""
-    earlier, turns = Counter[Hashable](), []
-    for entry in (*stage.entries, *stage.held_back):
-        if entry.waits:
-            turns.append((earlier[stage.kin(entry)], entry.place, entry))
-            earlier[stage.kin(entry)] += 1
-    return [entry for _, _, entry in sorted(turns, key=lambda turn: turn[:2])]
+T = TypeVar("T")
 
 
 class Finder:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.growth, self.mending = Growth(stage), Mending(stage)
-        self._known: dict[Hashable, list[Change]] = {}
-        self._probed: dict[Hashable, Assignment] = {}
-
-    def remedies(self, entry: Entry) -> tuple[Remedy, ...]:
-        return tuple(change.remedy(entry.view) for change in self.changes(entry)[:MOST_REMEDIES])
 
     def changes(self, entry: Entry) -> list[Change]:
         """All that would help, the smallest first."""
-        if self.stage.effort.spent:
-            return []
         found = to_start(self.stage, entry) if entry.held_back else self._room_for(entry)
         return sorted(found, key=lambda change: change.share)
 
@@ -152,9 +100,10 @@ class Finder:
         likeness = self._likeness(entry)
         if likeness is None:
             return find(entry)
-        if (kind, likeness) not in self._known:
-            self._known[kind, likeness] = find(entry)
-        return self._known[kind, likeness]
+        return self._recall((kind, likeness), lambda: find(entry))
+
+    def _recall(self, key: Hashable, find: Callable[[], T]) -> T:
+        return self.stage.memory.recall(self.stage.effort, key, find)
 
     def _wishes(self, entry: Entry) -> list[Change]:
         ways = (self._fewer_members, self._wider_level, self._smaller_request)
@@ -181,11 +130,11 @@ class Finder:
 
     def _probe(self, change: Change, entry: Entry) -> bool:
         """Whether the group would fit beside all that others got before its turn."""
-        key = (*self._turn(entry), change)
-        if key not in self._probed:
-            changed = change.applied(self.stage.snapshot, entry.number)
-            self._probed[key] = self.stage.probe(changed, entry)
-        return bool(self._probed[key])
+
+        def probe() -> Assignment:
+            return self.stage.probe(change.applied(self.stage.snapshot, entry.number), entry)
+
+        return bool(self._recall((*self._turn(entry), change), probe))
 
     def _turn(self, entry: Entry) -> tuple[Hashable, ...]:
         """Groups for which this is equal ask for the same of the same."""
@@ -228,19 +177,17 @@ class Finder:
     def _of_every_kind(self, entry: Entry) -> Assignment:
         """As many as fit with one of each kind among them, first: a group is little use without its launcher.
         None where members are alike, or that cannot be."""
-        view, key = entry.view, (*self._turn(entry), "kinds")
+        view = entry.view
         if len(np.unique(view.shapes)) == 1 or view.group.topology.slice_size:
             return []
-        if key not in self._probed:
-            self._probed[key] = self.stage.probe_kinds(entry)
-        return self._probed[key]
+        return self._recall((*self._turn(entry), "kinds"), lambda: self.stage.probe_kinds(entry))
 
     def _nearest(self, entry: Entry) -> Assignment:
         """As many members as fit beside all that others got before its turn."""
-        key = self._turn(entry)
-        if key not in self._probed:
-            self._probed[key] = self.stage.probe(self.stage.snapshot, entry, need=1)
-        return self._probed[key]
+        stage = self.stage
+        return self._recall(
+            (*self._turn(entry), "nearest"), lambda: stage.probe(stage.snapshot, entry, need=1)
+        )
 
     # -- a wider level ---------------------------------------------------------------------------------
 
@@ -270,7 +217,7 @@ class Finder:
 
     def _looser(self, entry: Entry) -> list[Change]:
         """One of each kind: of selectors, taints, pods nearby, spreads and ports."""
-        if not any(blocker.category in LOOSENED for blocker in entry.verdict.blockers):
+        if not any(blocker.category in LOOSENED for blocker in self.stage.blockers(entry)):
             return []
         found = dict[type[Loosening], Change]()
         for change in loosenings(self.stage, entry.view):
@@ -283,7 +230,7 @@ class Finder:
         return list(found.values())
 
     def _supplies(self, entry: Entry) -> list[Change]:
-        if all(blocker.category != "Volume" for blocker in entry.verdict.blockers):
+        if all(blocker.category != "Volume" for blocker in self.stage.blockers(entry)):
             return []
         found = (self._working(change, entry) for change in supplies(self.stage, entry))
         return list(islice((change for change in found if change is not None), 1))
@@ -300,7 +247,7 @@ class Finder:
 
     def _resources(self, entry: Entry, asked: set[str]) -> list[str]:
         """What to ask for less of: first what a blocker says is short, then devices, then the others."""
-        short = [blocker.detail.get("resource") for blocker in entry.verdict.blockers]
+        short = [blocker.detail.get("resource") for blocker in self.stage.blockers(entry)]
         rest = sorted(asked, key=lambda resource: (not is_device(self.stage.policy, resource), resource))
         ordered = dict.fromkeys([resource for resource in short if resource in asked] + rest)
         flexible = [name for name in ordered if name != PODS and not name.startswith(HUGE_PAGES)]

@@ -38,8 +38,6 @@ class Growth:
         self._empty = Trial.empty(self.snapshot, well)
         self._grown: dict[Pattern, Snapshot] = {}
         self._trials: dict[Hashable, Trial] = {}
-        self._fits: dict[Hashable, bool] = {}
-        self._patterns_of: dict[Hashable, list[tuple[Pattern, int]]] = {}
 
     def more_nodes(self, entry: Entry) -> Change | None:
         best: tuple[int, int, int, Pattern] | None = None
@@ -88,10 +86,9 @@ class Growth:
 
     def _patterns(self, entry: Entry) -> list[tuple[Pattern, int]]:
         """Kinds of nodes that could hold a member, with how many: the roomiest first, then the commonest."""
-        key = (self.stage.kin(entry), self._moment(entry))
-        if key not in self._patterns_of:
-            self._patterns_of[key] = self._find_patterns(entry)
-        return self._patterns_of[key]
+        stage = self.stage
+        key = ("patterns", stage.kin(entry), self._moment(entry))
+        return stage.memory.recall(stage.effort, key, lambda: self._find_patterns(entry))
 
     def _find_patterns(self, entry: Entry) -> list[tuple[Pattern, int]]:
         ask, nodes = ask_of(entry.view), self.snapshot.nodes
@@ -192,16 +189,15 @@ class Growth:
     def _trial(self, pattern: Pattern, entry: Entry | None) -> Trial:
         """With as many new nodes as there may be: in the turn of a group, or before all that the Plan
         binds."""
-        key = (pattern, entry and self._moment(entry))
+        key, grown = (pattern, entry and self._moment(entry)), self._with_most(pattern)
+        self.stage.effort.spend_once(key, TRIAL_UNITS)
         if key not in self._trials:
-            grown = self._with_most(pattern)
-            self.stage.effort.spend(TRIAL_UNITS)
             self._trials[key] = Trial.of(grown) if entry is None else self.stage.leftover(grown, entry)
         return self._trials[key]
 
     def _with_most(self, pattern: Pattern) -> Snapshot:
+        self.stage.effort.spend_once(pattern, VIEW_UNITS)
         if pattern not in self._grown:
-            self.stage.effort.spend(VIEW_UNITS)
             self._grown[pattern] = with_copies(self.snapshot, pattern, MOST_NODES)
         return self._grown[pattern]
 
@@ -225,7 +221,7 @@ class Growth:
         there is no time to find out, all who wait are taken for such."""
         found: list[Entry] = []
         for other in self.stage.entries[: entry.place]:
-            if other.waits and (self.stage.effort.spent or self._would_fit(other, pattern, entry)):
+            if other.waits and (not self.stage.effort.allows() or self._would_fit(other, pattern, entry)):
                 found.append(other)
             if len(found) > MOST_AHEAD:
                 break
@@ -233,8 +229,8 @@ class Growth:
 
     def _would_fit(self, other: Entry, pattern: Pattern, entry: Entry | None) -> bool:
         """With what is left in the turn of a group, or where nobody had been seated."""
-        key = (self.stage.kin(other), pattern, entry and self._moment(entry))
-        if key not in self._fits:
-            trial = self._trial(pattern, entry)
-            self._fits[key] = bool(self.stage.seats(trial, ask_of(other.view), self.stage.house))
-        return self._fits[key]
+        stage, trial = self.stage, self._trial(pattern, entry)
+        key = ("fits", stage.kin(other), pattern, entry and self._moment(entry))
+        return stage.memory.recall(
+            stage.effort, key, lambda: bool(stage.seats(trial, ask_of(other.view), stage.house))
+        )

@@ -68,7 +68,7 @@ class Mending:
         self.keys = health_taints(stage.policy)
 
     def nodes_back(self, entry: Entry) -> Change | None:
-        if all(blocker.category != "Health" for blocker in entry.verdict.blockers):
+        if all(blocker.category != "Health" for blocker in self.stage.blockers(entry)):
             return None
         everyone = self._unwell()
         useful = self._used(entry, everyone)
@@ -113,7 +113,7 @@ class Mending:
     def _probe(self, entry: Entry, rows: list[int]) -> Assignment:
         self.stage.effort.spend(VIEW_UNITS)
         changed = self._change(entry, rows).applied(self.stage.snapshot, entry.number)
-        return [] if self.stage.effort.spent else self.stage.probe(changed, entry)
+        return self.stage.probe(changed, entry) if self.stage.effort.allows() else []
 
     def _change(self, entry: Entry, rows: list[int]) -> Mended:
         """The share is that of these nodes among as many as there are members."""

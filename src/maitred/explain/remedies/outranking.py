@@ -43,7 +43,7 @@ class HigherRank:
 
 def higher_rank(stage: Stage, entry: Entry) -> HigherRank | None:
     """The lowest priority that would seat a group for whom others left no room."""
-    ahead = [blocker.detail["ahead"] for blocker in entry.verdict.blockers if blocker.category == "Priority"]
+    ahead = [blocker.detail["ahead"] for blocker in stage.blockers(entry) if blocker.category == "Priority"]
     if not ahead or stage.policy.order != "priority":
         return None
     others = {other.view.group.key: other for other in stage.entries}

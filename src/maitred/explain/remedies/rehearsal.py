@@ -3,7 +3,6 @@
 from bisect import bisect, bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property
 from itertools import chain
 
@@ -20,9 +19,10 @@ from maitred.decide.levels import known_levels, named_keys
 from maitred.decide.screen import screen
 from maitred.decide.seating import commit, per_node
 from maitred.decide.seats import Steps
+from maitred.explain.hearing import Hearing
+from maitred.explain.remedies.effort import Effort, Memory
 from maitred.explain.remedies.rerun import Rehearsal, kin, needs_of, plain
-from maitred.model.plan import Bind, GroupVerdict, Plan
-from maitred.model.policy import Policy
+from maitred.model.plan import Bind, Blocker, Verdict
 
 PROBE_STEPS = 2_000
 """A try is to be quick: it searches less long than a cycle does."""
@@ -33,23 +33,6 @@ GROUPS_PER_UNIT = 4
 
 Turn = tuple[int, int, float, str, int, int]
 """What turns are ordered by, and the number and the index of the group."""
-
-
-@dataclass(slots=True)
-class Effort:
-    """A bound on the work of all tries together, counted and never timed.
-
-    A unit is about what it takes to try a group on a small cluster.
-    """
-
-    left: int
-
-    def spend(self, units: int) -> None:
-        self.left -= units
-
-    @property
-    def spent(self) -> bool:
-        return self.left <= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +47,14 @@ class Entry:
     """Its place in the order of turns."""
     priority: int
     view: GroupView
-    verdict: GroupVerdict
+    stands: Verdict
+    """As the cycle left it: that it can never be seated is found out where somebody asks."""
+    held_back: bool = False
+    """It may not start yet, whatever room there is."""
 
     @property
     def waits(self) -> bool:
-        return self.verdict.verdict in ("Waiting", "Impossible")
-
-    @property
-    def held_back(self) -> bool:
-        """It may not start yet, whatever room there is."""
-        return self.verdict.blockers[:1] != () and self.verdict.blockers[0].category in ("Members", "Gated")
+        return self.stands in ("Waiting", "Impossible")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,25 +97,23 @@ def by_shape(seats: Iterable[list[tuple[int, int]]]) -> list[tuple[int, Rows, In
 class Stage:
     """A cycle that was decided: who had a turn, what was seated, and what is left."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        snapshot: Snapshot,
-        policy: Policy,
-        now: datetime,
-        scheduler: str | None,
-        effort: Effort,
-    ) -> None:
-        self.plan, self.snapshot, self.policy = plan, snapshot, policy
-        self.now, self.scheduler = now, scheduler
+    def __init__(self, hearing: Hearing, effort: Effort) -> None:
+        self.hearing, self.plan, self.snapshot = hearing, hearing.decided, hearing.snapshot
+        self.house, self.policy = hearing.house, hearing.house.policy
+        self.now, self.scheduler = hearing.now, hearing.scheduler
         self.effort = effort
-        self.house = self.house_of(snapshot)
+        self.memory = Memory()
         self.entries, self.held_back = self._entries()
         self._kin: dict[int, Hashable] = {}
-        self._seated = self._seats_of_groups(plan.binds)
-        self._advanced: dict[int, Snapshot] = {0: snapshot}
+        self._settled_kin: dict[Hashable, bool] = {}
+        self._seated = self._seats_of_groups(self.plan.binds)
+        self._advanced: dict[int, Snapshot] = {0: self.snapshot}
         self._latest: tuple[tuple[int, int] | None, Trial] | None = None
         """What is left to whoever was looked at last."""
+
+    def blockers(self, entry: Entry) -> tuple[Blocker, ...]:
+        """What is in its way, as everybody hears it who asks."""
+        return self.hearing.explained_at(entry.index).blockers
 
     def house_of(self, snapshot: Snapshot) -> House:
         return House(self.policy, known_levels(self.policy, snapshot))
@@ -159,11 +138,12 @@ class Stage:
                 (late if screening.obstacles else turns).append(turn)
         turns.sort()
         entries = [self._entry(place, turn) for place, turn in enumerate(turns)]
-        return entries, [self._entry(bisect(turns, turn), turn) for turn in sorted(late)]
+        return entries, [self._entry(bisect(turns, turn), turn, held_back=True) for turn in sorted(late)]
 
-    def _entry(self, place: int, turn: Turn) -> Entry:
+    def _entry(self, place: int, turn: Turn, held_back: bool = False) -> Entry:
         first, _, _, _, number, index = turn
-        return Entry(index, number, place, -first, self.snapshot.groups[number], self.plan.groups[index])
+        stands = self.plan.groups[index].verdict
+        return Entry(index, number, place, -first, self.snapshot.groups[number], stands, held_back)
 
     def last_to_matter(self, entry: Entry) -> int:
         """The place after which nobody can be in the way of this group, or of one that was seated."""
@@ -207,25 +187,34 @@ class Stage:
     def plain(self, entry: Entry) -> bool:
         return plain(self.snapshot, entry.view)
 
-    @cached_property
-    def _unsettled(self) -> list[Entry]:
-        """Groups that wait, but might not if others sat elsewhere."""
-        return [entry for entry in self.entries if entry.waits and not self._settled(entry)]
-
     def _settled(self, entry: Entry) -> bool:
-        """Proven not to fit even before the cycle seated anybody; what is not explained is not proven."""
-        proven = len(np.unique(entry.view.shapes)) == 1 or not self.plan.search_exhausted
-        blockers = entry.verdict.blockers
-        fitted = not blockers or any(blocker.category == "Priority" for blocker in blockers)
-        return proven and not fitted and self.plain(entry)
+        """Proven not to fit even before the cycle seated anybody."""
+        key = self.kin(entry)
+        if key not in self._settled_kin:
+            self._settled_kin[key] = self.plain(entry) and not self._might_have_fitted(entry)
+        return self._settled_kin[key]
+
+    def _might_have_fitted(self, entry: Entry) -> bool:
+        """So too if it was not found out. Where nobody took a place, its turn was the proof."""
+        if not (self.plan.binds or self.plan.nominations or self.plan.search_exhausted):
+            return False
+        steps = Steps(min(self.policy.search.steps, PROBE_STEPS))
+        return bool(attempt(self._pristine, ask_of(entry.view), self.house, steps)) or steps.exhausted
+
+    @cached_property
+    def _pristine(self) -> Trial:
+        return Trial.of(self.snapshot)
 
     def rivals(self, entry: Entry, first: int) -> list[Entry]:
         """Groups with a turn from `first` on that may act differently once something is changed there."""
         last = self.last_to_matter(entry)
         return [
             other
-            for other in self._unsettled
-            if first <= self._last_turn(other) and other.place < last and other is not entry
+            for other in self.entries[:last]
+            if other.waits
+            and first <= self._last_turn(other)
+            and other.number != entry.number
+            and not self._settled(other)
         ]
 
     # -- quickly ---------------------------------------------------------------------------------------
@@ -346,7 +335,7 @@ class Stage:
         stood = {other.number for other in self.entries if not other.waits} - {one.number for one in done}
         known = self._known_seats(stood, first)
         likely = len(stood) - len(known) + len({self.kin(rival) for rival in rivals}) + 1
-        if self._units(likely) > self.effort.left:
+        if not self.effort.allows(self._units(likely)):
             return None
         snapshot = change(self._after(done), entry.number)
         live = stood | {other.number for other in rivals} | {entry.number}
@@ -372,7 +361,7 @@ class Stage:
 
     def _others_preempt(self, stands: Mapping[int, str]) -> bool:
         """Whether somebody who was seated would now make others leave."""
-        seated = (other.number for other in self.entries if other.verdict.verdict == "Scheduled")
+        seated = (other.number for other in self.entries if other.stands == "Scheduled")
         return any(stands.get(number) == "Preempting" for number in seated)
 
     def _known_seats(self, stood: Set[int], first: int) -> dict[str, Assignment]:
@@ -404,7 +393,7 @@ class Stage:
 
     def _is_through(self, other: Entry, entry: Entry) -> bool:
         """A surplus comes later, unless its priority is higher; who needs others near is tried once more."""
-        settled = self.plain(other) and other.verdict.verdict != "Preempting"
+        settled = self.plain(other) and other.stands != "Preempting"
         return settled and (not self._has_surplus(other) or other.priority > entry.priority)
 
     def _has_one_turn(self, other: Entry) -> bool:

@@ -50,7 +50,7 @@ def compare(scene: Scene, group: str, other: str, seen: Seen = NOTHING_SEEN) -> 
     if group == other:
         raise InputError("", "", "", f"{group} cannot be compared with itself; name another group")
     names = Names(scene.snapshot, seen)
-    hearing = scene.hearing(group, other)
+    hearing = scene.hearing()
     one, two = (_side(scene, hearing, names, key, seen) for key in (group, other))
     points = tuple(_points(scene, one, two))
     alone = _without(scene, names, one, two) if one.waits else None
@@ -135,7 +135,7 @@ def _created(turn: Turn) -> str:
 
 def _without(scene: Scene, names: Names, one: Side, two: Side) -> GroupVerdict | None:
     alone = scene.on(without_group(scene.snapshot, names, two.key))
-    hearing = alone.hearing(one.key)
+    hearing = alone.hearing()
     return None if hearing.case(one.key) is None else hearing.verdict(one.key)
 
 

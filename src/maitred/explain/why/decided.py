@@ -11,7 +11,7 @@ from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
 from maitred.explain.hearing import Hearing
-from maitred.explain.remedies.finder import remedies_for
+from maitred.explain.remedies.seeking import Sought, sought_for
 from maitred.explain.scene import Scene
 from maitred.explain.why.answer import Nearest, Placement, State, Waited, Why
 from maitred.explain.why.names import STAND_IN, Names
@@ -28,6 +28,9 @@ from maitred.model.words import counted, moment, printable
 LONGEST_LINE = 300
 NO_LEDGER = "what it waited for earlier is not known here: no ledger was read"
 
+NOT_TRIED = "remedies not tried: too many groups and nodes are involved, so what would help is not known"
+NOT_ALL_TRIED = "remedies not tried: some, because many groups and nodes are involved; those told here were"
+
 
 def of_decided(scene: Scene, hearing: Hearing, case: Case, names: Names) -> Why:
     verdict = hearing.verdict(case.key)
@@ -35,6 +38,7 @@ def of_decided(scene: Scene, hearing: Hearing, case: Case, names: Names) -> Why:
     progress = progress_in(scene, case.key, names)
     waited = _waited(scene, case.view) if waits else None
     job = names.job_of(case.key)
+    sought = sought_for(scene, case.key)
     return Why(
         group=case.key,
         state=_state(case, verdict, progress, job),
@@ -52,15 +56,13 @@ def of_decided(scene: Scene, hearing: Hearing, case: Case, names: Names) -> Why:
             else None
         ),
         nearest=None if verdict.verdict == "Impossible" else _nearest(hearing, case),
-        remedies=remedies_for(
-            hearing.decided, scene.snapshot, scene.policy, scene.now, scene.scheduler, case.key
-        ),
+        remedies=() if sought is None else sought.remedies,
         queue=queue_of(hearing, case),
         preemption=preemption_of(hearing, case, verdict),
         waited=waited,
         estimate=_estimate(scene, case, verdict),
         progress=progress,
-        notes=tuple(_notes(scene, hearing, case, waited, job)),
+        notes=tuple(_notes(scene, hearing, case, waited, job, sought)),
     )
 
 
@@ -108,7 +110,7 @@ def _waited(scene: Scene, view: GroupView) -> Waited | None:
 
 
 def _notes(
-    scene: Scene, hearing: Hearing, case: Case, waited: Waited | None, job: Job | None
+    scene: Scene, hearing: Hearing, case: Case, waited: Waited | None, job: Job | None, sought: Sought | None
 ) -> Iterator[str]:
     if sum(other.key == case.key for other in hearing.cases) > 1:
         yield "there is another group of this name, declared in another way; this is about the first"
@@ -118,6 +120,8 @@ def _notes(
         yield "its pods do not exist while its Job is suspended; it keeps its turn"
     if hearing.decided.search_exhausted:
         yield "the search was cut short by policy.search.steps; a larger number may find more"
+    if sought is not None and sought.cut:
+        yield NOT_ALL_TRIED if sought.changes else NOT_TRIED
     if waited is not None and waited.known_since is None:
         yield NO_LEDGER
     lost = int(np.count_nonzero(~scene.snapshot.nodes.alive[[m.node for m in case.view.running]]))

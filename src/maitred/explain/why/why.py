@@ -21,7 +21,7 @@ def why(scene: Scene, key: str, seen: Seen = NOTHING_SEEN) -> Why:
 
 def _answer(scene: Scene, key: str, names: Names) -> Why:
     if key in names.views:
-        hearing = scene.hearing(key)
+        hearing = scene.hearing()
         case = hearing.case(key)
         if case is None:
             return of_another_scheduler(scene, names.views[key])

@@ -1,0 +1,164 @@
+"""Everybody who can be asked about one state of a cluster, and what they say."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from tempfile import NamedTemporaryFile
+
+import msgspec
+
+from maitred.cli.audit.dumps import read_dump
+from maitred.cluster.state import ClusterState, Put
+from maitred.controllers.answers.route import Asked, Question, Route
+from maitred.controllers.answers.routes import ROUTES
+from maitred.controllers.answers.service import nothing_known, worked_out
+from maitred.decide import decide
+from maitred.explain.anonymity import as_seen_by
+from maitred.explain.audit.answer import Audit
+from maitred.explain.audit.auditing import audit
+from maitred.explain.capacity.document import Capacity
+from maitred.explain.proposal.answer import Proposals
+from maitred.explain.proposal.supposition import Supposition
+from maitred.explain.remedies.seeking import explained_plan
+from maitred.explain.replay import Replay, Replayer
+from maitred.explain.scene import Scene
+from maitred.explain.why.answer import Why
+from maitred.model import recording
+from maitred.model.manifest import Reader
+from maitred.model.meta import Timestamp
+from maitred.model.objects import Object
+from maitred.model.plan import GroupVerdict, Plan
+from tests.explain.applying import described_by, members
+from tests.explain.supposing import expanded, listed
+from tests.support import NOON, Obj, policy_of
+
+NOW = msgspec.convert(NOON, Timestamp)
+ROUTE: dict[str, Route] = {route.path.partition("/")[0]: route for route in ROUTES}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    raw: list[Obj]
+    policy: Obj | None = None
+
+    @cached_property
+    def objects(self) -> list[Object]:
+        reader = Reader()
+        reader.read(listed(self.raw), "cluster")
+        return list(reader.objects)
+
+    @cached_property
+    def state(self) -> ClusterState:
+        state = ClusterState()
+        for item in self.objects:
+            state.apply(Put(item))
+        return state
+
+    @cached_property
+    def scene(self) -> Scene:
+        """As the command line makes it."""
+        return Scene(self.state.snapshot(), policy_of(self.policy), NOW)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What `decide` says."""
+        return explained_plan(self.scene)
+
+    @property
+    def verdicts(self) -> dict[str, GroupVerdict]:
+        """Of several groups of one name, the first."""
+        return {group.group: group for group in reversed(self.plan.groups)}
+
+    # -- the scheduler that runs -----------------------------------------------------------------------
+
+    @cached_property
+    def live(self) -> Scene:
+        """As the scheduler makes it, for somebody who may see everything."""
+        return Scene(as_seen_by(self.state.snapshot(), None), policy_of(self.policy), NOW)
+
+    def asked(self, path: str, question: Question, scene: Scene | None = None) -> bytes:
+        return worked_out(ROUTE[path], Asked(scene or self.live, question, nothing_known))
+
+    def live_why(self, group: str) -> Why:
+        namespace, _, name = group.partition("/")
+        question = Question({"namespace": namespace, "name": name, "kind": "group"})
+        return msgspec.json.decode(self.asked("why", question), type=Why)
+
+    def live_capacity(self) -> Capacity:
+        return msgspec.json.decode(self.asked("capacity", Question({})), type=Capacity)
+
+    def live_plan(self, supposition: Supposition) -> Proposals:
+        supposed = Scene(
+            as_seen_by(self.state.supposing(supposition.stand_ins(NOW)), None),
+            policy_of(self.policy),
+            NOW,
+            waiting=self.live.in_vain(),
+        )
+        found = self.asked("plan", Question({}, supposition), supposed)
+        return msgspec.json.decode(found, type=Proposals)
+
+    def supposing(self, supposition: Supposition) -> Scene:
+        """As the command line supposes."""
+        return Scene(self.state.supposing(supposition.stand_ins(NOW)), policy_of(self.policy), NOW)
+
+    # -- a record --------------------------------------------------------------------------------------
+
+    def replayed(self) -> tuple[Plan, Replay]:
+        """What the loop decides and writes down, and what becomes of it when it is decided again."""
+        policy, snapshot = policy_of(self.policy), self.state.snapshot()
+        plan = decide(snapshot, policy, NOW)
+        groups = tuple(view.group.key for view in snapshot.groups)
+        replayer = Replayer("record")
+        for line in (
+            recording.Opening(recording.VERSION, "test", None, 0.0),
+            *(self._came(item) for item in self.objects),
+            recording.Rules(policy),
+            recording.Look(NOW.isoformat(), groups),
+            recording.Decision(plan),
+        ):
+            replayer.take(recording.encode(line))
+        return plan, replayer.replay()
+
+    @staticmethod
+    def _came(item: Object) -> recording.Came:
+        kind, bare = recording.recorded(item)
+        return recording.Came(kind, msgspec.Raw(recording.encode(bare)), 0.0)
+
+    # -- an audit --------------------------------------------------------------------------------------
+
+    def audited(self) -> Audit:
+        with NamedTemporaryFile(suffix=".json") as file:
+            file.write(listed(self.raw))
+            file.flush()
+            observer, _ = read_dump([file.name], policy_of(self.policy), NOW)
+        return audit(observer, NOW)
+
+    # -- the same objects, before they are there -------------------------------------------------------
+
+    def proposable(self) -> Iterator[tuple[str, "Cluster", "Cluster", Supposition]]:
+        """Groups of which nothing runs yet: the cluster with the group as if it had come now, the cluster
+        without it, and what is proposed."""
+        for group, verdict in self.verdicts.items():
+            own = members(self.raw, group)
+            declared = [item for item in described_by(self.raw, group) if item["kind"] == "PodGroup"]
+            if verdict.verdict == "Invalid" or not all(map(is_new, own)):
+                continue
+            dated = [came_now(item) if item in own or item in declared else item for item in self.raw]
+            others = [item for item in self.raw if item not in own and item not in declared]
+            proposed = [came_now(item) for item in (*declared, *own)]
+            found = Supposition(tuple(expanded(*proposed).objects))
+            yield group, Cluster(dated, self.policy), Cluster(others, self.policy), found
+
+
+def is_new(pod: Obj) -> bool:
+    """Whether nothing has happened to it that its manifest does not say."""
+    metadata, status = pod["metadata"], pod.get("status", {})
+    untouched = "nodeName" not in pod["spec"] and "nominatedNodeName" not in status
+    return untouched and "deletionTimestamp" not in metadata and status.get("phase") == "Pending"
+
+
+def came_now(item: Obj) -> Obj:
+    dated = deepcopy(item)
+    dated["metadata"]["creationTimestamp"] = NOON
+    return dated
