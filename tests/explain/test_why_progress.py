@@ -219,3 +219,50 @@ def test_sizes_of_images() -> None:
     sizes = ImageSizes([(ContainerImage(("docker.io/library/busybox:latest",), 4_300_000),), ()])
     assert sizes.words("busybox") == "4 MB"
     assert sizes.words("unknown") == ""
+
+
+def test_a_member_on_a_lost_node_is_not_starting() -> None:
+    nodes = [b.node("n0", gpu=8), b.node("n1", gpu=8, ready=None)]
+    for ready in (READY, {**READY, "status": "False"}):
+        objects = [*nodes, b.pod_group("crew", 2), member(0, READY), member(1, ready)]
+        answer = why_of(objects, seen=seen_of(objects))
+        assert (answer.state, answer.placed, answer.progress and answer.progress.ready) == ("Running", 1, 1)
+        assert answer.summary == (
+            "default/crew is broken: 1 of its quorum of 2 runs, 1 is lost with its node"
+        )
+        assert answer.notes == ("1 member is on nodes that are lost: n1 is not Ready",)
+
+
+def test_a_member_whose_node_is_gone_is_lost() -> None:
+    objects = [b.node("n0", gpu=8), b.pod_group("crew", 2), member(0, READY), member(1, READY)]
+    answer = why_of(objects, seen=seen_of(objects))
+    assert answer.notes == ("1 member is on nodes that are lost: n1 is gone",)
+
+
+@pytest.mark.parametrize(
+    ("due", "words", "note"),
+    [
+        ("11:46:00", "nobody can say: it has no room until others end, and nobody knows when they do", True),
+        ("12:01:00", "about 12:00 to 12:01 UTC", False),
+    ],
+)
+def test_an_end_that_passed_unkept_is_no_end(due: str, words: str, note: bool) -> None:
+    old = b.pod("old", gpu=8, node="n0", priority=1000)
+    old["metadata"]["deletionTimestamp"] = f"2026-01-31T{due}Z"
+    answer = why_of([b.node("n0", gpu=8), old, *b.pods("crew", 1, gpu=8)], "default/crew-0")
+    assert answer.estimate is not None
+    assert answer.estimate.words.startswith(words)
+    stuck = "default/old on n0 should have left and has not: look at the node, and at finalizers"
+    assert (stuck in answer.notes) == note
+
+
+def test_a_member_that_leaves_says_since_when_only_once_it_is_late() -> None:
+    def slow(due: str) -> tuple[str, float | None, str]:
+        leaving = member(1, READY)
+        leaving["metadata"]["deletionTimestamp"] = f"2026-01-31T{due}Z"
+        answer = asked(leaving)
+        assert answer.progress is not None
+        return answer.progress.slow[0].cause, answer.progress.slow[0].seconds, answer.progress.slow[0].words
+
+    assert slow("12:00:30") == ("Leaving", None, "leaving")
+    assert slow("11:46:00") == ("Stuck", 840.0, "should have left and has not")

@@ -11,7 +11,7 @@ from maitred.cluster.snapshot import BoundPods, Occupant
 FREE = -1
 _TYPES = {
     **dict.fromkeys(("terminating", "fixed", "working"), np.bool_),
-    **dict.fromkeys(("started", "checkpoint"), np.int64),
+    **dict.fromkeys(("started", "checkpoint", "due"), np.int64),
 }
 COLUMNS = {column.name: _TYPES.get(column.name, np.int32) for column in fields(BoundPods)}
 COLUMNS["occupants"] = np.object_
@@ -42,6 +42,7 @@ class BoundTable:
         working: bool,
         started: int,
         checkpoint: int,
+        due: int,
     ) -> int:
         row = self._free.pop() if self._free else self._new_row()
         columns = self._columns
@@ -56,6 +57,7 @@ class BoundTable:
         columns["working"][row] = working
         columns["started"][row] = started
         columns["checkpoint"][row] = checkpoint
+        columns["due"][row] = due
         columns["occupants"][row] = occupant
         return row
 
@@ -71,10 +73,11 @@ class BoundTable:
     def set_budgets(self, row: int, budgets: int) -> None:
         self._columns["budgets"][row] = budgets
 
-    def set_progress(self, row: int, working: bool, started: int, checkpoint: int) -> None:
+    def set_progress(self, row: int, working: bool, started: int, checkpoint: int, due: int) -> None:
         self._columns["working"][row] = working
         self._columns["started"][row] = started
         self._columns["checkpoint"][row] = checkpoint
+        self._columns["due"][row] = due
 
     def _new_row(self) -> int:
         if self._height == len(self._columns["node"]):

@@ -89,6 +89,8 @@ class Member:
     working: bool = False
     started: int = UNKNOWN_TIME
     checkpoint: int = UNKNOWN_TIME
+    due: int = UNKNOWN_TIME
+    """By when it is to be gone, if it is being deleted."""
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND
     label_class: int = 0

@@ -92,7 +92,8 @@ class BoundPods:
     """Has a container that runs, as its phase says."""
     started: Ints
     checkpoint: Ints
-    """Both in milliseconds since 1970, or UNKNOWN_TIME."""
+    due: Ints
+    """By when it is to be gone, if it is terminating. All in milliseconds since 1970, or UNKNOWN_TIME."""
     occupants: NDArray[np.object_]
     """An Occupant each."""
 

@@ -234,6 +234,7 @@ class ClusterState:
             working=pod.status.phase == "Running",
             started=in_milliseconds(pod.status.start_time),
             checkpoint=UNKNOWN_TIME if protection.last_checkpoint is None else protection.last_checkpoint,
+            due=in_milliseconds(pod.metadata.deletion_timestamp),
         )
 
     def _standing(self, pod: Pod, protection: Protection) -> tuple[Standing, int]:
@@ -250,11 +251,11 @@ class ClusterState:
 
     def _note_progress(self, known: Member, member: Member) -> None:
         """A pod has started, or saved its work: nobody need be decided again for that."""
-        now = (member.working, member.started, member.checkpoint)
-        self.version += (known.working, known.started, known.checkpoint) != now
-        known.working, known.started, known.checkpoint = member.working, member.started, member.checkpoint
+        now = (member.working, member.started, member.checkpoint, member.due)
+        self.version += (known.working, known.started, known.checkpoint, known.due) != now
+        known.working, known.started, known.checkpoint, known.due = now
         if known.bound_row != NOT_BOUND:
-            self._bound.set_progress(known.bound_row, known.working, known.started, known.checkpoint)
+            self._bound.set_progress(known.bound_row, *now)
 
     def _note_end(self, known: Member, member: Member | None) -> None:
         end = end_of(known, member) if self.ends is not None and known.bound_row != NOT_BOUND else None
@@ -329,6 +330,7 @@ class ClusterState:
             working=member.working,
             started=member.started,
             checkpoint=member.checkpoint,
+            due=member.due,
         )
         for claim in member.claims:
             self._claims_in_use.setdefault(claim, []).append(row)

@@ -12,12 +12,16 @@ from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
 from maitred.cluster.trial import Rows
 from maitred.explain.forecast.runs import CHANCES, DRAWS, NEVER, Floats, Runs, all_drawn
+from maitred.model.node import NOT_READY, UNREACHABLE
 from maitred.model.runtime import Runtime
 
-Source = Literal["said", "overdue", "leaving", "history", "deadline", "unknown"]
-SOURCES: tuple[Source, ...] = ("said", "overdue", "leaving", "history", "deadline", "unknown")
+Source = Literal["said", "overdue", "leaving", "stuck", "history", "deadline", "unknown"]
+SOURCES: tuple[Source, ...] = ("said", "overdue", "leaving", "stuck", "history", "deadline", "unknown")
 SERVICES = ("ReplicaSet", "StatefulSet", "ReplicationController")
 """What these own does not end by itself, and another would take its place."""
+LOST = (NOT_READY, UNREACHABLE)
+LEFT_LATE = 60.0
+"""Seconds past its time after which a pod that is leaving is taken to be stuck."""
 LATENESS = 0.1
 """Who is late will be for as long again as it is by now, or at least for this part of what was said."""
 
@@ -134,6 +138,18 @@ class Tenants:
         """In seconds."""
         return self._said("grace")
 
+    @cached_property
+    def _time_to_leave(self) -> Floats:
+        """In seconds from now: what is left of the grace period, or all of it if its start is unknown."""
+        due = self.snapshot.bound.due[self.heads]
+        left = np.maximum(due / 1000 - self.now, 0.0)
+        return np.where(due == UNKNOWN_TIME, self.graces, left)
+
+    @cached_property
+    def stuck(self) -> Mask:
+        """Pods that should have left and have not, or cannot because their kubelet is silent."""
+        return stuck_pods(self.snapshot, self.now)
+
     @property
     def ends(self) -> Floats:
         """For each of them, DRAWS moments, one as likely as the next; NEVER where nobody knows."""
@@ -150,14 +166,16 @@ class Tenants:
         late = expected <= self.now
         longer = np.maximum(self.now - expected, LATENESS * (expected - self.started))
         ends[late] = self.now + longer[late, None] * CHANCES
-        leaving = self.snapshot.bound.terminating[self.heads]
-        ends[leaving] = self.now + self.graces[leaving, None] * CHANCES
+        leaving, stuck = self.snapshot.bound.terminating[self.heads], self.stuck[self.heads]
+        ends[leaving] = self.now + self._time_to_leave[leaving, None] * CHANCES
+        ends[stuck] = NEVER
         for tenant in np.flatnonzero((expected == NEVER) & ~leaving).tolist() if self.runs else ():
             ends[tenant] = self._by_history(tenant)
         open_ended = (ends[:, 0] == NEVER) & (deadline < NEVER)
         ends[open_ended] = self.now + np.maximum(deadline[open_ended, None] - self.now, 0) * CHANCES
         unknown = ends[:, 0] == NEVER
         known: dict[Source, Mask] = {
+            "stuck": stuck,
             "leaving": leaving,
             "overdue": late,
             "said": expected < NEVER,
@@ -191,3 +209,19 @@ class Tenants:
         key, quorum = (occupant.key, 1) if seated is None else (seated.group.key, seated.group.quorum)
         times = self.runs.like(key, (quorum, requests), self.now - self.started[tenant])
         return NEVER if times is None else self.started[tenant] + times
+
+
+def stuck_pods(snapshot: Snapshot, now: float) -> Mask:
+    """Which of the pods on nodes are terminating with no end in sight."""
+    bound = snapshot.bound
+    late = (bound.due != UNKNOWN_TIME) & (bound.due / 1000 + LEFT_LATE < now)
+    stuck: Mask = bound.terminating & (late | lost_nodes(snapshot)[bound.node])
+    return stuck
+
+
+def lost_nodes(snapshot: Snapshot) -> Mask:
+    """Nodes that are gone, or whose kubelet does not answer: what is said of pods there is out of date."""
+    nodes = snapshot.nodes
+    silent = [any(taint.key in LOST for taint in taints) for taints in nodes.taint_sets]
+    lost: Mask = ~nodes.alive | np.array(silent, dtype=np.bool_)[nodes.taint_ids]
+    return lost

@@ -35,6 +35,7 @@ RUNNING: dict[Source, tuple[str, str]] = {
     "said": ("group", "on nodes will end at the time said"),
     "overdue": ("group", "on nodes, past the time said, will end within as long again as late by now"),
     "leaving": ("pod", "on the way out will have left within the grace period"),
+    "stuck": ("pod", "on the way out will not leave: past its time, or on a node that is lost"),
     "history": ("group", "on nodes will run as long as similar ones did"),
     "deadline": ("group", "on nodes will end by the deadline, at any moment before"),
     "unknown": ("group", "on nodes will not end: nobody knows when"),

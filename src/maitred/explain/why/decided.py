@@ -8,6 +8,7 @@ import numpy as np
 from maitred.cluster.snapshot import GroupView
 from maitred.decide.cycle import Case
 from maitred.explain.empty import blocker_on_empty_cluster
+from maitred.explain.forecast.ends import stuck_pods
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
 from maitred.explain.hearing import Hearing
@@ -19,13 +20,14 @@ from maitred.explain.why.nearest import nearest_to
 from maitred.explain.why.preemption import preemption_of
 from maitred.explain.why.progress import Progress
 from maitred.explain.why.queue import queue_of
-from maitred.explain.why.seated import placement_of, progress_in
+from maitred.explain.why.seated import is_starting, lost_words, placement_of, progress_in
 from maitred.model.job import Job
 from maitred.model.plan import GroupVerdict
 from maitred.model.suspension import SUSPENDED
-from maitred.model.words import counted, moment, printable
+from maitred.model.words import moment, printable
 
 LONGEST_LINE = 300
+MOST_STUCK = 3
 NO_LEDGER = "what it waited for earlier is not known here: no ledger was read"
 
 NOT_TRIED = "remedies not tried: too many groups and nodes are involved, so what would help is not known"
@@ -69,7 +71,7 @@ def of_decided(scene: Scene, hearing: Hearing, case: Case, names: Names) -> Why:
 def _state(case: Case, verdict: GroupVerdict, progress: Progress | None, job: Job | None) -> State:
     if verdict.verdict != "Scheduled":
         return "Suspended" if job is not None and job.spec.suspend else "Waiting"
-    starting = case.seated or (progress is not None and progress.slow)
+    starting = case.seated or (progress is not None and is_starting(progress))
     return "Starting" if starting else "Running"
 
 
@@ -124,9 +126,20 @@ def _notes(
         yield NOT_ALL_TRIED if sought.changes else NOT_TRIED
     if waited is not None and waited.known_since is None:
         yield NO_LEDGER
-    lost = int(np.count_nonzero(~scene.snapshot.nodes.alive[[m.node for m in case.view.running]]))
-    if lost:
-        yield f"{counted(lost, 'member')} {'is' if lost == 1 else 'are'} on nodes that are gone"
+    yield from lost_words(scene, [member.node for member in case.view.running])
+    yield from _stuck_words(scene)
+
+
+def _stuck_words(scene: Scene) -> Iterator[str]:
+    """Pods whose room nobody gets, though they were told to go."""
+    bound, nodes = scene.snapshot.bound, scene.snapshot.nodes
+    rows = np.flatnonzero(stuck_pods(scene.snapshot, scene.now.timestamp()))
+    names = sorted(f"{bound.occupants[row].key} on {nodes.names[bound.node[row]]}" for row in rows)
+    if names:
+        more = f" and {len(names) - MOST_STUCK} more" if len(names) > MOST_STUCK else ""
+        have = "has" if len(names) == 1 else "have"
+        told = ", ".join(names[:MOST_STUCK])
+        yield f"{told}{more} should have left and {have} not: look at the node, and at finalizers"
 
 
 def suspension_words(job: Job) -> str:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from maitred.explain.forecast import ends
 from maitred.explain.why.seen import ContainerStatus, Ended, Held, Seen, SeenEvent, SeenPod
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.node import ContainerImage
@@ -22,6 +23,8 @@ TROUBLES = (
     *("NetworkNotReady", "FailedCreatePodContainer", "Failed", "FailedPostStartHook"),
 )
 """Events that tell why nothing has started."""
+LEFT_LATE = timedelta(seconds=ends.LEFT_LATE)
+NONE_LOST: Mapping[str, str] = {}
 _QUOTED = re.compile(r'"([^"]+)"')
 
 
@@ -29,8 +32,8 @@ class Slow(Record, frozen=True):
     """Members that are not Ready for the same cause."""
 
     cause: str
-    """One word: `Pulling`, `Pull`, `Mount`, `Crash`, `Init`, `Unready`, `Kubelet`, `Failed`, `Leaving`, or as
-    the kubelet calls it."""
+    """One word: `Pulling`, `Pull`, `Mount`, `Crash`, `Init`, `Unready`, `Kubelet`, `Failed`, `Leaving`,
+    `Stuck`, `Lost`, or as the kubelet calls it."""
     members: int
     pod: str
     """The one of them that has been so for longest,"""
@@ -56,18 +59,29 @@ Stop = tuple[str, Timestamp | None, str]
 """A cause, since when, and in words."""
 
 
-def progress_of(pods: Iterable[SeenPod], seen: Seen, images: "ImageSizes", now: datetime) -> Progress:
-    """Of the members that have a node, or are over."""
+def progress_of(
+    pods: Iterable[SeenPod],
+    seen: Seen,
+    images: "ImageSizes",
+    now: datetime,
+    lost: Mapping[str, str] = NONE_LOST,
+) -> Progress:
+    """Of the members that have a node, or are over. `lost` are nodes of which nothing is heard, and how."""
     ready = succeeded = failed = members = 0
     stops: dict[str, list[tuple[SeenPod, Stop]]] = {}
+    stop: Stop
     changes: list[Timestamp] = []
     for pod in pods:
         members += 1
-        changed = over_since(pod) or ready_since(pod)
+        gone = lost.get(pod.spec.node_name)
+        changed = over_since(pod) or (None if gone else ready_since(pod))
         if changed is not None:
             changes.append(changed)
         if pod.status.phase == "Succeeded":
             succeeded += 1
+        elif gone and pod.status.phase != "Failed":
+            stop = ("Lost", None, f"{gone}, and nothing is known of its pods")
+            stops.setdefault("Lost", []).append((pod, stop))
         elif pod.metadata.deletion_timestamp is None and pod.status.phase != "Failed" and is_ready(pod):
             ready += 1
         else:
@@ -136,8 +150,10 @@ def bound_since(pod: SeenPod) -> Timestamp | None:
 def stop_of(pod: SeenPod, events: Sequence[SeenEvent], images: "ImageSizes", now: datetime) -> Stop:
     if pod.status.phase == "Failed":
         return "Failed", over_since(pod), failure_words(pod)
-    if pod.metadata.deletion_timestamp is not None:
-        return "Leaving", pod.metadata.deletion_timestamp, "leaving"
+    due = pod.metadata.deletion_timestamp
+    if due is not None:
+        late = due + LEFT_LATE < now
+        return ("Stuck", due, "should have left and has not") if late else ("Leaving", None, "leaving")
     for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
         stop = container_stop(pod, status, events, images)
         if stop is not None:

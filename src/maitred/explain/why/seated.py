@@ -1,18 +1,23 @@
 """The answer for a group whose members all have their places: where they are, and how far they have got."""
 
+from collections import Counter
+from collections.abc import Iterator
+
 import numpy as np
 
 from maitred.cluster.snapshot import UNKNOWN_TIME
 from maitred.cluster.trial import Rows
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.roster import NOT_KNOWN, Roster
+from maitred.explain.forecast.ends import lost_nodes
 from maitred.explain.scene import Scene
 from maitred.explain.why.answer import Placement, Why
 from maitred.explain.why.names import Names
 from maitred.explain.why.progress import ImageSizes, Progress, is_told, progress_of
 from maitred.model.group import Group
-from maitred.model.words import moment
+from maitred.model.words import counted, moment
 
+NAMES_SHOWN = 5
 NOTHING_SEEN_OF_IT = "how far its containers have got is not known here: no status of its pods was read"
 
 
@@ -21,9 +26,10 @@ def of_seated(scene: Scene, key: str, names: Names) -> Why:
     seated = scene.snapshot.seated[names.seated[key]] if key in names.seated else None
     group = Group(key) if seated is None else seated.group
     staying = int(np.count_nonzero(~bound.terminating[rows]))
-    placed = staying if seated is None else seated.counted
+    away = lost_nodes(scene.snapshot)[bound.node[rows]] & ~bound.terminating[rows]
+    placed = (staying if seated is None else seated.counted) - int(np.count_nonzero(away))
     progress = progress_in(scene, key, names)
-    unready = progress is not None and any(slow.cause != "Leaving" for slow in progress.slow)
+    unready = progress is not None and is_starting(progress)
     return Why(
         group=key,
         state="Starting" if unready and staying else "Running",
@@ -35,14 +41,19 @@ def of_seated(scene: Scene, key: str, names: Names) -> Why:
         priority=priority_of(scene, rows),
         placement=placement_of(scene, group, rows),
         progress=progress,
-        notes=() if progress is not None else (NOTHING_SEEN_OF_IT,),
+        notes=(
+            *lost_words(scene, bound.node[rows[~bound.terminating[rows]]].tolist()),
+            *(() if progress is not None else (NOTHING_SEEN_OF_IT,)),
+        ),
     )
 
 
 def placement_of(scene: Scene, group: Group, rows: Rows) -> Placement | None:
-    """Where the members in these rows are; those that are leaving are not counted."""
+    """Where the members in these rows are; those that are leaving, or lost with their nodes, are not
+    counted."""
     snapshot = scene.snapshot
-    staying = rows[~snapshot.bound.terminating[rows]]
+    away = snapshot.bound.terminating[rows] | lost_nodes(snapshot)[snapshot.bound.node[rows]]
+    staying = rows[~away]
     if not len(staying):
         return None
     nodes = snapshot.bound.node[staying].tolist()
@@ -67,4 +78,30 @@ def progress_in(scene: Scene, key: str, names: Names) -> Progress | None:
     pods = [pod for pod in names.seen_members.get(key, ()) if pod.spec.node_name]
     if not any(map(is_told, pods)):
         return None
-    return progress_of(pods, names.seen, ImageSizes(scene.snapshot.nodes.images), scene.now)
+    images = ImageSizes(scene.snapshot.nodes.images)
+    return progress_of(pods, names.seen, images, scene.now, scene.once(lost_in))
+
+
+def lost_in(scene: Scene) -> dict[str, str]:
+    """Nodes of whose pods nothing is known, and why not."""
+    nodes = scene.snapshot.nodes
+    found = ((nodes.names[row], bool(nodes.alive[row])) for row in np.flatnonzero(lost_nodes(scene.snapshot)))
+    return {name: "is not Ready" if alive else "is gone" for name, alive in found}
+
+
+def lost_words(scene: Scene, rows: list[int]) -> Iterator[str]:
+    """Members on nodes of which nothing is heard: they are not counted as running."""
+    lost = lost_in(scene)
+    nodes = Counter(scene.snapshot.nodes.names[row] for row in rows)
+    found = {name: count for name, count in nodes.items() if name in lost}
+    if found:
+        count = sum(found.values())
+        names = ", ".join(f"{name} {lost[name]}" for name in sorted(found)[:NAMES_SHOWN])
+        more = f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else ""
+        are = "is" if count == 1 else "are"
+        yield f"{counted(count, 'member')} {are} on nodes that are lost: {names}{more}"
+
+
+def is_starting(progress: Progress) -> bool:
+    """Whether any member has yet to begin: who leaves, or is lost with its node, has begun before."""
+    return any(slow.cause not in ("Leaving", "Stuck", "Lost") for slow in progress.slow)

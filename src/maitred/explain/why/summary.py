@@ -81,6 +81,13 @@ def _broken(answer: Why) -> str:
     parts = [f"{answer.placed} of its quorum of {answer.quorum} {'runs' if answer.placed == 1 else 'run'}"]
     if leaving:
         parts.append(f"{leaving} {'is' if leaving == 1 else 'are'} on the way out")
+    slow = () if answer.progress is None else answer.progress.slow
+    lost = min(sum(one.members for one in slow if one.cause == "Lost"), missing - leaving)
+    if lost:
+        parts.append(
+            f"{lost} {'is' if lost == 1 else 'are'} lost with {'its node' if lost == 1 else 'their nodes'}"
+        )
+    missing -= lost
     if missing > leaving:
         parts.append(f"{missing - leaving} {'is' if missing - leaving == 1 else 'are'} not there")
     return f"is broken: {', '.join(parts)}"
