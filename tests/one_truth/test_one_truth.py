@@ -154,7 +154,7 @@ def changes(proposal: Proposal) -> Iterator[Obj]:
 # -- tables and data ---------------------------------------------------------------------------------------
 
 
-def assert_shown(answer: Record, lines: Lines, kind: type) -> None:
+def assert_shown(answer: Record, lines: Lines, kind: type[Record]) -> None:
     """The table is made from the JSON alone, at any width, and has every blocker and remedy."""
     again = msgspec.json.decode(msgspec.json.encode(answer), type=kind)
     assert again == answer
