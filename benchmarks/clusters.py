@@ -45,12 +45,14 @@ def training_cluster(nodes: int, rng: random.Random, busy: float) -> Iterator[Ob
 MIXED = (H100, A100, L4, LARGE, LARGE)
 
 
-def mixed_cluster(nodes: int, rng: random.Random, lone_jobs: bool, most: int = 12) -> Iterator[Obj]:
+def mixed_cluster(
+    nodes: int, rng: random.Random, lone_jobs: bool, most: int = 12, full: bool = False
+) -> Iterator[Obj]:
     """Racks of one kind of machine each, three zones, some nodes kept for a team, half full on average.
 
     `lone_jobs`: every running pod is of a job of its own, as in a sweep, so that the labels which selectors
     read have as many values as there are pods. Nothing else differs.
-    No node runs more than `most` pods beside what belongs to it.
+    No node runs more than `most` pods beside what belongs to it. `full`: each runs as much as it can.
     """
     for number in range(nodes):
         rack = rack_of(number, nodes)
@@ -58,12 +60,18 @@ def mixed_cluster(nodes: int, rng: random.Random, lone_jobs: bool, most: int = 1
         taints = ["example.com/team-red"] if rng.random() < 0.05 else []
         yield node(name, f"rack-{rack:04}", zone_of(rack), machine, taints)
         yield daemon_pod("node-exporter", name, 9100)
-        yield from islice(load(name, machine, rng, lone_jobs), most)
+        yield from islice(load(name, machine, rng, lone_jobs, (1.0,) if full else LEVELS), most)
 
 
-def load(name: str, machine: Machine, rng: random.Random, lone_jobs: bool) -> Iterator[Obj]:
-    """Pods of 960 jobs, or of one each; some nodes are empty, some full, half of all is taken."""
-    level = rng.choice((0.0, 0.2, 0.5, 0.8, 1.0))
+LEVELS = (0.0, 0.2, 0.5, 0.8, 1.0)
+"""Some nodes are empty, some full, half of all is taken."""
+
+
+def load(
+    name: str, machine: Machine, rng: random.Random, lone_jobs: bool, levels: tuple[float, ...]
+) -> Iterator[Obj]:
+    """Pods of 960 jobs, or of one each."""
+    level = rng.choice(levels)
     cpu, gpus = machine.cpu * 0.95 * level, round(machine.gpus * level)
     for position in count():
         devices = min(gpus, rng.choice((1, 2, 4)))

@@ -1,6 +1,6 @@
 """The room is full of lesser pods, and a gang arrives that needs a tenth of it: how long it takes to choose.
 
-It is the case on which KAI publishes figures.
+It is the case on which KAI publishes figures. And then a crowd arrives, all of which have to preempt.
 """
 
 import random
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks import crowd
 from benchmarks.figures import Figure, Goal, Samples, Work, in_turns
 from benchmarks.loading import NOW, loaded
 from benchmarks.objects import H100, NAMESPACE, ZONE, Obj, Template, job_pod, node
@@ -41,7 +42,8 @@ KINDS = (
 
 
 def run(quick: bool) -> list[Figure]:
-    return [figure for kind in KINDS for figure in growing(kind, QUICK if quick else SIZES)]
+    figures = [figure for kind in KINDS for figure in growing(kind, QUICK if quick else SIZES)]
+    return [*figures, *crowd.run(quick)]
 
 
 def growing(kind: Kind, sizes: tuple[int, ...]) -> list[Figure]:

@@ -11,7 +11,7 @@ from hypothesis.strategies import DrawFn
 from maitred.cluster.news import Effect
 from maitred.cluster.state import Change, ClusterState, Delete, Put
 from maitred.controllers.scheduling import agenda
-from maitred.controllers.scheduling.agenda import FIRST_REST, LONGEST_REST, Agenda
+from maitred.controllers.scheduling.agenda import FIRST_REST, LONGEST_REST, Agenda, was_cut
 from maitred.controllers.scheduling.loop import with_receipts
 from maitred.decide import decide
 from maitred.model.group import group_key
@@ -19,6 +19,7 @@ from maitred.model.meta import Timestamp
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
+from maitred.model.rotation import Rotation
 from tests.cluster.changes import changes
 from tests.cluster.seen import delete, name_of, put, read
 from tests.oracle.builders import Obj, gang, namespace, node, pod, pods, priority_class
@@ -26,12 +27,18 @@ from tests.oracle.effort import examples
 from tests.support import NOON
 
 NOW = msgspec.convert(NOON, Timestamp)
+ENOUGH = Policy().search.cycle_steps
+"""Steps for whatever these few nodes are asked for."""
+
+
+budgets = st.sampled_from((ENOUGH, 1, 30_000))
 
 
 class Scheduler:
     """The cycle without a server: what it decides is done at once, and who is evicted is gone at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: int = ENOUGH) -> None:
+        self.steps = steps
         self.state = ClusterState()
         self.agenda = Agenda()
         self.pods: dict[str, Pod] = {}
@@ -54,7 +61,8 @@ class Scheduler:
         plan = Plan()
         if not selection.empty:
             snapshot, explained = self.state.snapshot(), selection.explained
-            plan = decide(snapshot, Policy(), NOW, None, selection, explained=explained)
+            rotation = Rotation(self.steps, selection.first)
+            plan = decide(snapshot, Policy(), NOW, None, selection, explained=explained, rotation=rotation)
             self.agenda.decided(plan.groups, selection, self.ours)
             self.told |= {verdict.group: verdict for verdict in plan.groups if selection.explains(verdict)}
             plan = with_receipts(plan, selection)
@@ -87,8 +95,10 @@ class Scheduler:
         return {verdict.group for verdict in self.cycle().groups}
 
 
-def check_nobody_is_overlooked(history: list[Change], at_once: int, most_explained: int) -> None:
-    scheduler = Scheduler()
+def check_nobody_is_overlooked(
+    history: list[Change], at_once: int, most_explained: int, steps: int = ENOUGH
+) -> None:
+    scheduler = Scheduler(steps)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(agenda, "MOST_EXPLAINED", most_explained)
         for start in range(0, len(history), at_once):
@@ -98,14 +108,15 @@ def check_nobody_is_overlooked(history: list[Change], at_once: int, most_explain
             complete = decide(scheduler.state.snapshot(), Policy(), NOW)
             assert (complete.binds, complete.evictions) == ((), ()), f"after {start + at_once} changes"
             assert {verdict.group for verdict in complete.groups} <= scheduler.told.keys()
+            assert not any(was_cut(scheduler.told[verdict.group]) for verdict in complete.groups)
 
 
-@given(changes(20), st.integers(1, 5), st.sampled_from((agenda.MOST_EXPLAINED, 1)))
+@given(changes(20), st.integers(1, 5), st.sampled_from((agenda.MOST_EXPLAINED, 1)), budgets)
 @examples(150)
 def test_nobody_who_could_be_seated_is_overlooked(
-    history: list[Change], at_once: int, most_explained: int
+    history: list[Change], at_once: int, most_explained: int, steps: int
 ) -> None:
-    check_nobody_is_overlooked(history, at_once, most_explained)
+    check_nobody_is_overlooked(history, at_once, most_explained, steps)
 
 
 def test_who_cannot_be_told_of_does_not_keep_the_loop_busy() -> None:
@@ -143,12 +154,12 @@ def crowds(draw: DrawFn) -> list[Change]:
     return changes + [Delete(*name_of(item)) if draw(st.integers(0, 3)) == 0 else Put(item) for item in steps]
 
 
-@given(crowds(), st.integers(1, 3), st.sampled_from((agenda.MOST_EXPLAINED, 1, 2)))
+@given(crowds(), st.integers(1, 3), st.sampled_from((agenda.MOST_EXPLAINED, 1, 2)), budgets)
 @examples(150)
 def test_nobody_who_could_be_seated_at_the_expense_of_others_is_overlooked(
-    history: list[Change], at_once: int, most_explained: int
+    history: list[Change], at_once: int, most_explained: int, steps: int
 ) -> None:
-    check_nobody_is_overlooked(history, at_once, most_explained)
+    check_nobody_is_overlooked(history, at_once, most_explained, steps)
 
 
 def waiting_for_room() -> Scheduler:

@@ -12,11 +12,13 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.controllers.scheduling.agenda import was_cut
 from maitred.decide import decide
 from maitred.model.manifest import Reader
 from maitred.model.node import Node
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
+from maitred.model.rotation import Rotation
 from maitred.verify import verify
 from tests.oracle.builders import Obj
 from tests.preemption.worlds import START, free_cpu
@@ -52,6 +54,10 @@ class Rounds:
     """By group, the number of Plans that evicted somebody for it."""
     seated: set[str] = field(default_factory=set)
     """Groups of which something was bound."""
+    steps: int | None = None
+    """The budget of a cycle, if it has one."""
+    cut: dict[str, None] = field(default_factory=dict)
+    """Groups that cycles did not get to, who has waited longest first."""
     rounds: int = 0
 
     def __post_init__(self) -> None:
@@ -99,7 +105,10 @@ class Rounds:
 
     def decided(self) -> Obj:
         """The next Plan, which keeps every law."""
-        found = decide(self.state.snapshot(), self.policy, self.now)
+        rotation = None if self.steps is None else Rotation(self.steps, tuple(self.cut))
+        found = decide(self.state.snapshot(), self.policy, self.now, rotation=rotation)
+        now_cut = [verdict.group for verdict in found.groups if was_cut(verdict)]
+        self.cut = dict.fromkeys([*(group for group in self.cut if group in now_cut), *now_cut])
         plan: Obj = msgspec.json.decode(msgspec.json.encode(found))
         raw = [deepcopy(obj) for obj in self.there.values()]
         policy = msgspec.json.decode(msgspec.json.encode(self.policy))
@@ -113,7 +122,10 @@ class Rounds:
         plan = self.decided()
         moved = self.carry_out(plan)
         self.now += ROUND
-        return self.time_passes() or moved
+        moved |= self.time_passes()
+        if self.cut and self.steps is not None and not moved:
+            self.steps *= 8  # Every round is about everybody: with more of a budget it gets to more of them.
+        return moved or bool(self.cut)
 
     def carry_out(self, plan: Obj) -> bool:
         promised = {seat["pod"]: seat["node"] for seat in plan["nominations"]}

@@ -106,6 +106,20 @@ def test_law_6_whatever_groups_ask_for(objects: list[Obj]) -> None:
     check_no_feud(world)
 
 
+@given(squatted(features=ASKING), st.sampled_from((1, 20_000, 60_000)))
+@examples(60)
+def test_laws_4_to_6_when_cycles_have_a_budget(objects: list[Obj], steps: int) -> None:
+    """A cycle may not get to all, and lesser groups sit down before those whom it did not get to. Still every
+    Plan keeps every law, everybody is examined in the end, and all comes to rest."""
+    world = Rounds(objects, Habits(lambda name: len(name) % 2), steps=steps)
+    world.settle()
+    check_no_feud(world)
+    assert not world.cut
+    world.steps = None
+    complete = world.decided()
+    assert (complete["binds"], complete["evictions"]) == ([], [])
+
+
 @given(squatted(features=PLAIN), st.integers(1, 3))
 @examples(60)
 def test_law_6_when_a_promised_node_dies(objects: list[Obj], late: int) -> None:

@@ -4,6 +4,8 @@ Priority first, high to low, unless the policy's order is first come, first serv
 the measure of the policy's order if it has one, then by age: quorums, and late members of groups whose quorum
 runs already; then the surplus of groups that were seated in this cycle. Places that were promised are held
 against equals too, so within one priority they are held first, and those whom they were promised come next.
+
+A cycle with a budget may not get to all of them. Whom it did not get to comes first among its equals later.
 """
 
 import heapq
@@ -24,6 +26,10 @@ class Turn:
     """Turns compare in the order in which they come."""
 
     rank: int
+    claims: bool
+    """Whether it asks for seats; places that were promised are held first."""
+    place: int
+    """In the rotation: who was cut off in an earlier cycle comes before others of the same priority."""
     part: int
     measure: float
     created: float

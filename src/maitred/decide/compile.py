@@ -8,6 +8,7 @@ from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import required_nodes, selected, tolerated_nodes
 from maitred.cluster.trial import Selection, Trial
 from maitred.decide.rules import Company, Conflict, Room, Rules, Spread
+from maitred.decide.seats import PASS
 from maitred.decide.storage import storage_rules
 from maitred.model.needs import HostPort, PodTerm, SpreadTerm
 from maitred.model.plan import Category
@@ -27,6 +28,16 @@ def make_rules(
 ) -> Rules:
     """`others_may_help`: pods and claims that are not there yet may come, so needing them is no obstacle."""
     return _Compiler(trial, tuple(shapes), policy, lift, others_may_help).rules()
+
+
+def looks_of_rules(trial: Trial, shapes: Sequence[int]) -> int:
+    """What it takes to make them: passes over the nodes for each shape, its terms and its volumes."""
+    passes, pairs = 0, 0
+    for shape in shapes:
+        needs, volumes = trial.needs(shape), trial.shape(shape).volumes
+        passes += 1 + len(needs.affinity) + len(needs.anti_affinity) + 2 * len(needs.spread) + len(volumes)
+        pairs += len(shapes) * (len(needs.affinity) + len(needs.anti_affinity) + len(needs.spread))
+    return passes * (PASS + 3 * len(trial.nodes.names)) + 10 * pairs
 
 
 class _Compiler:

@@ -15,6 +15,7 @@ from maitred.cluster.trial import Seated, Trial
 from maitred.decide.agenda import HELD, PROMISED, QUORUM, SURPLUS, Agenda, Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
+from maitred.decide.budget import AGAIN, EXPLAINING, Budget, Level, namespace_of
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, shared_domains
@@ -23,6 +24,7 @@ from maitred.decide.screen import Screening, invalid_blocker, screen
 from maitred.decide.seating import commit
 from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy
+from maitred.model.rotation import Rotation
 
 NOT_MEASURED: Mapping[str, float] = {}
 
@@ -35,15 +37,17 @@ def decide(
     groups: Container[str] | None = None,
     measures: Mapping[str, float] = NOT_MEASURED,
     explained: Container[str] | None = None,
+    rotation: Rotation | None = None,
 ) -> Plan:
     """What to do with every waiting group. A pure function: the same input gives the same Plan.
 
     `now` is the only clock there is; `scheduler` limits the decision to pods that name that scheduler, and
     `groups` to those whose result may have changed since they were last decided. `measures` are, by group,
     what the policy's order goes by where the API does not say it, such as the run time that is left. To find
-    out what is in the way takes longer than to find seats; `explained` limits it to some groups.
+    out what is in the way takes longer than to find seats; `explained` limits it to some groups. `rotation`
+    limits how much is done in all; groups that are not got to wait with the blocker `Backoff`.
     """
-    return Cycle(snapshot, policy, now, scheduler, groups, measures, explained).run()
+    return Cycle(snapshot, policy, now, scheduler, groups, measures, explained, rotation).run()
 
 
 NEVER_YET = -1
@@ -72,6 +76,8 @@ class Case:
     """Why nobody leaves for it, if it could not be seated."""
     blockers: tuple[Blocker, ...] = ()
     """What was in the way when it was promised its places."""
+    cut: bool = False
+    """Whether its namespace had used its share of the cycle's budget when it was its turn."""
 
     @property
     def blocked(self) -> bool:
@@ -110,11 +116,13 @@ class Cycle:
         groups: Container[str] | None = None,
         measures: Mapping[str, float] = NOT_MEASURED,
         explained: Container[str] | None = None,
+        rotation: Rotation | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.measures = measures
         self.explained = explained
         self.house = House(policy, known_levels(policy, snapshot))
+        self.budget = Budget(rotation, self.house.meter, policy.search.steps)
         self.trial = Trial.of(snapshot)
         self.promises = Promises(snapshot, self.house, now)
         self.exhausted = False
@@ -143,13 +151,14 @@ class Cycle:
                 agenda.add(self._turn(case, number, HELD))
             if number < len(self.cases):
                 agenda.add(self._turn(case, number, PROMISED if case.view.nominated else QUORUM))
+        self._divide_budget()
         while (turn := agenda.next()) is not None:
             case = everyone[turn.number]
             if turn.part == HELD:
                 self._hold(case)
             elif case.blocked:
                 self._note_turn(case)  # what it would have found now is what it is told
-            elif self.serve(case) and turn.part != SURPLUS:
+            elif self._serve_within_budget(case, turn.rank) and turn.part != SURPLUS:
                 agenda.add(self._turn(case, turn.number, SURPLUS))
         self._retry_those_who_wait_for_others()
         return self.plan()
@@ -157,7 +166,33 @@ class Cycle:
     def _turn(self, case: Case, number: int, part: int) -> Turn:
         first = self._rank(case)
         measure = self.measures.get(case.key, math.inf)
-        return Turn(first, part, measure, case.view.created, case.key, number)
+        place = self.budget.place("" if part == SURPLUS else case.key)
+        return Turn(first, part != HELD, place, part, measure, case.view.created, case.key, number)
+
+    def _divide_budget(self) -> None:
+        namespaces = dict[int, set[str]]()
+        for case in self.cases:
+            if not case.blocked:
+                namespaces.setdefault(self._rank(case), set()).add(namespace_of(case.key))
+        self.budget.divide(namespaces)
+
+    def _serve_within_budget(self, case: Case, level: Level) -> bool:
+        """The same as to serve it, if its namespace may go on in this cycle."""
+        if not case.ask.shapes:
+            return False
+        if not self.budget.is_open(level, case.key):
+            self._cut_off(case)
+            return False
+        case.cut = False
+        with self.budget.examination(case.key):
+            return self.serve(case)
+
+    def _cut_off(self, case: Case) -> None:
+        """It is not examined in this cycle. Places that are held for it stay held."""
+        self._note_turn(case)
+        case.cut = True
+        if case.held and not case.promised:
+            case.promised = self.promises.standing(self._claimant(case))
 
     def serve(self, case: Case) -> bool:
         """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""
@@ -295,7 +330,7 @@ class Cycle:
             progress = False
             for case in dependent:
                 before = len(case.seated)
-                self.serve(case)
+                self._serve_within_budget(case, AGAIN)
                 progress |= len(case.seated) > before
 
     def _depends_on_others(self, case: Case) -> bool:
@@ -375,16 +410,15 @@ class Cycle:
         elif screening.obstacles:
             blockers = screening.obstacles
             if self._is_explained(case) and all(blocker.category == "Gated" for blocker in blockers):
-                diagnosis = self._diagnosis_of(case)
-                blockers += diagnosis.behind_gates(case.ask)
-                self.exhausted |= diagnosis.exhausted
+                blockers += self._behind_gates(case)
         elif case.promised:
             verdict, blockers = "Preempting", case.blockers
+            if case.cut:
+                blockers = (self.budget.not_examined(case.key),)
+        elif case.ask.shapes and case.cut:
+            blockers = (self.budget.not_examined(case.key),)
         elif case.ask.shapes and self._is_explained(case):
-            own = tuple((int(view.shapes[member]), row) for member, row in case.seated)
-            diagnosis = self._diagnosis_of(case)
-            blockers, impossible = diagnosis.of(view, case.ask, own, self._ahead_of(case, taken))
-            self.exhausted |= diagnosis.exhausted
+            blockers, impossible = self._explained(case, taken)
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
             if case.refusal and verdict == "Waiting":
                 blockers = (with_refusal(blockers[0], case.refusal), *blockers[1:])
@@ -400,6 +434,27 @@ class Cycle:
 
     def _is_explained(self, case: Case) -> bool:
         return self.explained is None or case.key in self.explained
+
+    def _explained(self, case: Case, taken: Sequence[Taken]) -> tuple[tuple[Blocker, ...], bool]:
+        """What is in its way, and whether it could never be seated; a later cycle says so if this one may not
+        go on."""
+        if not self.budget.is_open(EXPLAINING, case.key):
+            return (self.budget.not_explained(case.key),), False
+        own = tuple((int(case.view.shapes[member]), row) for member, row in case.seated)
+        with self.budget.examination(case.key):
+            diagnosis = self._diagnosis_of(case)
+            found = diagnosis.of(case.view, case.ask, own, self._ahead_of(case, taken))
+        self.exhausted |= diagnosis.exhausted
+        return found
+
+    def _behind_gates(self, case: Case) -> tuple[Blocker, ...]:
+        if not self.budget.is_open(EXPLAINING, case.key):
+            return (self.budget.not_explained(case.key),)
+        with self.budget.examination(case.key):
+            diagnosis = self._diagnosis_of(case)
+            found = diagnosis.behind_gates(case.ask)
+        self.exhausted |= diagnosis.exhausted
+        return found
 
     def _domains(self, case: Case) -> dict[str, str]:
         rows = [member.node for member in case.view.running] + [row for _, row in case.seated]

@@ -213,7 +213,7 @@ class Diagnosis:
 
     def _few_steps(self) -> Steps:
         """There are many questions of what if, and each may have no answer that can be found."""
-        return Steps(min(self.house.policy.search.steps, MOST_STEPS))
+        return self.house.steps(MOST_STEPS)
 
     def _impossible(self, view: GroupView) -> bool:
         """Proven only if no seating exists on the empty healthy cluster, and none was overlooked: neither of

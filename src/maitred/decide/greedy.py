@@ -9,13 +9,13 @@ from maitred.cluster.trial import Rows
 from maitred.decide.floor import Floor
 from maitred.decide.rules import Company, Rules
 from maitred.decide.scoring import seating_order
-from maitred.decide.seats import Demand, Seats
+from maitred.decide.seats import PASS, Demand, Seats, Steps
 from maitred.model.policy import Policy
 
 NEVER = np.iinfo(np.int64).max
 
 
-def greedy(rules: Rules, rows: Rows, demand: Demand, policy: Policy) -> Seats:
+def greedy(rules: Rules, rows: Rows, demand: Demand, policy: Policy, steps: Steps) -> Seats:
     """The best of a few orders of the shapes."""
     orders = [
         seating_order(rules.trial, shape, copies, rows, policy)
@@ -23,7 +23,7 @@ def greedy(rules: Rules, rows: Rows, demand: Demand, policy: Policy) -> Seats:
     ]
     best = Seats()
     for sequence in _sequences(rules, rows, demand):
-        seats = _seat_in_turn(rules, rows, demand, orders, sequence)
+        seats = _seat_in_turn(rules, rows, demand, orders, sequence, steps)
         if seats.count > best.count:
             best = seats
         if best.count >= demand.want:
@@ -61,14 +61,15 @@ def _size(rules: Rules, rows: Rows, position: int) -> float:
 
 
 def _seat_in_turn(
-    rules: Rules, rows: Rows, demand: Demand, orders: list[Ints], sequence: Sequence[int]
+    rules: Rules, rows: Rows, demand: Demand, orders: list[Ints], sequence: Sequence[int], steps: Steps
 ) -> Seats:
     floor, seats, left = Floor(rules, rows), Seats(), list(demand.counts)
     seated, progress = 0, True
     while progress and seated < demand.want:
         progress = False
         for position in sequence:
-            while left[position] and seated < demand.want:
+            while left[position] and seated < demand.want and steps.goes_on():
+                steps.meter.take(PASS + len(rows) * (1 + len(rules.spreads[position])))
                 place = _choose(floor, position, orders[position], left[position])
                 if place is None:
                     break

@@ -1,10 +1,10 @@
 """The rules of the house: what holds for every group of a cycle, and what an attempt may waive."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from maitred.decide.compile import Lift
 from maitred.decide.levels import key_of_level, name_of_level
-from maitred.decide.seats import Steps
+from maitred.decide.seats import Meter, Steps
 from maitred.model.policy import Level, Policy
 
 
@@ -12,6 +12,8 @@ from maitred.model.policy import Level, Policy
 class House:
     policy: Policy
     levels: tuple[Level, ...]
+    meter: Meter = field(default_factory=Meter, compare=False)
+    """What the cycle has taken so far."""
 
     def key(self, level: str) -> str:
         return key_of_level(level, self.levels)
@@ -19,9 +21,10 @@ class House:
     def name(self, key: str) -> str:
         return name_of_level(key, self.levels)
 
-    def steps(self) -> Steps:
-        """For one search."""
-        return Steps(self.policy.search.steps)
+    def steps(self, most: int | None = None) -> Steps:
+        """For one search; of `most` steps, where many questions are asked."""
+        steps = self.policy.search.steps
+        return Steps(steps if most is None else min(steps, most), meter=self.meter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from maitred.cluster.trial import Rows
 from maitred.decide.bounds import most_per_domain
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import device_nodes, needs_no_device, packing, preferences, seating_order
-from maitred.decide.seats import Demand, Seats, Steps
+from maitred.decide.seats import PASS, Demand, Seats, Steps
 from maitred.decide.solve import solve
 from maitred.model.policy import Policy
 
@@ -50,7 +50,10 @@ def _place_everyone(
     if everyone.want == 1 and not len(ladder.anchors):
         return _place_one(rules, within, ladder, policy)
     for codes in (*ladder.rungs, ladder.widest):
+        steps.meter.take(PASS + len(within) * len(rules.shapes))
         for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
+            if not steps.goes_on():
+                return None
             seats = solve(rules, rows_in(within, codes, domain), everyone, policy, steps)
             if seats is not None:
                 return seats
@@ -88,7 +91,7 @@ def _place_widely(
     """The best that any domain of the widest rung can do."""
     codes, best = ladder.widest, None
     for domain, room in candidates(rules, within, codes, ladder.anchors, demand):
-        if best is not None and best.count >= min(demand.want, room):
+        if not steps.goes_on() or (best is not None and best.count >= min(demand.want, room)):
             break
         at_least = max(demand.need, best.count + 1 if best is not None else 0)
         seats = solve(

@@ -85,6 +85,7 @@ class Search:
         self.companies = [[_Company.of(c, rows) for c in companies] for companies in rules.companies]
         self.room = [[self._copies(s, k) for k in self.places] for s in self.shapes]
         self.failed: set[Hashable] = set()
+        steps.meter.take(len(rows) * len(counts) * (1 + len(self.conflicts) + len(self.quotas)))
         self.kinds = self._node_kinds()
 
     def run(self) -> Seats | None:

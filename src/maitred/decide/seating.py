@@ -8,7 +8,7 @@ import numpy as np
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.trial import Rows, Seated, Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
-from maitred.decide.compile import make_rules
+from maitred.decide.compile import looks_of_rules, make_rules
 from maitred.decide.house import House, Leave
 from maitred.decide.levels import codes_inside, codes_of, position_of
 from maitred.decide.place import Ladder, place
@@ -32,6 +32,7 @@ def required_domain(trial: Trial, ask: Ask, house: House, leave: Leave) -> Mask 
 
 
 def rules_for(trial: Trial, ask: Ask, house: House, leave: Leave) -> Rules:
+    house.meter.take(looks_of_rules(trial, ask.distinct))
     return make_rules(trial, ask.distinct, house.policy, leave.lift, leave.others_may_help)
 
 

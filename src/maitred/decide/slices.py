@@ -34,6 +34,8 @@ def seat_slices(
     """Whole slices in one required domain: in the one that takes most of them, and that they fill best."""
     best: Assignment | None = None
     for domain, preferred in _domains(trial, ask, house, leave, within):
+        if not steps.goes_on():
+            break
         found = _Slicing(trial, ask, house, steps, leave, domain).seat()
         complete = found is not None and len(found) == len(ask.shapes)
         if found is not None and (complete or not preferred) and (best is None or len(found) > len(best)):

@@ -30,7 +30,7 @@ def solve(rules: Rules, among: Rows, demand: Demand, policy: Policy, steps: Step
     most = min(demand.want, most_among(rules, rows, demand.counts))
     if most < max(1, demand.need):
         return None
-    seats = greedy(rules, rows, demand, policy)
+    seats = greedy(rules, rows, demand, policy, steps)
     if seats.count < most and not is_exact(rules):
         seats = improve(rules, rows, demand, most, seats, policy, steps)
     return seats if seats.count >= max(1, demand.need) else None
@@ -65,7 +65,7 @@ def improve(
     for goal in goals:
         if goal <= seats.count:
             break
-        own = Steps(EXACT_STEPS) if small else steps
+        own = Steps(EXACT_STEPS, meter=steps.meter) if small else steps
         found = Search(rules, chosen, demand.counts, goal, own).run()
         if found is not None:
             return found

@@ -124,6 +124,7 @@ class Replayer:
                 self._scheduler,
                 frozenset(line.groups),
                 explained=None if line.explained is None else frozenset(line.explained),
+                rotation=line.rotation,
             )
             self._asked = (line.now, plan)
         elif isinstance(line, recording.Decision) and self._asked is not None:

@@ -61,9 +61,11 @@ class Devices(Setting, frozen=True):
 
 
 class Search(Setting, frozen=True):
-    """How long to look for seats for one group, in looks at a node for a kind of member."""
+    """How long to look for seats, in looks at a node for a kind of member: for one group, and in one cycle of
+    a scheduler for all."""
 
     steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 500_000
+    cycle_steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000_000)] = 5_000_000
 
 
 class ProtectionLimits(Setting, frozen=True):

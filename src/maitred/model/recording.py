@@ -18,6 +18,7 @@ from maitred.model.plan import Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 from maitred.model.priority import PriorityClass
+from maitred.model.rotation import Rotation
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 VERSION = 1
@@ -100,6 +101,8 @@ class Look(Line, frozen=True):
     groups: tuple[str, ...]
     explained: tuple[str, ...] | None = None
     """Those of which it was found out what is in the way; None for all."""
+    rotation: Rotation | None = None
+    """The budget of the cycle, and who came first in it; None for a cycle without."""
 
 
 class Decision(Line, frozen=True):

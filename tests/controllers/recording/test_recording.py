@@ -25,6 +25,7 @@ from maitred.explain.replay import Replay, Replayer
 from maitred.kube.wire import Condition, WatchedMeta, WatchedPod, WatchedPodStatus
 from maitred.model.manifest import InputError
 from maitred.model.policy import Policy, Preemption
+from maitred.model.rotation import Rotation
 from tests.cluster.changes import changes
 from tests.cluster.seen import put, read
 from tests.oracle.builders import node, pod, pods
@@ -39,7 +40,8 @@ NO_PREEMPTION = Policy(preemption=Preemption(mode="never"))
 class Recorded:
     """A state with a journal, and what a scheduler does with one."""
 
-    def __init__(self, directory: Path, limit: int = ENOUGH) -> None:
+    def __init__(self, directory: Path, limit: int = ENOUGH, steps: int = ENOUGH) -> None:
+        self.steps = steps
         self.ring = Ring(directory, limit)
         chronicle = Chronicle()
         self.recorder = Recorder(self.ring, chronicle, None)
@@ -48,8 +50,10 @@ class Recorded:
     def decide(self, selection: Selection = EVERYTHING, policy: Policy | None = None) -> None:
         policy = policy or Policy()
         snapshot = self.state.snapshot()
-        self.recorder.look(snapshot, policy, NOON, selection)
-        plan = decide(snapshot, policy, NOON, None, selection, explained=selection.explained)
+        rotation = Rotation(self.steps, selection.first)
+        self.recorder.look(snapshot, policy, NOON, selection, rotation)
+        explained = selection.explained
+        plan = decide(snapshot, policy, NOON, None, selection, explained=explained, rotation=rotation)
         self.recorder.decided(plan)
 
 
@@ -62,11 +66,13 @@ def replay_of(directory: Path, policy: Policy | None = None) -> Replay:
     return replayer.replay(warnings)
 
 
-@given(changes(20), st.sets(st.integers(0, 40)), st.booleans())
+@given(changes(20), st.sets(st.integers(0, 40)), st.booleans(), st.sampled_from((ENOUGH, 1)))
 @examples(25)
-def test_what_is_decided_again_is_the_same(history: list[Change], looks: set[int], own_policy: bool) -> None:
+def test_what_is_decided_again_is_the_same(
+    history: list[Change], looks: set[int], own_policy: bool, steps: int
+) -> None:
     with TemporaryDirectory() as name:
-        recorded = Recorded(Path(name))
+        recorded = Recorded(Path(name), steps=steps)
         decisions = 0
         for number, change in enumerate(history):
             recorded.state.apply(change)

@@ -11,6 +11,7 @@ from maitred.controllers.scheduling.agenda import Selection
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 from maitred.model.recording import VERSION, Decision, Look, Opening, Rules, encode
+from maitred.model.rotation import Rotation
 
 
 class Recorder:
@@ -29,7 +30,9 @@ class Recorder:
         if self._is_open:
             self._lines.append(line)
 
-    def look(self, snapshot: Snapshot, policy: Policy, now: datetime, selection: Selection) -> None:
+    def look(
+        self, snapshot: Snapshot, policy: Policy, now: datetime, selection: Selection, rotation: Rotation
+    ) -> None:
         """Before a decision, while the state is what the snapshot says."""
         if self._ring.behind:
             self._is_open = False
@@ -43,7 +46,7 @@ class Recorder:
             self._lines.append(encode(Rules(policy)))
         groups = tuple(view.group.key for view in snapshot.groups if view.group.key in selection)
         explained = None if selection.explained is None else tuple(sorted(selection.explained))
-        self._lines.append(encode(Look(now.isoformat(), groups, explained)))
+        self._lines.append(encode(Look(now.isoformat(), groups, explained, rotation)))
 
     def decided(self, plan: Plan) -> None:
         if self._is_open:

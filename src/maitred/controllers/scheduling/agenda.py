@@ -51,6 +51,8 @@ class Selection:
     resting: Set[str]
     explained: Set[str] | None = None
     """Those of which it is found out what is in the way; None for all."""
+    first: tuple[str, ...] = ()
+    """Groups that earlier cycles did not get to: they come first among their equals."""
 
     def explains(self, verdict: GroupVerdict) -> bool:
         """Whether that is all there is to say of the group."""
@@ -94,6 +96,8 @@ class Agenda:
     _held: set[str] = field(default_factory=set)
     _unexplained: dict[str, None] = field(default_factory=dict)
     """In the order in which they are to be explained."""
+    _cut: dict[str, None] = field(default_factory=dict)
+    """Groups that cycles did not get to, who has waited longest first."""
 
     def look_at_everything(self) -> None:
         self._everything = True
@@ -109,11 +113,16 @@ class Agenda:
             effects=news.effects,
             wakes=dict(self._wakes),
             resting=resting,
+            first=self._next_to_examine(ours, resting),
         )
         selection = replace(selection, explained=self._explained(selection, ours, late))
         self._everything = False
         self._again &= resting
         return selection
+
+    def _next_to_examine(self, ours: Mapping[str, object], resting: Set[str]) -> tuple[str, ...]:
+        self._cut = dict.fromkeys(group for group in self._cut if group in ours)
+        return tuple(group for group in self._cut if group not in resting)
 
     def _next_to_explain(self, ours: Mapping[str, object], resting: Set[str]) -> list[str]:
         """They have their turn now: whoever is not decided in it is not waited for."""
@@ -145,8 +154,17 @@ class Agenda:
             else:
                 self._unexplained.setdefault(verdict.group)
             self._wakes[verdict.group] = woken_by(verdict, selection)
+            self._note_cut(verdict)
         if len(self._wakes) > 2 * len(ours) + 100:
             self._wakes = {group: wakes for group, wakes in self._wakes.items() if group in ours}
+
+    def _note_cut(self, verdict: GroupVerdict) -> None:
+        """The next cycle takes up whom this one did not get to."""
+        if was_cut(verdict):
+            self._cut.setdefault(verdict.group)
+            self._again.add(verdict.group)
+        else:
+            self._cut.pop(verdict.group, None)
 
     def rest(self, group: str, now: float) -> float:
         """Its binding failed. Returns for how many seconds the group is left alone."""
@@ -169,11 +187,18 @@ class Agenda:
         self._again.add(group)
 
     def next_at(self) -> float | None:
-        """When a group has rested enough to be looked at again; at once, while others are to be explained."""
+        """When a group has rested enough to be looked at again; at once, while others are to be examined, or
+        to be explained."""
         rested = {group: rest.until for group, rest in self._rests.items()}
         times = [rested[group] for group in self._again - self._held if group in rested]
-        times += [rested.get(group, 0.0) for group in self._unexplained if group not in self._held]
+        late = chain(self._cut, self._unexplained)
+        times += [rested.get(group, 0.0) for group in late if group not in self._held]
         return min(times, default=None)
+
+
+def was_cut(verdict: GroupVerdict) -> bool:
+    """Whether the cycle's budget was used up before the group was examined, or explained."""
+    return any(blocker.category == "Backoff" for blocker in verdict.blockers)
 
 
 def woken_by(verdict: GroupVerdict, selection: Selection) -> Effect:

@@ -30,6 +30,7 @@ from maitred.controllers.scheduling.seating import Seating
 from maitred.decide import decide
 from maitred.model.plan import Bind, Plan
 from maitred.model.policy import Policy
+from maitred.model.rotation import Rotation
 
 if TYPE_CHECKING:
     from maitred.controllers.scheduling.tracing import Tracing
@@ -125,10 +126,12 @@ class Loop:
         if selection.empty:
             return 0.0
         snapshot, policy, now = mirror.state.snapshot(), self._policy(), datetime.now(UTC)
+        rotation = Rotation(policy.search.cycle_steps, selection.first)
         if self._recorder is not None:
-            self._recorder.look(snapshot, policy, now, selection)
+            self._recorder.look(snapshot, policy, now, selection, rotation)
+        explained = selection.explained
         work = partial(
-            decide, snapshot, policy, now, self._scheduler, selection, explained=selection.explained
+            decide, snapshot, policy, now, self._scheduler, selection, explained=explained, rotation=rotation
         )
         plan = await asyncio.get_running_loop().run_in_executor(thread, work)
         if self._recorder is not None:

@@ -8,6 +8,7 @@ from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from maitred.controllers.scheduling.agenda import was_cut
 from maitred.controllers.scheduling.binding import Order
 from maitred.kube.outcomes import Why
 from maitred.model.plan import Category, Eviction, Plan, Verdict
@@ -40,6 +41,11 @@ class Metrics:
         )
         self.exhausted = Counter(
             "maitred_searches_exhausted", "Cycles in which a search hit its bound.", registry=registry
+        )
+        self.cut_groups = Counter(
+            "maitred_cut_groups",
+            "Groups that a cycle did not get to, because its budget of steps was used up.",
+            registry=registry,
         )
         self.verdicts = Counter(
             "maitred_verdicts", "Verdicts given, by verdict.", ["verdict"], registry=registry
@@ -156,5 +162,6 @@ class Metrics:
         self.cycle_seconds.observe(seconds)
         if plan.search_exhausted:
             self.exhausted.inc()
+        self.cut_groups.inc(sum(was_cut(group) for group in plan.groups))
         for verdict, count in Tally(group.verdict for group in plan.groups).items():
             self.verdicts.labels(verdict).inc(count)

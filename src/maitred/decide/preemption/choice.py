@@ -172,7 +172,7 @@ class _Search:
             seats = self.site.seats(chosen)
             if seats is not None:
                 return let_off(self.site, chosen, seats)
-            if count >= len(found.order):
+            if count >= len(found.order) or not self.site.goes_on():
                 return None
             count = min(len(found.order), max(count + 1, count * 3 // 2))
 

@@ -17,6 +17,7 @@ from maitred.decide.preemption.leniency import let_off
 from maitred.decide.preemption.pricing import Floats
 from maitred.decide.preemption.site import Option, Site
 from maitred.decide.preemption.units import STEP, Price, Units
+from maitred.decide.seats import PASS
 
 POOL = 16
 """So many units have 65,536 sets, which is a moment's work for columns. Of more, the smallest sets are
@@ -45,7 +46,7 @@ def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int) -> list
         seats = site.seats(chosen)
         if seats is not None and not _spares_some(site, chosen, seats):
             found.append(Option(chosen, seats, site.units.price(chosen)))
-        if len(found) == wanted or not tries:
+        if len(found) == wanted or not tries or not site.goes_on():
             break
     return found
 
@@ -53,8 +54,10 @@ def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int) -> list
 def _spares_some(site: Site, chosen: Mask, seats: Assignment) -> bool:
     """Whether a gang leaves whole that could stay: as many of its pods as it can spare are enough."""
     units = site.units
-    if (chosen & units.divisible).any() and (let_off(site, chosen, seats).chosen != chosen).any():
-        return True
+    if (chosen & units.divisible).any():
+        lesser = let_off(site, chosen, seats)
+        if lesser is None or (lesser.chosen != chosen).any():
+            return True
     for unit in np.flatnonzero(chosen & units.divisible).tolist():
         rest = chosen.copy()
         rest[unit] = False
@@ -71,6 +74,7 @@ class _Sets:
         self.site, self.units, self.pool = site, site.units, pool
         bits = _sets_of(len(pool))
         self.bits: Floats = bits[_allowed(self.units, pool, bits)]
+        site.house.meter.take(PASS + 3 * len(self.bits))
 
     def in_order(self, at_most: Price | None) -> Iterator[Mask]:
         price = self._prices()

@@ -9,8 +9,11 @@ from maitred.decide.preemption.site import Option, Site
 UNLIMITED = np.iinfo(np.int64).max // 4
 
 
-def let_off(site: Site, chosen: Mask, seats: Assignment) -> Option:
-    """The same units without those that can stay, the most valuable first."""
+def let_off(site: Site, chosen: Mask, seats: Assignment) -> Option | None:
+    """The same units without those that can stay, the most valuable first.
+
+    None if that could not be found out within the steps of the cycle: nobody leaves in vain.
+    """
     return _Leniency(site).apply(chosen, seats)
 
 
@@ -31,7 +34,7 @@ class _Leniency:
     def __init__(self, site: Site) -> None:
         self.site, self.units = site, site.units
 
-    def apply(self, chosen: Mask, seats: Assignment) -> Option:
+    def apply(self, chosen: Mask, seats: Assignment) -> Option | None:
         site, units = self.site, self.units
         if site.plain:
             chosen = chosen & site.touching(self._nodes_of(seats))
@@ -39,6 +42,8 @@ class _Leniency:
             chosen = chosen & ~units.chosen(self._can_stay(chosen, slack))
         else:
             chosen, seats = self._tried(chosen, seats)
+            if not site.goes_on():
+                return None
             slack = self._slack(chosen, seats)
         chosen = self._let_gangs_stay(chosen, slack)
         return Option(chosen, seats, units.price(chosen))
@@ -69,7 +74,7 @@ class _Leniency:
             before = chosen
             chosen, seats = self._without(chosen, seats, spared)
             needed |= chosen & self.units.chosen(spared)
-            if (chosen == before).all():
+            if (chosen == before).all() or not self.site.goes_on():
                 return chosen, seats
 
     def _without(self, chosen: Mask, seats: Assignment, spared: list[int]) -> tuple[Mask, Assignment]:
@@ -78,7 +83,7 @@ class _Leniency:
         found = self.site.seats(fewer)
         if found is not None:
             return fewer, found
-        if len(spared) == 1:
+        if len(spared) == 1 or not self.site.goes_on():
             return chosen, seats
         half = len(spared) // 2
         for part in (spared[:half], spared[half:]):

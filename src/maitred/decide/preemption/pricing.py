@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.preemption.site import Site
 from maitred.decide.preemption.units import STEP, Units
+from maitred.decide.seats import PASS
 
 Floats = NDArray[np.float64]
 
@@ -109,6 +110,7 @@ def _slots(site: Site, candidates: Mask, within: Mask, free: Ints) -> Slots:
     cap, free = site.empty.copies[shape], free[columns]
     room = np.where(within, np.clip((free // uses[:, None]).min(axis=0), 0, cap), 0)
     entries = np.flatnonzero(candidates[site.units.unit] & (within & (cap > 0))[site.nodes])
+    site.house.meter.take(PASS + len(site.nodes) + 2 * len(entries))
     freed, nodes = site.freed[entries][:, columns], site.nodes[entries]
     short = free.T[nodes] < uses * np.maximum(cap[nodes], 1)[:, None]
     gain = np.where(short, freed / uses, 0.0).max(axis=1, initial=0.0)

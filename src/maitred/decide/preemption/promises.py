@@ -28,6 +28,7 @@ from maitred.model.priority import Rank
 from maitred.model.words import counted, moment
 
 TAKEN_BY_OTHERS = "the room would go to others, who rank higher and make nobody leave"
+CUT_SHORT = "the search for those who could make room was cut off by its bound of steps"
 IN_PLACE = Leave(frozenset({"Topology"}))
 """For members whose nodes are given: their domains were looked at before."""
 
@@ -152,6 +153,10 @@ class Promises:
             for entry in held:
                 trial.let_go(entry)
             self._company = company
+
+    def standing(self, claimant: Claimant) -> Assignment:
+        """The places that it was promised before, and that it needs still."""
+        return self._promised(claimant)
 
     def ready(self, trial: Trial, claimant: Claimant) -> Assignment | None:
         """The places that it was promised, if those who had to leave have left."""
@@ -306,7 +311,7 @@ class Promises:
         choice = choose(site)
         self.exhausted |= site.exhausted
         if choice is None:
-            return self._not_enough(trial, claimant, lower, ripe)
+            return CUT_SHORT if self.house.meter.over else self._not_enough(trial, claimant, lower, ripe)
         victims = site.units.pods_of(choice.best.chosen)
         if self._would_be_taken(site, victims, ahead()):
             return TAKEN_BY_OTHERS

@@ -15,6 +15,7 @@ from maitred.decide.levels import codes_of
 from maitred.decide.preemption.units import Price, Units
 from maitred.decide.rules import Rules
 from maitred.decide.seating import required_domain, rules_for
+from maitred.decide.seats import PASS
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,17 @@ class Site:
         self.ask = only_quorum(ask)
         self.exhausted = False
 
+    def goes_on(self) -> bool:
+        """Whether more may be tried for this group in this cycle."""
+        self.exhausted |= self.house.meter.over
+        return not self.house.meter.over
+
     def seats(self, chosen: Mask) -> Assignment | None:
         """Where the quorum would sit if these units left; None if that is not enough."""
         checkpoint = self.trial.checkpoint()
-        self.trial.evict(self.units.pods_of(chosen))
+        leaving = self.units.pods_of(chosen)
+        self.house.meter.take(PASS + len(leaving))
+        self.trial.evict(leaving)
         steps = self.house.steps()
         found = attempt(self.trial, self.ask, self.house, steps)
         self.trial.rollback(checkpoint)

@@ -1,0 +1,91 @@
+"""The budget of a cycle: within one priority every namespace has its share of the steps.
+
+Without it whoever submits what takes long to decide keeps all others waiting, and not only those whom they
+outrank. A cycle may take as many steps as its rotation says. What is left of them is divided among the
+priorities that are still to come, and within one priority among the namespaces that have groups there. A
+namespace that has used its share is done for this priority and this cycle; many groups have no more than one.
+
+The first group of a namespace is always examined, whatever is left, so that a later cycle gets to everybody:
+those who were cut off come first in it. The examination of a single group ends at the budget of a whole
+cycle, or at the policy's bound of a search if that is larger.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+
+from maitred.decide.seats import Meter
+from maitred.model.plan import Blocker
+from maitred.model.rotation import Rotation
+
+AGAIN, EXPLAINING = "again", "explaining"
+"""What comes after all priorities: those who are tried again because others sat down, from what is left; and
+what is in the way of those who wait, for which there is as much again."""
+Level = int | str
+
+
+class Budget:
+    def __init__(self, rotation: Rotation | None, meter: Meter, search_steps: int) -> None:
+        self._rotation, self._meter = rotation, meter
+        self._longest = 0 if rotation is None else max(rotation.steps, search_steps)
+        self._place = {} if rotation is None else {key: place for place, key in enumerate(rotation.first)}
+        self._levels: dict[Level, int] = {}
+        """Priorities to come, and how many namespaces have groups there."""
+        self._namespaces = 1
+        """In all."""
+        self._level: Level | None = None
+        self._share = 0.0
+        self._used = Counter[str]()
+
+    def place(self, group: str) -> int:
+        """Where it comes in the rotation; those who were not cut off come last, all alike."""
+        return self._place.get(group, len(self._place))
+
+    def divide(self, namespaces: Mapping[int, Collection[str]]) -> None:
+        """Among these priorities, each with its namespaces."""
+        self._levels = {level: len(names) for level, names in namespaces.items()}
+        self._namespaces = max(1, len({name for names in namespaces.values() for name in names}))
+
+    def is_open(self, level: Level, group: str) -> bool:
+        """Whether the group's namespace may go on at this level. Levels come one after the other."""
+        if self._rotation is None:
+            return True
+        if level != self._level:
+            self._begin(level, self._rotation.steps)
+        used = self._used[namespace_of(group)]
+        return not used or used < self._share
+
+    def _begin(self, level: Level, steps: int) -> None:
+        left = steps if level == EXPLAINING else max(0, steps - self._meter.spent)
+        priorities = max(1, len(self._levels))
+        self._share = left / priorities / self._levels.pop(level, self._namespaces)
+        self._level = level
+        self._used.clear()
+
+    @contextmanager
+    def examination(self, group: str) -> Iterator[None]:
+        """What it takes is charged to the group's namespace."""
+        if self._rotation is None:
+            yield
+            return
+        before = self._meter.spent
+        self._meter.until = before + self._longest
+        yield
+        self._meter.until = float("inf")
+        self._used[namespace_of(group)] += max(1, self._meter.spent - before)
+
+    def not_examined(self, group: str) -> Blocker:
+        return self._cut(group, "not examined yet")
+
+    def not_explained(self, group: str) -> Blocker:
+        return self._cut(group, "it has no seats, and why is not known yet")
+
+    def _cut(self, group: str, what: str) -> Blocker:
+        steps, namespace = 0 if self._rotation is None else self._rotation.steps, namespace_of(group)
+        used = f"earlier groups of namespace {namespace} used up its share of this cycle's {steps} steps"
+        message = f"{what}: {used}; it comes first in a later cycle"
+        return Blocker("Backoff", message, {"budgetSteps": steps})
+
+
+def namespace_of(group: str) -> str:
+    return group.partition("/")[0]
