@@ -102,7 +102,7 @@ class Desk:
             caller, partial(begun, work, began, asyncio.get_running_loop()), whole=whole
         )
         try:
-            done = asyncio.wrap_future(job.done)
+            done: asyncio.Future[T] = asyncio.wrap_future(job.done)
             if not whole:
                 await began.wait()
             async with asyncio.timeout(None if whole else WORK_SECONDS):
