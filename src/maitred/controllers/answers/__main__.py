@@ -57,8 +57,8 @@ def first_to_go() -> None:
 
 
 def settle_in() -> None:
-    """When all of a cluster was read. It stays for as long as a term does, so the collector need not look at it
-    again; and by what it takes, it is known how much answers may take."""
+    """When all of a cluster was read. It stays for as long as a term does, so the collector need not look at
+    it again; and by what it takes, it is known how much answers may take."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
