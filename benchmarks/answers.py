@@ -129,7 +129,7 @@ def scheduler(server: Server, size: Size) -> Iterator[Asked]:
 
 
 def wait_until_still(server: Server) -> None:
-    """Answers share the process with cycles."""
+    """Answers have a process of their own, and share the machine with cycles."""
     log, size = server.directory / "scheduler.log", -1
     while size != (size := log.stat().st_size):
         time.sleep(STILL_SECONDS)

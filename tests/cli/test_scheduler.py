@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,9 @@ from click.testing import CliRunner, Result
 
 from maitred.cli import cli, scheduler
 from maitred.cli.scheduler import SchedulerConfig
+from maitred.kube.connection import Connection
+from maitred.kube.credentials import Fixed
+from maitred.model.manifest import InputError
 from tests.docs.console import ROOT
 
 Options = dict[str, Any]
@@ -22,8 +27,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Options:
     """The options that the scheduler would have been run with."""
     seen: Options = {}
 
-    async def serve(options: Options) -> None:
+    async def serve(options: Options) -> bool:
         seen.update(options)
+        return False
 
     monkeypatch.setattr(scheduler, "serve", serve)
     monkeypatch.setattr("maitred.controllers.logs.start_logging", lambda level, form: None)
@@ -232,3 +238,39 @@ def test_help_shows_the_variables() -> None:
     assert shown.exit_code == 0
     for option in options():
         assert f"[env var: {option.envvar}" in " ".join(shown.stdout.split())
+
+
+STUCK = """
+import asyncio, os, signal
+from maitred.cli import scheduler
+
+async def main():
+    scheduler.end_in_time(asyncio.Event())
+    os.kill(os.getpid(), signal.SIGTERM)
+    while True:
+        pass
+
+scheduler.ENDING_SECONDS = 0.2
+asyncio.run(main())
+"""
+
+
+def test_who_is_told_to_end_ends_whatever_it_is_doing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert "in main" in done.stderr, "it says what it was doing"
+
+
+def test_a_ledger_that_cannot_be_opened_is_no_reason_not_to_start(tmp_path: Path) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.touch()
+    found = scheduler.open_ledger({"ledger": str(blocked / "ledger.db"), "ledger_days": 1}, anywhere())
+    assert found is not None
+    with pytest.raises(InputError, match="mysql is no database of ours"):
+        scheduler.open_ledger({"ledger": "mysql://host/x", "ledger_days": 1}, anywhere())
+
+
+def anywhere() -> Connection:
+    return Connection("http://127.0.0.1:1", Fixed({}))

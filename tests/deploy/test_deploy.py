@@ -85,6 +85,15 @@ def test_users_are_granted_the_one_service_that_the_command_line_asks() -> None:
     assert path.split("/")[6] == f"https:{NAME}:{port['name']}"
 
 
+def test_every_port_is_open_to_some_and_closed_to_others() -> None:
+    [container] = base("Deployment")["spec"]["template"]["spec"]["containers"]
+    rules = base("NetworkPolicy")["spec"]["ingress"]
+    assert [port["port"] for rule in rules for port in rule["ports"]] == [
+        p["name"] for p in container["ports"]
+    ]
+    assert all(rule["from"] for rule in rules)
+
+
 def test_the_default_policy_is_valid(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text(base("ConfigMap")["data"]["policy.yaml"])
     result = CliRunner().invoke(cli, ["policy", "check", str(tmp_path / "policy.yaml")])

@@ -214,11 +214,12 @@ def command(**options: Any) -> None:
     start_logging(options["log_level"], options["log_form"] or ("text" if sys.stderr.isatty() else "json"))
     try:
         with asyncio.Runner(loop_factory=quickest_loop()) as runner:
-            runner.run(serve(options))
+            is_told_to_stop = runner.run(serve(options))
     except Exception as error:
         output.end_in_words(error)
         raise
-    leave()
+    if is_told_to_stop:
+        leave()
 
 
 def check(options: dict[str, Any]) -> None:
@@ -249,7 +250,8 @@ def check(options: dict[str, Any]) -> None:
             raise InputError(f"--{name}", "", "", f"{options[name]!r} is not of the form HOST:PORT")
 
 
-async def serve(options: dict[str, Any]) -> None:
+async def serve(options: dict[str, Any]) -> bool:
+    """Until a signal says to stop: then True."""
     from maitred.controllers.answers.backlog import Backlog
     from maitred.controllers.health import Health, serving
     from maitred.controllers.scheduling.metrics import Metrics
@@ -294,6 +296,7 @@ async def serve(options: dict[str, Any]) -> None:
                 await scheduler.run(stop)
         finally:
             await asyncio.to_thread(dismiss, witnesses)
+    return True
 
 
 def own_namespace(options: dict[str, Any], connection: "Connection") -> str:

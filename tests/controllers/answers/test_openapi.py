@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import CheckFunction
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from maitred.controllers.answers import desk
 from maitred.controllers.answers.openapi import document
 from maitred.controllers.answers.refusals import STATUSES
 from maitred.controllers.answers.routes import ROUTES
@@ -27,7 +28,8 @@ PAGE = (ROOT / "docs/api.md").read_text()
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[House]:
-    with running_house() as found:
+    with pytest.MonkeyPatch.context() as patch, running_house() as found:
+        patch.setattr(desk, "PER_SECOND", 1e6)
         yield found
 
 
@@ -84,7 +86,7 @@ def test_whatever_pods_are_planned_there_is_an_answer(running: House, objects: l
     for item in own:
         item["metadata"]["namespace"] = "team-a"
     answer = requests.post(
-        f"https://127.0.0.1:{running.port}/v1alpha1/plan",
+        f"https://127.0.0.1:{running.port}/v1alpha1/plan?namespaces=team-a",
         data=json.dumps({"objects": own}),
         headers={TOKEN_HEADER: running.tokens[ANN]},
         verify=False,

@@ -5,6 +5,7 @@ that listen. It writes nothing to the API server but reviews of those who ask.
 """
 
 import asyncio
+import gc
 import logging
 import os
 import resource
@@ -55,8 +56,12 @@ def first_to_go() -> None:
         score.write("1000")
 
 
-def bound_memory() -> None:
-    """By what the cluster takes: called when all of it was read."""
+def settle_in() -> None:
+    """When all of a cluster was read. It stays for as long as a term does, so the collector need not look at
+    it again; and by what it takes, it is known how much answers may take."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
     with open("/proc/self/statm") as sizes:
         resident = int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     most = max(LEAST_MEMORY, TIMES_THE_CLUSTER * resident)
@@ -82,7 +87,7 @@ async def live(line: socket.socket, sockets: Sequence[socket.socket]) -> None:
 async def answer(
     client: Client, channel: Theirs, sockets: Sequence[socket.socket], config: Config, stop: asyncio.Event
 ) -> None:
-    desk, follower = Desk(stuck=give_up), Follower(channel.news, bound_memory)
+    desk, follower = Desk(stuck=give_up), Follower(channel.news, settle_in)
     service = Service(client, follower.view, desk=desk)
     if config.ledger is not None:
         keeping = Keeping(Ledger(config.ledger), config.ledger_days)

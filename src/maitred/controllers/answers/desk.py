@@ -14,10 +14,10 @@ from maitred.controllers.answers.worker import InterruptedJob, Job, Worker
 from maitred.kube.answers import Reason
 from maitred.kube.reviews import User
 
-MOST_QUESTIONS = 16
+MOST_QUESTIONS = 32
 MOST_EACH = 4
 """Of one caller, so that nobody keeps the others out."""
-MOST_BODIES, MOST_BODIES_EACH = 4, 2
+MOST_BODIES, MOST_BODIES_EACH = 8, 2
 """Of these, questions that post something: it is in memory until they are answered."""
 BURST, PER_SECOND = 60.0, 10.0
 """Questions of one caller."""
@@ -102,7 +102,7 @@ class Desk:
             caller, partial(begun, work, began, asyncio.get_running_loop()), whole=whole
         )
         try:
-            done = asyncio.wrap_future(job.done)
+            done: asyncio.Future[T] = asyncio.wrap_future(job.done)
             if not whole:
                 await began.wait()
             async with asyncio.timeout(None if whole else WORK_SECONDS):

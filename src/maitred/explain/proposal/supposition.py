@@ -45,7 +45,7 @@ Option = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
 class Request(Lean, frozen=True, forbid_unknown_fields=True):
     """A supposition as it is posted."""
 
-    objects: Annotated[tuple[dict[str, Any], ...], msgspec.Meta(max_length=MOST_OBJECTS)] = ()
+    objects: tuple[dict[str, Any], ...] = ()
     model: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
     within: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
     options: Annotated[tuple[Option, ...], msgspec.Meta(max_length=MOST_OPTIONS)] = ()
@@ -174,6 +174,8 @@ def read_supposition(body: bytes) -> Supposition:
         raise InputError("", "", problem.field, problem.what) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise InputError("", "", "", "the body is not valid JSON") from None
+    if len(request.objects) > MOST_OBJECTS:
+        raise InputError("", "", "objects", f"{MOST_OBJECTS} are the most that are read")
     objects = tuple(_read_objects(request.objects))
     if sum(isinstance(item, Pod) for item in objects) > MOST_PODS:
         raise InputError("", "", "objects", f"{MOST_PODS} pods are the most that are planned for")
