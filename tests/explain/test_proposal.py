@@ -57,7 +57,7 @@ def test_it_waits_and_what_could_be_had_instead() -> None:
         ("now across 2 racks (r1, r2) of one zone", "maitred.dev/topology-required: zone"),
         (
             "now if you ask for 4 instead of 8 nvidia.com/gpu for each member",
-            "resources.requests of nvidia.com/gpu: 4",
+            "resources.requests and resources.limits of nvidia.com/gpu: 4",
         ),
     ]
     assert proposal.offers[1].where.domains["rack"] == ("r1", "r2")

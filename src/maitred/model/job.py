@@ -59,6 +59,18 @@ class Job(Lean, frozen=True):
         return self.spec.managed_by in ("", JOB_CONTROLLER)
 
     @property
+    def needs_all(self) -> bool:
+        """Whether its pods are of no use without each other, as Kubernetes 1.36 tells gangs: every index runs
+        at once, and none may fail for good on its own."""
+        return self.at_once and self.spec.backoff_limit_per_index is None
+
+    @property
+    def at_once(self) -> bool:
+        spec = self.spec
+        indexed = spec.completion_mode == "Indexed" and spec.completions is not None
+        return indexed and spec.completions == spec.parallelism
+
+    @property
     def members(self) -> int:
         """How many pods it has, or would have if it were not suspended."""
         parallelism = 1 if self.spec.parallelism is None else self.spec.parallelism

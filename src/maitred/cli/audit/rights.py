@@ -32,12 +32,6 @@ class Source:
 
     resource: Resource
     kind: type[Seen]
-    foreign: str = ""
-    """The API group, where it is one of other schedulers."""
-
-    def known_as(self, key: str) -> str:
-        """The key of an object as the observer has it."""
-        return f"{self.foreign}/{key}" if self.foreign else key
 
 
 class Nothing(Lean, frozen=True):
@@ -65,7 +59,7 @@ def of_kubernetes(served: Served) -> Iterator[Source]:
 
 def of_others() -> Iterator[Source]:
     for group, version in FOREIGN_GROUPS.items():
-        yield Source(Resource(group, version, "podgroups", "PodGroup"), ForeignGroup, group)
+        yield Source(Resource(group, version, "podgroups", "PodGroup"), ForeignGroup)
     group, version, kind = TRAINING
     yield Source(Resource(group, version, f"{kind.lower()}s", kind), TrainingJob)
 

@@ -114,6 +114,7 @@ class Term:
         if ring is not None and self._chronicle is not None:
             self._recorder = Recorder(ring, self._chronicle, settings.scheduler)
         self._mirror = mirror = Mirror(settings.scheduler, self._chronicle)
+        mirror.state.group_makers.served = served.groups is not None
         self._agenda = Agenda()
         writer = Writer(client, permit)
         suspensions = Suspensions(writer, settings.namespace, settings.scheduler or "")

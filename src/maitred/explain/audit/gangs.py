@@ -79,36 +79,30 @@ class Sizes:
             case conventions.JOB_SET:
                 return quorum_of_set(self._sets.get(key, ()), stays)
             case conventions.TRAINING:
-                return self._quorum_of_training(key, stays)
+                return self._quorum_of_training(key, uid, stays)
             case conventions.RAY:
                 return there(stays)
         return self._said(by, key, stays)
 
     def _said(self, by: str, key: str, stays: Sequence[Stay]) -> int | None:
         """By the object of the group, or else by its pods; the least, should they disagree."""
-        group = self._observer.find(ForeignGroup, f"{OBJECTS.get(by, '')}/{key}")
+        group = self._observer.find(ForeignGroup, key, api_group=OBJECTS.get(by, ""))
         if group is not None and group.spec.min_member > 0:
             return group.spec.min_member
         counts = [stay.bond.quorum for stay in stays if stay.bond is not None and stay.bond.quorum]
         return min(counts, default=None)
 
-    def _quorum_of_training(self, key: str, stays: Sequence[Stay]) -> int:
-        job = self._observer.find(TrainingJob, key)
-        elastic = None if job is None else job.spec.elastic_policy
-        return there(stays) if elastic is None or elastic.min_replicas is None else elastic.min_replicas
+    def _quorum_of_training(self, key: str, uid: str, stays: Sequence[Stay]) -> int:
+        job = self._observer.find(TrainingJob, key, uid)
+        return (None if job is None else job.spec.quorum) or there(stays)
 
 
 def quorum_of_job(job: SeenJob, stays: Sequence[Stay]) -> int:
-    """As Kubernetes 1.36 tells gangs: every index runs at once, and none may fail for good on its own.
-
-    Of members that succeeded and whose pods were removed since, the status of the Job knows.
-    """
-    spec = job.spec
-    at_once = spec.completion_mode == "Indexed" and spec.completions == spec.parallelism
-    if not at_once or spec.completions is None or spec.backoff_limit_per_index is not None:
+    """Of members that succeeded and whose pods were removed since, the status of the Job knows."""
+    if not job.needs_all:
         return 1
     removed = max(0, job.status.succeeded - sum(stay.succeeded and stay.leaving is None for stay in stays))
-    return max(spec.completions - removed, 1)
+    return max((job.spec.completions or 1) - removed, 1)
 
 
 def quorum_of_set(jobs: Iterable[SeenJob], stays: Sequence[Stay]) -> int:

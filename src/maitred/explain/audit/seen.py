@@ -7,6 +7,7 @@ from maitred.model.job import Job, JobSpec
 from maitred.model.meta import Lean, ObjectMeta, Timestamp
 from maitred.model.objects import Object
 from maitred.model.pod import Pod, PodStatus
+from maitred.model.training import API_GROUP, TrainingSpec
 
 
 class Running(Lean, frozen=True):
@@ -68,14 +69,6 @@ class ForeignGroup(Lean, frozen=True):
     spec: MinMember = MinMember()
 
 
-class ElasticPolicy(Lean, frozen=True):
-    min_replicas: int | None = None
-
-
-class TrainingSpec(Lean, frozen=True):
-    elastic_policy: ElasticPolicy | None = None
-
-
 class TrainingJob(Lean, frozen=True):
     """A PyTorchJob, which may do with fewer workers than it has."""
 
@@ -93,7 +86,7 @@ FOREIGN_GROUPS = {
     "scheduling.godel.kubewharf.io": "v1alpha1",
 }
 """API groups with PodGroups of their own, and the version that is read."""
-TRAINING = ("kubeflow.org", "v1", "PyTorchJob")
+TRAINING = (API_GROUP, "v1", "PyTorchJob")
 KINDS: dict[tuple[str, str], type[ForeignGroup | TrainingJob]] = {
     **{(f"{group}/{version}", "PodGroup"): ForeignGroup for group, version in FOREIGN_GROUPS.items()},
     (f"{TRAINING[0]}/{TRAINING[1]}", TRAINING[2]): TrainingJob,
