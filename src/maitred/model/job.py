@@ -34,6 +34,8 @@ class JobSpec(Lean, frozen=True):
     pod_failure_policy: Any = None
     active_deadline_seconds: int | None = None
     managed_by: str = ""
+    scheduling: Any = None
+    """Since 1.37 a Job may say itself what kind of group its pods are."""
 
 
 class JobStatus(Lean, frozen=True):

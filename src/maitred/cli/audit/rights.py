@@ -9,7 +9,6 @@ from maitred.explain.audit.seen import (
     TRAINING,
     ForeignGroup,
     Seen,
-    SeenJob,
     SeenPod,
     TrainingJob,
 )
@@ -19,6 +18,7 @@ from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.lists import NEEDED, PLAIN
 from maitred.kube.resources import JOBS, PODS, Resource
 from maitred.model.group import CompositePodGroup, PodGroup
+from maitred.model.job import Job
 from maitred.model.meta import Lean
 
 GRANT = "maitred audit --role | kubectl apply -f - grants it"
@@ -48,7 +48,7 @@ async def everything(client: Client) -> list[Source]:
 
 def of_kubernetes(served: Served) -> Iterator[Source]:
     yield Source(PODS, SeenPod)
-    yield Source(JOBS, SeenJob)
+    yield Source(JOBS, Job)
     for resource, kind in PLAIN:
         yield Source(resource, kind)
     if served.groups is not None:

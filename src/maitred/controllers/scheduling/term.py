@@ -114,6 +114,8 @@ class Term:
         if ring is not None and self._chronicle is not None:
             self._recorder = Recorder(ring, self._chronicle, settings.scheduler)
         self._mirror = mirror = Mirror(settings.scheduler, self._chronicle)
+        if settings.shadow:
+            mirror.watch_gangs()
         mirror.state.group_makers.served = served.groups is not None
         self._agenda = Agenda()
         writer = Writer(client, permit)
@@ -140,7 +142,7 @@ class Term:
             self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
-        self._report = Report(mirror, settings.shadow)
+        self._report = Report(mirror, settings.shadow, lambda: keeper.policy)
         self._bookkeeper = None
         if witnesses.ledger is not None:
             self._bookkeeper = Bookkeeper(mirror, lambda: keeper.policy, witnesses.ledger.clerk(instance))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from maitred.explain.audit.seen import ForeignGroup, Seen, SeenJob, SeenPod, TrainingJob
+from maitred.explain.audit.seen import ForeignGroup, Seen, SeenPod, TrainingJob
 from maitred.explain.audit.stays import Stay, stay_of
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
@@ -19,7 +19,7 @@ MOST_PAST = 200_000
 """What is gone is remembered up to so many of each kind: the last ones."""
 
 CLUSTER_WIDE = (Node, Namespace, PriorityClass, PersistentVolume, StorageClass, CSINode)
-SIZED = (SeenJob, PodGroup, ForeignGroup, TrainingJob)
+SIZED = (Job, PodGroup, ForeignGroup, TrainingJob)
 """Kinds that say how many members a group takes."""
 
 T = TypeVar("T", bound=Seen)
@@ -128,7 +128,5 @@ class Observer:
         """All that a decision reads, but for pods."""
         for found in self._others.values():
             for item in found.values():
-                if isinstance(item, SeenJob):
-                    yield Job(item.metadata, item.spec, item.status)
-                elif not isinstance(item, ForeignGroup | TrainingJob):
+                if not isinstance(item, ForeignGroup | TrainingJob):
                     yield item

@@ -1,9 +1,6 @@
 """Objects as an audit reads them: the model's, and with it the times at which things happened."""
 
-from typing import Any
-
 from maitred.explain.floorplan import Condition
-from maitred.model.job import Job, JobSpec
 from maitred.model.meta import Lean, ObjectMeta, Timestamp
 from maitred.model.objects import Object
 from maitred.model.pod import Pod, PodStatus
@@ -46,16 +43,6 @@ class SeenPodMeta(ObjectMeta, frozen=True):
 class SeenPod(Pod, frozen=True, kw_only=True):
     metadata: SeenPodMeta
     status: SeenPodStatus = SeenPodStatus()
-
-
-class SeenJobSpec(JobSpec, frozen=True):
-    scheduling: Any = None
-    """Since 1.37 a Job may say itself what kind of group its pods are."""
-
-
-class SeenJob(Job, frozen=True, kw_only=True):
-    metadata: ObjectMeta
-    spec: SeenJobSpec = SeenJobSpec()
 
 
 class MinMember(Lean, frozen=True):
