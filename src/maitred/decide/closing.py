@@ -51,10 +51,9 @@ def by_labels(nodes: NodeView, needs: Needs) -> Iterator[Detail]:
     if len(terms) > 1:
         closed = nodes.alive & ~in_any_term(nodes, terms)
         yield {
-            "label": f"any of {len(terms)} node affinity terms",
+            "terms": len(terms),
             "nodes": int(closed.sum()),
             "of": int(nodes.alive.sum()),
-            "values": [],
         }
 
 
@@ -105,6 +104,9 @@ def closer_word(one: Detail) -> str:
         if one["taint"].startswith(f"{UNSCHEDULABLE}:"):
             return f"{where} {'is' if count == 1 else 'are'} cordoned"
         return f"taint {one['taint']} on {where}"
+    if "terms" in one:
+        match = "matches" if count == 1 else "match"
+        return f"{count} of {counted(one['of'], 'node')} {match} none of {one['terms']} node affinity terms"
     lack = f"{count} of {counted(one['of'], 'node')} {'lacks' if count == 1 else 'lack'} label {one['label']}"
     values, key = one["values"], one["label"].partition("=")[0]
     return f"{lack}; nodes have {key}={', '.join(values)}" if values and "=" in one["label"] else lack

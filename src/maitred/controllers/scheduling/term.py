@@ -183,7 +183,10 @@ class Term:
         self._cycles = tasks.create_task(self._loop().run())
         if self._witnesses.backlog is not None and self._chronicle is not None:
             self._witnesses.backlog.begin(
-                self._chronicle, lambda: self._keeper.policy, self._settings.scheduler
+                self._chronicle,
+                lambda: self._keeper.policy,
+                self._settings.scheduler,
+                self._mirror.state.group_makers.served,
             )
         if self._bookkeeper is not None:
             tasks.create_task(self._bookkeeper.run())

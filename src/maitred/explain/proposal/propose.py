@@ -94,7 +94,7 @@ class Asked:
         return chain(self.plan.binds, self.plan.nominations)
 
     def _verdicts_of(self, party: Party) -> list[GroupVerdict]:
-        api, at_once = self.scene.snapshot.group_api, party.name in self.supposition.at_once
+        api, at_once = self.scene.snapshot.group_api, party.owner in self.supposition.at_once
         if party.form == "marks" and (clash := contradiction(api, party.kind, party.name, at_once)):
             raise InputError("", party.title, "", clash)
         verdicts = [self._verdicts[key] for key in party.groups]
@@ -187,7 +187,7 @@ class Asked:
         """What becomes of pods that name no group, and of a group that the cluster does not make."""
         api, count = self.scene.snapshot.group_api, len(party.groups)
         if party.form == "lone" and party.kind and count > 1:
-            if said := gang_by_itself(api, party.kind, party.name in self.supposition.at_once, count):
+            if said := gang_by_itself(api, party.kind, party.owner in self.supposition.at_once, count):
                 yield f"{party.title}: {said}"
                 return
             advice = gang_advice(api, party.kind, party.name.partition("/")[2], count)

@@ -64,6 +64,8 @@ class Party:
     form: Literal["PodGroup", "marks", "lone"]
     groups: tuple[str, ...]
     """What decisions call it: the group, or each of the lone pods."""
+    owner: str = ""
+    """`namespace/name` of what makes the pods."""
 
     @property
     def title(self) -> str:
@@ -150,7 +152,7 @@ class Supposition:
         form: Literal["PodGroup", "marks", "lone"] = "lone"
         if group_key(first) is not None:
             form = "marks" if first.spec.scheduling_group is None else "PodGroup"
-        return Party(name, _owner_kind(first), form, tuple(members))
+        return Party(name, _owner_kind(first), form, tuple(members), _owner_key(first))
 
 
 def _with_marked_group(marks: dict[str, str]) -> dict[str, str]:
