@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from maitred.cli import cli
 from maitred.explain.proposal.answer import Proposals
+from tests.cli.judged import ACCEPTED, REFUSED
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 
@@ -23,7 +24,8 @@ CLUSTER = [*NODES, *LOW, *OTHER, *CLASSES]
 
 def job(members: int, gpus: int = 8, **pod: Any) -> Obj:
     marks = b.gang("train", members, b.RACK)
-    template = {"metadata": {"annotations": marks}, "spec": b.pod("", gpu=gpus, **pod)["spec"]}
+    made = {**b.pod("", gpu=gpus, **pod)["spec"], "restartPolicy": "Never"}
+    template = {"metadata": {"annotations": marks}, "spec": made}
     spec = {"parallelism": members, "completions": members, "template": template}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}, "spec": spec}
 
@@ -133,6 +135,32 @@ def test_what_to_know_of_the_manifest_is_a_warning(on: list[str]) -> None:
         "warning: Job team-a/train says no group, so its 2 pods are seated one by one"
     )
     assert json.loads(run("-f", "-", *on, "-o", "json", manifest=lone).stdout)["warnings"]
+
+
+# -- what the API server would refuse -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_the_api_server_refuses_is_not_planned(what: str, on: list[str]) -> None:
+    manifest, field = REFUSED[what]
+    found = run("-f", "-", *on, manifest=manifest)
+    assert (found.exit_code, found.stdout) == (2, ""), found.output
+    title = f"{manifest['kind']} {manifest['metadata'].get('name', '')}"
+    assert found.stderr.startswith(f"standard input: {title}: {field}"), found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("what", ACCEPTED)
+def test_what_the_api_server_takes_is_planned(what: str, on: list[str]) -> None:
+    assert run("-f", "-", *on, manifest=ACCEPTED[what]).exit_code in (0, 3, 4, 5)
+
+
+def test_a_field_that_does_not_exist_is_a_warning(on: list[str]) -> None:
+    found = run("-f", "-", *on, manifest=ACCEPTED["a field that does not exist"])
+    assert (
+        'warning: standard input: Job train: unknown field "spec.template.spec.nodeSelectors"'
+        in found.stderr.splitlines()
+    )
 
 
 @pytest.mark.parametrize(

@@ -103,13 +103,19 @@ def test_why_a_pod_has_to_leave() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "name a group, a pod or a Job"),
-        (("crow",), "there is no group, pod or Job default/crow; did you mean default/crew"),
-        (("job/crow-job",), "there is no job default/crow-job; did you mean default/crew-job?"),
-        (("a/b/c",), "'a/b/c' is not of the form NAME, NAMESPACE/NAME or KIND/NAME"),
+        ((), "name a group, a pod, a Job or what else makes pods"),
+        (("crow",), "there is no group, pod or workload default/crow; did you mean default/crew"),
+        (("job/crow-job",), "there is no Job default/crow-job; did you mean default/crew-job?"),
+        (("a/b/c/d",), "'a/b/c/d' is not of the form NAME, NAMESPACE/NAME or KIND/NAME"),
+        (("svc/team-a/web",), "'svc' is not a kind that is understood here; these are: group, pod, job, "),
+        (
+            ("svc/web",),
+            "nothing here is in namespace svc; before a slash stands a namespace, or one of these",
+        ),
+        (("deploy/web",), "there is no pod of a Deployment default/web"),
         (("crew/",), "is not of the form"),
         (("x" * 500,), "is not of the form"),
-        (("crew", "--rather-than", "nobody"), "there is no group, pod or Job default/nobody"),
+        (("crew", "--rather-than", "nobody"), "there is no group, pod or workload default/nobody"),
         (("crew", "--rather-than", "pod/crew-0"), "default/crew cannot be compared with itself"),
         (("crew", "--evicted", "crew-0"), "--evicted: is asked about one pod and nothing else"),
         (("--evicted", "job/crew-job"), "is no pod"),
@@ -127,7 +133,7 @@ def test_what_is_refused(arguments: tuple[str, ...], words: str) -> None:
 def test_an_empty_cluster() -> None:
     result = run("crew", objects=[])
     assert result.exit_code == 2
-    assert result.stderr.splitlines()[-1] == "there is no group, pod or Job default/crew"
+    assert result.stderr.splitlines()[-1] == "there is no group, pod or workload default/crew"
 
 
 def test_a_dump_that_was_cut_off() -> None:

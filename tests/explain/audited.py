@@ -8,8 +8,9 @@ import msgspec
 from maitred.explain.audit.answer import Audit
 from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.seen import ForeignGroup, SeenJob, SeenPod, TrainingJob
+from maitred.explain.audit.seen import ForeignGroup, SeenPod, TrainingJob
 from maitred.model.group import PodGroup
+from maitred.model.job import Job
 from maitred.model.node import Node
 from maitred.model.policy import Policy
 
@@ -18,7 +19,7 @@ GPU = "nvidia.com/gpu"
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 KINDS: dict[str, Any] = {
     "Pod": SeenPod,
-    "Job": SeenJob,
+    "Job": Job,
     "Node": Node,
     "PodGroup": PodGroup,
     "ForeignGroup": ForeignGroup,

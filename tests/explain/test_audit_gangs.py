@@ -1,11 +1,17 @@
 """Which pods belong together, and which of these need each other: as people wrote it down, and no more."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.explain.audited import Json, audited, foreign, half_started, job, node, pod
+from maitred.cli.audit.dumps import read_dump
+from maitred.explain.audit.answer import Audit
+from maitred.explain.audit.auditing import audit
+from maitred.explain.audit.seen import FOREIGN_GROUPS
+from maitred.model.policy import Policy
+from tests.explain.audited import NOON, Json, audited, foreign, half_started, job, node, pod
 
 LWS = "leaderworkerset.sigs.k8s.io/"
 YUNIKORN = "yunikorn.apache.org/"
@@ -15,6 +21,11 @@ TASKS = json.dumps([{"name": "head", "minMember": 1}, {"name": "workers", "minMe
 def three(seated: int = 2, **about: Any) -> list[Json]:
     """Three pods for an hour, some of them on a node."""
     return [pod(f"p{number}", node="n" if number < seated else "", **about) for number in range(3)]
+
+
+def training(spec: Json) -> Json:
+    about = {"name": "g", "namespace": "ml", "uid": "g"}
+    return {"kind": "PyTorchJob", "of": "kubeflow.org", "metadata": about, "spec": spec}
 
 
 SAID: dict[str, list[Json]] = {
@@ -125,16 +136,20 @@ NO_GANG: dict[str, list[Json]] = {
     ],
     "a PodGroup of the kind basic": [
         *three(group="g"),
-        {"kind": "PodGroup", "metadata": {"name": "g", "namespace": "ml"}, "spec": {}},
+        {
+            "kind": "PodGroup",
+            "metadata": {"name": "g", "namespace": "ml"},
+            "spec": {"schedulingPolicy": {"basic": {}}},
+        },
     ],
     "a Ray cluster that may grow": three(labels={"ray.io/cluster": "g"}),
     "an elastic PyTorchJob": [
         *three(owner=("PyTorchJob", "g")),
-        {
-            "kind": "PyTorchJob",
-            "metadata": {"name": "g", "namespace": "ml"},
-            "spec": {"elasticPolicy": {"minReplicas": 2}},
-        },
+        training({"elasticPolicy": {"minReplicas": 2}}),
+    ],
+    "a PyTorchJob whose gang is smaller than all its pods": [
+        *three(owner=("PyTorchJob", "g")),
+        training({"runPolicy": {"schedulingPolicy": {"minAvailable": 2}}}),
     ],
     "pods that belong to their nodes": three(owner=("DaemonSet", "agent"), labels={"ray.io/cluster": "g"}),
     "tasks that cannot be read": three(
@@ -157,6 +172,69 @@ def test_a_group_that_a_job_has_made_by_itself_is_what_the_job_is() -> None:
     assert half_started(audited(node("n"), basic, *pods, job("g", 3))) == {"g": (2, 3)}
     said = job("g", 3, scheduling={"schedulingPolicy": {"basic": {}}})
     assert half_started(audited(node("n"), basic, *pods, said)) == {}
+
+
+VERSIONS = {
+    "Pod": "v1",
+    "Node": "v1",
+    "Job": "batch/v1",
+    "PodGroup": "scheduling.k8s.io/v1beta1",
+    "PyTorchJob": "kubeflow.org/v1",
+}
+
+
+def as_dumped(item: Json) -> Json:
+    """The object with its full API version, as kubectl writes it."""
+    foreign = item["kind"] == "ForeignGroup"
+    version = f"{item['of']}/{FOREIGN_GROUPS[item['of']]}" if foreign else VERSIONS[item["kind"]]
+    rest = {field: value for field, value in item.items() if field not in ("of", "kind")}
+    return {"apiVersion": version, "kind": "PodGroup" if foreign else item["kind"], **rest}
+
+
+def in_dump(path: Path, items: list[Json]) -> Audit:
+    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [*map(as_dumped, items)]}))
+    observer, _ = read_dump([str(path)], Policy(), NOON)
+    return audit(observer, NOON)
+
+
+@pytest.mark.parametrize("by", SAID)
+def test_a_dump_with_full_api_versions_makes_the_same_gangs(by: str, tmp_path: Path) -> None:
+    found = in_dump(tmp_path / "dump.json", [node("n"), *SAID[by]])
+    assert list(half_started(found).values()) == [(2, 3)]
+
+
+OBJECTS = {
+    by: [item for item in said if item["kind"] in ("ForeignGroup", "PodGroup")] for by, said in SAID.items()
+}
+
+
+@pytest.mark.parametrize("by", [by for by, objects in OBJECTS.items() if objects])
+def test_the_object_of_a_group_is_found_in_a_dump(by: str, tmp_path: Path) -> None:
+    """Its pods say nothing of their number, so without the object nobody knows it."""
+    pods = [item for item in SAID[by] if item not in OBJECTS[by]]
+    assert half_started(in_dump(tmp_path / "dump.json", [node("n"), *pods])) == {}
+
+
+@pytest.mark.parametrize("what", NO_GANG)
+def test_a_dump_with_full_api_versions_makes_no_gang_of_what_is_none(what: str, tmp_path: Path) -> None:
+    found = in_dump(tmp_path / "dump.json", [node("n"), *NO_GANG[what]])
+    assert (found.half_started, found.starting) == ((), ())
+
+
+def test_the_elastic_policy_is_that_of_the_very_owner() -> None:
+    """A TFJob may have the name of a PyTorchJob."""
+    pods = three(owner=("TFJob", "g"))
+    for item in pods:
+        item["metadata"]["ownerReferences"][0]["uid"] = "another"
+    elastic = training({"elasticPolicy": {"minReplicas": 2}})
+    assert half_started(audited(node("n"), *pods, elastic)) == {"g": (2, 3)}
+
+
+def test_the_job_of_another_api_group_is_no_job_of_kubernetes() -> None:
+    pods = three(owner=("Job", "g"))
+    for item in pods:
+        item["metadata"]["ownerReferences"][0]["apiVersion"] = "batch.volcano.sh/v1alpha1"
+    assert half_started(audited(node("n"), *pods, job("g", 3))) == {}
 
 
 def test_members_that_have_succeeded_count() -> None:

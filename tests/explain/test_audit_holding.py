@@ -12,8 +12,9 @@ from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.gangs import Party
 from maitred.explain.audit.holding import holding, total
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.seen import SeenJob, SeenPod
+from maitred.explain.audit.seen import SeenPod
 from maitred.explain.audit.stays import Stay
+from maitred.model.job import Job
 from maitred.model.policy import Policy
 from tests.explain.audited import GPU, NOON, Json, audited, half_started, job, node, pod, tell
 
@@ -127,7 +128,7 @@ def test_a_watch_remembers_who_is_gone() -> None:
     gone = (NOON - timedelta(minutes=40)).timestamp()
     for name in "ab":
         observer.gone(SeenPod, f"ml/{name}", gone)
-    observer.gone(SeenJob, "ml/g", gone)
+    observer.gone(Job, "ml/g", gone)
     found = audit(observer, NOON)
     assert (found.half_started, found.pods, found.watched_seconds) == ((), 0, 2 * HOUR)
     assert found.held is not None
@@ -145,7 +146,7 @@ def test_a_job_that_was_made_anew_is_another_gang() -> None:
     gone = (NOON - timedelta(hours=1)).timestamp()
     for name in "ab":
         observer.gone(SeenPod, f"ml/{name}", gone)
-    observer.gone(SeenJob, "ml/g", gone)
+    observer.gone(Job, "ml/g", gone)
     again = job("g", 2)
     again["metadata"]["uid"] = "again"
     tell(observer, again)

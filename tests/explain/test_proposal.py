@@ -57,7 +57,7 @@ def test_it_waits_and_what_could_be_had_instead() -> None:
         ("now across 2 racks (r1, r2) of one zone", "maitred.dev/topology-required: zone"),
         (
             "now if you ask for 4 instead of 8 nvidia.com/gpu for each member",
-            "resources.requests of nvidia.com/gpu: 4",
+            "resources.requests and resources.limits of nvidia.com/gpu: 4",
         ),
     ]
     assert proposal.offers[1].where.domains["rack"] == ("r1", "r2")
@@ -306,3 +306,81 @@ def test_a_group_that_contradicts_itself() -> None:
     pods = [b.pod(f"crew-{i}", labels={GROUP: "crew", MIN_COUNT: str(i + 1)}) for i in range(2)]
     with pytest.raises(InputError, match=r"^default/crew: members disagree on maitred.dev/min-count: 1, 2$"):
         plan(rack("r1"), *pods)
+
+
+# -- what to write, as the cluster has it --------------------------------------------------------------------
+
+
+def job_group(**reference: Obj) -> Obj:
+    """A group that the Job controller has made for some other Job."""
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "old", "uid": "old", "controller": True}
+    made = b.pod_group("old-1", 2)
+    made["metadata"]["ownerReferences"] = [owner]
+    made["spec"] |= reference
+    return made
+
+
+OF_137 = job_group(workloadRef={"workloadName": "old", "templateName": "old-pgt-0"})
+OF_136 = job_group(podGroupTemplateRef={"workload": {"workloadName": "old", "podGroupTemplateName": "t"}})
+
+
+def advised(cluster: list[Obj], annotations: dict[str, str] | None = None, **spec: Any) -> Proposals:
+    template = {"metadata": {"annotations": annotations or {}}, "spec": b.pod("", cpu=1)["spec"]}
+    said = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": template, **spec}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}, "spec": said}
+    found = expanded(job)
+    return planned(state_of(cluster), Supposition(tuple(found.objects), at_once=tuple(found.at_once)))
+
+
+NODE = b.node("n0", cpu=64)
+LONE = "Job default/train says no group, so its 2 pods are seated one by one; to make them a gang, "
+MARKS = "say maitred.dev/group: train and maitred.dev/min-count: '2' in its pod template"
+
+
+def test_advice_where_nothing_is_known_of_the_cluster_has_both_ways() -> None:
+    (warning,) = advised([NODE]).warnings
+    assert warning == (
+        f"{LONE}{MARKS}; where the cluster makes PodGroups of Jobs (Kubernetes 1.37 with WorkloadWithJob), "
+        "write spec.scheduling.schedulingPolicy.gang.minCount: 2 instead, because both together are not valid"
+    )
+
+
+def test_advice_where_the_job_controller_makes_groups() -> None:
+    (warning,) = advised([NODE, OF_137]).warnings
+    assert warning.startswith(f"{LONE}write spec.scheduling.schedulingPolicy.gang.minCount: 2; this cluster ")
+    (warning,) = advised([NODE, OF_136]).warnings
+    assert warning == (
+        "Job default/train: this cluster makes one gang of it by itself: no pod starts before all 2 pods can"
+    )
+    (warning,) = advised([NODE, OF_136], completions=4).warnings
+    assert warning.startswith(f"{LONE}write completionMode: Indexed with parallelism and completions of 2")
+
+
+def test_a_job_that_the_cluster_would_group_twice_does_not_fit() -> None:
+    """The pods name one group by marks, and the Job controller puts them into another."""
+    marks = b.gang("crew", 2)
+    for made in (OF_137, OF_136):
+        with pytest.raises(
+            InputError, match=r"would be Invalid: this cluster makes a PodGroup of the Job, and"
+        ):
+            advised([NODE, made], marks)
+    assert advised([NODE, OF_136], marks, completions=4).outcome == "fits"
+    assert advised([NODE], marks).outcome == "fits"
+    gang = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    assert advised([NODE, OF_137], scheduling=gang).outcome == "fits"
+
+
+def test_a_group_that_no_server_makes_is_warned_of() -> None:
+    state = state_of([NODE])
+    state.group_makers.served = False
+    assert [state.snapshot().group_api.served] == [False]
+    template = {"spec": b.pod("", cpu=1)["spec"]}
+    spec = {"parallelism": 2, "template": template, "scheduling": {"schedulingPolicy": {"gang": {}}}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}, "spec": spec}
+    (warning,) = planned(state, Supposition(tuple(expanded(job).objects))).warnings
+    assert warning.startswith(
+        "Job default/train: this cluster has no PodGroups, so spec.scheduling is ignored"
+    )
+    lone = {**job, "spec": {**spec, "scheduling": None}}
+    (warning,) = planned(state, Supposition(tuple(expanded(lone).objects))).warnings
+    assert warning == f"{LONE}{MARKS}"

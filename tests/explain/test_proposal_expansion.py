@@ -51,7 +51,17 @@ def read(text: str, **changes: Any) -> Obj:
     return manifest
 
 
-def owner(kind: str, spec: Obj, name: str = "main", version: str = "apps/v1") -> Obj:
+VERSIONS = {
+    "Job": "batch/v1",
+    "JobSet": "jobset.x-k8s.io/v1alpha2",
+    "PyTorchJob": "kubeflow.org/v1",
+    "RayCluster": "ray.io/v1",
+    "ReplicationController": "v1",
+}
+
+
+def owner(kind: str, spec: Obj, name: str = "main", version: str = "") -> Obj:
+    version = version or VERSIONS.get(kind, "apps/v1")
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
@@ -90,14 +100,10 @@ def test_what_is_no_business_of_a_scheduler_is_not_passed_on() -> None:
     assert b"hunter2" not in Supposition(tuple(expanded(read(JOB)).objects)).body()
 
 
-def test_a_job_without_a_group_is_lone_pods_and_a_note_tells_how_to_change_that() -> None:
+def test_a_job_without_a_group_is_lone_pods() -> None:
     job = owner("Job", {"parallelism": 5, "completions": 2, "template": TEMPLATE}, version="batch/v1")
     found = expanded(job, namespace="team-b")
     assert (names(found), groups(found)) == (["main-0", "main-1"], {None})
-    assert found.notes == [
-        "Job team-b/main says no group, so its 2 pods are seated one by one; to make them a gang, say "
-        "maitred.dev/group: main and maitred.dev/min-count: '2' in its pod template"
-    ]
     (party,) = Supposition(tuple(found.objects)).parties
     assert (party.title, party.form, len(party.groups)) == ("Job team-b/main", "lone", 2)
 
@@ -156,7 +162,7 @@ def test_a_job_set() -> None:
     assert {pod.metadata.annotations["maitred.dev/min-count"] for pod in pods(found)} == {"5"}
     assert found.notes == [
         "JobSet default/llm is planned as one gang; to have it seated as one, say maitred.dev/group: llm and "
-        "maitred.dev/min-count: '5' in its pod templates"
+        "maitred.dev/min-count: '5' in its pod template"
     ]
 
 
@@ -266,7 +272,26 @@ def test_no_pods_at_all() -> None:
         ),
         (
             owner("RayCluster", {}),
-            "RayCluster main: kind: which pods a RayCluster makes is not known here; give the pods",
+            "RayCluster main: kind: which pods a RayCluster of ray.io/v1 makes is not known here; give the ",
+        ),
+        (
+            owner(
+                "Job", {"tasks": [{"replicas": 2, "template": TEMPLATE}]}, version="batch.volcano.sh/v1alpha1"
+            ),
+            "Job main: kind: which pods a Job of batch.volcano.sh/v1alpha1 makes is not known here; give the "
+            "pods themselves. Understood are: Job and CronJob of batch/v1; ",
+        ),
+        (
+            owner("Sweep", {"trials": {"template": TEMPLATE}}, version="example.com/v1"),
+            "Sweep main: kind: which pods a Sweep of example.com/v1 makes is not known here",
+        ),
+        (
+            owner("Deployment", {"template": TEMPLATE}, version="extensions/v1beta1"),
+            "Deployment main: kind: which pods a Deployment of extensions/v1beta1 makes is not known here",
+        ),
+        (
+            owner("CronJob", {"jobTemplate": {}}, version="batch/v1beta1"),
+            "CronJob main: apiVersion: a CronJob is of batch/v1, not of batch/v1beta1",
         ),
         (
             {"apiVersion": "batch/v1", "kind": "Job", "metadata": {}, "spec": {}},

@@ -399,9 +399,9 @@ def test_groups_are_found_by_their_pods_and_jobs() -> None:
 
 def test_an_unknown_name_suggests_those_that_exist() -> None:
     scene = scene_of([*racks(1), *crew(2, gpu=8)])
-    with pytest.raises(InputError, match=r"no group, pod or Job default/crow; did you mean default/cr"):
+    with pytest.raises(InputError, match=r"no group, pod or workload default/crow; did you mean default/cr"):
         find(scene, "crow", "default")
-    with pytest.raises(InputError, match=r"no pod other/crew-1; did you mean default/crew-1"):
+    with pytest.raises(InputError, match=r"in namespace other; did you mean default/crew-1"):
         find(scene, "other/crew-1", "default", "pod")
     with pytest.raises(InputError, match=r"^there is no Job|no job default/nothing$"):
         find(scene, "nothing", "default", "job")

@@ -140,13 +140,19 @@ def ask(question: Question[T], cluster: ClusterOptions) -> T:
     return asyncio.run(ask_cluster(question, cluster))
 
 
-def scene_of(objects: Iterable[Object], question: Question[Any], cluster: ClusterOptions) -> "Scene":
+def scene_of(
+    objects: Iterable[Object],
+    question: Question[Any],
+    cluster: ClusterOptions,
+    group_api: bool | None = None,
+) -> "Scene":
     now, policy = moment(cluster.now), read_live_policy_file(cluster.policy)
     # The engine brings numpy along, which bad input need not wait for.
     from maitred.cluster.state import ClusterState, Put
     from maitred.explain.scene import Scene
 
     state = ClusterState()
+    state.group_makers.served = group_api
     for item in objects:
         state.apply(Put(item))
     snapshot = state.supposing(question.supposing) if question.supposing else state.snapshot()
@@ -219,7 +225,7 @@ async def answer_here(question: Question[T], cluster: ClusterOptions, client: "C
     output.warn(listed.warnings)
     if question.glass:
         await question.glass.look(client, listed.objects)
-    return work_out(question, scene_of(listed.objects, question, cluster))
+    return work_out(question, scene_of(listed.objects, question, cluster, listed.group_api))
 
 
 def work_out(question: Question[T], scene: "Scene") -> T:

@@ -13,6 +13,7 @@ from maitred.cli import output
 from maitred.cli.asking import C, ClusterOptions, Question, ask, cluster_options_with_dump
 from maitred.cli.decide import moment
 from maitred.cli.files import sources
+from maitred.cli.judging import judge_manifests
 from maitred.explain.proposal.answer import Outcome, Proposals
 from maitred.explain.proposal.expansion import members_of
 from maitred.explain.proposal.supposition import DEVICES, Supposition, gang_objects
@@ -137,8 +138,10 @@ def command(
 def from_files(paths: tuple[str, ...], gang: Gang, namespace: str) -> tuple[Supposition, list[str]]:
     if gang.given:
         raise InputError("-f", "", "", f"the manifests say it all; leave out {', '.join(gang.given)}")
-    found = members_of((one for source, data in sources(paths) for one in documents(data, source)), namespace)
-    supposition = Supposition(tuple(found.objects))
+    given = [one for source, data in sources(paths) for one in documents(data, source)]
+    found = members_of(given, namespace)
+    found.notes[:0] = judge_manifests(given, namespace)
+    supposition = Supposition(tuple(found.objects), at_once=tuple(found.at_once))
     if not supposition.pods:
         raise InputError(", ".join(paths), "", "", "; ".join(found.notes) or "nothing in it makes pods")
     return supposition, found.notes

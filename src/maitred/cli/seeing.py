@@ -18,10 +18,10 @@ EVENT_VERSIONS = ("v1", "events.k8s.io/v1")
 
 
 class Glass:
-    """Looks at one namespace. `seen` is all that it has seen so far."""
+    """Looks at some namespaces. `seen` is all that it has seen so far."""
 
-    def __init__(self, namespace: str) -> None:
-        self._namespace = namespace
+    def __init__(self, *namespaces: str) -> None:
+        self._namespaces = tuple(dict.fromkeys(namespaces))
         self._pods: list[SeenPod] = []
         self._events: list[SeenEvent] = []
         self.seen = Seen()
@@ -30,13 +30,13 @@ class Glass:
         """Note what no decision reads; True if the document is nothing else, and nobody else need read it."""
         if document.kind == "Pod":
             pod = _decoded(document, SeenPod)
-            if pod is not None and (pod.metadata.namespace or "default") == self._namespace:
+            if pod is not None and (pod.metadata.namespace or "default") in self._namespaces:
                 self._pods.append(pod)
             return False
         if document.kind != "Event" or document.api_version not in EVENT_VERSIONS:
             return False
         event = _decoded(document, SeenEvent)
-        if event is not None and event.subject.startswith(f"{self._namespace}/"):
+        if event is not None and event.subject.partition("/")[0] in self._namespaces:
             self._events.append(event)
         return True
 
@@ -47,11 +47,14 @@ class Glass:
     async def look(self, client: "Client", objects: Iterable[Object]) -> None:
         from maitred.kube.looks import look
 
-        self.seen = await look(client, self._namespace, self._groups(objects))
+        groups = self._groups(objects)
+        looks = [await look(client, namespace) for namespace in self._namespaces]
+        pods = tuple(pod for one in looks for pod in one.pods)
+        self.seen = Seen(pods, tuple(event for one in looks for event in one.events), groups)
 
     def _groups(self, objects: Iterable[Object]) -> tuple[PodGroup, ...]:
         groups = (item for item in objects if isinstance(item, PodGroup))
-        return tuple(one for one in groups if (one.metadata.namespace or "default") == self._namespace)
+        return tuple(one for one in groups if (one.metadata.namespace or "default") in self._namespaces)
 
 
 def _decoded(document: Document, kind: type[T]) -> T | None:

@@ -29,12 +29,13 @@ LONGEST_NAME = 400
 def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: str | None, form: str) -> None:
     """Explain one group: why it waits and what would help, or how far it has got.
 
-    NAME is of a group, a pod or a Job, and may say its namespace: team-a/train, or with its kind, as in
-    job/train.
+    NAME is of a group, a pod or what makes pods, and may say its namespace: team-a/train; or its kind, as
+    kubectl has it: job/train, deploy/web, pytorchjobs.kubeflow.org/train; or both: job/team-a/train.
 
     \b
     Examples:
       maitred why team-a/train
+      maitred why job/train -n team-a
       maitred why pretrain -f examples/rack-bound
       maitred why pretrain --rather-than vision -f examples/rack-bound
       maitred why --evicted batch-0 -f examples/preemption/one-node.yaml
@@ -48,7 +49,8 @@ def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: s
         show(evictions, form, lambda width: tables.eviction_lines(evictions, width))
         return
     if name is None:
-        raise InputError("", "", "", "name a group, a pod or a Job; `maitred decide` shows all groups")
+        what = "name a group, a pod, a Job or what else makes pods; `maitred decide` shows all groups"
+        raise InputError("", "", "", what)
     if other is not None:
         compared = ask(about_two(name, other, cluster.home), cluster)
         show(compared, form, lambda width: tables.comparison_lines(compared, width))
@@ -83,14 +85,17 @@ class Named:
 
 def named(text: str, home: str) -> Named:
     """`train`, `team-a/train`, `job/train` or `job/team-a/train`."""
-    from maitred.explain.why.answer import KINDS
+    from maitred.explain.why.answer import KINDS, kind_called
 
     first, _, rest = text.partition("/")
-    kind = KINDS.get(first.lower()) if rest else None
+    kind = kind_called(first) if rest else None
     space, _, name = (rest if kind else text).rpartition("/")
-    if len(text) > LONGEST_NAME or not name or "/" in space or text.startswith("/"):
+    if len(text) > LONGEST_NAME or not name or text.startswith("/") or text.count("/") > 2:
         shown = text[:60]
         raise InputError("", "", "", f"{shown!r} is not of the form NAME, NAMESPACE/NAME or KIND/NAME")
+    if "/" in space:
+        what = f"{first[:60]!r} is not a kind that is understood here; these are: {', '.join(KINDS)}"
+        raise InputError("", "", "", what)
     return Named(space or home, name, kind)
 
 
@@ -102,27 +107,29 @@ def about_one(text: str, home: str) -> "Question[Why]":
     glass = Glass(asked.namespace)
 
     def here(scene: "Scene") -> Why:
-        from maitred.explain.why.names import find
-        from maitred.explain.why.why import why
+        from maitred.explain.why.why import why_named
 
-        return why(scene, find(scene, asked.key, home, asked.kind, glass.seen), glass.seen)
+        return why_named(scene, asked.key, home, asked.kind, glass.seen)
 
     return Question(f"why/{asked.key}", Why, here, asked.query, glass=glass)
 
 
 def about_two(text: str, other: str, home: str) -> "Question[Comparison]":
+    from maitred.cli.seeing import Glass
     from maitred.explain.why.answer import Comparison
 
     one, two = named(text, home), named(other, home)
+    glass = Glass(one.namespace, two.namespace)
 
     def here(scene: "Scene") -> Comparison:
         from maitred.explain.why.comparing import compare
         from maitred.explain.why.names import find
 
-        first, second = (find(scene, asked.key, home, asked.kind) for asked in (one, two))
-        return compare(scene, first, second)
+        first, second = (find(scene, asked.key, home, asked.kind, glass.seen) for asked in (one, two))
+        return compare(scene, first, second, glass.seen)
 
-    return Question(f"why/{one.key}", Comparison, here, {**one.query, "ratherThan": two.key})
+    query = {**one.query, "ratherThan": two.key, **({"ratherThanKind": two.kind} if two.kind else {})}
+    return Question(f"why/{one.key}", Comparison, here, query, glass=glass)
 
 
 def about_eviction(text: str, home: str) -> "Question[EvictionAnswer]":

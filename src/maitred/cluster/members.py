@@ -32,7 +32,8 @@ from maitred.model.group import (
     marks_of,
     names_pod_group,
 )
-from maitred.model.meta import Timestamp, mark
+from maitred.model.meta import Timestamp, controller_of, mark
+from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
 from maitred.model.runtime import Runtime, together
 from maitred.model.selector import Labels, integer
@@ -150,11 +151,10 @@ def order_of(pod: Pod) -> MemberOrder:
 
 
 def owner_of(pod: Pod) -> tuple[str, str, str]:
-    """Kind, name and UID of the controller."""
-    for owner in pod.metadata.owner_references:
-        if owner.controller:
-            return owner.kind, owner.name, owner.uid
-    return "", "", ""
+    """Kind, name and UID of the controller; the kind of one that is only called like a known one has its
+    API group with it."""
+    owner = controller_of(pod.metadata)
+    return ("", "", "") if owner is None else (kind_of(owner), owner.name, owner.uid)
 
 
 def in_milliseconds(moment: Timestamp | None) -> int:

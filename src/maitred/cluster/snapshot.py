@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.groupapi import NOT_KNOWN, GroupApi
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.volumes import StorageView, VolumeNeed
 from maitred.model.budget import PodDisruptionBudget
@@ -188,6 +189,7 @@ class Snapshot:
     budgets: tuple[PodDisruptionBudget, ...] = ()
     budget_sets: tuple[tuple[int, ...], ...] = ((),)
     jobs: Mapping[str, Job] = field(default_factory=dict)
+    group_api: GroupApi = NOT_KNOWN
 
     def namespace_labels(self, name: str) -> Labels:
         """The labels of a namespace; its name is one of them, whether its object is known or not."""

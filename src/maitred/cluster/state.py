@@ -13,6 +13,7 @@ import numpy as np
 
 from maitred.cluster.bound import BoundTable
 from maitred.cluster.budgets import BudgetTable
+from maitred.cluster.groupapi import GroupMakers
 from maitred.cluster.interning import Interner
 from maitred.cluster.members import (
     NOT_BOUND,
@@ -104,6 +105,7 @@ class ClusterState:
         self._tables: dict[type[Object], dict[str, Any]] = {
             kind: {} for kind in (Namespace, PriorityClass, CompositePodGroup, Workload, Job, *STORAGE_KINDS)
         }
+        self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
         self._storage_version = 0
         self._claim_users: Counter[str] = Counter()
@@ -183,6 +185,7 @@ class ClusterState:
                 self.news.effects |= Effect.STORAGE
 
     def _declare(self, key: str, declared: PodGroup | None) -> None:
+        self.group_makers.put(key, declared)
         record = self._record(("PodGroup", key))
         known = record.declared
         record.declared = group_from_pod_group(declared) if declared else None
@@ -426,6 +429,7 @@ class ClusterState:
             budgets=budgets,
             budget_sets=budget_sets,
             jobs=dict(tables[Job]),
+            group_api=self.group_makers.view(),
         )
 
     def supposing(self, objects: Collection[Object]) -> Snapshot:

@@ -12,6 +12,7 @@ from maitred.cluster.selection import required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment
+from maitred.decide.closing import closer_words, closers
 from maitred.decide.compile import Lift, make_rules, managed_nodes, taken_ports
 from maitred.decide.empty import template_node
 from maitred.decide.house import FULL_RULES, House
@@ -188,7 +189,8 @@ def shortage(scene: Scene) -> Blocker:
         message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
         if not eligible:
             detail["excluded"] = excluded(scene)
-            message += excluded_words(detail["excluded"])
+            detail["closed"] = closers(scene.trial, scene.ask.distinct)
+            message += excluded_words(detail["excluded"]) + closer_words(detail["closed"])
         return Blocker("Capacity", message + _port_words(scene), detail)
     short = scene.short(scene.eligible)
     detail |= {} if short is None else {"shortOf": short.resource, "node": short.node}

@@ -14,6 +14,7 @@ from maitred.decide.blockers import (
     short_detail,
     short_words,
 )
+from maitred.decide.closing import closer_words, closers
 from maitred.decide.storage import storage_rules
 from maitred.model.plan import Blocker, Category, Detail
 from maitred.model.policy import health_taints
@@ -128,9 +129,13 @@ def _broken_devices(scene: Scene) -> list[Detail]:
 def affinity(scene: Scene) -> Blocker:
     """Which nodes its members are kept from, and what they want of other pods and of each other."""
     counts, terms = excluded(scene), _terms(scene)
+    closed = closers(scene.trial, scene.ask.distinct)
     message = f"the nodes that accept its pods hold {scene.holds} of {scene.needed}{excluded_words(counts)}"
+    message += closer_words(closed)
     message += f"; its pods ask for {', '.join(terms)}" if terms else ""
-    return Blocker("Affinity", message, {**scene.numbers, "excluded": counts, "terms": terms})
+    return Blocker(
+        "Affinity", message, {**scene.numbers, "excluded": counts, "closed": closed, "terms": terms}
+    )
 
 
 def _terms(scene: Scene) -> list[str]:

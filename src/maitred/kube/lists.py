@@ -57,17 +57,21 @@ NEEDED = (PODS, NODES)
 class Listed(Generic[T]):
     objects: list[T]
     warnings: tuple[str, ...]
+    group_api: bool | None = None
+    """Whether the API server has PodGroups, where it was asked for."""
 
 
 async def list_cluster(client: Client) -> Listed[Object]:
     """Raises ApiError where pods or nodes may not be listed; for the rest, a warning says what is missing."""
-    kinds = list(read_by_decisions(await discover(client)))
+    served = await discover(client)
+    kinds = list(read_by_decisions(served))
     async with asyncio.TaskGroup() as tasks:
         lists = [tasks.create_task(list_some(client, resource, kind)) for resource, kind in kinds]
     found = [one.result() for one in lists]
     return Listed(
         [item for one in found for item in one.objects],
         tuple(warning for one in found for warning in one.warnings),
+        served.groups is not None,
     )
 
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 
 import msgspec
 
+from maitred.model import training
 from maitred.model.group import group_key, names_pod_group, positive
 from maitred.model.meta import Lean, ObjectMeta, mark
+from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
 
 MARKS, POD_GROUP, JOB, JOB_SET, TRAINING = "maitred.dev", "PodGroup", "Job", "JobSet", "Kubeflow"
 YUNIKORN, WORKER_SET, RAY = "YuniKorn", "LeaderWorkerSet", "Ray"
 JOB_SET_NAME = "jobset.sigs.k8s.io/jobset-name"
-TRAINING_KINDS = frozenset(("PyTorchJob", "TFJob", "MPIJob", "JAXJob", "XGBoostJob", "PaddleJob"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +131,10 @@ def owned(about: ObjectMeta) -> Bond | None:
     if (name := mark(about, RAY_CLUSTER)) and mark(about, RAY_GANG) is not None:
         return Bond(RAY, placed(about, name))
     for owner in about.owner_references:
-        if owner.controller and owner.kind == "Job":
+        kind = kind_of(owner)
+        if owner.controller and kind == JOB:
             return Bond(JOB, placed(about, owner.name), uid=owner.uid)
-        if owner.controller and owner.kind in TRAINING_KINDS:
+        if owner.controller and kind in training.KINDS:
             return Bond(TRAINING, placed(about, owner.name), uid=owner.uid)
     return None
 

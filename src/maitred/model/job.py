@@ -34,6 +34,8 @@ class JobSpec(Lean, frozen=True):
     pod_failure_policy: Any = None
     active_deadline_seconds: int | None = None
     managed_by: str = ""
+    scheduling: Any = None
+    """Since 1.37 a Job may say itself what kind of group its pods are."""
 
 
 class JobStatus(Lean, frozen=True):
@@ -57,6 +59,18 @@ class Job(Lean, frozen=True):
         """Whether Kubernetes' own controller makes its pods, and deletes them while the Job is suspended.
         Of a Job that another controller manages, nothing can be known of what its fields lead to."""
         return self.spec.managed_by in ("", JOB_CONTROLLER)
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether its pods are of no use without each other, as Kubernetes 1.36 tells gangs: every index runs
+        at once, and none may fail for good on its own."""
+        return self.at_once and self.spec.backoff_limit_per_index is None
+
+    @property
+    def at_once(self) -> bool:
+        spec = self.spec
+        indexed = spec.completion_mode == "Indexed" and spec.completions is not None
+        return indexed and spec.completions == spec.parallelism
 
     @property
     def members(self) -> int:

@@ -43,6 +43,10 @@ def key_of(metadata: ObjectMeta) -> str:
     return f"{metadata.namespace or 'default'}/{metadata.name}"
 
 
+def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
+    return next((owner for owner in metadata.owner_references if owner.controller), None)
+
+
 def mark(metadata: ObjectMeta, key: str) -> str | None:
     """A value that users may write as a label or as an annotation."""
     value = metadata.labels.get(key)

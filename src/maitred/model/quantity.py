@@ -28,6 +28,12 @@ class QuantityError(ValueError):
     """The text is no quantity, or one that no cluster has."""
 
 
+def is_whole(resource: str) -> bool:
+    """Whether it is given out in whole units, to one pod alone: a device, or a huge page."""
+    vendors = "/" in resource and "kubernetes.io/" not in resource
+    return vendors or resource.startswith("hugepages-")
+
+
 def amount(resource: str, quantity: str | int | float) -> int:
     """The quantity in the unit in which `resource` is counted, rounded up."""
     return rounded(resource, thousandths(quantity))

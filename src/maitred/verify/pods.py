@@ -196,7 +196,10 @@ def controller(meta: Doc) -> Owner | None:
     """Who makes a pod anew when it is gone."""
     for owner in meta.docs("ownerReferences"):
         if owner.flag("controller"):
-            return owner.text("kind"), owner.text("name"), owner.text("uid")
+            kind, (group, _, _) = owner.text("kind"), owner.text("apiVersion").rpartition("/")
+            # Others have a kind called Job too, to which nothing applies that is known of Kubernetes' own.
+            foreign = kind == "Job" and group not in ("", "batch")
+            return f"{kind}.{group}" if foreign else kind, owner.text("name"), owner.text("uid")
     return None
 
 

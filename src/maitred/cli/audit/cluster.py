@@ -113,14 +113,14 @@ class Feed:
 
     def put(self, item: Seen, at: float | None = None) -> None:
         try:
-            self._observer.see(item, time.time() if at is None else at, self._source.foreign)
+            self._observer.see(item, time.time() if at is None else at, self._source.resource.group)
         except ValueError as problem:
             # Amounts that no cluster has, for instance. One object must not stop the others.
             name = printable(key_of(item.metadata))
             log.warning("%s %s cannot be counted: %s", self._source.resource.kind, name, problem)
 
     def gone(self, key: str) -> None:
-        self._observer.gone(self._source.kind, self._source.known_as(key), time.time())
+        self._observer.gone(self._source.kind, key, time.time(), self._source.resource.group)
 
     def settled(self) -> None:
         pass

@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from maitred.cli.files import sources
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.seen import KINDS, ForeignGroup, Seen, SeenJob, SeenPod, TrainingJob
-from maitred.model.job import Job
+from maitred.explain.audit.seen import KINDS, ForeignGroup, Seen, SeenPod, TrainingJob
 from maitred.model.manifest import Document, InputError, Reader, documents
 from maitred.model.manifest.checks import check_nothing
 from maitred.model.manifest.errors import FieldError
@@ -20,7 +19,7 @@ T = TypeVar("T")
 
 HOW: dict[type, Kind] = {
     into: kind(into, check_nothing, True)  # type: ignore[arg-type]  # no decision reads the last two
-    for into in (SeenPod, SeenJob, ForeignGroup, TrainingJob)
+    for into in (SeenPod, ForeignGroup, TrainingJob)
 }
 
 
@@ -38,10 +37,8 @@ def read_dump(paths: Iterable[str], policy: Policy, now: datetime) -> tuple[Obse
 
 
 def in_full(document: Document, found: Object) -> Seen:
-    """Pods and Jobs with what no decision reads of them."""
-    if isinstance(found, Pod):
-        return read_as(document, SeenPod)
-    return read_as(document, SeenJob) if isinstance(found, Job) else found
+    """Pods with what no decision reads of them."""
+    return read_as(document, SeenPod) if isinstance(found, Pod) else found
 
 
 def read_as(document: Document, into: type[T]) -> T:

@@ -7,13 +7,13 @@ import msgspec
 
 from maitred.cli.replay import lines_of, segments_of
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.seen import Seen, SeenJob, SeenPod
+from maitred.explain.audit.seen import Seen, SeenPod
 from maitred.explain.replay import NOT_ONE
 from maitred.model import recording
 from maitred.model.manifest import InputError
 from maitred.model.policy import Policy
 
-READ_AS: dict[str, type[Seen]] = {**recording.KINDS, "Pod": SeenPod, "Job": SeenJob}
+READ_AS: dict[str, type[Seen]] = {**recording.KINDS, "Pod": SeenPod}
 
 
 def read_records(records: Sequence[str], policy: Policy) -> tuple[Observer, datetime, tuple[str, ...]]:

@@ -9,7 +9,6 @@ from maitred.explain.audit.seen import (
     TRAINING,
     ForeignGroup,
     Seen,
-    SeenJob,
     SeenPod,
     TrainingJob,
 )
@@ -19,6 +18,7 @@ from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.lists import NEEDED, PLAIN
 from maitred.kube.resources import JOBS, PODS, Resource
 from maitred.model.group import CompositePodGroup, PodGroup
+from maitred.model.job import Job
 from maitred.model.meta import Lean
 
 GRANT = "maitred audit --role | kubectl apply -f - grants it"
@@ -32,12 +32,6 @@ class Source:
 
     resource: Resource
     kind: type[Seen]
-    foreign: str = ""
-    """The API group, where it is one of other schedulers."""
-
-    def known_as(self, key: str) -> str:
-        """The key of an object as the observer has it."""
-        return f"{self.foreign}/{key}" if self.foreign else key
 
 
 class Nothing(Lean, frozen=True):
@@ -54,7 +48,7 @@ async def everything(client: Client) -> list[Source]:
 
 def of_kubernetes(served: Served) -> Iterator[Source]:
     yield Source(PODS, SeenPod)
-    yield Source(JOBS, SeenJob)
+    yield Source(JOBS, Job)
     for resource, kind in PLAIN:
         yield Source(resource, kind)
     if served.groups is not None:
@@ -65,7 +59,7 @@ def of_kubernetes(served: Served) -> Iterator[Source]:
 
 def of_others() -> Iterator[Source]:
     for group, version in FOREIGN_GROUPS.items():
-        yield Source(Resource(group, version, "podgroups", "PodGroup"), ForeignGroup, group)
+        yield Source(Resource(group, version, "podgroups", "PodGroup"), ForeignGroup)
     group, version, kind = TRAINING
     yield Source(Resource(group, version, f"{kind.lower()}s", kind), TrainingJob)
 

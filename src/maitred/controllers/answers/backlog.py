@@ -24,6 +24,8 @@ class Update(msgspec.Struct, frozen=True):
     policy: Policy | None = None
     """None if it is the one before."""
     lines: tuple[bytes, ...] = ()
+    group_api: bool | None = None
+    """Whether the API server has PodGroups."""
 
 
 STANDING_BY = Update(leading=False)
@@ -36,13 +38,21 @@ class Backlog:
         self._chronicle: Chronicle | None = None
         self._policy: Callable[[], Policy] = Policy
         self._scheduler: str | None = None
+        self._group_api: bool | None = None
         self._unsaid: dict[Subject, bytes] | None = None
         """None: nothing was said yet, so all of the chronicle is to be."""
         self._said_policy: Policy | None = None
 
-    def begin(self, chronicle: Chronicle, policy: Callable[[], Policy], scheduler: str | None) -> None:
+    def begin(
+        self,
+        chronicle: Chronicle,
+        policy: Callable[[], Policy],
+        scheduler: str | None,
+        group_api: bool | None = None,
+    ) -> None:
         """A term has read the cluster."""
         self._chronicle, self._policy, self._scheduler = chronicle, policy, scheduler
+        self._group_api = group_api
         chronicle.readers.append(self)
         self.start_over()
 
@@ -70,4 +80,4 @@ class Backlog:
         news = None if policy is self._said_policy else policy
         self._said_policy = policy
         lines = self._chronicle.lines() if unsaid is None else unsaid.values()
-        return Update(True, unsaid is None, self._scheduler, news, tuple(lines))
+        return Update(True, unsaid is None, self._scheduler, news, tuple(lines), self._group_api)

@@ -57,6 +57,7 @@ class Replica:
             if not (update.afresh and update.policy):
                 raise ValueError("the first update of a term must be complete")
             view = View(ClusterState(), {}, update.policy, update.scheduler, next(self._terms))
+            view.state.group_makers.served = update.group_api
         elif update.policy is not None:
             view = View(view.state, view.groups, update.policy, view.scheduler, view.term)
         groups = dict(view.groups)

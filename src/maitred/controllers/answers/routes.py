@@ -1,6 +1,6 @@
 """Every question that can be asked over HTTP."""
 
-from typing import Annotated, get_args
+from typing import Annotated
 
 import msgspec
 
@@ -12,11 +12,11 @@ from maitred.explain.capacity.document import Capacity
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Request
-from maitred.explain.why.answer import Comparison, EvictionAnswer, Kind, Why
+from maitred.explain.why.answer import KINDS, Comparison, EvictionAnswer, Kind, Why
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.evicted import receipt
-from maitred.explain.why.names import Names, find
-from maitred.explain.why.why import why
+from maitred.explain.why.names import Meant, Names, find
+from maitred.explain.why.why import why_named
 from maitred.kube.answers import Reason
 from maitred.model.manifest import InputError
 
@@ -32,19 +32,23 @@ Key = Annotated[str, msgspec.Meta(max_length=317, pattern=KEY)]
 def answer_why(asked: Asked) -> Why | Comparison:
     other = asked.question.values.get("ratherThan")
     if other is None:
-        return why(asked.scene, key_of(asked), asked.seen)
-    rival = find(asked.scene, other, "", None, asked.seen)
-    return compare(asked.scene, key_of(asked), rival, asked.seen)
+        values = asked.question.values
+        return why_named(asked.scene, values["name"], values["namespace"], kind_in(asked, "kind"), asked.seen)
+    rival = find(asked.scene, other, "", kind_in(asked, "ratherThanKind"), asked.seen)
+    return compare(asked.scene, meant_by(asked).key, rival, asked.seen)
 
 
 def on_nodes(asked: Asked) -> list[str] | None:
     """Its members that have places, which are to be looked at. None if it is not known without a look at all
-    that there are, or has ended."""
+    that there are, or has ended: whose pods are whose is seen only by looking at them."""
     names = Names(asked.scene.snapshot)
     try:
-        key = key_of(asked)
+        meant = meant_by(asked)
     except InputError:
         return None
+    if meant.workload is not None or "ratherThanKind" in asked.question.values:
+        return None
+    key = meant.key
     rows = names.rows_of(key)
     if key not in names.views and not len(rows):
         return None
@@ -52,10 +56,13 @@ def on_nodes(asked: Asked) -> list[str] | None:
     return [pod.partition("/")[2] for pod in pods]
 
 
-def key_of(asked: Asked) -> str:
-    values = asked.question.values
-    kind = next((kind for kind in get_args(Kind) if kind == values.get("kind")), None)
-    return find(asked.scene, values["name"], values["namespace"], kind, asked.seen)
+def meant_by(asked: Asked) -> Meant:
+    values, names = asked.question.values, Names(asked.scene.snapshot, asked.seen)
+    return names.meant(values["name"], values["namespace"], kind_in(asked, "kind"))
+
+
+def kind_in(asked: Asked, parameter: str) -> Kind | None:
+    return next((kind for kind in KINDS if kind == asked.question.values.get(parameter)), None)
 
 
 def answer_eviction(asked: Asked) -> EvictionAnswer:
@@ -87,9 +94,10 @@ ROUTES = (
         answer_why,
         (
             NAMESPACE,
-            Parameter("name", "path", Name, "Of a group, a pod or a Job."),
+            Parameter("name", "path", Name, "Of a group, a pod, or what makes pods."),
             Parameter("kind", "query", Kind, "What the name is of. Without it: whatever has it."),
             Parameter("ratherThan", "query", Key, "namespace/name of the one to compare it with."),
+            Parameter("ratherThanKind", "query", Kind, "What that name is of. Without it: whatever has it."),
         ),
         looks=on_nodes,
     ),

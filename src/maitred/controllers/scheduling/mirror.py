@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from maitred.cluster.state import ClusterState, Delete, Journal, Put
+from maitred.controllers.scheduling.gangs import Gangs
 from maitred.controllers.scheduling.leaving import Leaving, controller_of
 from maitred.controllers.scheduling.seating import ANNOTATION, Seating, parse_seating
 from maitred.kube.wire import WatchedGroup, WatchedOwner, WatchedPod
@@ -80,6 +81,11 @@ class Mirror:
         """Nominations that we have ordered and not yet seen; no node where one is taken back."""
         self._leaving = Leaving(clock)
         self._scheduler = scheduler
+        self.gangs: Gangs | None = None
+        """Set for a shadow, which tells gangs as an audit does."""
+
+    def watch_gangs(self) -> None:
+        self.gangs = Gangs(self.jobs, self.groups)
 
     # -- told by the watches ---------------------------------------------------------------------------
 
@@ -93,6 +99,8 @@ class Mirror:
         else:
             self._leave_party(key)
         self._remember_mate(key, pod if ours else None)
+        if self.gangs is not None:
+            self.gangs.put(key, pod)
         self._show(key, pod)
 
     def pod_gone(self, key: str) -> None:
@@ -101,6 +109,8 @@ class Mirror:
         self._promises.pop(key, None)
         self._leaving.gone(key)
         self._remember_mate(key, None)
+        if self.gangs is not None:
+            self.gangs.gone(key)
         self.state.apply(Delete(Pod, key))
 
     def stand_in(self, job: str, pods: Iterable[WatchedPod]) -> None:

@@ -1,23 +1,31 @@
 """What the log says of verdicts, which is all that a shadow ever says, and what the metrics show of them."""
 
 import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
 
 from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.scheduling.gangs import Tie, held_in, seated_in
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.explain.audit.gangs import Party
 from maitred.explain.receipts import to_leave
-from maitred.explain.verdicts import head_of, verdict_words
+from maitred.explain.verdicts import head_of, pod_words, verdict_words
+from maitred.model.meta import key_of
 from maitred.model.plan import GroupVerdict, Plan
+from maitred.model.policy import Policy
 from maitred.model.words import counted
 
 log = logging.getLogger(__name__)
 
+HALF_STARTED = "HalfStarted"
 MOST_NODES = 8
 """That are named in one line."""
 
 
 class Report:
-    def __init__(self, mirror: Mirror, shadow: bool) -> None:
+    def __init__(self, mirror: Mirror, shadow: bool, policy: Callable[[], Policy] = Policy) -> None:
         self._mirror = mirror
+        self._policy = policy
         self._shadow = shadow
         self._heads: dict[str, str] = {}
         self._first = True
@@ -26,11 +34,15 @@ class Report:
         if self._first and not plan.groups:
             log.info("no pod waits")
         self._first = False
+        seats = Counter(bind.pod for bind in plan.binds)
+        judged: dict[Tie, Party | None] = {}
         for verdict in plan.groups:
-            head = head_of(verdict)
+            gang = self._half_started(verdict, seats, judged)
+            head = head_of(verdict) if gang is None else f"{HALF_STARTED}: {verdict.blockers[0].category}"
             if self._heads.get(verdict.group) != head:
                 self._heads[verdict.group] = head
-                log.info("group %s: %s", verdict.group, self._words(verdict, plan))
+                words = self._words(verdict, plan) if gang is None else self._in_part(gang, verdict)
+                log.info("group %s: %s", verdict.group, words)
         waiting = self._mirror.parties
         self._heads = {group: head for group, head in self._heads.items() if group in waiting}
 
@@ -46,6 +58,32 @@ class Report:
             return verdict_words(verdict)
         named = ", ".join(nodes[:MOST_NODES]) + (", ..." if len(nodes) > MOST_NODES else "")
         return f"would seat {verdict.placed} of {counted(verdict.members, 'member')} on {named}"
+
+    def _half_started(
+        self, verdict: GroupVerdict, seats: Mapping[str, int], judged: dict[Tie, Party | None]
+    ) -> Party | None:
+        """The gang of which the group is a part, if some of it holds places and this cycle would not give it
+        the others that it needs, as an audit judges it. `judged`: those that were looked at in this cycle."""
+        gangs = self._mirror.gangs
+        waiting = next(iter(self._mirror.parties.get(verdict.group, ())), None)
+        tie = None if gangs is None or waiting is None else gangs.tie_of(waiting)
+        if gangs is None or waiting is None or tie is None or not verdict.blockers:
+            return None
+        if tie not in judged:
+            gang = gangs.of(waiting)
+            needed = 0 if gang is None else gang.quorum or 0
+            coming = sum(seats.get(key_of(stay.pod.metadata), 0) for stay in gang.stays) if gang else 0
+            judged[tie] = gang if gang is not None and 0 < seated_in(gang) < needed - coming else None
+        return judged[tie]
+
+    def _in_part(self, gang: Party, verdict: GroupVerdict) -> str:
+        seated, held = seated_in(gang), held_in(gang, self._policy())
+        holding = f", and {'holds' if seated == 1 else 'hold'} {held} in vain" if held else ""
+        have = "has" if seated == 1 else "have"
+        part = (
+            f"{gang.by} {gang.key} runs in part: {seated} of the {gang.quorum} members that it needs {have}"
+        )
+        return f"{part} a place{holding}; {pod_words(verdict)}"
 
     def waiting(self, category: str) -> int:
         """How many groups wait for this, as their first blocker says."""

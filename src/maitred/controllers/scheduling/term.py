@@ -114,6 +114,9 @@ class Term:
         if ring is not None and self._chronicle is not None:
             self._recorder = Recorder(ring, self._chronicle, settings.scheduler)
         self._mirror = mirror = Mirror(settings.scheduler, self._chronicle)
+        if settings.shadow:
+            mirror.watch_gangs()
+        mirror.state.group_makers.served = served.groups is not None
         self._agenda = Agenda()
         writer = Writer(client, permit)
         suspensions = Suspensions(writer, settings.namespace, settings.scheduler or "")
@@ -139,7 +142,7 @@ class Term:
             self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
-        self._report = Report(mirror, settings.shadow)
+        self._report = Report(mirror, settings.shadow, lambda: keeper.policy)
         self._bookkeeper = None
         if witnesses.ledger is not None:
             self._bookkeeper = Bookkeeper(mirror, lambda: keeper.policy, witnesses.ledger.clerk(instance))
@@ -180,7 +183,10 @@ class Term:
         self._cycles = tasks.create_task(self._loop().run())
         if self._witnesses.backlog is not None and self._chronicle is not None:
             self._witnesses.backlog.begin(
-                self._chronicle, lambda: self._keeper.policy, self._settings.scheduler
+                self._chronicle,
+                lambda: self._keeper.policy,
+                self._settings.scheduler,
+                self._mirror.state.group_makers.served,
             )
         if self._bookkeeper is not None:
             tasks.create_task(self._bookkeeper.run())

@@ -17,11 +17,11 @@ from maitred.explain.audit.gangs import Party, parties
 from maitred.explain.audit.holding import holding, merged, total
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.room import Survey
-from maitred.explain.audit.seen import SeenJob
 from maitred.explain.audit.stays import Stay
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.model import conventions
 from maitred.model.group import GROUP, MIN_COUNT, names_pod_group
+from maitred.model.job import Job
 from maitred.model.node import Node
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, Preemption
@@ -199,7 +199,7 @@ def warnings_of(observer: Observer) -> Iterable[str]:
     if not stays:
         yield "there are no pods"
     jobs = {stay.bond.key for stay in stays if stay.bond is not None and stay.bond.by == conventions.JOB}
-    missing = sorted(key for key in jobs if observer.find(SeenJob, key) is None)
+    missing = sorted(key for key in jobs if observer.find(Job, key) is None)
     if missing:
         yield (
             f"{counted(len(missing), 'Job')} that pods belong to {'is' if len(missing) == 1 else 'are'} not "

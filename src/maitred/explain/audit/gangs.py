@@ -4,14 +4,17 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
+from typing import Protocol, TypeVar
 
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.seen import ForeignGroup, SeenJob, TrainingJob
+from maitred.explain.audit.seen import ForeignGroup, Seen, TrainingJob
 from maitred.explain.audit.stays import Stay
 from maitred.model import conventions
 from maitred.model.conventions import JOB_SET_NAME, OBJECTS, Bond, owned
 from maitred.model.group import PodGroup, group_from_marks, group_from_pod_group, marks_of
+from maitred.model.job import Job
 from maitred.model.meta import mark
 
 
@@ -30,6 +33,17 @@ class Party:
         return self.quorum is not None and self.quorum > 1
 
 
+T = TypeVar("T", bound=Seen)
+
+
+class Known(Protocol):
+    """What is known of objects that say how many members groups take."""
+
+    def find(self, kind: type[T], key: str, uid: str = "", api_group: str = "") -> T | None: ...
+
+    def every(self, kind: type[T]) -> Iterator[T]: ...
+
+
 def parties(observer: Observer) -> Iterator[Party]:
     """Every group, but for pods on their own, in the order of names."""
     together = defaultdict[tuple[str, str, str], list[Stay]](list)
@@ -41,7 +55,7 @@ def parties(observer: Observer) -> Iterator[Party]:
         yield Party(by, key, sizes.quorum(by, key, uid, stays), tuple(stays))
 
 
-def bond_in(stay: Stay, observer: Observer) -> Bond | None:
+def bond_in(stay: Stay, observer: Known) -> Bond | None:
     """Since 1.37 a Job makes a group of its pods, which is `basic` if nobody says anything. The pods of such
     a group are what their Job makes of them."""
     bond = stay.bond
@@ -51,19 +65,23 @@ def bond_in(stay: Stay, observer: Observer) -> Bond | None:
     if group is None or group_from_pod_group(group).gang:
         return bond
     owner = owned(stay.pod.metadata)
-    job = None if owner is None or owner.by != conventions.JOB else observer.find(SeenJob, owner.key)
+    job = None if owner is None or owner.by != conventions.JOB else observer.find(Job, owner.key)
     return bond if job is None or job.spec.scheduling is not None else owner
 
 
 class Sizes:
     """How many members groups take. None where nobody says, or where they contradict each other."""
 
-    def __init__(self, observer: Observer) -> None:
+    def __init__(self, observer: Known) -> None:
         self._observer = observer
-        self._sets = defaultdict[str, list[SeenJob]](list)
-        for job in observer.every(SeenJob):
+
+    @cached_property
+    def _sets(self) -> dict[str, list[Job]]:
+        found = defaultdict[str, list[Job]](list)
+        for job in self._observer.every(Job):
             if name := mark(job.metadata, JOB_SET_NAME):
-                self._sets[conventions.placed(job.metadata, name)].append(job)
+                found[conventions.placed(job.metadata, name)].append(job)
+        return found
 
     def quorum(self, by: str, key: str, uid: str, stays: Sequence[Stay]) -> int | None:
         match by:
@@ -74,44 +92,38 @@ class Sizes:
                 declared = self._observer.find(PodGroup, key)
                 return None if declared is None else group_from_pod_group(declared).quorum
             case conventions.JOB:
-                job = self._observer.find(SeenJob, key, uid)
+                job = self._observer.find(Job, key, uid)
                 return None if job is None else quorum_of_job(job, stays)
             case conventions.JOB_SET:
                 return quorum_of_set(self._sets.get(key, ()), stays)
             case conventions.TRAINING:
-                return self._quorum_of_training(key, stays)
+                return self._quorum_of_training(key, uid, stays)
             case conventions.RAY:
                 return there(stays)
         return self._said(by, key, stays)
 
     def _said(self, by: str, key: str, stays: Sequence[Stay]) -> int | None:
         """By the object of the group, or else by its pods; the least, should they disagree."""
-        group = self._observer.find(ForeignGroup, f"{OBJECTS.get(by, '')}/{key}")
+        group = self._observer.find(ForeignGroup, key, api_group=OBJECTS.get(by, ""))
         if group is not None and group.spec.min_member > 0:
             return group.spec.min_member
         counts = [stay.bond.quorum for stay in stays if stay.bond is not None and stay.bond.quorum]
         return min(counts, default=None)
 
-    def _quorum_of_training(self, key: str, stays: Sequence[Stay]) -> int:
-        job = self._observer.find(TrainingJob, key)
-        elastic = None if job is None else job.spec.elastic_policy
-        return there(stays) if elastic is None or elastic.min_replicas is None else elastic.min_replicas
+    def _quorum_of_training(self, key: str, uid: str, stays: Sequence[Stay]) -> int:
+        job = self._observer.find(TrainingJob, key, uid)
+        return (None if job is None else job.spec.quorum) or there(stays)
 
 
-def quorum_of_job(job: SeenJob, stays: Sequence[Stay]) -> int:
-    """As Kubernetes 1.36 tells gangs: every index runs at once, and none may fail for good on its own.
-
-    Of members that succeeded and whose pods were removed since, the status of the Job knows.
-    """
-    spec = job.spec
-    at_once = spec.completion_mode == "Indexed" and spec.completions == spec.parallelism
-    if not at_once or spec.completions is None or spec.backoff_limit_per_index is not None:
+def quorum_of_job(job: Job, stays: Sequence[Stay]) -> int:
+    """Of members that succeeded and whose pods were removed since, the status of the Job knows."""
+    if not job.needs_all:
         return 1
     removed = max(0, job.status.succeeded - sum(stay.succeeded and stay.leaving is None for stay in stays))
-    return max(spec.completions - removed, 1)
+    return max((job.spec.completions or 1) - removed, 1)
 
 
-def quorum_of_set(jobs: Iterable[SeenJob], stays: Sequence[Stay]) -> int:
+def quorum_of_set(jobs: Iterable[Job], stays: Sequence[Stay]) -> int:
     """All pods of all Jobs of the set that may have any; those that succeeded count as members."""
     wanted = sum(job.members for job in jobs if not job.spec.suspend)
     return wanted + sum(stay.succeeded for stay in stays) if wanted else there(stays)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from maitred.explain.audit.seen import ForeignGroup, Seen, SeenJob, SeenPod, TrainingJob
+from maitred.explain.audit.seen import ForeignGroup, Seen, SeenPod, TrainingJob
 from maitred.explain.audit.stays import Stay, stay_of
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
@@ -19,12 +19,18 @@ MOST_PAST = 200_000
 """What is gone is remembered up to so many of each kind: the last ones."""
 
 CLUSTER_WIDE = (Node, Namespace, PriorityClass, PersistentVolume, StorageClass, CSINode)
-SIZED = (SeenJob, PodGroup, ForeignGroup, TrainingJob)
+SIZED = (Job, PodGroup, ForeignGroup, TrainingJob)
 """Kinds that say how many members a group takes."""
 
 T = TypeVar("T", bound=Seen)
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+def known_as(kind: type, key: str, api_group: str) -> str:
+    """How an object is remembered. Only PodGroups of other schedulers need their API group: there are
+    several such groups, and all of their PodGroups are read as one kind."""
+    return f"{api_group}/{key}" if kind is ForeignGroup else key
 
 
 class Observer:
@@ -43,18 +49,19 @@ class Observer:
         self._gone: dict[type, dict[str, Seen]] = {}
         """What pods that are remembered may speak of."""
 
-    def see(self, item: Seen, at: float, group: str = "") -> str:
-        """The key that it has from now on. `group` is the API group of a PodGroup of another scheduler."""
-        key = item.metadata.name if isinstance(item, CLUSTER_WIDE) else key_of(item.metadata)
-        key = f"{group}/{key}" if group else key
+    def see(self, item: Seen, at: float, api_group: str = "") -> str:
+        """The key that it has from now on."""
+        named = item.metadata.name if isinstance(item, CLUSTER_WIDE) else key_of(item.metadata)
+        key = known_as(type(item), named, api_group)
         if isinstance(item, SeenPod):
             self._see_pod(key, item, at)
         else:
             self._others.setdefault(type(item), {})[key] = item
         return key
 
-    def gone(self, kind: type[Seen], key: str, at: float) -> None:
+    def gone(self, kind: type[Seen], key: str, at: float, api_group: str = "") -> None:
         """`key` as the API has it: `namespace/name`, or the name of what is cluster-wide."""
+        key = known_as(kind, key, api_group)
         if kind is not SeenPod:
             item = self._others.get(kind, {}).pop(key, None)
             if item is not None and kind in SIZED:
@@ -104,9 +111,9 @@ class Observer:
             if not is_node_bound(stay.pod.metadata):
                 yield stay
 
-    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
-        """The object, be it gone; a PodGroup of another scheduler by its API group, namespace and name. With
-        a UID: this one, and no other of its name."""
+    def find(self, kind: type[T], key: str, uid: str = "", api_group: str = "") -> T | None:
+        """The object, be it gone. With a UID: this one, and no other of its name."""
+        key = known_as(kind, key, api_group)
         for known in (self._others, self._gone):
             found = known.get(kind, {}).get(key)
             if isinstance(found, kind) and (not uid or found.metadata.uid in ("", uid)):
@@ -121,7 +128,5 @@ class Observer:
         """All that a decision reads, but for pods."""
         for found in self._others.values():
             for item in found.values():
-                if isinstance(item, SeenJob):
-                    yield Job(item.metadata, item.spec, item.status)
-                elif not isinstance(item, ForeignGroup | TrainingJob):
+                if not isinstance(item, ForeignGroup | TrainingJob):
                     yield item

@@ -1,12 +1,10 @@
 """Objects as an audit reads them: the model's, and with it the times at which things happened."""
 
-from typing import Any
-
 from maitred.explain.floorplan import Condition
-from maitred.model.job import Job, JobSpec
 from maitred.model.meta import Lean, ObjectMeta, Timestamp
 from maitred.model.objects import Object
 from maitred.model.pod import Pod, PodStatus
+from maitred.model.training import API_GROUP, TrainingSpec
 
 
 class Running(Lean, frozen=True):
@@ -47,16 +45,6 @@ class SeenPod(Pod, frozen=True, kw_only=True):
     status: SeenPodStatus = SeenPodStatus()
 
 
-class SeenJobSpec(JobSpec, frozen=True):
-    scheduling: Any = None
-    """Since 1.37 a Job may say itself what kind of group its pods are."""
-
-
-class SeenJob(Job, frozen=True, kw_only=True):
-    metadata: ObjectMeta
-    spec: SeenJobSpec = SeenJobSpec()
-
-
 class MinMember(Lean, frozen=True):
     min_member: int = 0
 
@@ -66,14 +54,6 @@ class ForeignGroup(Lean, frozen=True):
 
     metadata: ObjectMeta
     spec: MinMember = MinMember()
-
-
-class ElasticPolicy(Lean, frozen=True):
-    min_replicas: int | None = None
-
-
-class TrainingSpec(Lean, frozen=True):
-    elastic_policy: ElasticPolicy | None = None
 
 
 class TrainingJob(Lean, frozen=True):
@@ -93,7 +73,7 @@ FOREIGN_GROUPS = {
     "scheduling.godel.kubewharf.io": "v1alpha1",
 }
 """API groups with PodGroups of their own, and the version that is read."""
-TRAINING = ("kubeflow.org", "v1", "PyTorchJob")
+TRAINING = (API_GROUP, "v1", "PyTorchJob")
 KINDS: dict[tuple[str, str], type[ForeignGroup | TrainingJob]] = {
     **{(f"{group}/{version}", "PodGroup"): ForeignGroup for group, version in FOREIGN_GROUPS.items()},
     (f"{TRAINING[0]}/{TRAINING[1]}", TRAINING[2]): TrainingJob,

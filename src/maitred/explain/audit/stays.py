@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from maitred.explain.audit.seen import ContainerStatus, SeenPod
 from maitred.model.conventions import Bond, bond_of
 from maitred.model.meta import Timestamp
+from maitred.model.pod import Pod
 from maitred.model.policy import Policy, is_device
 from maitred.model.requests import pod_requests
 
@@ -15,7 +16,7 @@ RUNNING, SUCCEEDED, FAILED = "Running", "Succeeded", "Failed"
 class Stay:
     """One pod as far as it is known. What has not happened, or is not known, is None."""
 
-    pod: SeenPod
+    pod: Pod
     bond: Bond | None
     devices: dict[str, int]
     created: float

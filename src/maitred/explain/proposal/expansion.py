@@ -12,19 +12,17 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from maitred.explain.ganging import marks_words
 from maitred.explain.proposal.workloads import (
-    EXPANSIONS,
     MOST_PODS,
     Body,
     Replicas,
     Workload,
-    is_training_job,
-    training_job,
+    expansion_of,
 )
 from maitred.model.group import GROUP, MIN_COUNT, PodGroup, group_key
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError
-from maitred.model.manifest.reader import OWNERS
 from maitred.model.meta import ObjectMeta, OwnerReference
 from maitred.model.objects import Object
 from maitred.model.pod import ClaimVolume, Pod, SchedulingGroup, Volume
@@ -44,6 +42,8 @@ class Expansion:
 
     objects: list[Object] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    at_once: list[str] = field(default_factory=list)
+    """Jobs that run all of their indexes at once, as `namespace/name`."""
 
 
 def members_of(documents: Iterable[Document], namespace: str) -> Expansion:
@@ -66,11 +66,9 @@ class Expander:
 
     def take(self, document: Document) -> None:
         body = document.plain()
-        expansion = EXPANSIONS.get(document.kind, training_job if is_training_job(body) else None)
+        expansion = expansion_of(document.api_version, document.kind, body)
         if expansion is not None:
             Made(self, document, expansion(body)).add()
-        elif document.kind in OWNERS:
-            raise FieldError("kind", f"which pods a {document.kind} makes is not known here; give the pods")
         else:
             item = self._reader.take(self._named(document, body))
             if isinstance(item, PLANNED):
@@ -116,6 +114,8 @@ class Made:
             note(f"{self.title} is suspended; this is the answer for when it is resumed")
         if not pods:
             note(f"{self.title} asks for no pods")
+        if self.workload.at_once:
+            self.expander.found.at_once.append(f"{self.namespace}/{self.name}")
         for pod in self._grouped(pods):
             self.expander.add(pod)
 
@@ -143,7 +143,8 @@ class Made:
         said = {**workload.meta.annotations, **workload.meta.labels}
         runtime = {key: value for key, value in said.items() if key == EXPECTED_RUNTIME}
         annotations = {**runtime, **pod.metadata.annotations}
-        owner = OwnerReference(self.document.kind, self.name, controller=True)
+        version = self.document.api_version
+        owner = OwnerReference(self.document.kind, self.name, controller=True, api_version=version)
         return Pod(
             msgspec.structs.replace(pod.metadata, annotations=annotations, owner_references=(owner,)),
             msgspec.structs.replace(
@@ -177,16 +178,11 @@ class Made:
         if self.workload.scheduling is not None:
             return self._in_pod_group(pods, self.workload.scheduling)
         count = self.workload.quorum or len(pods)
-        marks = {GROUP: self.name, MIN_COUNT: str(count)}
-        said = f"say {GROUP}: {self.name} and {MIN_COUNT}: {str(count)!r} in its pod template"
         if self.workload.gang:
-            self.expander.note(f"{self.title} is planned as one gang; to have it seated as one, {said}s")
+            said = marks_words(self.name, count)
+            self.expander.note(f"{self.title} is planned as one gang; to have it seated as one, {said}")
+            marks = {GROUP: self.name, MIN_COUNT: str(count)}
             return [with_annotations(pod, marks) for pod in pods]
-        if len(pods) > 1:
-            self.expander.note(
-                f"{self.title} says no group, so its {len(pods)} pods are seated one by one; "
-                f"to make them a gang, {said}"
-            )
         return pods
 
     def _in_pod_group(self, pods: list[Pod], scheduling: Body) -> list[Pod]:

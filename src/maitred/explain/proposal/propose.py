@@ -10,6 +10,7 @@ import msgspec
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimates
+from maitred.explain.ganging import contradiction, gang_advice, gang_by_itself, marks_words
 from maitred.explain.proposal.answer import (
     Cost,
     Offer,
@@ -30,6 +31,7 @@ from maitred.explain.tables import next_best, way
 from maitred.model.group import PodGroup
 from maitred.model.manifest import InputError
 from maitred.model.meta import key_of
+from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Bind, Blocker, Eviction, GroupVerdict, Remedy, Verdict
 
 OUTCOME_OF: dict[Verdict, Outcome] = {
@@ -92,6 +94,9 @@ class Asked:
         return chain(self.plan.binds, self.plan.nominations)
 
     def _verdicts_of(self, party: Party) -> list[GroupVerdict]:
+        api, at_once = self.scene.snapshot.group_api, party.owner in self.supposition.at_once
+        if party.form == "marks" and (clash := contradiction(api, party.kind, party.name, at_once)):
+            raise InputError("", party.title, "", clash)
         verdicts = [self._verdicts[key] for key in party.groups]
         for verdict in verdicts:
             if verdict.verdict == "Invalid":
@@ -168,6 +173,8 @@ class Asked:
 
     def warnings(self) -> Iterator[str]:
         """What the objects say that may not be meant so."""
+        for party in self.parties:
+            yield from self._ganging(party)
         asked = {party.name for party in self.parties}
         for item in self.supposition.objects:
             if isinstance(item, PodGroup) and key_of(item.metadata) not in asked:
@@ -175,6 +182,25 @@ class Asked:
         for view in self.scene.snapshot.groups:
             if view.group.key in self.keys:
                 yield from view.group.warnings
+
+    def _ganging(self, party: Party) -> Iterator[str]:
+        """What becomes of pods that name no group, and of a group that the cluster does not make."""
+        api, count = self.scene.snapshot.group_api, len(party.groups)
+        if party.form == "lone" and party.kind and count > 1:
+            if said := gang_by_itself(api, party.kind, party.owner in self.supposition.at_once, count):
+                yield f"{party.title}: {said}"
+                return
+            advice = gang_advice(api, party.kind, party.name.partition("/")[2], count)
+            apart = f"{party.title} says no group, so its {count} pods are seated one by one"
+            yield f"{apart}; to make them a gang, {advice}"
+        if party.form == "PodGroup" and party.kind == BATCH_JOB.title and api.served is False:
+            yield (
+                f"{party.title}: this cluster has no PodGroups, so spec.scheduling is ignored and its pods "
+                f"are seated one by one; {marks_words(party.name.partition('/')[2], self._quorum(party))}"
+            )
+
+    def _quorum(self, party: Party) -> int:
+        return self._verdicts[party.groups[0]].quorum
 
 
 def cost_of(evictions: Sequence[Eviction]) -> Cost:

@@ -2,7 +2,7 @@
 
 They are asked about over HTTP as well, so a supposition can be written as JSON and read again:
 
-    {"objects": [...], "model": "H100", "within": "rack", "options": ["--gang", "--gpus"]}
+    {"objects": [...], "model": "H100", "within": "rack", "options": ["--gang", "--gpus"], "atOnce": [...]}
 
 `objects` are Pods, PodGroups and PersistentVolumeClaims as manifests. `model` and `within` are for who knows
 neither the labels of the nodes nor the policy: whoever answers looks them up.
@@ -23,6 +23,7 @@ from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError, field_error
 from maitred.model.meta import Lean, ObjectMeta, key_of
 from maitred.model.objects import Object
+from maitred.model.owners import kind_of
 from maitred.model.pod import Container, Pod, PodSpec, ResourceRequirements, Resources, SchedulingGroup
 from maitred.model.runtime import EXPECTED_RUNTIME
 from maitred.model.storage import PersistentVolumeClaim
@@ -49,6 +50,7 @@ class Request(Lean, frozen=True, forbid_unknown_fields=True):
     model: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
     within: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
     options: Annotated[tuple[Option, ...], msgspec.Meta(max_length=MOST_OPTIONS)] = ()
+    at_once: Annotated[tuple[Option, ...], msgspec.Meta(max_length=MOST_OBJECTS)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Party:
     form: Literal["PodGroup", "marks", "lone"]
     groups: tuple[str, ...]
     """What decisions call it: the group, or each of the lone pods."""
+    owner: str = ""
+    """`namespace/name` of what makes the pods."""
 
     @property
     def title(self) -> str:
@@ -77,6 +81,8 @@ class Supposition:
     """The level, or the label key, that each group has to be within one domain of."""
     options: tuple[str, ...] = ()
     """Those that describe it where there is no manifest to change: changes are then told as options."""
+    at_once: tuple[str, ...] = ()
+    """Jobs, as `namespace/name`, that run all of their indexes at once."""
 
     @property
     def by_options(self) -> bool:
@@ -88,7 +94,7 @@ class Supposition:
             for item in self.objects
             if isinstance(item, PLANNED)
         )
-        return msgspec.json.encode(Request(objects, self.model, self.within, self.options))
+        return msgspec.json.encode(Request(objects, self.model, self.within, self.options, self.at_once))
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -146,7 +152,7 @@ class Supposition:
         form: Literal["PodGroup", "marks", "lone"] = "lone"
         if group_key(first) is not None:
             form = "marks" if first.spec.scheduling_group is None else "PodGroup"
-        return Party(name, _owner_kind(first), form, tuple(members))
+        return Party(name, _owner_kind(first), form, tuple(members), _owner_key(first))
 
 
 def _with_marked_group(marks: dict[str, str]) -> dict[str, str]:
@@ -154,7 +160,7 @@ def _with_marked_group(marks: dict[str, str]) -> dict[str, str]:
 
 
 def _owner_kind(pod: Pod) -> str:
-    return next((owner.kind for owner in pod.metadata.owner_references), "")
+    return next((kind_of(owner) for owner in pod.metadata.owner_references), "")
 
 
 def _owner_key(pod: Pod) -> str:
@@ -181,7 +187,7 @@ def read_supposition(body: bytes) -> Supposition:
         raise InputError("", "", "objects", f"{MOST_PODS} pods are the most that are planned for")
     if not any(isinstance(item, Pod) for item in objects):
         raise InputError("", "", "objects", "has no pods")
-    return Supposition(objects, request.model, request.within, request.options)
+    return Supposition(objects, request.model, request.within, request.options, request.at_once)
 
 
 def _read_objects(bodies: Iterable[dict[str, Any]]) -> Iterable[Object]:

@@ -10,7 +10,7 @@ from maitred.explain.proposal.supposition import DEVICES, Party
 from maitred.explain.tables import LONGEST_LIST, listed
 from maitred.model.group import MIN_COUNT, SLICE_SIZE, SLICE_TOPOLOGY, TOPOLOGY_REQUIRED, TopologyRequest
 from maitred.model.plan import Detail, Remedy
-from maitred.model.quantity import CPU, MEMORY
+from maitred.model.quantity import CPU, MEMORY, is_whole
 from maitred.model.words import counted
 
 COUNT_FIELDS = {
@@ -152,7 +152,13 @@ def _fields(detail: Detail, party: Party, topology: TopologyRequest) -> str:
             field = TOPOLOGY_REQUIRED if topology.annotated else _group_field(party, "schedulingConstraints")
             return f"{field}: {detail['to']}" if detail["to"] else f"leave out {field}"
         case _:
-            return f"resources.requests of {detail['resource']}: {detail['to']}"
+            return _request(detail["resource"], detail["to"])
+
+
+def _request(resource: str, amount: str) -> str:
+    """The API server takes devices and huge pages only where request and limit are the same."""
+    where = "resources.requests and resources.limits" if is_whole(resource) else "resources.requests"
+    return f"{where} of {resource}: {amount}"
 
 
 def _quorum(count: int, party: Party) -> list[str]:

@@ -1,14 +1,18 @@
 """Kinds that make pods, read as far as it takes to know which: how many, from which template, named how."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import msgspec
 
+from maitred.model import training
+from maitred.model.job import Job
 from maitred.model.manifest.errors import FieldError, field_error
 from maitred.model.meta import Lean
+from maitred.model.owners import api_group, owner_kind
 from maitred.model.selector import Labels
+from maitred.model.training import TrainingSpec
 
 MOST_PODS = 10_000
 """In all. A Job may ask for two thousand million pods, and nobody has room for so many."""
@@ -71,6 +75,8 @@ class Workload:
     suspended: bool = False
     deadline: int | None = None
     priority_class: str = ""
+    at_once: bool = False
+    """Whether it is a Job that runs all of its indexes at once."""
 
 
 def decoded(body: Body, wanted: type[Any], path: str = "") -> Any:
@@ -107,7 +113,8 @@ class JobTemplate(Lean, frozen=True):
 
 def job(body: Body) -> Workload:
     found: JobTemplate = decoded(body, JobTemplate)
-    return job_workload(found.metadata, found.spec, "spec")
+    known: Job = decoded({"metadata": {}, **body}, Job)
+    return replace(job_workload(found.metadata, found.spec, "spec"), at_once=known.at_once)
 
 
 class CronSpec(Lean, frozen=True):
@@ -232,41 +239,24 @@ def numbered(found: ReplicaOwner, labels: Callable[[int], Labels]) -> Replicas:
 # -- training jobs -----------------------------------------------------------------------------------------
 
 
-class GangPolicy(Lean, frozen=True):
-    min_available: Count | None = None
-    priority_class: str = ""
-
-
-class RunPolicy(Lean, frozen=True):
-    suspend: bool = False
-    active_deadline_seconds: Count | None = None
-    scheduling_policy: GangPolicy = GangPolicy()
-
-
-class TrainingSpec(Lean, frozen=True):
-    run_policy: RunPolicy = RunPolicy()
-
-
 class TrainingJob(Lean, frozen=True):
     metadata: Meta = Meta()
     spec: TrainingSpec = TrainingSpec()
 
 
-def is_training_job(body: Body) -> bool:
-    spec = body.get("spec")
-    return isinstance(spec, dict) and any(key.endswith(REPLICA_SPECS) for key in spec)
-
-
 def training_job(body: Body) -> Workload:
     found: TrainingJob = decoded(body, TrainingJob)
-    field, roles = next((key, value) for key, value in body["spec"].items() if key.endswith(REPLICA_SPECS))
+    given = [(key, value) for key, value in body.get("spec", {}).items() if key.endswith(REPLICA_SPECS)]
+    if not given:
+        raise FieldError("spec", f"has no {REPLICA_SPECS}, such as pytorch{REPLICA_SPECS}")
+    field, roles = given[0]
     several: dict[str, ReplicaSpec] = decoded(roles, dict[str, ReplicaSpec], f"spec.{field}")
     run, name = found.spec.run_policy, found.metadata.title
     return Workload(
         found.metadata,
         [role_replicas(name, role, spec, f"spec.{field}.{role}") for role, spec in several.items()],
         gang=True,
-        quorum=run.scheduling_policy.min_available,
+        quorum=found.spec.quorum,
         suspended=run.suspend,
         deadline=run.active_deadline_seconds,
         priority_class=run.scheduling_policy.priority_class,
@@ -294,12 +284,42 @@ def role_replicas(name: str, role: str, spec: ReplicaSpec, path: str) -> Replica
     )
 
 
-EXPANSIONS: dict[str, Callable[[Body], Workload]] = {
-    "Job": job,
-    "CronJob": cron_job,
-    "JobSet": job_set,
-    "Deployment": replica_owner,
-    "ReplicaSet": replica_owner,
-    "ReplicationController": replica_owner,
-    "StatefulSet": stateful_set,
+EXPANSIONS: dict[tuple[str, str], Callable[[Body], Workload]] = {
+    ("batch", "Job"): job,
+    ("batch", "CronJob"): cron_job,
+    ("apps", "Deployment"): replica_owner,
+    ("apps", "ReplicaSet"): replica_owner,
+    ("apps", "StatefulSet"): stateful_set,
+    ("", "ReplicationController"): replica_owner,
+    ("jobset.x-k8s.io", "JobSet"): job_set,
+    **{(training.API_GROUP, kind): training_job for kind in training.KINDS},
 }
+"""By API group and kind: others have kinds of the same names."""
+SERVED = {"batch": "batch/v1", "apps": "apps/v1", "": "v1"}
+"""The one version in which Kubernetes has its own kinds."""
+UNDERSTOOD = (
+    "Job and CronJob of batch/v1; Deployment, ReplicaSet and StatefulSet of apps/v1; ReplicationController "
+    "of v1; JobSet of jobset.x-k8s.io; training jobs of kubeflow.org"
+)
+
+
+def expansion_of(api_version: str, kind: str, body: Body) -> Callable[[Body], Workload] | None:
+    """How its pods are made; None for what makes none. Raises FieldError for what makes pods in a way that
+    is not known here."""
+    group = api_group(api_version)
+    found = EXPANSIONS.get((group, kind))
+    if found is not None and api_version != SERVED.get(group, api_version):
+        raise FieldError("apiVersion", f"a {kind} is of {SERVED[group]}, not of {api_version}")
+    if found is not None or not api_version:
+        return found
+    if owner_kind(api_version, kind) is not None or (api_version != "v1" and has_template(body)):
+        what = f"which pods a {kind} of {api_version} makes is not known here; give the pods themselves"
+        raise FieldError("kind", f"{what}. Understood are: {UNDERSTOOD}")
+    return None
+
+
+def has_template(value: object) -> bool:
+    """Whether something in it looks like the spec of pods."""
+    if isinstance(value, dict):
+        return isinstance(value.get("containers"), list) or any(map(has_template, value.values()))
+    return isinstance(value, list) and any(map(has_template, value))

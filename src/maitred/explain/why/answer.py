@@ -4,23 +4,59 @@ Every field is always written; what is not known, or does not apply, is null or 
 this alone.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.why.progress import Progress
+from maitred.model.owners import named_kind
 from maitred.model.plan import Alternative, Blocker, Eviction, Record, Remedy, Toll, Verdict
 from maitred.model.policy import API_VERSION
 
 State = Literal["Waiting", "Starting", "Running", "Finished", "Failed", "Suspended", "Elsewhere", "NoPods"]
 """`Starting` has its places, and not all members are Ready. `Elsewhere` is decided by another scheduler."""
 
-Kind = Literal["group", "pod", "job"]
-KINDS: dict[str, Kind] = {
+Kind = Literal[
+    "group",
+    "pod",
+    "job",
+    "cronjob",
+    "deployment",
+    "replicaset",
+    "statefulset",
+    "daemonset",
+    "replicationcontroller",
+    "jobset",
+    "leaderworkerset",
+    "trainjob",
+    "pytorchjob",
+    "tfjob",
+    "mpijob",
+    "jaxjob",
+    "xgboostjob",
+    "paddlejob",
+    "raycluster",
+    "rayjob",
+    "rayservice",
+    "sparkapplication",
+    "appwrapper",
+    "vcjob",
+]
+"""What a name may be of: a group, a pod, or one of the kinds that make pods, as `model.owners` has them."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_OURS: dict[str, Kind] = {
     **dict.fromkeys(("group", "podgroup", "podgroups", "pg"), "group"),
     **dict.fromkeys(("pod", "pods", "po"), "pod"),
-    **dict.fromkeys(("job", "jobs", "job.batch"), "job"),
 }
-"""What kinds may be called before a slash, as in `job/train`."""
+
+
+def kind_called(text: str) -> Kind | None:
+    """The kind that stands before a slash, as in `job/train`; kubectl's names for it are understood."""
+    base = text.lower().removesuffix(".scheduling.k8s.io")
+    if base in _OURS:
+        return _OURS[base]
+    owner = named_kind(text)
+    return next((kind for kind in KINDS if owner is not None and kind == owner.name), None)
+
 
 Rule = Literal["priority", "promised", "age", "name"]
 """What decides whose turn is first, in the order in which they are looked at."""
@@ -114,6 +150,9 @@ class Why(Record, frozen=True):
     api_version: str = API_VERSION
     kind: str = "Why"
     group: str = ""
+    workload: str | None = None
+    """What makes the pods, with its kind, where it was asked about and they are no group: what follows is
+    about all of its pods, each of which is decided by itself."""
     summary: str = ""
     """One sentence."""
     state: State = "Waiting"

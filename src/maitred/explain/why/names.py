@@ -1,6 +1,11 @@
-"""Which group somebody means by the name of a group, a pod or a Job."""
+"""What somebody means by a name: a group, a pod, or what makes pods (a Job, a Deployment, a JobSet).
 
-from collections.abc import Iterable
+Of what makes pods, only Jobs are read. Others are known by their pods, which name them: so the same is found
+in a dump and by a scheduler, which may not read Deployments.
+"""
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 
@@ -10,21 +15,53 @@ from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.cluster.trial import Rows
 from maitred.explain.aliases import MARK
 from maitred.explain.scene import Scene
-from maitred.explain.why.answer import Kind
-from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod, controller_of
+from maitred.explain.why.answer import KINDS, Kind
+from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod
 from maitred.model.group import GROUP, group_key
 from maitred.model.job import Job
 from maitred.model.manifest.errors import InputError
 from maitred.model.meta import key_of
+from maitred.model.owners import BATCH_JOB, BY_NAME, Owner, OwnerKind, owner_of, owners_of
+from maitred.model.selector import Labels
 
 MOST_MEANT = 3
+DEFAULT = "default"
+"""The namespace that every cluster has."""
 STAND_IN = ":"
 """In the names of pods that a suspended Job would have."""
 
 
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What makes pods, and those that it has: first those that wait, then those on nodes, then the others."""
+
+    kind: OwnerKind
+    key: str
+    pods: tuple[str, ...]
+    groups: tuple[str, ...]
+    """Of the pods, in that order; a lone pod is a group of its own."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind.title} {self.key}"
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether each of its pods is decided by itself."""
+        return self.groups == self.pods
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    key: str
+    """Of the group that is meant, or of the first of several; of a Job that has no pods."""
+    workload: Workload | None = None
+    """What makes its pods, if that was named."""
+
+
 def find(scene: Scene, name: str, namespace: str, kind: Kind | None = None, seen: Seen = NOTHING_SEEN) -> str:
     """The key of the group; that of a Job if it has no pods. Raises InputError for an unknown name."""
-    return Names(scene.snapshot, seen).find(name, namespace, kind)
+    return Names(scene.snapshot, seen).meant(name, namespace, kind).key
 
 
 class Names:
@@ -83,14 +120,20 @@ class Names:
 
     # -- by what people say ----------------------------------------------------------------------------
 
-    def find(self, name: str, namespace: str, kind: Kind | None) -> str:
+    def meant(self, name: str, namespace: str, kind: Kind | None) -> Meant:
+        """Raises InputError for an unknown name."""
         key = name if "/" in name else f"{namespace}/{name}"
-        ways = {"group": self.group, "pod": self.group_of_pod, "job": self.group_of_job}
-        for how in (kind,) if kind else ways:
-            found = ways[how](key)
+        for how in (kind,) if kind else KINDS:
+            found = self._by_kind(how, key)
             if found is not None:
                 return found
         raise InputError("", "", "", self._unknown(key, kind))
+
+    def _by_kind(self, kind: Kind, key: str) -> Meant | None:
+        if kind in ("group", "pod"):
+            group = self.group(key) if kind == "group" else self.group_of_pod(key)
+            return None if group is None else Meant(group)
+        return self._workload(BY_NAME[kind], key)
 
     def group(self, key: str) -> str | None:
         known = (self.views, self.seated, self.seen_members, self.declared, self.away)
@@ -107,35 +150,49 @@ class Names:
         pod = self.seen.pod(key)
         return None if pod is None else group_key(pod) or key
 
-    def group_of_job(self, key: str) -> str | None:
-        """The group of its first pod that waits, else of the first on a node, else of one that is over."""
-        pods = [*self._waiting_of(key), *self._bound_of(key), *self._seen_of(key)]
-        if pods:
-            return self.group_of_pod(pods[0])
-        return key if key in self.snapshot.jobs else None
+    # -- by what makes pods ----------------------------------------------------------------------------
 
-    def _waiting_of(self, job: str) -> Iterable[str]:
-        """By the owners that were seen; else by name, as the Job controller makes it, and stand-ins."""
-        seen = set(self._seen_of(job))
+    def _workload(self, kind: OwnerKind, key: str) -> Meant | None:
+        known = self.owned.get((kind.title, key), {})
+        jobless = self._named_like(key) if kind is BATCH_JOB else ()
+        waiting = [pod for pod in self.waiting if pod in known or pod in jobless]
+        seated = [pod for pod in known if pod in self.bound]
+        pods = tuple(dict.fromkeys((*waiting, *seated, *known)))
+        groups = tuple(dict.fromkeys(self.group_of_pod(pod) or pod for pod in pods))
+        if groups:
+            return Meant(groups[0], Workload(kind, key, pods, groups))
+        return Meant(key) if kind is BATCH_JOB and key in self.snapshot.jobs else None
+
+    def _named_like(self, job: str) -> Set[str]:
+        """Waiting pods of which nothing was seen, by their names as the Job controller makes them; and the
+        stand-ins of a Job that is suspended."""
+        if job not in self.snapshot.jobs:
+            return frozenset()
         begun = (f"{job}-", f"{job}{STAND_IN}")
-        known = job in self.snapshot.jobs
-        return [pod for pod in self.waiting if pod in seen or (known and pod.startswith(begun))]
+        return {pod for pod in self.waiting if pod.startswith(begun) and self.seen.pod(pod) is None}
 
-    def _bound_of(self, job: str) -> Iterable[str]:
-        namespace, _, name = job.partition("/")
-        return [
-            key
-            for key, place in self.bound.items()
-            if self.snapshot.bound.occupants[place].owner[:2] == ("Job", name)
-            and key.startswith(f"{namespace}/")
-        ]
-
-    def _seen_of(self, job: str) -> Iterable[str]:
-        namespace, _, name = job.partition("/")
+    @cached_property
+    def owned(self) -> dict[tuple[str, str], dict[str, None]]:
+        """What makes pods, by the title of its kind and its key, and its pods."""
+        found: dict[tuple[str, str], dict[str, None]] = {}
         for pod in self.seen.pods:
-            owner = controller_of(pod)
-            if owner and (owner.kind, owner.name) == ("Job", name) and pod.metadata.namespace == namespace:
-                yield key_of(pod.metadata)
+            key = key_of(pod.metadata)
+            for kind, name in self._owners(key, pod.metadata.labels, owner_of(pod.metadata)):
+                found.setdefault((kind, f"{key.partition('/')[0]}/{name}"), {})[key] = None
+        for key, place in self.bound.items():
+            occupant = self.snapshot.bound.occupants[place]
+            controller = occupant.owner[:2] if occupant.owner[0] else None
+            for kind, name in self._owners(key, occupant.labels, controller):
+                found.setdefault((kind, f"{key.partition('/')[0]}/{name}"), {})[key] = None
+        return found
+
+    def _owners(self, pod: str, labels: Labels, controller: Owner | None) -> Iterable[Owner]:
+        """Also those of its Job, which may be a CronJob's or a JobSet's."""
+        yield from owners_of(labels, controller)
+        if controller is not None and controller[0] == BATCH_JOB.title:
+            job = self.snapshot.jobs.get(f"{pod.partition('/')[0]}/{controller[1]}")
+            if job is not None:
+                yield from owners_of(job.metadata.labels, owner_of(job.metadata))
 
     def job_of(self, key: str) -> Job | None:
         """The Job that a group belongs to: that of its first pod, or of the same name."""
@@ -145,15 +202,30 @@ class Names:
         rows = self.rows_of(key)
         if len(rows):
             kind, name, _ = self.snapshot.bound.occupants[rows[0]].owner
-            names += [f"{key.partition('/')[0]}/{name}"] if kind == "Job" else []
+            names += [f"{key.partition('/')[0]}/{name}"] if kind == BATCH_JOB.title else []
         named = next((self.snapshot.jobs[name] for name in names if name in self.snapshot.jobs), None)
         return named or self.away.get(key)
 
     def _unknown(self, key: str, kind: Kind | None) -> str:
         groups = {*self.views, *self.seated, *self.seen_members, *self.declared, *self.away}
-        known = {"group": groups, "pod": {*self.waiting, *self.bound}, "job": {*self.snapshot.jobs}}
-        names = known[kind] if kind else set().union(*known.values())
-        return f"there is no {kind or 'group, pod or Job'} {key}{nearest_words(key, names)}"
+        pods, jobs = {*self.waiting, *self.bound}, {*self.snapshot.jobs}
+        title = "" if kind in (None, "group", "pod") else BY_NAME[kind].title
+        owners = {key for of, key in self.owned if title in ("", of)}
+        known = {"group": groups, "pod": pods, "job": owners | jobs}
+        near = nearest_words(key, known.get(kind or "", owners if title else groups | pods | jobs | owners))
+        namespace = key.partition("/")[0]
+        if namespace not in self._namespaces(groups | pods | jobs):
+            kinds = f"; before a slash stands a namespace, or one of these kinds: {', '.join(KINDS)}"
+            what = "there is no" if self.snapshot.namespaces else "nothing here is in"
+            return f"{what} namespace {namespace}{near or ('' if kind else kinds)}"
+        if title and title != BATCH_JOB.title:
+            return f"there is no pod of a {title} {key}{near}"
+        return f"there is no {title or kind or 'group, pod or workload'} {key}{near}"
+
+    def _namespaces(self, keys: Iterable[str]) -> set[str]:
+        named = {key.partition("/")[0] for key in keys}
+        seen = (pod.metadata.namespace for pod in self.seen.pods)
+        return {DEFAULT, *self.snapshot.namespaces, *named, *seen}
 
 
 def template_group(job: Job) -> str:

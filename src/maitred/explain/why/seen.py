@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from maitred.explain.floorplan import Condition
 from maitred.model.group import PodGroup
-from maitred.model.meta import Lean, ObjectMeta, OwnerReference, Timestamp, key_of
+from maitred.model.meta import Lean, ObjectMeta, Timestamp, key_of
 from maitred.model.pod import Pod, PodStatus
 
 
@@ -125,7 +125,3 @@ class Seen:
 
 
 NOTHING_SEEN = Seen()
-
-
-def controller_of(pod: Pod) -> OwnerReference | None:
-    return next((owner for owner in pod.metadata.owner_references if owner.controller), None)

@@ -8,7 +8,26 @@ from maitred.simulate.report.amounts import duration
 
 
 def summary_of(answer: Why) -> str:
+    if answer.workload is not None:
+        return f"{answer.workload}: {_loose(answer)}"
     return f"{answer.group} {_predicate(answer)}"
+
+
+def _loose(answer: Why) -> str:
+    """Of pods that are decided one by one."""
+    have = f"{answer.placed} of {counted(answer.members, 'pod')} {_have(answer.placed)}"
+    match answer.state:
+        case "Waiting" | "Suspended":
+            return f"{have}, each decided by itself; the next one {_predicate(answer)}"
+        case "Starting" | "Running":
+            progress = f"; {progress_words(answer.progress)}" if answer.progress is not None else ""
+            return f"{have}{_in(answer)}, each decided by itself{progress}"
+        case "Finished" | "Failed" | "Elsewhere" | "NoPods":
+            return _predicate(answer)
+
+
+def _have(count: int) -> str:
+    return "has a place" if count == 1 else "have a place"
 
 
 def lasting(seconds: float) -> str:
@@ -70,8 +89,8 @@ def _seated(answer: Why) -> str:
     if answer.progress is not None and (answer.progress.slow or answer.state == "Running"):
         return f"{_where(answer)}: {progress_words(answer.progress)}{_late(answer)}"
     if answer.state == "Starting":
-        have = "has a place" if answer.placed == 1 else "have places"
-        return f"fits now: {counted(answer.placed, 'member')} {have}{_in(answer)}{_late(answer)}"
+        places = "has a place" if answer.placed == 1 else "have places"
+        return f"fits now: {counted(answer.placed, 'member')} {places}{_in(answer)}{_late(answer)}"
     return f"{_where(answer)}: {answer.placed} of {answer.members} placed{_late(answer)}"
 
 

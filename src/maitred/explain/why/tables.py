@@ -69,7 +69,9 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
 def state_words(answer: Why) -> Text:
     verdict = answer.verdict
     shown = answer.state if verdict in (None, "Scheduled") or answer.state == "Suspended" else verdict
-    parts = [f"{answer.placed} of {counted(answer.members, 'member')} placed", f"quorum {answer.quorum}"]
+    loose = answer.workload is not None
+    parts = [f"{answer.placed} of {counted(answer.members, 'pod' if loose else 'member')} placed"]
+    parts.append("each decided by itself" if loose else f"quorum {answer.quorum}")
     if answer.priority is not None:
         parts.append(f"priority {answer.priority}")
     return Text.assemble((shown, STYLES[verdict] if verdict else ""), f", {', '.join(parts)}")

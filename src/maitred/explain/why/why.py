@@ -3,19 +3,38 @@
 import msgspec
 
 from maitred.explain.scene import Scene
-from maitred.explain.why.answer import Why
+from maitred.explain.why.answer import Kind, Why
 from maitred.explain.why.decided import of_decided
 from maitred.explain.why.names import Names
 from maitred.explain.why.others import of_another_scheduler, of_declared, of_job, of_past
 from maitred.explain.why.seated import of_seated
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.explain.why.summary import summary_of
+from maitred.explain.why.whole import of_loose, several_words
 from maitred.model.manifest.errors import InputError
+
+
+def why_named(
+    scene: Scene, name: str, namespace: str, kind: Kind | None = None, seen: Seen = NOTHING_SEEN
+) -> Why:
+    """About what somebody calls by a name, and perhaps a kind. Raises InputError for an unknown one."""
+    names = Names(scene.snapshot, seen)
+    meant = names.meant(name, namespace, kind)
+    workload = meant.workload
+    if workload is not None and workload.is_loose:
+        return _summed_up(of_loose(scene, workload, names))
+    answer = _answer(scene, meant.key, names)
+    if workload is not None and len(workload.groups) > 1:
+        answer = msgspec.structs.replace(answer, notes=(several_words(workload.groups), *answer.notes))
+    return _summed_up(answer)
 
 
 def why(scene: Scene, key: str, seen: Seen = NOTHING_SEEN) -> Why:
     """`key` is `namespace/name` of a group, as `find` gives it. Raises InputError if there is none."""
-    answer = _answer(scene, key, Names(scene.snapshot, seen))
+    return _summed_up(_answer(scene, key, Names(scene.snapshot, seen)))
+
+
+def _summed_up(answer: Why) -> Why:
     return msgspec.structs.replace(answer, summary=summary_of(answer))
 
 

@@ -17,6 +17,7 @@ from maitred.model.manifest.parsing import Document, documents
 from maitred.model.meta import Namespace
 from maitred.model.node import Node
 from maitred.model.objects import Object
+from maitred.model.owners import BATCH_JOB, kind_of, owner_kind
 from maitred.model.pod import Pod
 from maitred.model.policy import API_VERSION
 from maitred.model.priority import PriorityClass
@@ -57,18 +58,10 @@ _READ: tuple[tuple[tuple[str, ...], str, Kind], ...] = (
 KINDS = {(version, name): how for versions, name, how in _READ for version in versions}
 SERVED = {name: versions for versions, name, _ in _READ}
 
-# Kinds whose controllers create pods.
 READ_ELSEWHERE = tuple(
     f"{MARK_PREFIX}{name}" for name in ("seating", "suspended", "run-seconds", "exit-code", "start-seconds")
 )
 """What the scheduler notes on pods and Jobs, and what tells the kubelets of the sandbox how pods behave."""
-OWNERS = frozenset(
-    (
-        *("Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"),
-        *("JobSet", "LeaderWorkerSet", "TrainJob", "PyTorchJob", "TFJob", "MPIJob", "JAXJob", "XGBoostJob"),
-        *("RayCluster", "RayJob", "RayService", "SparkApplication", "AppWrapper"),
-    )
-)
 ELSEWHERE = {
     "Policy": "a Policy is given with --policy",
     "Plan": "a Plan is checked with maitred verify --plan",
@@ -140,7 +133,7 @@ class Reader:
             for pod in self.objects
             if isinstance(pod, Pod)
             for owner in pod.metadata.owner_references
-            if owner.kind == "Job"
+            if kind_of(owner) == BATCH_JOB.kind
         }
         jobs = (found.metadata for found in self.objects if isinstance(found, Job))
         return sum((job.namespace, job.name) not in owned for job in jobs)
@@ -175,8 +168,8 @@ def unknown_words(mark: str, count: int) -> str:
 
 def skip_words(kind: str, version: str, count: int) -> str:
     objects = f"{count} object{'' if count == 1 else 's'}"
-    if kind in OWNERS:
-        return f"{kind}: not expanded to pods; give the pods themselves ({objects} skipped)"
+    if (owner := owner_kind(version, kind)) is not None:
+        return f"{owner.title}: not expanded to pods; give the pods themselves ({objects} skipped)"
     if kind in SERVED:
         return f"{kind} of {version}: not read; {', '.join(SERVED[kind])} are ({objects} skipped)"
     return f"{kind} of {version}: not read ({objects} skipped)"

@@ -1,0 +1,110 @@
+"""What a shadow knows of gangs beyond what is declared: it tells them as an audit does.
+
+A Job whose indexes all run at once is a gang, though its pods name no group, or one that Kubernetes made and
+that any single pod satisfies. A shadow that went by declared groups alone would call such a gang seated while
+its members hold devices and wait for the last of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+from maitred.explain.audit.gangs import Party, Sizes, bond_in
+from maitred.explain.audit.seen import Seen
+from maitred.explain.audit.stays import FAILED, SUCCEEDED, Stay
+from maitred.kube.wire import WatchedGroup, WatchedPod
+from maitred.model.conventions import Bond, bond_of
+from maitred.model.group import PodGroup
+from maitred.model.job import Job
+from maitred.model.policy import Policy, is_device
+from maitred.model.requests import pod_requests
+
+T = TypeVar("T", bound=Seen)
+Tie = tuple[str, str, str]
+"""Key, convention and UID of what pods have in common."""
+
+
+class Gangs:
+    """Told of every pod; a gang is looked up by one of its pods."""
+
+    def __init__(self, jobs: dict[str, Job], groups: dict[str, WatchedGroup]) -> None:
+        self._jobs, self._groups = jobs, groups
+        self._stays: dict[str, Stay] = {}
+        self._tied: dict[Tie, dict[str, Stay]] = {}
+
+    def put(self, key: str, pod: WatchedPod) -> None:
+        self.gone(key)
+        bond = bond_of(pod)
+        if bond is None:
+            return
+        about, over = pod.metadata, pod.status.phase in (SUCCEEDED, FAILED)
+        stay = Stay(
+            pod,
+            bond,
+            pod_requests(pod.spec),
+            created=0.0 if about.creation_timestamp is None else about.creation_timestamp.timestamp(),
+            bound=0.0 if pod.spec.node_name else None,
+            leaving=None if about.deletion_timestamp is None else about.deletion_timestamp.timestamp(),
+            ended=0.0 if over else None,
+        )
+        self._stays[key] = stay
+        self._tied.setdefault(tie(bond), {})[key] = stay
+
+    def gone(self, key: str) -> None:
+        stay = self._stays.pop(key, None)
+        if stay is not None and stay.bond is not None:
+            tied = self._tied[tie(stay.bond)]
+            del tied[key]
+            if not tied:
+                del self._tied[tie(stay.bond)]
+
+    def tie_of(self, pod: str) -> Tie | None:
+        stay = self._stays.get(pod)
+        return None if stay is None or stay.bond is None else tie(stay.bond)
+
+    def of(self, pod: str) -> Party | None:
+        """The gang that a pod is part of; None where it is of use by itself, or nobody says."""
+        stay = self._stays.get(pod)
+        bond = None if stay is None else bond_in(stay, self)
+        if stay is None or stay.bond is None or bond is None:
+            return None
+        stays = tuple(self._tied[tie(stay.bond)].values())
+        party = Party(bond.by, bond.key, Sizes(self).quorum(bond.by, bond.key, bond.uid, stays), stays)
+        return party if party.is_gang else None
+
+    # -- what `Sizes` looks up -------------------------------------------------------------------------
+
+    def find(self, kind: type[T], key: str, uid: str = "", api_group: str = "") -> T | None:
+        known = self._of_kind(kind).get(key)
+        if not isinstance(known, kind) or (uid and known.metadata.uid not in ("", uid)):
+            return None
+        return known
+
+    def every(self, kind: type[T]) -> Iterator[T]:
+        return (item for item in self._of_kind(kind).values() if isinstance(item, kind))
+
+    def _of_kind(self, kind: type) -> Mapping[str, object]:
+        known: dict[type, Mapping[str, object]] = {Job: self._jobs, PodGroup: self._groups}
+        return known.get(kind, {})
+
+
+def tie(bond: Bond) -> Tie:
+    return bond.key, bond.by, bond.uid
+
+
+def seated_in(party: Party) -> int:
+    """Members that have a place and keep it, or have succeeded."""
+    return sum(
+        stay.leaving is None and (stay.succeeded or (stay.bound is not None and not stay.over))
+        for stay in party.stays
+    )
+
+
+def held_in(party: Party, policy: Policy) -> str:
+    """`40 nvidia.com/gpu`: devices that its members hold."""
+    held: dict[str, int] = {}
+    for stay in party.stays:
+        if stay.bound is not None and not stay.over:
+            for resource, amount in stay.devices.items():
+                if is_device(policy, resource):
+                    held[resource] = held.get(resource, 0) + amount
+    return ", ".join(f"{amount} {resource}" for resource, amount in sorted(held.items()))

@@ -1,0 +1,158 @@
+"""The answer for what makes pods and has made no group of them: each pod is decided by itself.
+
+Whoever asks about a Job wants to know about the Job: how many of its pods have places, how many wait and for
+what, and what it means that they are not one gang. What is in the way is told of the first pod that waits.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.trial import Rows
+from maitred.explain.ganging import SERVICES, gang_advice
+from maitred.explain.scene import Scene
+from maitred.explain.tables import listed
+from maitred.explain.why.answer import Placement, Why
+from maitred.explain.why.decided import of_decided
+from maitred.explain.why.names import Names, Workload
+from maitred.explain.why.others import of_another_scheduler, of_past
+from maitred.explain.why.progress import ImageSizes, Progress, progress_of
+from maitred.explain.why.seated import of_seated, placement_of
+from maitred.explain.why.seen import SeenPod
+from maitred.model.group import Group
+from maitred.model.job import Job
+from maitred.model.plan import Blocker
+from maitred.model.policy import is_device
+from maitred.model.words import counted
+
+
+def of_loose(scene: Scene, workload: Workload, names: Names) -> Why:
+    """About all of its pods; none of them is in a group."""
+    whole = Loose(scene, workload, names)
+    return msgspec.structs.replace(
+        whole.told,
+        group=workload.key,
+        workload=workload.title,
+        members=whole.members,
+        quorum=1,
+        placed=whole.placed,
+        leaving=len(whole.rows) - whole.running,
+        placement=whole.placement(),
+        blockers=whole.blockers(),
+        progress=whole.progress(),
+        notes=(*whole.notes(), *whole.told.notes),
+    )
+
+
+class Loose:
+    """The pods of one workload, by what has become of each."""
+
+    def __init__(self, scene: Scene, workload: Workload, names: Names) -> None:
+        self.scene, self.workload, self.names = scene, workload, names
+        seen = (names.seen.pod(pod) for pod in workload.pods)
+        self.seen: list[SeenPod] = [pod for pod in seen if pod is not None]
+        self.rows: Rows = np.concatenate(
+            [names.rows_of(pod) for pod in workload.pods] or [np.array([], dtype=np.intp)]
+        )
+        self.running = int(np.count_nonzero(~scene.snapshot.bound.terminating[self.rows]))
+        self.succeeded = sum(pod.status.phase == "Succeeded" for pod in self.seen)
+        waiting = [pod for pod in workload.pods if pod in names.views]
+        verdicts = {found.group: found.verdict for found in scene.decided().groups}
+        self.fitting = [pod for pod in waiting if verdicts.get(pod) == "Scheduled"]
+        self.waiting = [pod for pod in waiting if verdicts.get(pod) != "Scheduled"]
+        self.members = len(waiting) + len(self.rows) + self.succeeded
+        self.placed = self.running + self.succeeded + len(self.fitting)
+        self.told = self._told()
+
+    def _told(self) -> Why:
+        """The answer for the pod that stands for the others: the first that waits, if any does."""
+        scene, names = self.scene, self.names
+        for pod in (*self.waiting, *self.fitting):
+            hearing = scene.hearing(pod)
+            case = hearing.case(pod)
+            if case is None:
+                return of_another_scheduler(scene, names.views[pod])
+            return of_decided(scene, hearing, case, names)
+        for pod in self.workload.pods:
+            if len(names.rows_of(pod)):
+                return of_seated(scene, pod, names)
+        return of_past(scene, self.workload.key, self.seen, names)
+
+    def blockers(self) -> tuple[Blocker, ...]:
+        """Pods of one workload are never in each other's way: it is what the rest lacks beside them."""
+        found = self.told.blockers
+        if self.told.verdict != "Waiting" or all(blocker.category != "Priority" for blocker in found):
+            return found
+        pod = self.told.group
+        return self.scene.hearing(pod).blockers_beside(pod, frozenset(self.workload.pods))
+
+    def placement(self) -> Placement | None:
+        running = placement_of(self.scene, Group(self.workload.key), self.rows)
+        hearing, names = self.scene.hearing(), self.scene.snapshot.nodes.names
+        cases = [case for pod in self.fitting if (case := hearing.case(pod)) is not None]
+        coming = [names[row] for case in cases for _, row in case.seated]
+        if not coming:
+            return running
+        if running is None:
+            return Placement(len(coming), tuple(sorted(set(coming))), {}, None)
+        nodes = tuple(sorted({*running.nodes, *coming}))
+        return Placement(running.members + len(coming), nodes, {}, running.since)
+
+    def progress(self) -> Progress | None:
+        if self.told.progress is None:
+            return None
+        placed = [pod for pod in self.seen if pod.spec.node_name]
+        return progress_of(
+            placed, self.names.seen, ImageSizes(self.scene.snapshot.nodes.images), self.scene.now
+        )
+
+    # -- what it means ---------------------------------------------------------------------------------
+
+    def notes(self) -> Iterator[str]:
+        kind, job = self.workload.kind.title, self.scene.snapshot.jobs.get(self.workload.key)
+        if kind != "Job":
+            job = None
+        if len(self.waiting) > 1:
+            yield (
+                f"what is in the way and what would help is told of {self.told.group}, the first of "
+                f"{len(self.waiting)} pods that wait"
+            )
+        if self.members < 2 or kind in SERVICES:
+            return
+        yield self._consequence(job)
+        name = self.workload.key.partition("/")[2]
+        advice = gang_advice(self.scene.snapshot.group_api, kind, name, max(self.members, wanted(job)))
+        yield f"to have its pods seated as one gang, {advice}"
+
+    def _consequence(self, job: Job | None) -> str:
+        apart = "its pods name no group, so each is decided by itself and starts as soon as it has a place"
+        if job is None or not job.needs_all or self.placed >= self.members:
+            return apart
+        held = devices_words(self.scene, self.rows)
+        holding = (
+            f"; until then {counted(self.running, 'pod')} hold{'s' * (self.running == 1)} {held} in vain"
+        )
+        return (
+            f"{apart}, though the Job runs all {self.members} at once and needs them all"
+            f"{holding if self.running and held else ''}"
+        )
+
+
+def wanted(job: Job | None) -> int:
+    return 0 if job is None else job.members
+
+
+def devices_words(scene: Scene, rows: Rows) -> str:
+    """`40 nvidia.com/gpu`: what the pods in these rows hold of devices."""
+    snapshot, held = scene.snapshot, dict[str, int]()
+    for number in snapshot.bound.needs[rows].tolist():
+        for resource, amount in snapshot.needs[number].requests:
+            if is_device(scene.policy, resource):
+                held[resource] = held.get(resource, 0) + amount
+    return ", ".join(f"{amount} {resource}" for resource, amount in sorted(held.items()))
+
+
+def several_words(groups: Sequence[str]) -> str:
+    """For a workload whose pods are in several groups."""
+    return f"its pods are in {len(groups)} groups: {listed(groups, 'group')}; this is about {groups[0]}"

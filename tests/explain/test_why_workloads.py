@@ -1,0 +1,258 @@
+"""`why` about what makes pods: a Job, a Deployment, a JobSet, by whatever kubectl calls it."""
+
+from typing import Any
+
+import pytest
+
+from maitred.explain.why.answer import KINDS, Why, kind_called
+from maitred.explain.why.tables import why_lines
+from maitred.explain.why.why import why_named
+from maitred.model.manifest import InputError
+from maitred.model.owners import BY_NAME
+from tests.explain.whys import scene_of, seen_of
+from tests.oracle import builders as b
+from tests.support import Obj
+
+HASH = {"pod-template-hash": "5d9c7"}
+NODES = [b.node("n0", gpu=4, cpu=64), b.node("n1", gpu=1, cpu=64)]
+
+
+def asked(objects: list[Obj], kind: str, name: str, namespace: str = "default") -> Why:
+    return why_named(scene_of(objects), name, namespace, kind_called(kind), seen_of(objects))
+
+
+def owned(kind: str, version: str, name: str, count: int, running: int = 0, **fields: Any) -> list[Obj]:
+    """Pods of one owner that ask for a device each; the first of them run on n0."""
+    pods = [
+        b.pod(f"{name}-{i}-x", gpu=1, created=0, node="n0" if i < running else None, **fields)
+        for i in range(count)
+    ]
+    for pod in pods:
+        reference = {
+            "apiVersion": version,
+            "kind": kind,
+            "name": name,
+            "uid": f"uid-{name}",
+            "controller": True,
+        }
+        pod["metadata"]["ownerReferences"] = [reference]
+    return pods
+
+
+def job(name: str, members: int, **spec: Any) -> Obj:
+    said = {"parallelism": members, "completions": members, "completionMode": "Indexed", **spec}
+    about = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": about, "spec": said}
+
+
+# -- kinds -------------------------------------------------------------------------------------------------
+
+
+def test_every_kind_that_makes_pods_can_be_asked_about() -> None:
+    assert set(KINDS) == {"group", "pod", *BY_NAME}
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("job", "job"),
+        ("Jobs", "job"),
+        ("job.batch", "job"),
+        ("jobs.v1.batch", "job"),
+        ("jobs.batch.volcano.sh", "vcjob"),
+        ("job.v1alpha1.batch.volcano.sh", "vcjob"),
+        ("vcjob", "vcjob"),
+        ("deploy", "deployment"),
+        ("Deployment.apps", "deployment"),
+        ("sts", "statefulset"),
+        ("rs", "replicaset"),
+        ("ds", "daemonset"),
+        ("rc", "replicationcontroller"),
+        ("replicationcontrollers.v1", "replicationcontroller"),
+        ("cj", "cronjob"),
+        ("jobsets.jobset.x-k8s.io", "jobset"),
+        ("lws", "leaderworkerset"),
+        ("pytorchjobs.kubeflow.org", "pytorchjob"),
+        ("po", "pod"),
+        ("podgroups.scheduling.k8s.io", "group"),
+        ("deployment.example.com", None),
+        ("svc", None),
+        ("team-a", None),
+    ],
+)
+def test_kinds_are_called_as_kubectl_calls_them(said: str, meant: str | None) -> None:
+    assert kind_called(said) == meant
+
+
+OWNED: dict[str, list[Obj]] = {
+    "job/x": owned("Job", "batch/v1", "x", 6, 5),
+    "vcjob/x": owned("Job", "batch.volcano.sh/v1alpha1", "x", 6, 5),
+    "sts/x": owned("StatefulSet", "apps/v1", "x", 6, 5),
+    "rs/x": owned("ReplicaSet", "apps/v1", "x", 6, 5),
+    "ds/x": owned("DaemonSet", "apps/v1", "x", 6, 5),
+    "rc/x": owned("ReplicationController", "v1", "x", 6, 5),
+    "deploy/x": owned("ReplicaSet", "apps/v1", "x-5d9c7", 6, 5, labels=HASH),
+    "pytorchjob/x": owned("PyTorchJob", "kubeflow.org/v1", "x", 6, 5),
+    "jobset/x": owned("Job", "batch/v1", "x-w-0", 6, 5, labels={"jobset.sigs.k8s.io/jobset-name": "x"}),
+    "lws/x": owned("StatefulSet", "apps/v1", "x-0", 6, 5, labels={"leaderworkerset.sigs.k8s.io/name": "x"}),
+    "raycluster/x": owned("RayCluster", "ray.io/v1", "x", 6, 5),
+    "rayjob/x": owned(
+        "RayCluster",
+        "ray.io/v1",
+        "x-7k2",
+        6,
+        5,
+        labels={"ray.io/originated-from-cr-name": "x", "ray.io/originated-from-crd": "RayJob"},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OWNED)
+def test_the_pods_of_a_workload_are_found_and_told_of_as_a_whole(what: str) -> None:
+    kind, _, name = what.partition("/")
+    answer = asked([*NODES, b.pod("other", gpu=1, node="n1"), *OWNED[what][1:]], kind, name)
+    assert (answer.members, answer.placed, answer.quorum) == (5, 4, 1)
+    assert str(answer.workload).endswith(" default/x")
+    assert (answer.state, answer.verdict) == ("Waiting", "Waiting")
+    assert answer.summary.startswith(f"{answer.workload}: 4 of 5 pods have a place, each decided by itself; ")
+    assert "the next one waits: " in answer.summary
+
+
+def test_a_cron_job_has_the_pods_of_its_jobs() -> None:
+    made = job("nightly-1", 2)
+    reference = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "controller": True}
+    made["metadata"]["ownerReferences"] = [reference]
+    answer = asked([*NODES, made, *owned("Job", "batch/v1", "nightly-1", 2, 2)], "cj", "nightly")
+    assert (answer.workload, answer.members, answer.placed) == ("CronJob default/nightly", 2, 2)
+
+
+def test_kinds_of_one_name_are_told_apart() -> None:
+    objects = [*NODES, *owned("StatefulSet", "apps/v1", "x", 2, 2)]
+    assert asked(objects, "sts", "x").workload == "StatefulSet default/x"
+    for kind in ("deploy", "job", "vcjob", "rayservice"):
+        with pytest.raises(InputError, match=r"^there is no "):
+            asked(objects, kind, "x")
+    volcano = owned("Job", "batch.volcano.sh/v1alpha1", "x", 2, 2)
+    assert asked([*NODES, *volcano], "vj", "x").workload == "Job.batch.volcano.sh default/x"
+    with pytest.raises(InputError, match=r"^there is no Job default/x"):
+        asked([*NODES, *volcano], "job", "x")
+
+
+def test_without_a_kind_a_workload_is_found_too() -> None:
+    objects = [*NODES, *owned("ReplicaSet", "apps/v1", "web-5d9c7", 2, 2, labels=HASH)]
+    answer = why_named(scene_of(objects), "web", "default", None, seen_of(objects))
+    assert answer.workload == "Deployment default/web"
+
+
+def test_a_namespace_that_is_not_there_is_told_apart_from_a_name() -> None:
+    objects = [*NODES, b.namespace("team-a"), *owned("StatefulSet", "apps/v1", "store", 1, 1)]
+    with pytest.raises(InputError, match=r"^there is no namespace service; before a slash stands"):
+        why_named(scene_of(objects), "service/web", "default", None, seen_of(objects))
+    with pytest.raises(InputError, match=r"^there is no group, pod or workload team-a/web"):
+        why_named(scene_of(objects), "team-a/web", "default", None, seen_of(objects))
+    with pytest.raises(
+        InputError, match=r"^there is no pod of a StatefulSet default/stroe; did you mean default/store"
+    ):
+        asked(objects, "sts", "stroe")
+
+
+def test_a_workload_whose_pods_are_a_gang_is_that_group() -> None:
+    objects = [*NODES, *owned("PyTorchJob", "kubeflow.org/v1", "x", 6, annotations=b.gang("crew", 6))]
+    answer = asked(objects, "pytorchjob", "x")
+    assert (answer.group, answer.workload, answer.quorum) == ("default/crew", None, 6)
+
+
+def test_a_workload_in_several_groups_tells_which_one_is_meant() -> None:
+    some = owned("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "x", 6, annotations=b.gang("one", 6))
+    for pod in some[3:]:
+        pod["metadata"]["annotations"] = b.gang("two", 3)
+    answer = asked([*NODES, *some], "lws", "x")
+    assert answer.notes[0] == (
+        "its pods are in 2 groups: default/one, default/two; this is about default/one"
+    )
+
+
+# -- a Job whose pods name no group ------------------------------------------------------------------------
+
+
+def test_a_job_that_needs_all_its_pods_is_told_what_it_holds_in_vain() -> None:
+    nodes = [b.node("n0", gpu=5, cpu=64)]
+    answer = asked([*nodes, job("train", 6), *owned("Job", "batch/v1", "train", 6, 5)], "job", "train")
+    assert answer.summary == (
+        "Job default/train: 5 of 6 pods have a place, each decided by itself; the next one waits: needs 1 "
+        "nvidia.com/gpu for 1 member, 0 free on 1 eligible node: 0 of 1 would fit"
+    )
+    consequence, advice = answer.notes[:2]
+    assert consequence.endswith(
+        "though the Job runs all 6 at once and needs them all; until then 5 pods hold 5 nvidia.com/gpu in "
+        "vain"
+    )
+    assert advice == (
+        "to have its pods seated as one gang, say maitred.dev/group: train and maitred.dev/min-count: '6' in "
+        "its pod template; where the cluster makes PodGroups of Jobs (Kubernetes 1.37 with WorkloadWithJob), "
+        "write spec.scheduling.schedulingPolicy.gang.minCount: 6 instead, because both together are not valid"
+    )
+    table = "\n".join(line.plain for line in why_lines(answer, 400))
+    assert "State       Waiting, 5 of 6 pods placed, each decided by itself, priority 0" in table
+
+
+def test_pods_of_a_job_that_can_do_without_each_other() -> None:
+    queue = job("train", 6, completions=60)
+    objects = [b.node("n0", gpu=5, cpu=64), queue, *owned("Job", "batch/v1", "train", 6, 5)]
+    consequence = asked(objects, "job", "train").notes[0]
+    assert consequence == (
+        "its pods name no group, so each is decided by itself and starts as soon as it has a place"
+    )
+
+
+def test_pods_of_one_job_are_not_in_each_others_way() -> None:
+    objects = [b.node("n0", gpu=4, cpu=64), job("train", 6), *owned("Job", "batch/v1", "train", 6)]
+    answer = asked(objects, "job", "train")
+    assert (answer.members, answer.placed) == (6, 4)
+    assert [blocker.category for blocker in answer.blockers] == ["Capacity"]
+    assert answer.notes[0].endswith("the first of 2 pods that wait")
+
+
+def test_a_job_all_of_whose_pods_run() -> None:
+    objects = [b.node("n0", gpu=8, cpu=64), job("train", 2), *owned("Job", "batch/v1", "train", 2, 2)]
+    answer = asked(objects, "job", "train")
+    assert (answer.state, answer.verdict, answer.placed) == ("Running", "Scheduled", 2)
+    assert answer.summary.startswith(
+        "Job default/train: 2 of 2 pods have a place on n0, each decided by itself"
+    )
+    assert not any("in vain" in note for note in answer.notes)
+
+
+def test_a_job_of_one_pod_is_told_no_more_than_that() -> None:
+    objects = [b.node("n0", gpu=8, cpu=64), job("train", 1), *owned("Job", "batch/v1", "train", 1, 1)]
+    assert not any("gang" in note for note in asked(objects, "job", "train").notes)
+
+
+@pytest.mark.parametrize(
+    ("reference", "advice"),
+    [
+        (
+            {"workloadRef": {"workloadName": "w"}},
+            "write spec.scheduling.schedulingPolicy.gang.minCount: 2; this",
+        ),
+        (
+            {"podGroupTemplateRef": {"workload": {"workloadName": "w"}}},
+            "write completionMode: Indexed with parallelism and completions of 2: this cluster makes",
+        ),
+    ],
+)
+def test_the_advice_is_for_the_cluster_at_hand(reference: Obj, advice: str) -> None:
+    """A Job controller that has made a PodGroup once makes one for the next Job too."""
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {
+            "name": "old-1",
+            "namespace": "other",
+            "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "old", "controller": True}],
+        },
+        "spec": {"schedulingPolicy": {"basic": {}}, **reference},
+    }
+    objects = [*NODES, group, job("train", 2), *owned("Job", "batch/v1", "train", 2, 2)]
+    answer = asked(objects, "job", "train")
+    assert any(note.startswith(f"to have its pods seated as one gang, {advice}") for note in answer.notes)
