@@ -418,7 +418,7 @@ class Cycle:
         elif case.ask.shapes and case.cut:
             blockers = (self.budget.not_examined(case.key),)
         elif case.ask.shapes and self._is_explained(case):
-            blockers, impossible = self._explained(case, taken)
+            blockers, impossible = self._blockers_within_budget(case, taken)
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
             if case.refusal and verdict == "Waiting":
                 blockers = (with_refusal(blockers[0], case.refusal), *blockers[1:])
@@ -435,7 +435,7 @@ class Cycle:
     def _is_explained(self, case: Case) -> bool:
         return self.explained is None or case.key in self.explained
 
-    def _explained(self, case: Case, taken: Sequence[Taken]) -> tuple[tuple[Blocker, ...], bool]:
+    def _blockers_within_budget(self, case: Case, taken: Sequence[Taken]) -> tuple[tuple[Blocker, ...], bool]:
         """What is in its way, and whether it could never be seated; a later cycle says so if this one may not
         go on."""
         if not self.budget.is_open(EXPLAINING, case.key):

@@ -69,7 +69,7 @@ class Loose:
         """The answer for the pod that stands for the others: the first that waits, if any does."""
         scene, names = self.scene, self.names
         for pod in (*self.waiting, *self.fitting):
-            hearing = scene.hearing(pod)
+            hearing = scene.hearing()
             case = hearing.case(pod)
             if case is None:
                 return of_another_scheduler(scene, names.views[pod])
@@ -85,7 +85,7 @@ class Loose:
         if self.told.verdict != "Waiting" or all(blocker.category != "Priority" for blocker in found):
             return found
         pod = self.told.group
-        return self.scene.hearing(pod).blockers_beside(pod, frozenset(self.workload.pods))
+        return self.scene.hearing().blockers_beside(pod, frozenset(self.workload.pods))
 
     def placement(self) -> Placement | None:
         running = placement_of(self.scene, Group(self.workload.key), self.rows)
