@@ -1,0 +1,281 @@
+"""Law 12: a tenant pays for its own lies.
+
+Mallory writes whatever a user of one namespace may write: marks, owners, Jobs, groups. Beside her, in a twin
+of the cluster, are the same pods without any of it. Every pod needs a whole node and all nodes are alike, so
+nothing but lies could make a difference to others, whose gangs must fare at least as well as in the twin: the
+first of them, in the order of decisions, that fares otherwise fares better.
+
+What tells the twins apart goes the way that it goes in a scheduler: through the mirror, with its memory of
+who leaves, who is suspended and who stands in. The laws are checked on all that was written.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from maitred.controllers.jobs.returns import Returns
+from maitred.controllers.jobs.suspensions import Suspensions
+from maitred.controllers.scheduling.agenda import Agenda
+from maitred.controllers.scheduling.mirror import Mirror
+from maitred.decide import decide as decide_snapshot
+from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
+from maitred.model.suspension import SUSPENDED
+from maitred.verify import verify
+from tests.cluster.seen import put
+from tests.controllers.jobs.made import record
+from tests.oracle.builders import Obj, gang, metadata, moment, node, pod, pod_group, priority_class
+from tests.support import decide, policy_of
+
+NODES = 8
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+ALICE, MALLORY = "alice", "mallory"
+CLASSES = {"low": 0, "mid": 5, "high": 10}
+POLICY: Obj = {
+    "preemption": {
+        "protection": {"namespaces": {"matchLabels": {"kubernetes.io/metadata.name": ALICE}}},
+    }
+}
+"""Protection is a right that an administrator grants: see docs/policy.md."""
+BEST_FIRST = ("Scheduled", "Preempting", "Waiting", "Impossible", "Invalid")
+LONG = 3600.0
+
+MARKS = st.dictionaries(
+    st.sampled_from(
+        [
+            *("maitred.dev/non-preemptible", "maitred.dev/min-runtime", "maitred.dev/last-checkpoint"),
+            *("maitred.dev/checkpoint-interval", "maitred.dev/run-time", "maitred.dev/seating", SUSPENDED),
+        ]
+    ),
+    st.sampled_from(["true", "false", "100d", "soon", "2036-01-01T00:00:00Z", "{}", "-1", "\x00", "9" * 500]),
+    max_size=3,
+)
+GROUPS = st.none() | st.tuples(st.sampled_from(["g", "h"]), st.sampled_from([0, 1, 3, 10**6, -1]))
+OWNERS = st.none() | st.tuples(
+    st.sampled_from(["Job", "ReplicaSet", "DaemonSet", "Node", "PodGroup"]),
+    st.sampled_from(["uid-alice", "uid-away", "uid-theirs", "", "made-up"]),
+    st.booleans(),
+)
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Side:
+    """A scheduler without a server, which decides and does not carry out."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.mirror, self.agenda = Mirror("maitred", clock=self.clock), Agenda()
+        writer: Any = None  # nothing is ever to be written for what nobody but mallory says
+        self.returns = Returns(self.mirror, self.agenda, Suspensions(writer, "own", "maitred"), "maitred")
+        self.objects: dict[tuple[str, str], Obj] = {}
+        fixed = [node(f"n{number}", cpu=1) for number in range(NODES)]
+        for item in (*fixed, *(priority_class(name, value) for name, value in CLASSES.items())):
+            self.objects[item["kind"], item["metadata"]["name"]] = item
+            put(self.mirror.state, item)
+
+    def put(self, item: Obj) -> None:
+        kind, meta = item["kind"], item["metadata"]
+        self.objects[kind, f"{meta['namespace']}/{meta['name']}"] = item
+        if kind == "Pod":
+            self.mirror.put_pod(msgspec.convert(item, WatchedPod))
+        elif kind == "Job":
+            self.returns.put_job(msgspec.convert(item, WatchedJob))
+        else:
+            self.mirror.put_group(msgspec.convert(item, WatchedGroup))
+
+    def gone(self, pod: str) -> None:
+        del self.objects["Pod", pod]
+        self.mirror.pod_gone(pod)
+
+    async def decided(self) -> dict[str, str]:
+        """Verdicts by group."""
+        self.mirror.let_stay()
+        await self.returns.prepare()
+        assert not self.mirror.stand_ins, "nobody stands in for what only mallory says"
+        plan = decide_snapshot(self.mirror.state.snapshot(), policy_of(POLICY), NOW, "maitred")
+        return {verdict.group: verdict.verdict for verdict in plan.groups}
+
+
+class RandomTenant(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.lies, self.plain = Side(), Side()
+        self.free = [f"n{number}" for number in range(NODES)]
+        self.pods: list[str] = []
+        self.hers_came = 0
+        self.made = 0
+        self.gangs: dict[str, str] = {}
+
+    @initialize(first=st.booleans())
+    def mallory_comes(self, first: bool) -> None:
+        """All of hers came before others, or after: a group is as old as its oldest member, by design."""
+        self.hers_came = 0 if first else 1000
+
+    @rule(size=st.integers(1, 5), rank=st.sampled_from(sorted(CLASSES)))
+    def others_send_a_gang(self, size: int, rank: str) -> None:
+        name = f"gang{len(self.gangs)}"
+        self.gangs[name] = rank
+        for number in range(size):
+            body = pod(
+                f"{name}-{number}",
+                1,
+                namespace=ALICE,
+                annotations=gang(name, size),
+                **self._ranked(rank),
+                created=100 + len(self.gangs),
+                scheduler="maitred",
+            )
+            self.lies.put(body)
+            self.plain.put(body)
+
+    @rule(
+        rank=st.sampled_from(sorted(CLASSES)),
+        runs=st.booleans(),
+        marks=MARKS,
+        group=GROUPS,
+        declared=st.sampled_from(["", "pg"]),
+        owner=OWNERS,
+        gated=st.booleans(),
+        tail=st.dictionaries(
+            st.sampled_from(["app", "job-name", "maitred.dev/group"]), st.just("x"), max_size=2
+        ),
+    )
+    def she_makes_a_pod(
+        self,
+        rank: str,
+        runs: bool,
+        marks: dict[str, str],
+        group: tuple[str, int] | None,
+        declared: str,
+        owner: tuple[str, str, bool] | None,
+        gated: bool,
+        tail: dict[str, str],
+    ) -> None:
+        where = self.free.pop() if runs and self.free else None
+        self.made += 1
+        name = f"p{self.made}"
+        self.pods.append(name)
+        own: Obj = {
+            "namespace": MALLORY,
+            "node": where,
+            "created": self.hers_came,
+            "scheduler": "maitred",
+            **self._ranked(rank),
+        }
+        self.plain.put(started(pod(name, 1, **own)))
+        lie = pod(
+            name,
+            1,
+            **own,
+            annotations={**marks, **({} if group is None else gang(group[0], group[1]))},
+            labels=tail,
+            group=declared or None,
+            gates=["example.com/gate"] if gated and where is None else [],
+        )
+        if owner is not None:
+            kind, uid, controls = owner
+            api = {"Job": "batch/v1", "Node": "v1"}.get(kind, "apps/v1")
+            reference = {"apiVersion": api, "kind": kind, "name": "away", "uid": uid, "controller": controls}
+            lie["metadata"]["ownerReferences"] = [reference]
+        self.lies.put(started(lie))
+
+    @rule(quorum=st.sampled_from([1, 3, 10**6]), atomic=st.booleans())
+    def she_declares_a_group(self, quorum: int, atomic: bool) -> None:
+        mode = {"disruption": "all"} if atomic else {}
+        self.lies.put(pod_group("pg", quorum, namespace=MALLORY, created=self.hers_came, **mode))
+
+    @rule(
+        uid=st.sampled_from(["uid-away", "uid-theirs"]),
+        suspend=st.booleans(),
+        manager=st.sampled_from(["", "kubernetes.io/job-controller", "example.com/nobody"]),
+        size=st.sampled_from([1, NODES, 10_000, 2**31 - 1]),
+        line=st.sampled_from(["", "{}", str(record(job="mallory/uid-away", uid="uid-away"))]),
+        active=st.integers(0, 3),
+    )
+    def she_writes_a_job(
+        self, uid: str, suspend: bool, manager: str, size: int, line: str, active: int
+    ) -> None:
+        template: Obj = {
+            "metadata": {"annotations": gang("g", 3)},
+            "spec": {
+                "schedulerName": "maitred",
+                "priority": 2_000_000_000,
+                "containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}],
+            },
+        }
+        spec = {"parallelism": size, "completions": size, "suspend": suspend, "template": template}
+        meta = metadata(uid, MALLORY, annotations={SUSPENDED: line} if line else {}, created=self.hers_came)
+        self.lies.put(
+            {
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "metadata": {**meta, "uid": uid},
+                "spec": {**spec, **({"managedBy": manager} if manager else {})},
+                "status": {"active": active, "terminating": active},
+            }
+        )
+
+    @precondition(lambda self: self.pods)
+    @rule(choice=st.integers(0, 10**6))
+    def she_deletes_a_pod(self, choice: int) -> None:
+        key = f"{MALLORY}/{self.pods.pop(choice % len(self.pods))}"
+        where = self.plain.objects["Pod", key]["spec"].get("nodeName")
+        self.free += [where] if where else []
+        self.plain.gone(key)
+        self.lies.gone(key)
+
+    @rule(seconds=st.sampled_from([1.0, 100.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.lies.clock.now += seconds
+        self.plain.clock.now += seconds
+
+    @rule()
+    def others_fare_as_beside_plain_pods(self) -> None:
+        lies = self.runner.run(self.lies.decided())
+        plain = self.runner.run(self.plain.decided())
+        for group in self.turns():
+            got, due = BEST_FIRST.index(lies[group]), BEST_FIRST.index(plain[group])
+            assert got <= due, f"{group}: {lies[group]}, beside plain pods {plain[group]}"
+            if got < due:
+                return  # it has room that those behind it would have had beside plain pods
+
+    def turns(self) -> list[str]:
+        """The gangs of others, in the order in which they are decided."""
+        ordered = sorted(self.gangs, key=lambda name: (-CLASSES[self.gangs[name]], len(name), name))
+        return [f"{ALICE}/{name}" for name in ordered]
+
+    def _ranked(self, name: str) -> Obj:
+        """As admission leaves it: the number is that of the class."""
+        return {"priority": CLASSES[name], "priority_class": name}
+
+    def teardown(self) -> None:
+        with self.runner:
+            self.time_passes(LONG)
+            self.others_fare_as_beside_plain_pods()
+        objects = list(self.lies.objects.values())
+        plan = decide(objects, POLICY, NOW.isoformat(), "maitred")
+        breaches = verify(objects, plan, POLICY, "maitred", NOW)
+        assert not breaches, "\n".join(f"{b.name}: {b.subject}: {b.message}" for b in breaches)
+
+
+def started(body: Obj) -> Obj:
+    if body["spec"].get("nodeName"):
+        body["status"]["startTime"] = moment(2000)
+    return body
+
+
+RandomTenant.TestCase.settings = settings(max_examples=120, stateful_step_count=20)
+test_law_12_a_tenant_pays_for_its_own_lies = RandomTenant.TestCase
