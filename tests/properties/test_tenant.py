@@ -32,7 +32,7 @@ from tests.controllers.jobs.made import record
 from tests.oracle.builders import Obj, gang, metadata, moment, node, pod, pod_group, priority_class
 from tests.support import decide, policy_of
 
-NODES = 8
+NODES = 4
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ALICE, MALLORY = "alice", "mallory"
 CLASSES = {"low": 0, "mid": 5, "high": 10}
@@ -55,11 +55,55 @@ MARKS = st.dictionaries(
     st.sampled_from(["true", "false", "100d", "soon", "2036-01-01T00:00:00Z", "{}", "-1", "\x00", "9" * 500]),
     max_size=3,
 )
+LABELS = ["app", "job-name", "maitred.dev/group"]
 GROUPS = st.none() | st.tuples(st.sampled_from(["g", "h"]), st.sampled_from([0, 1, 3, 10**6, -1]))
 OWNERS = st.none() | st.tuples(
-    st.sampled_from(["Job", "ReplicaSet", "DaemonSet", "Node", "PodGroup"]),
+    st.sampled_from(["Job", "ReplicaSet", "PodGroup"]),  # pods of DaemonSets and of nodes never leave
     st.sampled_from(["uid-alice", "uid-away", "uid-theirs", "", "made-up"]),
     st.booleans(),
+)
+
+
+RANKS = st.sampled_from(sorted(CLASSES))
+
+
+@dataclass(frozen=True)
+class Lie:
+    """What else a pod says of itself."""
+
+    marks: dict[str, str]
+    group: tuple[str, int] | None
+    declared: bool
+    owner: tuple[str, str, bool] | None
+    gated: bool
+    labels: dict[str, str]
+
+    def told(self, name: str, own: Obj) -> Obj:
+        body = pod(
+            name,
+            1,
+            **own,
+            annotations={**self.marks, **({} if self.group is None else gang(*self.group))},
+            labels=self.labels,
+            group="pg" if self.declared else None,
+            gates=["example.com/gate"] if self.gated and own["node"] is None else [],
+        )
+        if self.owner is not None:
+            kind, uid, controls = self.owner
+            api = "batch/v1" if kind == "Job" else "apps/v1"
+            reference = {"apiVersion": api, "kind": kind, "name": uid, "uid": uid, "controller": controls}
+            body["metadata"]["ownerReferences"] = [reference]
+        return body
+
+
+LIES = st.builds(
+    Lie,
+    MARKS,
+    GROUPS,
+    st.booleans(),
+    OWNERS,
+    st.booleans(),
+    st.dictionaries(st.sampled_from(LABELS), st.just("x"), max_size=2),
 )
 
 
@@ -115,16 +159,18 @@ class RandomTenant(RuleBasedStateMachine):
         self.lies, self.plain = Side(), Side()
         self.free = [f"n{number}" for number in range(NODES)]
         self.pods: list[str] = []
-        self.hers_came = 0
+        self.hers_came, self.rank = 0, "low"
         self.made = 0
         self.gangs: dict[str, str] = {}
 
-    @initialize(first=st.booleans())
-    def mallory_comes(self, first: bool) -> None:
-        """All of hers came before others, or after: a group is as old as its oldest member, by design."""
+    @initialize(first=st.booleans(), rank=RANKS)
+    def mallory_comes(self, first: bool, rank: str) -> None:
+        """All of hers came before others, or after, and have one priority: a group is as old as its oldest
+        member and ranks as its highest, by design."""
         self.hers_came = 0 if first else 1000
+        self.rank = rank
 
-    @rule(size=st.integers(1, 5), rank=st.sampled_from(sorted(CLASSES)))
+    @rule(size=st.integers(1, NODES), rank=RANKS)
     def others_send_a_gang(self, size: int, rank: str) -> None:
         name = f"gang{len(self.gangs)}"
         self.gangs[name] = rank
@@ -141,30 +187,16 @@ class RandomTenant(RuleBasedStateMachine):
             self.lies.put(body)
             self.plain.put(body)
 
-    @rule(
-        rank=st.sampled_from(sorted(CLASSES)),
-        runs=st.booleans(),
-        marks=MARKS,
-        group=GROUPS,
-        declared=st.sampled_from(["", "pg"]),
-        owner=OWNERS,
-        gated=st.booleans(),
-        tail=st.dictionaries(
-            st.sampled_from(["app", "job-name", "maitred.dev/group"]), st.just("x"), max_size=2
-        ),
-    )
-    def she_makes_a_pod(
-        self,
-        rank: str,
-        runs: bool,
-        marks: dict[str, str],
-        group: tuple[str, int] | None,
-        declared: str,
-        owner: tuple[str, str, bool] | None,
-        gated: bool,
-        tail: dict[str, str],
-    ) -> None:
-        where = self.free.pop() if runs and self.free else None
+    @rule(runs=st.booleans(), lie=LIES)
+    def she_makes_a_pod(self, runs: bool, lie: Lie) -> None:
+        self._make(self.free.pop() if runs and self.free else None, lie)
+
+    @rule(lie=LIES)
+    def she_fills_the_cluster(self, lie: Lie) -> None:
+        while self.free:
+            self._make(self.free.pop(), lie)
+
+    def _make(self, where: str | None, lie: Lie) -> None:
         self.made += 1
         name = f"p{self.made}"
         self.pods.append(name)
@@ -173,24 +205,10 @@ class RandomTenant(RuleBasedStateMachine):
             "node": where,
             "created": self.hers_came,
             "scheduler": "maitred",
-            **self._ranked(rank),
+            **self._ranked(self.rank),
         }
         self.plain.put(started(pod(name, 1, **own)))
-        lie = pod(
-            name,
-            1,
-            **own,
-            annotations={**marks, **({} if group is None else gang(group[0], group[1]))},
-            labels=tail,
-            group=declared or None,
-            gates=["example.com/gate"] if gated and where is None else [],
-        )
-        if owner is not None:
-            kind, uid, controls = owner
-            api = {"Job": "batch/v1", "Node": "v1"}.get(kind, "apps/v1")
-            reference = {"apiVersion": api, "kind": kind, "name": "away", "uid": uid, "controller": controls}
-            lie["metadata"]["ownerReferences"] = [reference]
-        self.lies.put(started(lie))
+        self.lies.put(started(lie.told(name, own)))
 
     @rule(quorum=st.sampled_from([1, 3, 10**6]), atomic=st.booleans())
     def she_declares_a_group(self, quorum: int, atomic: bool) -> None:
