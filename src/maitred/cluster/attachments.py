@@ -1,7 +1,8 @@
 """Volumes in use: which are attached where, how many more each node takes, and which claims are taken."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,8 @@ class Attachments:
         self.chosen: dict[str, str] = {}
         """Claims that several pods share, and the existing volume that the first of them was given."""
         self.attached: dict[Handle, set[int]] = {}
+        self.derived: dict[Hashable, Any] = {}
+        """What was derived from all this: forgotten as soon as a volume is mounted or given back."""
         limits = attach_limits(snapshot, nodes)
         self.free: dict[str, Ints] = {driver: free.copy() for driver, free in limits.items()}
         if self.free:
@@ -72,6 +75,7 @@ class Attachments:
     def mount(self, needs: Iterable[VolumeNeed], row: int, copies: int) -> Mount:
         """Account for `copies` pods with these volumes on one node."""
         taken = Mount()
+        self.derived.clear()
         for need in needs:
             if need.exclusive and need.exclusive not in self.claims_taken:
                 self.claims_taken.add(need.exclusive)
@@ -91,6 +95,7 @@ class Attachments:
         return taken
 
     def unmount(self, taken: Mount) -> None:
+        self.derived.clear()
         self.claims_taken.difference_update(taken.claims)
         self.volumes_taken.difference_update(taken.volumes)
         for handle in taken.chosen:

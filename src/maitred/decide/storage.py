@@ -33,11 +33,22 @@ class StorageRules:
 
 
 def storage_rules(trial: Trial, shapes: tuple[int, ...], others_may_help: bool) -> StorageRules:
-    """`others_may_help`: take storage that is missing or unbound as something that may still come."""
-    rules = StorageRules([None] * len(shapes), [()] * len(shapes))
+    """`others_may_help`: take storage that is missing or unbound as something that may still come.
+
+    They stay the same while nothing is mounted: whoever looks for victims asks for them again and again.
+    """
     needs = [trial.shape(shape).volumes for shape in shapes]
     if not any(needs):
-        return rules
+        return StorageRules([None] * len(shapes), [()] * len(shapes))
+    known, key = trial.attachments.derived, ("storage rules", shapes, others_may_help)
+    if key not in known:
+        known[key] = _storage_rules(trial, needs, others_may_help)
+    rules: StorageRules = known[key]
+    return rules
+
+
+def _storage_rules(trial: Trial, needs: list[tuple[VolumeNeed, ...]], others_may_help: bool) -> StorageRules:
+    rules = StorageRules([None] * len(needs), [()] * len(needs))
     for position, volumes in enumerate(needs):
         if volumes:
             rules.masks[position] = _reachable_by_all(trial, volumes, others_may_help)

@@ -26,7 +26,9 @@ PRICED = 8
 REFINED = 8
 """Sets of at most so many units are compared with all others of themselves and their next best."""
 COMPARED = 12
-"""So many units have 4,095 sets."""
+"""So many units have 4,095 sets,"""
+TRIED = 24
+"""of which so many are tried that could make room by their sums."""
 IMPROVEMENTS = 3
 ALTERNATIVES = 2
 
@@ -144,14 +146,16 @@ class _Search:
         self._priced = passes[:DOMAINS]
         return self._priced
 
-    def _of_passes(self, passes: list[tuple[Pass, Mask]], candidates: Mask) -> list[Option]:
+    def _of_passes(
+        self, passes: list[tuple[Pass, Mask]], candidates: Mask, refined: bool = True
+    ) -> list[Option]:
         options = list[Option]()
         for found, nodes in passes:
             pool = self._pool(candidates & self.site.touching(nodes))
             if 0 < len(pool) <= WIDEST:
                 options += cheapest(self.site, pool, None, 1 + ALTERNATIVES)
             if len(pool) > POOL and (option := self._enough(found)) is not None:
-                options.append(self._refined(option, found.order))
+                options.append(self._refined(option, found.order) if refined else option)
         return options
 
     def _pool(self, chosen: Mask) -> Ints:
@@ -185,7 +189,7 @@ class _Search:
             if len(mine) > REFINED:
                 break
             others = order[~np.isin(order, mine)][: COMPARED - len(mine)]
-            found = cheapest(self.site, np.sort(np.concatenate((mine, others))), best.price, 1)
+            found = cheapest(self.site, np.sort(np.concatenate((mine, others))), best.price, 1, TRIED)
             if not found or (found[0].chosen == best.chosen).all():
                 break
             best = found[0]
@@ -202,7 +206,8 @@ class _Search:
             barred = candidates.copy()
             barred[unit] = False
             passes = [(found.without(unit), nodes) for found, nodes in priced]
-            others += (self._sorted(self._of_passes(passes, barred)) or self._options(barred))[:1]
+            found = self._sorted(self._of_passes(passes, barred, refined=False))
+            others += (found or self._options(barred))[:1]
         return others
 
     def _combined(self, options: list[Option]) -> list[Option]:
@@ -210,7 +215,7 @@ class _Search:
         if options[0].price.units > REFINED:
             return []
         units = list(dict.fromkeys(unit for option in options for unit in np.flatnonzero(option.chosen)))
-        return cheapest(self.site, np.sort(units[:COMPARED]), options[0].price, 1 + ALTERNATIVES)
+        return cheapest(self.site, np.sort(units[:COMPARED]), options[0].price, 1 + ALTERNATIVES, TRIED)
 
     def _apart(self, options: list[Option]) -> list[Option]:
         """Without those that a cheaper one is part of."""

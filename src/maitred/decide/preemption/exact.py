@@ -32,13 +32,13 @@ TIED = 256
 CHUNK = 1024
 
 
-def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int) -> list[Option]:
+def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int, tries: int = TRIES) -> list[Option]:
     """Up to `wanted` sets of these units that make room, none within another, cheapest first.
 
     `at_most` is the price of a set that is known; what costs more is of no interest.
     """
     sets = _Sets(site, pool)
-    found, tries = list[Option](), TRIES
+    found = list[Option]()
     for chosen in sets.in_order(at_most):
         if any((option.chosen & ~chosen).sum() == 0 for option in found):
             continue
