@@ -354,9 +354,14 @@ def for_ever() -> None:
 
 def test_callers_take_turns_and_who_is_gone_is_not_worked_for() -> None:
     async def story() -> None:
-        house, order, free = Desk(), list[str](), threading.Event()
-        first = asyncio.create_task(house.work(user("a"), free.wait))
-        await asyncio.sleep(0)
+        house, order, began, free = Desk(), list[str](), threading.Event(), threading.Event()
+
+        def hold() -> None:
+            began.set()
+            free.wait()
+
+        first = asyncio.create_task(house.work(user("a"), hold))
+        await asyncio.to_thread(began.wait)
         names = ("a1", "a2", "gone", "b1")
         tasks = [
             asyncio.create_task(house.work(user(name[0]), partial(order.append, name))) for name in names
