@@ -28,9 +28,10 @@ PAGE = (ROOT / "docs/api.md").read_text()
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[House]:
-    with pytest.MonkeyPatch.context() as patch, running_house() as found:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(desk, "PER_SECOND", 1e6)
-        yield found
+        with running_house() as found:
+            yield found
 
 
 def test_the_page_has_every_question_with_its_parameters_and_answers() -> None:

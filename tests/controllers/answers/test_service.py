@@ -16,6 +16,7 @@ import pytest
 from maitred.controllers.answers import desk, door, serving
 from maitred.controllers.answers.desk import Desk
 from maitred.controllers.answers.door import Memory
+from maitred.controllers.answers.pace import Pace
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
@@ -323,28 +324,34 @@ def test_few_wait_and_nobody_keeps_the_others_out(monkeypatch: pytest.MonkeyPatc
     asyncio.run(story())
 
 
-def test_questions_have_a_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "BURST", 2.0)
+def test_a_pace_is_kept_by_each_and_by_few_who_come_often() -> None:
     now = 0.0
+    pace = Pace(2, 10, lambda: now)
+    assert [pace.allows("quick") for _ in range(3)] == [True, True, False]
+    assert pace.allows("slow")
+    now += 0.1
+    assert [pace.allows("quick") for _ in range(2)] == [True, False]
+    now += 1000
+    for number in range(3000):
+        assert pace.allows(number)
+        now += 0.001
+    assert len(pace._left) < 2000
 
-    async def story() -> None:
-        nonlocal now
-        house = Desk(clock=lambda: now)
 
-        async def allowed(who: str) -> bool:
-            try:
-                async with house.seat(user(who), posts=False):
-                    return True
-            except RefusedError:
-                return False
+def test_more_questions_and_tokens_than_a_pace_allows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "BURST", 2.0)
+    monkeypatch.setattr(door, "TOKENS_AT_ONCE", 3.0)
+    monkeypatch.setattr(door, "TOKENS_PER_SECOND", 1e-6)
+    monkeypatch.setattr(desk, "PER_SECOND", 1e-6)
 
-        assert [await allowed("quick") for _ in range(3)] == [True, True, False]
-        assert await allowed("slow")
-        now += 1 / desk.PER_SECOND
-        assert [await allowed("quick") for _ in range(2)] == [True, False]
-        house.close()
+    async def story(found: House) -> None:
+        for _ in range(2):
+            await found.told("why/team-a/train")
+        assert (await found.refused(TRAIN))[:2] == (429, "Busy")
+        answers = [(await found.refused(TRAIN, f"token-{number}"))[1] for number in range(4)]
+        assert answers == ["TokenRefused", "TokenRefused", "Busy", "Busy"]
 
-    asyncio.run(story())
+    play(story)
 
 
 def for_ever() -> None:
@@ -354,9 +361,14 @@ def for_ever() -> None:
 
 def test_callers_take_turns_and_who_is_gone_is_not_worked_for() -> None:
     async def story() -> None:
-        house, order, free = Desk(), list[str](), threading.Event()
-        first = asyncio.create_task(house.work(user("a"), free.wait))
-        await asyncio.sleep(0)
+        house, order, began, free = Desk(), list[str](), threading.Event(), threading.Event()
+
+        def hold() -> None:
+            began.set()
+            free.wait()
+
+        first = asyncio.create_task(house.work(user("a"), hold))
+        await asyncio.to_thread(began.wait)
         names = ("a1", "a2", "gone", "b1")
         tasks = [
             asyncio.create_task(house.work(user(name[0]), partial(order.append, name))) for name in names

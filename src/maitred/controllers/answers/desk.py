@@ -1,14 +1,13 @@
 """How many questions are taken at once, whose turn it is, and for how long anyone has to wait."""
 
 import asyncio
-import math
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
+from maitred.controllers.answers.pace import Pace
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.worker import InterruptedJob, Job, Worker
 from maitred.kube.answers import Reason
@@ -40,15 +39,13 @@ def nothing_to_do() -> None:
 
 
 class Desk:
-    def __init__(
-        self, stuck: Callable[[], None] = nothing_to_do, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, stuck: Callable[[], None] = nothing_to_do) -> None:
         """`stuck` is called when a job that was stopped goes on all the same."""
-        self._stuck, self._clock = stuck, clock
+        self._stuck = stuck
         self._worker = Worker()
         self._taken = Counter[Hashable]()
         self._bodies = Counter[Hashable]()
-        self._paces: dict[Hashable, tuple[float, float]] = {}
+        self._pace = Pace(BURST, PER_SECOND)
 
     @asynccontextmanager
     async def seat(self, user: User, posts: bool) -> AsyncIterator[None]:
@@ -77,21 +74,10 @@ class Desk:
             )
         if self._taken.total() >= MOST_QUESTIONS or (posts and self._bodies.total() >= MOST_BODIES):
             raise RefusedError(Reason.BUSY, "too many questions at once; ask again in a moment")
-        if not self._in_pace(caller):
+        if not self._pace.allows(caller):
             raise RefusedError(
                 Reason.BUSY, f"more than {PER_SECOND:g} questions a second; ask again in a moment"
             )
-
-    def _in_pace(self, caller: Hashable) -> bool:
-        now = self._clock()
-        left, at = self._paces.get(caller, (BURST, -math.inf))
-        left = min(BURST, left + (now - at) * PER_SECOND)
-        allowed = left >= 1
-        self._paces[caller] = (left - allowed, now)
-        if len(self._paces) > 1000:
-            full = now - BURST / PER_SECOND
-            self._paces = {caller: pace for caller, pace in self._paces.items() if pace[1] > full}
-        return allowed
 
     async def work(self, user: User | None, work: Callable[[], T], *, whole: bool = False) -> T:
         """In the thread, when it is the caller's turn. Whoever stops to wait stops the work, unless it is to

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Generic, TypeVar
 
+from maitred.controllers.answers.pace import Pace
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.kube.answers import TOKEN_HEADER, Reason
 from maitred.kube.client import Client
@@ -20,6 +21,8 @@ REMEMBERED_SECONDS = 10.0
 MOST_REMEMBERED = 10_000
 LONGEST_TOKEN = 16_384
 REVIEWS_AT_ONCE = 32
+TOKENS_AT_ONCE, TOKENS_PER_SECOND = 200.0, 50.0
+"""That were not seen a moment ago."""
 MOST_NAMESPACES = 300
 """That are looked into for one question: each costs a review."""
 EVERYWHERE = ""
@@ -57,6 +60,7 @@ class Door:
         self._salt = secrets.token_bytes(16)
         self._users: Memory[User | None] = Memory()
         self._rights: Memory[bool] = Memory()
+        self._pace = Pace(TOKENS_AT_ONCE, TOKENS_PER_SECOND)
         self._reviews = asyncio.Semaphore(REVIEWS_AT_ONCE)
 
     async def visitor(self, token: str) -> User:
@@ -65,12 +69,18 @@ class Door:
         user = None
         if len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable():
             digest = hashlib.blake2b(token.encode(), key=self._salt).digest()
-            user = await self._users.recall(digest, lambda: self._asked(user_of(self._client, token)))
+            user = await self._users.recall(digest, lambda: self._reviewed(token))
         if user is None:
             raise RefusedError(
                 Reason.TOKEN_REFUSED, f"the API server does not accept the token in {TOKEN_HEADER}"
             )
         return user
+
+    async def _reviewed(self, token: str) -> User | None:
+        """Whoever reaches us may show any number of tokens, and each is a question to the API server."""
+        if not self._pace.allows(EVERYWHERE):
+            raise RefusedError(Reason.BUSY, "too many callers at once; ask again in a moment")
+        return await self._asked(user_of(self._client, token))
 
     async def admit(self, user: User, namespaces: Iterable[str]) -> None:
         """Only with a right to look into all of these is there anything to say."""

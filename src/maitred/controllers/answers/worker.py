@@ -71,15 +71,30 @@ class Worker:
     # -- in the thread ---------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        while (job := self._next()) is not None:
-            value, error = outcome(job)
-            self._rest()
-            if error is None:
-                job.done.set_result(value)
-            else:
-                job.done.set_exception(error)
+        while True:
+            try:
+                if not self._do_next():
+                    return
+            except InterruptedJob:
+                continue  # It came when the job was just done, or had yet to begin. Nobody waits for it.
+
+    def _do_next(self) -> bool:
+        job = self._next()
+        if job is None:
+            return False
+        try:
+            value, error = job.work(), None
+        except BaseException as found:
+            value, error = None, found
+        self._rest()
+        if error is None:
+            job.done.set_result(value)
+        else:
+            job.done.set_exception(error)
+        return True
 
     def _next(self) -> Job | None:
+        self._rest()
         with self._changed:
             while True:
                 while not self._waiting and not self._is_closed:
@@ -96,24 +111,9 @@ class Worker:
 
     def _rest(self) -> None:
         """From here on no exception is raised in the thread, nor is one on its way."""
-        while True:
-            try:
-                with self._changed:
-                    self._running = None
-                    raise_in(self._thread, None)
-                return
-            except InterruptedJob:
-                continue
-
-
-def outcome(job: Job) -> tuple[Any, BaseException | None]:
-    try:
-        try:
-            return job.work(), None
-        except BaseException as error:
-            return None, error
-    except InterruptedJob as late:  # it came when the job was just done
-        return None, late
+        with self._changed:
+            self._running = None
+            raise_in(self._thread, None)
 
 
 def raise_in(thread: threading.Thread, error: type[BaseException] | None) -> None:
