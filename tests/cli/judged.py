@@ -61,7 +61,7 @@ REFUSED: dict[str, tuple[Obj, str]] = {
     "a selector that is none": (job(nodeSelector={"gpu model": "h100"}), f"{POD}.nodeSelector"),
     "an operator that is none": (job(affinity=on_nodes("Equals", "h100")), f"{POD}.affinity"),
     "In without values": (job(affinity=on_nodes("In")), f"{POD}.affinity"),
-    "Gt with a word": (job(affinity=on_nodes("Gt", "many")), f"{POD}.affinity"),
+    "Gt with two numbers": (job(affinity=on_nodes("Gt", "1", "2")), f"{POD}.affinity"),
     "a toleration of nothing": (job(tolerations=[{"operator": "Equal"}]), f"{POD}.tolerations[0]"),
     "a toleration of an unknown effect": (
         job(tolerations=[{"key": "a", "operator": "Exists", "effect": "Never"}]),
@@ -114,6 +114,7 @@ ACCEPTED: dict[str, Obj] = {
     "limits alone": job(container(limits={"cpu": "2", GPU: "1"})),
     "all operators": job(affinity=on_nodes("Exists")),
     "Gt with a number": job(affinity=on_nodes("Gt", "7")),
+    "Gt with a word": job(affinity=on_nodes("Gt", "many")),
     "a toleration of everything": job(tolerations=[{"operator": "Exists"}]),
     "a Deployment": deployment(),
     "a CronJob": cron_job(job()),

@@ -61,7 +61,7 @@ class Loose:
         verdicts = {found.group: found.verdict for found in scene.decided().groups}
         self.fitting = [pod for pod in waiting if verdicts.get(pod) == "Scheduled"]
         self.waiting = [pod for pod in waiting if verdicts.get(pod) != "Scheduled"]
-        self.members = len(waiting) + len(self.rows) + self.succeeded
+        self.members = len(waiting) + self.running + self.succeeded
         self.placed = self.running + self.succeeded + len(self.fitting)
         self.told = self._told()
 
