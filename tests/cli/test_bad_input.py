@@ -142,7 +142,7 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     (selecting(b.expr("a", "Exists", "x")), "Pod ml/p", f"{NEAR}.labelSelector", "Exists takes no values"),
     (selecting(b.expr("a", "Gt", "1")), "Pod ml/p", f"{NEAR}.labelSelector", "only for node affinity"),
     (on_nodes(b.expr("a", "NotIn")), "Pod ml/p", f"{NODES}.values", "NotIn needs at least one value"),
-    (on_nodes(b.expr("a", "Gt", "x")), "Pod ml/p", f"{NODES}.values", "exactly one value, a whole number"),
+    (on_nodes(b.expr("a", "Gt", "1", "2")), "Pod ml/p", f"{NODES}.values", "exactly one value"),
     (on_nodes(b.expr("a", "Lt", "1", "2")), "Pod ml/p", f"{NODES}.values", "exactly one value"),
     (on_nodes(b.expr("", "Exists")), "Pod ml/p", f"{NODES}.key", "is required"),
     (pod(affinity={"nodeAffinity": {REQUIRED: {}}}), "Pod ml/p", "nodeSelectorTerms", "is required"),

@@ -18,7 +18,7 @@ def blocker(nodes: list[Obj], **pod: Any) -> Obj:
 
 def test_a_label_that_no_node_has() -> None:
     found = blocker(GPU_NODES, where={"gpu.model": "h200"})
-    assert "4 of 4 nodes lack label gpu.model=h200; nodes have gpu.model=a100, h100" in found["message"]
+    assert "4 of 4 nodes lack label gpu.model=h200; they have a100, h100" in found["message"]
     assert found["detail"]["closed"] == [
         {"label": "gpu.model=h200", "nodes": 4, "of": 4, "values": ["a100", "h100"]}
     ]

@@ -167,7 +167,7 @@ def test_a_workload_in_several_groups_tells_which_one_is_meant() -> None:
     for pod in some[3:]:
         pod["metadata"]["annotations"] = b.gang("two", 3)
     answer = asked([*NODES, *some], "lws", "x")
-    assert answer.notes[0] == (
+    assert answer.notes[-1] == (
         "its pods are in 2 groups: default/one, default/two; this is about default/one"
     )
 
@@ -256,3 +256,20 @@ def test_the_advice_is_for_the_cluster_at_hand(reference: Obj, advice: str) -> N
     objects = [*NODES, group, job("train", 2), *owned("Job", "batch/v1", "train", 2, 2)]
     answer = asked(objects, "job", "train")
     assert any(note.startswith(f"to have its pods seated as one gang, {advice}") for note in answer.notes)
+
+
+@pytest.mark.parametrize(("scheduling", "told"), [(None, True), ({"schedulingPolicy": {"basic": {}}}, False)])
+def test_a_group_that_kubernetes_made_of_a_job_does_not_hide_what_the_job_needs(
+    scheduling: Obj | None, told: bool
+) -> None:
+    objects = [
+        b.node("n0", gpu=5, cpu=64),
+        b.pod_group("train-1", None),
+        job("train", 6, **({"scheduling": scheduling} if scheduling else {})),
+        *owned("Job", "batch/v1", "train", 6, 5, group="train-1"),
+    ]
+    answer = asked(objects, "job", "train")
+    assert (answer.group, answer.quorum, answer.placed) == ("default/train-1", 1, 5)
+    vain = "and needs them all; until then 5 pods hold 5 nvidia.com/gpu in vain"
+    assert any(vain in note for note in answer.notes) is told
+    assert any("seated as one gang" in note for note in answer.notes) is told

@@ -46,7 +46,7 @@ def by_labels(nodes: NodeView, needs: Needs) -> Iterator[Detail]:
             "label": requirement_words(requirement),
             "nodes": int(closed.sum()),
             "of": int(nodes.alive.sum()),
-            "values": values_on(nodes.column(key), nodes.alive),
+            "values": values_on(nodes.column(key), closed),
         }
     if len(terms) > 1:
         closed = nodes.alive & ~in_any_term(nodes, terms)
@@ -68,8 +68,9 @@ def by_taints(nodes: NodeView, needs: Needs) -> Iterator[Detail]:
     yield from ({"taint": taint, "nodes": count, "of": total} for taint, count in sorted(found.items()))
 
 
-def values_on(column: LabelColumn, alive: Mask) -> list[str]:
-    codes = np.unique(column.codes[alive])
+def values_on(column: LabelColumn, rows: Mask) -> list[str]:
+    """What the label says on some nodes."""
+    codes = np.unique(column.codes[rows])
     return [column.values[code] for code in codes.tolist() if code >= 0][:MOST_VALUES]
 
 
@@ -83,7 +84,7 @@ def requirement_words(requirement: Requirement) -> str:
         case "Exists":
             return key
         case "DoesNotExist":
-            return f"no {key}"
+            return f"without {key}"
         case operator:
             return f"{key} {'>' if operator == 'Gt' else '<'} {''.join(values)}"
 
@@ -98,7 +99,7 @@ def closer_words(found: list[Detail]) -> str:
 
 
 def closer_word(one: Detail) -> str:
-    """`64 of 64 nodes lack label gpu.model=h200, which is a100 or h100 there`."""
+    """`64 of 64 nodes lack label gpu.model=h200; they have a100, h100`."""
     count, where = one["nodes"], counted(one["nodes"], "node")
     if "taint" in one:
         if one["taint"].startswith(f"{UNSCHEDULABLE}:"):
@@ -107,6 +108,8 @@ def closer_word(one: Detail) -> str:
     if "terms" in one:
         match = "matches" if count == 1 else "match"
         return f"{count} of {counted(one['of'], 'node')} {match} none of {one['terms']} node affinity terms"
-    lack = f"{count} of {counted(one['of'], 'node')} {'lacks' if count == 1 else 'lack'} label {one['label']}"
-    values, key = one["values"], one["label"].partition("=")[0]
-    return f"{lack}; nodes have {key}={', '.join(values)}" if values and "=" in one["label"] else lack
+    one_label = " " not in one["label"]
+    verb = ("lacks label", "lack label") if one_label else ("does not meet", "do not meet")
+    lack = f"{count} of {counted(one['of'], 'node')} {verb[count != 1]} {one['label']}"
+    values = one["values"]
+    return f"{lack}; {'it has' if count == 1 else 'they have'} {', '.join(values)}" if values else lack

@@ -49,22 +49,22 @@ class Hearing(Cycle):
         return self._heard.get(group)
 
     def verdict(self, group: str) -> GroupVerdict:
-        return self._explained(self._heard[group])
+        return self._told(self._heard[group])
 
     def explained_at(self, index: int) -> GroupVerdict:
         """Of a group by its place in the Plan: two may have one name."""
-        return self._explained(self.cases[index])
+        return self._told(self.cases[index])
 
     def verdicts(self, groups: Set[str]) -> tuple[GroupVerdict, ...]:
         """Of all groups, with what is in the way of these. Who came last is looked at first, as in a cycle:
         those who found the same follow each other."""
         for case in sorted(self.cases, key=lambda case: -case.last_tried):
             if case.key in groups:
-                self._explained(case)
+                self._told(case)
         pairs = zip(self.cases, self.decided.groups, strict=True)
-        return tuple(self._explained(case) if case.key in groups else found for case, found in pairs)
+        return tuple(self._told(case) if case.key in groups else found for case, found in pairs)
 
-    def _explained(self, case: Case) -> GroupVerdict:
+    def _told(self, case: Case) -> GroupVerdict:
         if id(case) not in self._known:
             self.explained = {case.key}
             if case.promised:

@@ -109,6 +109,12 @@ class Names:
         named = ((template_group(job), job) for job in suspended)
         return {f"{job.metadata.namespace}/{group}": job for group, job in named if group}
 
+    def is_gang(self, key: str) -> bool:
+        """Whether it was declared that some of its members need each other."""
+        seated = self.snapshot.seated[self.seated[key]] if key in self.seated else None
+        group = self.views[key].group if key in self.views else None if seated is None else seated.group
+        return group is not None and group.gang
+
     def rows_of(self, key: str) -> Rows:
         """The members of a group that are on nodes, terminating ones too, by their places among the bound."""
         bound = self.snapshot.bound

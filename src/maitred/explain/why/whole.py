@@ -22,6 +22,7 @@ from maitred.explain.why.seated import of_seated, placement_of
 from maitred.explain.why.seen import SeenPod
 from maitred.model.group import Group
 from maitred.model.job import Job
+from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Blocker
 from maitred.model.policy import is_device
 from maitred.model.words import counted
@@ -61,7 +62,7 @@ class Loose:
         verdicts = {found.group: found.verdict for found in scene.decided().groups}
         self.fitting = [pod for pod in waiting if verdicts.get(pod) == "Scheduled"]
         self.waiting = [pod for pod in waiting if verdicts.get(pod) != "Scheduled"]
-        self.members = len(waiting) + len(self.rows) + self.succeeded
+        self.members = len(waiting) + self.running + self.succeeded
         self.placed = self.running + self.succeeded + len(self.fitting)
         self.told = self._told()
 
@@ -129,14 +130,31 @@ class Loose:
         apart = "its pods name no group, so each is decided by itself and starts as soon as it has a place"
         if job is None or not job.needs_all or self.placed >= self.members:
             return apart
-        held = devices_words(self.scene, self.rows)
-        holding = (
-            f"; until then {counted(self.running, 'pod')} hold{'s' * (self.running == 1)} {held} in vain"
-        )
-        return (
-            f"{apart}, though the Job runs all {self.members} at once and needs them all"
-            f"{holding if self.running and held else ''}"
-        )
+        return f"{apart}, {in_vain_words(self.scene, self.members, self.running, self.rows)}"
+
+
+def made_basic(scene: Scene, workload: Workload, answer: Why, names: Names) -> tuple[str, ...]:
+    """Of a Job that needs all its pods, where Kubernetes made a group of them that any one pod satisfies."""
+    job = scene.snapshot.jobs.get(workload.key) if workload.kind is BATCH_JOB else None
+    if job is None or not job.needs_all or job.spec.scheduling is not None:
+        return ()
+    if names.is_gang(answer.group) or answer.placed >= answer.members:
+        return ()
+    rows = names.rows_of(answer.group)
+    running = int(np.count_nonzero(~scene.snapshot.bound.terminating[rows]))
+    name, api = workload.key.partition("/")[2], scene.snapshot.group_api
+    advice = gang_advice(api, workload.kind.title, name, max(answer.members, wanted(job)))
+    return (
+        f"any one of its pods is enough for its group, {in_vain_words(scene, answer.members, running, rows)}",
+        f"to have its pods seated as one gang, {advice}",
+    )
+
+
+def in_vain_words(scene: Scene, members: int, running: int, rows: Rows) -> str:
+    held = devices_words(scene, rows)
+    holding = f"; until then {counted(running, 'pod')} hold{'s' * (running == 1)} {held} in vain"
+    needs = f"though the Job runs all {members} at once and needs them all"
+    return f"{needs}{holding if running and held else ''}"
 
 
 def wanted(job: Job | None) -> int:

@@ -10,7 +10,7 @@ from maitred.explain.why.others import of_another_scheduler, of_declared, of_job
 from maitred.explain.why.seated import of_seated
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.explain.why.summary import summary_of
-from maitred.explain.why.whole import of_loose, several_words
+from maitred.explain.why.whole import made_basic, of_loose, several_words
 from maitred.model.manifest.errors import InputError
 
 
@@ -24,9 +24,11 @@ def why_named(
     if workload is not None and workload.is_loose:
         return _summed_up(of_loose(scene, workload, names))
     answer = _answer(scene, meant.key, names)
-    if workload is not None and len(workload.groups) > 1:
-        answer = msgspec.structs.replace(answer, notes=(several_words(workload.groups), *answer.notes))
-    return _summed_up(answer)
+    if workload is None:
+        return _summed_up(answer)
+    several = (several_words(workload.groups),) if len(workload.groups) > 1 else ()
+    more = (*several, *made_basic(scene, workload, answer, names))
+    return _summed_up(msgspec.structs.replace(answer, notes=(*answer.notes, *more)))
 
 
 def why(scene: Scene, key: str, seen: Seen = NOTHING_SEEN) -> Why:

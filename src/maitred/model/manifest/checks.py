@@ -234,8 +234,9 @@ def requirement_problem(requirement: Requirement) -> tuple[str, str] | None:
         return "values", f"operator {operator} needs at least one value"
     if operator in ("Exists", "DoesNotExist") and values:
         return "values", f"operator {operator} takes no values"
-    if operator in ("Gt", "Lt") and (len(values) != 1 or integer(values[0]) is None):
-        return "values", f"operator {operator} needs exactly one value, a whole number"
+    if operator in ("Gt", "Lt") and len(values) != 1:
+        # Whether it is a number nobody asks before the scheduler does, for whom no node is then above it.
+        return "values", f"operator {operator} needs exactly one value"
     return None
 
 
