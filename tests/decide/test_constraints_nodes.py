@@ -22,7 +22,7 @@ CLASS: Obj = {
 
 def decided(*objects: Obj) -> Obj:
     plan = decide(list(objects))
-    assert verify(objects, plan) == []
+    assert verify(list(objects), plan) == []
     return plan
 
 

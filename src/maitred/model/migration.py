@@ -6,7 +6,6 @@ them.
 """
 
 import re
-from urllib.parse import urlsplit
 
 from maitred.model.storage import PersistentVolume
 
@@ -53,7 +52,7 @@ def _ebs_handle(volume_id: str) -> str:
     """`vol-1` itself, or the last part of `aws://zone/vol-1`; empty if it is neither."""
     if not volume_id.startswith("aws://"):
         return volume_id
-    name = urlsplit(volume_id).path.strip("/")
+    name = volume_id.removeprefix("aws://").partition("/")[2].strip("/")
     return name if _EBS_VOLUME.fullmatch(name) else ""
 
 
