@@ -123,6 +123,7 @@ class ClusterState:
         }
         self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
+        self._attachments_stale = False
         self._storage_version = 0
         self._claim_users: Counter[str] = Counter()
         self._claims_in_use: dict[str, list[int]] = {}
@@ -184,10 +185,13 @@ class ClusterState:
 
     def _table_changed(self, kind: type[Object]) -> None:
         self.version += 1
-        if kind in STORAGE_KINDS:
+        if kind is VolumeAttachment:
+            # They come and go with every pod, and change no pod's needs.
+            self._attachments_stale = True
+            self.news.effects |= Effect.STORAGE
+        elif kind in STORAGE_KINDS:
             self._storage = None
-            # What is attached where comes and goes with every pod, and changes no pod's needs.
-            self._storage_version += kind is not VolumeAttachment
+            self._storage_version += 1
             self.news.effects |= Effect.STORAGE
         elif kind not in (Workload, Job):
             self.news.effects |= Effect.RULES
@@ -509,6 +513,9 @@ class ClusterState:
     def storage(self) -> StorageView:
         if self._storage is None:
             self._storage = StorageView(*(dict(self._tables[kind]) for kind in STORAGE_KINDS))
+        elif self._attachments_stale:
+            self._storage = self._storage.with_attachments(dict(self._tables[VolumeAttachment]))
+        self._attachments_stale = False
         return self._storage
 
 

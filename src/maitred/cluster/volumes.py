@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import msgspec
@@ -45,6 +45,13 @@ class StorageView:
     csi_nodes: Mapping[str, CSINode] = field(default_factory=dict)
     drivers: Mapping[str, CSIDriver] = field(default_factory=dict)
     attachments: Mapping[str, VolumeAttachment] = field(default_factory=dict)
+
+    def with_attachments(self, attachments: Mapping[str, VolumeAttachment]) -> "StorageView":
+        """The same with others attached, which changes with every pod: what is known of the rest is kept."""
+        twin = replace(self, attachments=attachments)
+        lasting = ("unclaimed", "reserved", "shared_handles")
+        twin.__dict__.update({name: self.__dict__[name] for name in lasting if name in self.__dict__})
+        return twin
 
     @cached_property
     def unclaimed(self) -> Mapping[str, Sequence[PersistentVolume]]:
