@@ -6,6 +6,8 @@ RUNS    := .venv/.runs
 STAMP   := .venv/.installed
 # Test workers. Hypothesis and the oracles are CPU-bound; raise it where there are cores to spare.
 JOBS    ?= 2
+# Random clusters that `make test-filters` compares.
+CASES   ?= 1000
 
 # The Python for .venv; PYTHON=... on the command line overrides the choice. Candidates are run, not looked
 # up: a version manager's shim can be on the PATH and still not start.
@@ -15,7 +17,7 @@ find_python = py=; for p in $(CANDIDATES); do \
 	if [ -z "$$py" ]; then echo "maitred needs Python 3.11 or later, and none of these is one: $(CANDIDATES)" >&2; exit 1; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test chromium postgresql test-matrix check lint bench bench-kube bench-sandbox fmt clean
+.PHONY: help venv up test chromium postgresql test-matrix test-filters check lint bench bench-kube bench-sandbox fmt clean
 
 help: ## Show this list
 	@echo "usage: make TARGET"
@@ -54,9 +56,13 @@ chromium:
 postgresql:
 	@tests/ledger/postgresql.sh
 
-test-matrix: venv ## The scenarios once more: on Kubernetes 1.36.4, and on 1.37.1 without a group API
+test-matrix: venv ## The scenarios on Kubernetes 1.36.4 and without a group API; filters on 300 random clusters
 	MAITRED_KUBERNETES=1.36.4 $(BIN)/pytest -m control_plane tests/scenarios
 	MAITRED_KUBERNETES=1.37.1 MAITRED_WORKLOAD_GATES=off $(BIN)/pytest -m control_plane tests/scenarios
+	MAITRED_FILTER_CASES=300 $(BIN)/pytest -s tests/filters
+
+test-filters: venv ## Compare filters with the real kube-scheduler on random clusters: CASES=3000 of them
+	MAITRED_FILTER_CASES=$(CASES) $(BIN)/pytest -s tests/filters
 
 check: lint ## The quick tests, with fewer examples of each property: under two minutes, before every commit
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow and not control_plane and not browser" tests

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from maitred.cli import cli
 from maitred.cli.audit.rights import of_kubernetes, of_others
 from maitred.cli.manifest import objects
-from maitred.kube.discovery import Served
+from maitred.kube.discovery import DEVICES, STORAGE, Served
 from maitred.kube.resources import Resource
 from maitred.model import recording
 from maitred.model.manifest import Reader
@@ -155,6 +155,9 @@ def test_the_role_is_for_reading_what_an_audit_reads_and_nothing_else() -> None:
         "v1.37.1",
         groups=Resource(SCHEDULING, "v1beta1", "podgroups", "PodGroup"),
         composites=Resource(SCHEDULING, "v1alpha3", "compositepodgroups", "CompositePodGroup"),
+        csi_drivers=Resource(STORAGE, "v1", "csidrivers", "CSIDriver", namespaced=False),
+        attachments=Resource(STORAGE, "v1", "volumeattachments", "VolumeAttachment", namespaced=False),
+        device_classes=Resource(DEVICES, "v1", "deviceclasses", "DeviceClass", namespaced=False),
     )
     read = {(one.resource.group, one.resource.plural) for one in (*of_kubernetes(served), *of_others())}
     [role] = [item for item in objects("audit") if item["kind"] == "ClusterRole"]

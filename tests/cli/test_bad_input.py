@@ -66,7 +66,6 @@ def composite(**spec: Any) -> dict[str, Any]:
 NEAR = f"spec.affinity.podAffinity.{REQUIRED}[0]"
 NODES = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
 GANG = {"gang": {"minCount": 2}}
-MANY = [{"resources": {"requests": {"x": 2**50}}}] * 20
 
 CASES: list[tuple[dict[str, Any], str, str, str]] = [
     # types
@@ -101,7 +100,6 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     # quantities
     (requests(cpu="4 cores"), "Pod ml/p", "spec.containers[0].resources.requests.cpu", "is not a quantity"),
     (requests(cpu="-1"), "Pod ml/p", "spec.containers[0].resources.requests.cpu", "negative"),
-    (requests(memory="9Ei"), "Pod ml/p", "spec.containers[0].resources.requests.memory", "larger than any"),
     (requests(memory="9" * 5000), "Pod ml/p", "spec.containers[0].resources.requests.memory", "quantity"),
     (requests(cpu=True), "Pod ml/p", "spec.containers[0].resources.requests.cpu", "got a boolean"),
     (requests(**{"a b": 1}), "Pod ml/p", "spec.containers[0].resources.requests.a b", "name of a resource"),
@@ -112,7 +110,6 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
         "spec.initContainers[0]",
         "'x'",
     ),
-    (pod(containers=MANY), "Pod ml/p", "spec.containers", "together they request too much"),
     (b.node("n", cpu="many"), "Node n", "status.allocatable.cpu", "'many' is not a quantity"),
     (b.pvc("c", "big"), "PersistentVolumeClaim default/c", "spec.resources.requests.storage", "'big'"),
     (b.pv("v", "-1Gi"), "PersistentVolume v", "spec.capacity.storage", "negative"),
@@ -142,7 +139,7 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     (selecting(b.expr("a", "Exists", "x")), "Pod ml/p", f"{NEAR}.labelSelector", "Exists takes no values"),
     (selecting(b.expr("a", "Gt", "1")), "Pod ml/p", f"{NEAR}.labelSelector", "only for node affinity"),
     (on_nodes(b.expr("a", "NotIn")), "Pod ml/p", f"{NODES}.values", "NotIn needs at least one value"),
-    (on_nodes(b.expr("a", "Gt", "1", "2")), "Pod ml/p", f"{NODES}.values", "exactly one value"),
+    (on_nodes(b.expr("a", "Gt", "1", "2")), "Pod ml/p", f"{NODES}.values", "needs exactly one value"),
     (on_nodes(b.expr("a", "Lt", "1", "2")), "Pod ml/p", f"{NODES}.values", "exactly one value"),
     (on_nodes(b.expr("", "Exists")), "Pod ml/p", f"{NODES}.key", "is required"),
     (pod(affinity={"nodeAffinity": {REQUIRED: {}}}), "Pod ml/p", "nodeSelectorTerms", "is required"),

@@ -161,7 +161,7 @@ def test_it_finds_the_half_started_gangs_and_nothing_else(plane: ControlPlane, t
     """From a dump, from the cluster itself as one who may only read, and from a watch."""
 
     async def story(place: Cluster) -> None:
-        kinds = "nodes,pods,jobs,pdb,priorityclasses,namespaces,pvc,pv,storageclasses,csinodes"
+        kinds = "nodes,pods,jobs,pdb,pc,ns,pvc,pv,sc,csinodes,csidrivers,volumeattachments"
         dump = tmp_path / "cluster.json"
         dump.write_text(plane.kubectl("get", kinds, "-A", "-o", "json"))
         later = (datetime.now(UTC) + LATER).isoformat()

@@ -98,7 +98,7 @@ CASES: dict[str, tuple[list[Obj], bool]] = {
     "a volume that excludes the zone": (volume(expr(ZONE, "NotIn", "z1")), False),
     "one of the terms of a volume": (volume([expr(ZONE, "In", "z2")], [expr(HOSTNAME, "In", "n")]), True),
     "a volume that names the node": (volume(on_nodes("n")), True),
-    "a volume that names another node": (volume(on_nodes("far")), False),
+    "a volume that names another node: fields of nodes are not looked at": (volume(on_nodes("far")), True),
     "a claim whose volume is gone": ([BOUND], False),
     "a claim that is missing": ([], False),
     # place labels of older volumes

@@ -60,8 +60,8 @@ def test_an_empty_cluster_is_told_so() -> None:
     assert "There are no gangs." in text_of(found)
 
 
-def test_an_amount_that_no_cluster_has_is_left_out() -> None:
-    found = audited(node("n"), node("absurd", memory="9E"), pod("a", node="n", **TWO))
+def test_a_node_whose_amounts_are_none_is_left_out() -> None:
+    found = audited(node("n"), node("absurd", memory="lots"), pod("a", node="n", **TWO))
     assert (found.nodes, found.devices[0].total) == (1, 8)
     assert found.warnings[0].startswith("Node absurd is left out: ")
 

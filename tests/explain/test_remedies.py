@@ -248,6 +248,13 @@ def test_new_nodes_are_well_and_run_their_daemons() -> None:
     assert "nodes" not in offers([sick, agent, *pods])
 
 
+def test_new_nodes_declare_the_features_of_the_one_that_they_are_like() -> None:
+    feature = "RestartAllContainersOnContainerExits"
+    full = [b.node("n0", cpu=1, features=[feature]), b.pod("old", cpu=1, node="n0")]
+    found = offers([b.node("n1", cpu=4), *full, *crew(1, cpu=1, restarts_all=True)])
+    assert found["nodes"]["change"].startswith("add 1 node like n0 ")
+
+
 def test_who_waits_ahead_takes_new_nodes_first() -> None:
     ahead = [b.pod_group("ahead", 3, created=0), *b.pods("ahead", 3, gpu=8, group="ahead", created=0)]
     objects = [*nodes(2), *ahead, *crew(4, gpu=8, created=5)]

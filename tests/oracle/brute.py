@@ -45,7 +45,9 @@ def seatable_on_empty(
 
     What others may still bring about is taken for granted; see `hopeful_members`.
     """
-    floor = Floor(empty_nodes(objects, group, policy or {}), lasting_pods(objects), objects)
+    # What is attached comes off once its pods are gone, and drivers may still be installed.
+    lasting = [obj for obj in objects if obj["kind"] not in ("VolumeAttachment", "CSIDriver")]
+    floor = Floor(empty_nodes(objects, group, policy or {}), lasting_pods(objects), lasting)
     rooms, anew = domains(floor, group, []), max(0, group.quorum - group.succeeded)
     everyone = ([*group.pending, *group.running], anew)
     rest = (group.pending, max(0, anew - len(group.running)))

@@ -118,6 +118,7 @@ def node(
     ready: bool | None = True,
     allocatable: Amounts | None = None,
     broken: int = 0,
+    features: Iterable[str] = (),
     created: Moment = None,
 ) -> Obj:
     """A node. ``ready=None`` is a kubelet that went silent; ``allocatable`` adds further resources; of its
@@ -134,6 +135,7 @@ def node(
             "capacity": room,
             "allocatable": {**room, **({GPU: str(gpu - broken)} if broken else {})},
             "conditions": [{"type": "Ready", "status": status}],
+            **lean(declaredFeatures=list(features)),
         },
     }
 
@@ -279,6 +281,7 @@ def pod(
     anti_affinity: Sequence[Obj] = (),
     spread: Sequence[Obj] = (),
     ports: Iterable[int | Obj] = (),
+    restarts_all: bool = False,
     claims: Iterable[str] = (),
     gates: Iterable[str] = (),
     priority: int | None = None,
@@ -295,6 +298,10 @@ def pod(
     """
     main = container("main", amounts(cpu, memory, gpu, more=requests), amounts(gpu=gpu, more=limits))
     main.update(lean(ports=[port(p) for p in ports]))
+    if restarts_all:
+        exits = {"operator": "In", "values": [42]}
+        rules = [{"action": "RestartAllContainers", "exitCodes": exits}]
+        main.update(restartPolicy="Never", restartPolicyRules=rules)
     body = lean(
         nodeName=node,
         schedulerName=scheduler,
@@ -466,6 +473,26 @@ def pv(
         "metadata": metadata(name, labels=labels),
         "spec": {**body, **source},
         "status": {"phase": "Bound" if claim else "Available"},
+    }
+
+
+def attachment(name: str, node: str, volume: str, driver: str) -> Obj:
+    """A volume that is attached to a node, whether or not a pod there uses it."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttachment",
+        "metadata": metadata(name),
+        "spec": {"attacher": driver, "nodeName": node, "source": {"persistentVolumeName": volume}},
+    }
+
+
+def csi_driver(name: str, strict: bool) -> Obj:
+    """A driver; if ``strict``, pods with its volumes keep away from nodes that do not have it."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSIDriver",
+        "metadata": metadata(name),
+        "spec": {"preventPodSchedulingIfMissing": strict},
     }
 
 

@@ -26,6 +26,9 @@ class Disks:
     volumes: dict[str, Obj]
     classes: dict[str, Obj]
     limits: dict[str, dict[str, int]]
+    strict: set[str] = field(default_factory=set)
+    left: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    """Node -> what is attached there and used by no pod. Here no pod has a claim to any of it."""
     taken: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -33,9 +36,17 @@ class Disks:
         kinds: dict[str, list[Obj]] = {}
         for obj in objects:
             kinds.setdefault(obj["kind"], []).append(obj)
+        volumes = {volume["metadata"]["name"]: volume for volume in kinds.get("PersistentVolume", ())}
+        left: dict[str, set[tuple[str, str]]] = {}
+        for made in kinds.get("VolumeAttachment", ()):
+            csi = volumes[made["spec"]["source"]["persistentVolumeName"]]["spec"]["csi"]
+            left.setdefault(made["spec"]["nodeName"], set()).add((csi["driver"], csi["volumeHandle"]))
+        drivers = kinds.get("CSIDriver", ())
         return cls(
+            strict={d["metadata"]["name"] for d in drivers if d["spec"]["preventPodSchedulingIfMissing"]},
+            left=left,
             claims={key(claim): claim for claim in kinds.get("PersistentVolumeClaim", ())},
-            volumes={volume["metadata"]["name"]: volume for volume in kinds.get("PersistentVolume", ())},
+            volumes=volumes,
             classes={made["metadata"]["name"]: made for made in kinds.get("StorageClass", ())},
             limits={csi["metadata"]["name"]: _limits(csi) for csi in kinds.get("CSINode", ())},
         )

@@ -31,6 +31,7 @@ class Table:
     labels: dict[str, str]
     room: Amounts
     taints: list[Obj]
+    features: frozenset[str] = frozenset()
     used: Amounts = field(default_factory=dict)
     guests: list[Guest] = field(default_factory=list)
 
@@ -48,7 +49,8 @@ def table(node: Obj) -> Table:
     ]
     taints += [{"key": _KUBE + name, "effect": "NoSchedule"} for name, so in implied if so]
     meta = node["metadata"]
-    return Table(meta["name"], meta.get("labels", {}), {"pods": 110, **room}, taints)
+    declared = frozenset(status.get("declaredFeatures", ()))
+    return Table(meta["name"], meta.get("labels", {}), {"pods": 110, **room}, taints, declared)
 
 
 class Floor:
@@ -95,10 +97,11 @@ class Floor:
     # ---- the node alone
 
     def welcome(self, guest: Guest, table: Table) -> bool:
-        """Node selector, node affinity and taints: what no other pod can change."""
+        """Node selector, node affinity, taints and features: what no other pod can change."""
         found = self._welcome.get((guest, table))
         if found is None:
             found = self._wanted(guest, table) and _bearable(guest, table)
+            found = found and guest.features <= table.features
             self._welcome[guest, table] = found
         return found
 
@@ -134,11 +137,14 @@ class Floor:
         limits = self.disks.limits.get(table.name, {})
         new = set(self.disks.attached(guest))
         attached = {volume for other in table.guests for volume in self.disks.attached(other)}
+        left = self.disks.left.get(table.name, set())
         full = any(
             any(d == driver for d, _ in new - attached)
-            and sum(d == driver for d, _ in attached | new) > limit
+            and sum(d == driver for d, _ in [*(attached | left), *(new - attached)]) > limit
             for driver, limit in limits.items()
         )
+        if any(driver in self.disks.strict and driver not in limits for driver, _ in new):
+            return False
         return not full and self.disks.allow(guest, table.name, table.labels)
 
     # ---- other pods

@@ -59,6 +59,7 @@ class Guest:
     apart: tuple[Term, ...]
     spread: tuple[Spread, ...]
     claims: tuple[str, ...]
+    features: frozenset[str]
 
 
 def guest(pod: Obj) -> Guest:
@@ -81,7 +82,15 @@ def guest(pod: Obj) -> Guest:
         apart=tuple(term(t, space, labels) for t in affinity.get("podAntiAffinity", {}).get(REQUIRED, ())),
         spread=tuple(_spread(spec, labels)),
         claims=tuple(f"{space}/{claim['claimName']}" for claim in volumes if claim),
+        features=frozenset(_features(spec)),
     )
+
+
+def _features(spec: Obj) -> Iterable[str]:
+    """What the kubelet has to declare before it is given the pod."""
+    for container in [*spec.get("containers", ()), *spec.get("initContainers", ())]:
+        if any(rule["action"] == "RestartAllContainers" for rule in container.get("restartPolicyRules", ())):
+            yield "RestartAllContainersOnContainerExits"
 
 
 def term(raw: Obj, space: str, labels: Mapping[str, str]) -> Term:
@@ -108,7 +117,9 @@ def _spread(spec: Obj, labels: Mapping[str, str]) -> Iterable[Spread]:
         if raw["whenUnsatisfiable"] == "DoNotSchedule":
             yield Spread(
                 key=raw["topologyKey"],
-                selector=_narrowed(raw.get("labelSelector"), raw.get("matchLabelKeys", ()), "In", labels),
+                # kube-scheduler counts nobody for an empty selector.
+                selector=_narrowed(raw.get("labelSelector"), raw.get("matchLabelKeys", ()), "In", labels)
+                or None,
                 skew=raw["maxSkew"],
                 min_domains=raw.get("minDomains", 1),
                 heeds_affinity=raw.get("nodeAffinityPolicy", "Honor") == "Honor",

@@ -7,7 +7,18 @@ nodes alone, and every oracle means the same thing by it.
 
 from collections.abc import Sequence
 
-from tests.oracle.builders import HOSTNAME, ZONE, Obj, csi_node, expr, pv, pvc, storage_class
+from tests.oracle.builders import (
+    HOSTNAME,
+    ZONE,
+    Obj,
+    attachment,
+    csi_driver,
+    csi_node,
+    expr,
+    pv,
+    pvc,
+    storage_class,
+)
 from tests.oracle.traits import Deck, Fields
 
 DRIVER = "disk.example.com"
@@ -80,7 +91,12 @@ def _shared(deck: Deck, nodes: Sequence[str]) -> list[Obj]:
     if "lost_volumes" in deck.features:
         objects.append(storage_class("immediate", wait=False))
     if "csi" in deck.features:
-        objects += [csi_node(name, {DRIVER: deck.number(1, 2)}) for name in nodes]
+        objects += [csi_node(name, {DRIVER: deck.number(1, 2)}) for name in nodes if not deck.rarely("csi")]
+        objects.append(csi_driver(DRIVER, strict=deck.rarely("csi")))
+        for name in nodes:
+            if deck.rarely("csi"):
+                objects.append(pv(f"left-{name}", driver=DRIVER))
+                objects.append(attachment(f"left-{name}", name, f"left-{name}", DRIVER))
     if "rwop" in deck.features:
         for space in ("default", "other"):
             objects.append(pvc("only", namespace=space, modes=["ReadWriteOncePod"], volume=f"only-{space}"))

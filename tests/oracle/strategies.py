@@ -57,7 +57,7 @@ CONSTRAINTS = frozenset(FEATURES) - {
 THEMES = (
     (),
     ("gpu", "memory", "pod_count", "requests"),
-    ("node_selector", "node_affinity", "taints", "health"),
+    ("node_selector", "node_affinity", "taints", "health", "declared"),
     ("affinity",),
     ("anti_affinity", "ports"),
     ("affinity", "anti_affinity"),

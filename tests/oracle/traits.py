@@ -16,6 +16,7 @@ APPS = ("red", "blue", "green")
 LEVELS = ("hostname", "rack", "zone")
 TEAM = "team"
 SPACES = ("default", "other")
+RESTART_ALL = "RestartAllContainersOnContainerExits"
 
 FEATURES = (
     "gpu",
@@ -43,6 +44,7 @@ FEATURES = (
     "lost_volumes",
     "rwop",
     "csi",
+    "declared",
 )
 
 
@@ -93,6 +95,8 @@ def node_fields(deck: Deck, index: int, racks: int) -> Fields:
         fields["taints"].append(deck.pick(["team=red:NoSchedule", "team=blue:NoSchedule", "team:NoExecute"]))
     if deck.rarely("taints"):
         fields["taints"].append("slow=yes:PreferNoSchedule")
+    if deck.chance("declared"):
+        fields["features"] = [RESTART_ALL]
     if deck.rarely("health"):
         fields["cordoned"] = True
     if deck.rarely("health"):
@@ -123,6 +127,8 @@ def node_demands(deck: Deck, nodes: Sequence[str]) -> Fields:
         )
     if deck.chance("ports"):
         fields.update(_ports(deck))
+    if deck.chance("declared"):
+        fields["restarts_all"] = True
     return fields
 
 
@@ -218,6 +224,8 @@ def _spread(deck: Deck, app: str, level: str) -> Obj:
     if deck.rarely("spread"):
         more["soft"] = True
         more.pop("min_domains", None)
+    if deck.draw(st.integers(0, 15)) == 15:
+        return spread(level, deck.pick([{}, None]), **more)
     return spread(level, _match(deck, app), skew=deck.number(1, 2), **more)
 
 

@@ -119,4 +119,10 @@ def is_served(right: Right, served: Served) -> bool:
     """The rest of the role is for servers that have more."""
     if right.resource.startswith("podgroups"):
         return served.groups is not None
-    return right.resource != "compositepodgroups" or served.composites is not None
+    known = {
+        "compositepodgroups": served.composites,
+        "csidrivers": served.csi_drivers,
+        "volumeattachments": served.attachments,
+        "deviceclasses": served.device_classes,
+    }
+    return right.resource not in known or known[right.resource] is not None

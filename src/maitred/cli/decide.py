@@ -35,9 +35,9 @@ def command(
     matter.
 
     \b
-    A dump of a cluster, with podgroups in the list if it has them:
+    A dump of a cluster, with podgroups and deviceclasses in the list if it has them:
       kubectl get -A -o json > cluster.json \\
-        nodes,pods,jobs,pdb,priorityclasses,namespaces,pvc,pv,storageclasses,csinodes
+        nodes,pods,jobs,pdb,pc,ns,pvc,pv,sc,csinodes,csidrivers,volumeattachments
 
     \b
     Examples:

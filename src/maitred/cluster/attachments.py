@@ -7,24 +7,32 @@ from typing import Any
 import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask, NodeView
-from maitred.cluster.selection import reachable_nodes
+from maitred.cluster.selection import placed_nodes, reachable_nodes
 from maitred.cluster.snapshot import Snapshot
-from maitred.cluster.volumes import StorageView, VolumeNeed
+from maitred.cluster.volumes import (
+    Handle,
+    StorageView,
+    VolumeNeed,
+    class_name,
+    handle_of,
+    place_labels,
+)
+from maitred.model.migration import driver_of
 
 UNLIMITED = 2**31
-Handle = tuple[str, str]
-"""Driver and name of a volume."""
 
 
 @dataclass(slots=True)
 class Mount:
     """What one placement took, so that it can be given back."""
 
-    handles: list[tuple[Handle, int]] = field(default_factory=list)
+    handles: list[tuple[Handle, int, int]] = field(default_factory=list)
+    """Volumes that were not on a node before: which, where, and how much room each took."""
     volumes: list[str] = field(default_factory=list)
     claims: list[str] = field(default_factory=list)
     own: list[tuple[str, int, int]] = field(default_factory=list)
     chosen: list[str] = field(default_factory=list)
+    followed: list[tuple[str, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +46,51 @@ class Pool:
 
 
 class Attachments:
-    def __init__(self, snapshot: Snapshot, nodes: NodeView, in_use: Mapping[str, tuple[int, ...]]) -> None:
-        """`in_use` are the claims that pods mount, and the rows of their nodes."""
+    def __init__(
+        self, snapshot: Snapshot, nodes: NodeView, in_use: Mapping[str, tuple[int, ...]] | None
+    ) -> None:
+        """`in_use` are the claims that pods mount, and the rows of their nodes; None for an empty cluster."""
         self._storage = snapshot.storage
         self._nodes = nodes
-        self.claims_taken: set[str] = set(in_use)
+        self.claims_taken: set[str] = set(in_use or ())
         self.volumes_taken: set[str] = set()
         self.chosen: dict[str, str] = {}
         """Claims that several pods share, and the existing volume that the first of them was given."""
+        self.followed: dict[str, list[int]] = {}
+        """Claims that several pods share and that are not bound: where those sit who were seated so."""
         self.attached: dict[Handle, set[int]] = {}
         self.derived: dict[Hashable, Any] = {}
         """What was derived from all this: forgotten as soon as a volume is mounted or given back."""
+        self.left_behind: dict[Handle, set[int]] = {}
+        """Volumes that are attached to a node on which no pod uses them. They take room there all the same,
+        and a pod that comes to use one is counted beside it, as kube-scheduler does, until it is there."""
         limits = attach_limits(snapshot, nodes)
         self.free: dict[str, Ints] = {driver: free.copy() for driver, free in limits.items()}
-        if self.free:
+        if self.free and in_use is not None:
+            for handle, row in _left_behind(snapshot, nodes):
+                self.left_behind.setdefault(handle, set()).add(row)
+                if handle[0] in self.free:
+                    self.free[handle[0]][row] -= 1
             for claim, rows in in_use.items():
-                for handle in _handles(claim, snapshot.storage):
+                mounted = _handle(claim, snapshot.storage)
+                if mounted is not None:
                     for row in rows:
-                        self._attach(handle, row)
+                        self._attach(mounted, row)
 
-    def pools(self, names: tuple[str, ...]) -> tuple[Pool, ...]:
-        """These volumes by the nodes they can be used from, those of fewest nodes first."""
-        return self._nodes.derived_with(self._storage, ("pools", names), lambda: self._make_pools(names))
+    def pools(self, names: tuple[str, ...], placed: bool = False) -> tuple[Pool, ...]:
+        """These volumes by the nodes they can be used from, those of fewest nodes first.
 
-    def _make_pools(self, names: tuple[str, ...]) -> tuple[Pool, ...]:
+        `placed`: in the zones of their labels only. Kubernetes looks at these once a claim is bound, so
+        whoever shares the claim must be there.
+        """
+        return self._nodes.derived_with(
+            self._storage, ("pools", names, placed), lambda: self._make_pools(names, placed)
+        )
+
+    def _make_pools(self, names: tuple[str, ...], placed: bool) -> tuple[Pool, ...]:
         by_nodes: dict[bytes, tuple[Mask, list[str]]] = {}
         for name in names:
-            reachable = reachable_nodes(self._nodes, self._storage.volumes[name].spec.node_affinity.required)
+            reachable = self._reach(name, placed)
             by_nodes.setdefault(np.packbits(reachable).tobytes(), (reachable, []))[1].append(name)
         ordered = sorted(by_nodes.items(), key=lambda item: (int(item[1][0].sum()), item[1][1]))
         cover = sum((mask.astype(np.int32) for mask, _ in by_nodes.values()), np.zeros(1, dtype=np.int32))
@@ -87,8 +113,13 @@ class Attachments:
                 if need.handle and names:
                     self.chosen[need.handle] = names[0]
                     taken.chosen.append(need.handle)
-            if need.handle and self._attach((need.driver, need.handle), row):
-                taken.handles.append(((need.driver, need.handle), row))
+            if need.handle and need.unbound:
+                self.followed.setdefault(need.handle, []).append(row)
+                taken.followed.append((need.handle, row))
+            if need.handle:
+                room = self._attach((need.driver, need.handle), row)
+                if room is not None:
+                    taken.handles.append(((need.driver, need.handle), row, room))
             if need.driver in self.free and not need.handle:
                 self.free[need.driver][row] -= copies
                 taken.own.append((need.driver, row, copies))
@@ -100,33 +131,40 @@ class Attachments:
         self.volumes_taken.difference_update(taken.volumes)
         for handle in taken.chosen:
             del self.chosen[handle]
-        for (driver, name), row in taken.handles:
+        for handle, row in taken.followed:
+            self.followed[handle].remove(row)
+        for (driver, name), row, room in taken.handles:
             self.attached[driver, name].discard(row)
             if driver in self.free:
-                self.free[driver][row] += 1
+                self.free[driver][row] += room
         for driver, row, copies in taken.own:
             self.free[driver][row] += copies
 
-    def _attach(self, handle: Handle, row: int) -> bool:
+    def _attach(self, handle: Handle, row: int) -> int | None:
+        """How much room it takes there; None if it is there already, with a pod that uses it."""
         rows = self.attached.setdefault(handle, set())
         if row in rows:
-            return False
+            return None
         rows.add(row)
+        room = 0 if row in self.left_behind.get(handle, ()) else 1
         if handle[0] in self.free:
-            self.free[handle[0]][row] -= 1
-        return True
+            self.free[handle[0]][row] -= room
+        return room
 
     def reach_of_chosen(self, handle: str) -> Mask | None:
         """Nodes that can use the volume which a shared claim was given; None if it was given none."""
         name = self.chosen.get(handle)
-        if name is None:
-            return None
-        return reachable_nodes(self._nodes, self._storage.volumes[name].spec.node_affinity.required)
+        return None if name is None else self._reach(name, placed=True)
+
+    def _reach(self, name: str, placed: bool) -> Mask:
+        volume = self._storage.volumes[name]
+        reached = reachable_nodes(self._nodes, volume.spec.node_affinity.required)
+        return reached & placed_nodes(self._nodes, place_labels(volume)) if placed else reached
 
     def _free_candidates(self, need: VolumeNeed, row: int, count: int) -> list[str]:
         """Volumes that so many pods on a node would be given; fewer if the rest is provisioned."""
         found: list[str] = []
-        for pool in self.pools(need.candidates):
+        for pool in self.pools(need.candidates, placed=bool(need.handle)):
             if pool.reachable[row]:
                 found += [name for name in pool.names if name not in self.volumes_taken]
                 if len(found) >= count:
@@ -150,8 +188,47 @@ def _attach_limits(storage: StorageView, nodes: NodeView) -> dict[str, Ints]:
     return free
 
 
-def _handles(claim: str, storage: StorageView) -> Iterable[Handle]:
+def nodes_with_driver(storage: StorageView, nodes: NodeView, driver: str, migrated: bool) -> Mask:
+    """Nodes on which a driver is installed, or would not be looked for: one that took over from a built-in
+    plugin counts only where a CSINode says that there are drivers at all."""
+    key = ("driver", driver, migrated)
+    return nodes.derived_with(storage, key, lambda: _nodes_with_driver(storage, nodes, driver, migrated))
+
+
+def _nodes_with_driver(storage: StorageView, nodes: NodeView, driver: str, migrated: bool) -> Mask:
+    mask = np.zeros(len(nodes.names), dtype=np.bool_)
+    for name, row in nodes.rows.items():
+        there = storage.csi_nodes.get(name)
+        if there is None:
+            mask[row] = migrated
+        else:
+            mask[row] = any(installed.name == driver for installed in there.spec.drivers)
+    return mask
+
+
+def _left_behind(snapshot: Snapshot, nodes: NodeView) -> list[tuple[Handle, int]]:
+    """Volumes that are attached to nodes where no pod of the snapshot uses them, and the rows of these."""
+    attached = snapshot.storage.attached
+    if not attached:
+        return []
+    used = {
+        (_handle(claim, snapshot.storage), row)
+        for claim, rows in snapshot.claims_in_use.items()
+        for row in rows
+    }
+    rows = nodes.rows
+    found = [(handle, rows[node]) for node in attached if node in rows for handle in sorted(attached[node])]
+    return [entry for entry in found if entry not in used]
+
+
+def _handle(claim: str, storage: StorageView) -> Handle | None:
+    """What a claim in use counts as: its volume, or while there is none, one that its class would make."""
     found = storage.claims.get(claim)
-    volume = storage.volumes.get(found.spec.volume_name) if found is not None else None
-    if volume is not None and volume.spec.csi is not None:
-        yield volume.spec.csi.driver, volume.spec.csi.volume_handle
+    if found is None:
+        return None
+    volume = storage.volumes.get(found.spec.volume_name)
+    if volume is not None:
+        return handle_of(volume)
+    chosen = storage.classes.get(class_name(found, found.spec, storage))
+    driver = driver_of(chosen.provisioner) if chosen is not None else ""
+    return (driver, claim) if driver else None

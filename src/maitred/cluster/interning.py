@@ -136,6 +136,8 @@ def _spec_bytes(pod: Pod) -> bytes:
             spec.tolerations,
             spec.topology_spread_constraints,
             spec.host_network,
+            spec.host_users,
+            spec.ephemeral_containers,
             spec.resource_claims,
             pod.metadata.labels if _reads_own_labels(spec) else None,
         )

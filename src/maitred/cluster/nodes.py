@@ -1,6 +1,7 @@
 """Nodes as columns: a table with one writer, and the frozen view of it that decisions read."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -25,6 +26,17 @@ LARGEST_CACHE = 2000
 """Entries, most of them a mask over nodes. A bound on memory that few clusters come near."""
 
 BASE_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+
+HEAVY = 2**50
+"""Amounts of one pod up to this cannot fill a column, however many pods there are; larger ones are
+watched."""
+MOST_USED = 2**61
+"""More than any node has, and little enough that a difference still fits a column."""
+
+
+def total(amounts: Ints) -> int:
+    """The exact sum, which may be more than a column holds."""
+    return (int((amounts >> 32).sum()) << 32) + int((amounts & 0xFFFFFFFF).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,9 @@ class NodeView:
     taint_ids: Codes
     taint_sets: tuple[tuple[Taint, ...], ...]
     images: tuple[tuple[ContainerImage, ...], ...]
+    feature_ids: Codes
+    feature_sets: tuple[tuple[str, ...], ...]
+    """What the kubelets declare that they can do; few nodes differ in it."""
     broken: Mapping[int, Amounts] = field(default_factory=dict)
     """Rows of nodes with devices that are unwell, and how many; `allocatable` is without them."""
     cache: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -168,10 +183,14 @@ class NodeTable:
         self._labels: list[Labels] = []
         self._taints: list[int] = []
         self._images: list[tuple[ContainerImage, ...]] = []
+        self._features: list[int] = []
         self._broken: dict[int, Amounts] = {}
         self._free_rows: list[int] = []
         self._taint_sets: dict[tuple[Taint, ...], int] = {(): 0}
+        self._feature_sets: dict[tuple[str, ...], int] = {(): 0}
         self._known_images: dict[ContainerImage, ContainerImage] = {}
+        self._heavy: Counter[tuple[int, int]] = Counter()
+        self._heavy_fixed: Counter[tuple[int, int]] = Counter()
         self._view: NodeView | None = None
 
     @classmethod
@@ -186,6 +205,8 @@ class NodeTable:
         table._labels, table._taints = list(view.labels), view.taint_ids.tolist()
         table._images, table._broken = list(view.images), dict(view.broken)
         table._taint_sets = {taints: number for number, taints in enumerate(view.taint_sets)}
+        table._features = view.feature_ids.tolist()
+        table._feature_sets = {features: number for number, features in enumerate(view.feature_sets)}
         return table
 
     def put(self, node: Node) -> bool:
@@ -194,14 +215,17 @@ class NodeTable:
         changed = self._set_amounts(row, allocatable(node))
         taints = self._taint_sets.setdefault(effective_taints(node), len(self._taint_sets))
         images = tuple(self._known_images.setdefault(image, image) for image in node.status.images)
+        declared = tuple(sorted(set(node.status.declared_features)))
+        features = self._feature_sets.setdefault(declared, len(self._feature_sets))
         unwell = broken(node)
         for name in unwell:
             self.resource(name)
         known = (self._alive[row], self._labels[row], self._taints[row], self._images[row])
-        if known != (True, node.metadata.labels, taints, images) or self._broken.get(row, {}) != unwell:
+        known_more = (self._features[row], self._broken.get(row, {}))
+        if known != (True, node.metadata.labels, taints, images) or known_more != (features, unwell):
             self._alive[row], self._labels[row] = True, node.metadata.labels
             self._taints[row], self._images[row] = taints, images
-            self._broken[row] = unwell
+            self._features[row], self._broken[row] = features, unwell
             changed = True
         if changed:
             self._view = None
@@ -212,11 +236,44 @@ class NodeTable:
         if row is None or not self._alive[row]:
             return False
         self._alive[row], self._labels[row], self._taints[row], self._images[row] = False, {}, 0, ()
+        self._features[row] = 0
         self._broken.pop(row, None)
         self.allocatable[:, row] = 0
         self._view = None
         self.release(row)
         return True
+
+    def charge(self, row: int, columns: Ints, amounts: Ints, fixed: bool) -> None:
+        """A pod takes these amounts of a node; negative ones are given back."""
+        self.used[columns, row] += amounts
+        if fixed:
+            self.fixed[columns, row] += amounts
+        for place in np.flatnonzero(np.abs(amounts) > HEAVY):
+            column, amount = int(columns[place]), int(amounts[place])
+            for heavy in (self._heavy, self._heavy_fixed) if fixed else (self._heavy,):
+                heavy[column, row] += amount
+                if not heavy[column, row]:
+                    del heavy[column, row]
+
+    def overloaded(self, row: int) -> bool:
+        """Whether more is used of a node than a column can say."""
+        return any(where == row and sum_ > MOST_USED for (_, where), sum_ in self._heavy.items())
+
+    def load(self) -> tuple[Ints, Ints]:
+        """What is used of every resource on every node, and the part of it that belongs to the nodes.
+
+        Columns add up modulo 2**64, so what is taken back is taken back exactly; where pods that nobody could
+        have seated together add up to more than a column holds, the node counts as full and more.
+        """
+        height, width = len(self.resources), len(self._names)
+        sums = []
+        for amounts, heavy in ((self.used, self._heavy), (self.fixed, self._heavy_fixed)):
+            known = amounts[:height, :width].copy()
+            for place, sum_ in heavy.items():
+                if sum_ > MOST_USED:
+                    known[place] = MOST_USED
+            sums.append(known)
+        return sums[0], sums[1]
 
     def release(self, row: int) -> None:
         """Give a row back once neither a Node nor a pod needs it."""
@@ -242,6 +299,7 @@ class NodeTable:
         self._labels.append({})
         self._taints.append(0)
         self._images.append(())
+        self._features.append(0)
         if len(self._names) > self.allocatable.shape[1]:
             self._grow(1)
         return len(self._names) - 1
@@ -281,6 +339,8 @@ class NodeTable:
                 taint_ids=np.array(self._taints, dtype=np.int32),
                 taint_sets=tuple(self._taint_sets),
                 images=tuple(self._images),
+                feature_ids=np.array(self._features, dtype=np.int32),
+                feature_sets=tuple(self._feature_sets),
                 broken={row: unwell for row, unwell in self._broken.items() if unwell},
             )
         return self._view

@@ -7,7 +7,7 @@ from maitred.model.needs import NodeRequirements
 from maitred.model.node import tolerates_all
 from maitred.model.pod import NodeSelector, NodeSelectorTerm, Toleration
 from maitred.model.selector import Requirement, Selector, holds
-from maitred.model.storage import TopologyTerm
+from maitred.model.storage import PLACE_LABELS, Place, TopologyTerm
 
 REPELLING = ("NoSchedule", "NoExecute")
 
@@ -52,14 +52,52 @@ def required_nodes(nodes: NodeView, requirements: NodeRequirements) -> Mask:
 
 def _required_nodes(nodes: NodeView, requirements: NodeRequirements) -> Mask:
     mask = selected(nodes, requirements.selector)
+    if requirements.features:
+        mask &= declaring_nodes(nodes, requirements.features)
     return mask if requirements.terms is None else mask & in_any_term(nodes, requirements.terms)
+
+
+def declaring_nodes(nodes: NodeView, features: tuple[str, ...]) -> Mask:
+    """Nodes whose kubelets declare all of these features."""
+    table = [all(feature in declared for feature in features) for declared in nodes.feature_sets]
+    mask: Mask = np.array(table, dtype=np.bool_)[nodes.feature_ids] & nodes.alive
+    return mask
 
 
 def reachable_nodes(nodes: NodeView, affinity: NodeSelector | None) -> Mask:
     """Nodes from which a volume with this affinity can be used."""
     if affinity is None:
         return nodes.alive
-    return nodes.derived(("reachable", affinity), lambda: in_any_term(nodes, affinity.node_selector_terms))
+    return nodes.derived(("reachable", affinity), lambda: _reachable_nodes(nodes, affinity))
+
+
+def _reachable_nodes(nodes: NodeView, affinity: NodeSelector) -> Mask:
+    """Volumes are compared with the labels of a node, never with its name: what a term says of fields counts
+    for nothing, and one that says nothing else takes every node."""
+    mask = np.zeros(len(nodes.names), dtype=np.bool_)
+    for term in affinity.node_selector_terms:
+        if term.match_expressions or term.match_fields:
+            mask |= selected(nodes, term.match_expressions)
+    return mask
+
+
+def placed_nodes(nodes: NodeView, places: tuple[Place, ...]) -> Mask:
+    """Nodes in the zones and regions that the labels of a volume name."""
+    mask = nodes.alive.copy()
+    for place in places:
+        inside = selected_by(nodes, Requirement(place.key, "In", place.values))
+        if place.modern != place.key:
+            lacking = nodes.column(place.key).codes < 0
+            inside |= lacking & selected_by(nodes, Requirement(place.modern, "In", place.values))
+        mask &= inside
+    return mask | (nodes.alive & ~_placed(nodes)) if places else mask
+
+
+def _placed(nodes: NodeView) -> Mask:
+    """Nodes that say in which zone or region they are; the others take volumes of every place."""
+    return nodes.derived(
+        "placed", lambda: np.logical_or.reduce([nodes.column(key).codes >= 0 for key in PLACE_LABELS])
+    )
 
 
 def tolerated_nodes(nodes: NodeView, tolerations: tuple[Toleration, ...]) -> Mask:

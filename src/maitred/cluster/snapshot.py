@@ -190,6 +190,8 @@ class Snapshot:
     budget_sets: tuple[tuple[int, ...], ...] = ((),)
     jobs: Mapping[str, Job] = field(default_factory=dict)
     group_api: GroupApi = NOT_KNOWN
+    device_classes: Mapping[str, str] = field(default_factory=dict)
+    """Resources that devices can be asked for by, and the class that each stands for."""
 
     def namespace_labels(self, name: str) -> Labels:
         """The labels of a namespace; its name is one of them, whether its object is known or not."""

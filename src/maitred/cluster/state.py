@@ -44,6 +44,7 @@ from maitred.cluster.snapshot import (
 )
 from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
 from maitred.model.budget import PodDisruptionBudget
+from maitred.model.device import DeviceClass, class_of_resources
 from maitred.model.group import CompositePodGroup, PodGroup, Workload, group_from_pod_group
 from maitred.model.job import Job
 from maitred.model.meta import Namespace, key_of
@@ -54,11 +55,26 @@ from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection, protection_of
 from maitred.model.runtime import runtime_of
 from maitred.model.selector import Labels
-from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from maitred.model.storage import (
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 FORGOTTEN = -1
 """The needs of a finished pod, which nothing reads any more."""
-STORAGE_KINDS = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode)
+STORAGE_KINDS = (
+    PersistentVolumeClaim,
+    PersistentVolume,
+    StorageClass,
+    CSINode,
+    CSIDriver,
+    VolumeAttachment,
+)
+OTHER_KINDS = (Namespace, PriorityClass, CompositePodGroup, Workload, Job, DeviceClass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +119,11 @@ class ClusterState:
         self._seated = SeatedTable()
         self._budgets = BudgetTable()
         self._tables: dict[type[Object], dict[str, Any]] = {
-            kind: {} for kind in (Namespace, PriorityClass, CompositePodGroup, Workload, Job, *STORAGE_KINDS)
+            kind: {} for kind in (*OTHER_KINDS, *STORAGE_KINDS)
         }
         self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
+        self._attachments_stale = False
         self._storage_version = 0
         self._claim_users: Counter[str] = Counter()
         self._claims_in_use: dict[str, list[int]] = {}
@@ -168,7 +185,11 @@ class ClusterState:
 
     def _table_changed(self, kind: type[Object]) -> None:
         self.version += 1
-        if kind in STORAGE_KINDS:
+        if kind is VolumeAttachment:
+            # They come and go with every pod, and change no pod's needs.
+            self._attachments_stale = True
+            self.news.effects |= Effect.STORAGE
+        elif kind in STORAGE_KINDS:
             self._storage = None
             self._storage_version += 1
             self.news.effects |= Effect.STORAGE
@@ -355,9 +376,7 @@ class ClusterState:
 
     def _charge(self, member: Member, sign: int) -> None:
         columns, amounts = self._charge_of(member.needs)
-        self._nodes.used[columns, member.node_row] += sign * amounts
-        if member.fixed:
-            self._nodes.fixed[columns, member.node_row] += sign * amounts
+        self._nodes.charge(member.node_row, columns, sign * amounts, member.fixed)
 
     def _charge_of(self, needs: int) -> tuple[Ints, Ints]:
         """Resource columns and amounts that a pod of these needs takes."""
@@ -396,7 +415,8 @@ class ClusterState:
         member = self._pods[pod]
         columns, _ = self._charge_of(member.needs)
         row, nodes = member.node_row, self._nodes
-        return bool((nodes.used[columns, row] <= nodes.allocatable[columns, row]).all())
+        room = (nodes.used[columns, row] <= nodes.allocatable[columns, row]).all()
+        return bool(room) and not nodes.overloaded(row)
 
     def snapshot(self) -> Snapshot:
         self._renumber()
@@ -406,13 +426,11 @@ class ClusterState:
         records = sorted(self._waiting.values(), key=lambda record: (record.key[1], record.key[0]))
         version = self._storage_version
         groups = tuple(record.current_view(lambda m: self._shape(m, storage), version) for record in records)
-        nodes = self.nodes
-        height, width = nodes.allocatable.shape
-        tables = self._tables
+        nodes, (used, fixed), tables = self.nodes, self._nodes.load(), self._tables
         return Snapshot(
             nodes=nodes,
-            used=self._nodes.used[:height, :width].copy(),
-            fixed=self._nodes.fixed[:height, :width].copy(),
+            used=used,
+            fixed=fixed,
             bound=self._bound.view(),
             needs=tuple(self._interner.needs),
             classes=tuple(self._interner.classes),
@@ -430,6 +448,7 @@ class ClusterState:
             budget_sets=budget_sets,
             jobs=dict(tables[Job]),
             group_api=self.group_makers.view(),
+            device_classes=class_of_resources(tables[DeviceClass]),
         )
 
     def supposing(self, objects: Collection[Object]) -> Snapshot:
@@ -487,15 +506,16 @@ class ClusterState:
 
     def free(self) -> Ints:
         """What is left of every resource on every node."""
-        nodes = self.nodes
-        height, width = nodes.allocatable.shape
-        left: Ints = nodes.allocatable - self._nodes.used[:height, :width]
+        left: Ints = self.nodes.allocatable - self._nodes.load()[0]
         return left
 
     @property
     def storage(self) -> StorageView:
         if self._storage is None:
             self._storage = StorageView(*(dict(self._tables[kind]) for kind in STORAGE_KINDS))
+        elif self._attachments_stale:
+            self._storage = self._storage.with_attachments(dict(self._tables[VolumeAttachment]))
+        self._attachments_stale = False
         return self._storage
 
 

@@ -355,7 +355,7 @@ class Trial:
     @property
     def attachments(self) -> Attachments:
         if self._attachments is None:
-            in_use = self._claims_in_use() if self._occupied else {}
+            in_use = self._claims_in_use() if self._occupied else None
             self._attachments = Attachments(self.snapshot, self.nodes, in_use)
             for entry in self._journal:
                 if isinstance(entry, Seated) and self.shape(entry.shape).volumes:

@@ -7,20 +7,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.cluster.nodes import Mask, NodeView
-from maitred.cluster.selection import required_nodes, tolerated_nodes
+from maitred.cluster.nodes import Mask, NodeView, total
+from maitred.cluster.selection import declaring_nodes, required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.closing import closer_words, closers
-from maitred.decide.compile import Lift, make_rules, managed_nodes, taken_ports
+from maitred.decide.compile import Lift, make_rules, managed_nodes, nodes_without, taken_ports
 from maitred.decide.empty import template_node
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.rules import Rules
 from maitred.decide.seating import commit, required_domain
 from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import is_device
-from maitred.model.quantity import text
+from maitred.model.quantity import LARGEST_AMOUNT, TOO_MUCH, text
 from maitred.model.words import counted
 
 NAMES_SHOWN = 5
@@ -136,7 +136,8 @@ def oversized(snapshot: Snapshot, house: House, ask: Ask) -> Blocker | None:
     nodes = whole.with_nodes(templates) if templates else whole
     fitting, worst = 0, None
     for shape in ask.distinct:
-        excess = _excess(nodes, snapshot.needs[snapshot.shapes[shape].needs].requests)
+        requests = snapshot.needs[snapshot.shapes[shape].needs].requests
+        excess = _excess(nodes, tuple(r for r in requests if not _may_be_devices(snapshot, nodes, r[0])))
         if excess is None:
             fitting += ask.shapes.count(shape)
         elif worst is None:
@@ -151,7 +152,15 @@ def oversized(snapshot: Snapshot, house: House, ask: Ask) -> Blocker | None:
         "largest": text(resource, largest),
         "node": node,
     }
-    return Blocker("Request", f"a member asks for {text(resource, requested)} {resource}; {has}", detail)
+    asked = (
+        text(resource, requested) if requested < TOO_MUCH else f"more than {text(resource, LARGEST_AMOUNT)}"
+    )
+    return Blocker("Request", f"a member asks for {asked} {resource}; {has}", detail)
+
+
+def _may_be_devices(snapshot: Snapshot, nodes: NodeView, resource: str) -> bool:
+    """Whether devices of a class could stand for a resource on some node, so that no node counts them."""
+    return resource in snapshot.device_classes and bool(nodes_without(nodes, resource).any())
 
 
 def _excess(
@@ -207,7 +216,7 @@ def _scarcest(scene: Scene) -> tuple[str, int, int]:
     for resource in sorted(set().union(*requests)):
         requested = sum(sorted(request.get(resource, 0) for request in requests)[: scene.needed])
         column = trial.nodes.resource_column(resource)
-        free = 0 if column is None else int(np.maximum(trial.room[column, rows], 0).sum())
+        free = 0 if column is None else total(np.maximum(trial.room[column, rows], 0))
         if requested:
             is_other = not is_device(scene.house.policy, resource)
             found.append((free / requested, is_other, resource, requested, free))
@@ -240,6 +249,10 @@ def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:
     alone = make_rules(trial, (shape,), policy, frozenset({"Affinity"}))
     return {
         "nodes.managed of the policy": nodes.alive & ~managed_nodes(nodes, policy),
+        **{
+            f"lack of the feature {feature}": nodes.alive & ~declaring_nodes(nodes, (feature,))
+            for feature in needs.node.features
+        },
         "node selector or affinity": nodes.alive & ~chosen,
         "taints": nodes.alive & ~tolerated,
         "other pods": chosen & tolerated & alone.masks[0] & ~scene.rules.masks[position],

@@ -4,10 +4,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.trial import Rows
 from maitred.decide.rules import Rules
+
+Floats = NDArray[np.float64]
+A_HAIR_MORE = 1 + 2**-44
+"""Many times what adding up a cluster in floats can lose."""
 
 
 def most_per_domain(rules: Rules, within: Mask, codes: Codes, counts: Sequence[int]) -> tuple[Ints, Ints]:
@@ -20,7 +25,7 @@ def most_per_domain(rules: Rules, within: Mask, codes: Codes, counts: Sequence[i
     if len(counts) > 1:
         for room in rules.rooms:
             free = np.bincount(chosen, weights=np.maximum(room.free[rows], 0), minlength=len(most))
-            np.minimum(most, most_in(free.astype(np.int64), room.use, counts), out=most)
+            np.minimum(most, most_in(free.astype(np.float64), room.use, counts), out=most)
     return most, np.add.reduce(rooms)
 
 
@@ -35,17 +40,21 @@ def most_among(rules: Rules, rows: Rows, counts: Sequence[int]) -> int:
     return most
 
 
-def most_in(free: Ints, use: Sequence[int], counts: Sequence[int]) -> Ints:
-    """How many members so much of something is enough for, taking the most modest first."""
+def most_in(free: Floats, use: Sequence[int], counts: Sequence[int]) -> Ints:
+    """How many members so much of something is enough for, taking the most modest first.
+
+    What whole domains have may be more than an int64 holds, so it is counted in floats, a hair too much: one
+    member too many is a bound that is not tight, one too few would be a wrong proof.
+    """
     wanted = Counter[int]()
     for used, count in zip(use, counts, strict=True):
         wanted[used] += count
-    most = np.full_like(free, wanted.pop(0, 0))
-    left = free.copy()
+    most = np.full(free.shape, wanted.pop(0, 0), dtype=np.int64)
+    left = free * A_HAIR_MORE
     for used, count in sorted(wanted.items()):
         seated = np.minimum(left // used, count)
         left -= seated * used
-        most += seated
+        most += seated.astype(np.int64)
     return most
 
 

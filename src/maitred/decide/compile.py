@@ -13,6 +13,7 @@ from maitred.decide.storage import storage_rules
 from maitred.model.needs import HostPort, PodTerm, SpreadTerm
 from maitred.model.plan import Category
 from maitred.model.policy import Policy, health_taints
+from maitred.model.quantity import LARGEST_AMOUNT
 from maitred.model.selector import selector_of
 
 Lift = frozenset[Category]
@@ -74,7 +75,7 @@ class _Compiler:
                     mask &= reachable
         rules.rooms += attaching
         for position, (shape, mask) in enumerate(zip(self.shapes, masks, strict=True)):
-            copies = np.where(mask, self.trial.copies(shape), 0)
+            copies = np.where(mask, self._copies(position, shape, rules.rooms), 0)
             for room in attaching:
                 if room.use[position]:
                     np.minimum(copies, np.maximum(room.free // room.use[position], 0), out=copies)
@@ -88,8 +89,19 @@ class _Compiler:
         for resource in sorted(set().union(*requests)):
             column = trial.nodes.resource_column(resource)
             free = room[column] if column is not None else np.zeros_like(room[0])
+            if "Devices" in self.lift and resource in trial.snapshot.device_classes:
+                free = np.where(nodes_without(trial.nodes, resource), LARGEST_AMOUNT, free)
             rooms.append(Room(free, tuple(r.get(resource, 0) for r in requests)))
         return rooms
+
+    def _copies(self, position: int, shape: int, rooms: list[Room]) -> Ints:
+        """How many members of a shape each node has room for. Devices that classes serve are not counted by
+        nodes, so where they are left aside a node that has none of its own has enough."""
+        if "Devices" not in self.lift or not served_by_classes(self.trial, shape):
+            return self.trial.copies(shape)
+        fit = [room.free // room.use[position] for room in rooms if room.use[position]]
+        copies: Ints = np.maximum(np.minimum.reduce(fit), 0)
+        return copies
 
     # -- nodes -----------------------------------------------------------------------------------------
 
@@ -175,7 +187,7 @@ class _Compiler:
         trial, needs = self.trial, self.trial.needs(shape)
         counted = keyed & trial.nodes.alive
         if constraint.honor_affinity:
-            counted &= required_nodes(trial.nodes, needs.node)
+            counted &= required_nodes(trial.nodes, needs.node.chosen())
         if constraint.honor_taints:
             counted &= tolerated_nodes(trial.nodes, needs.tolerations)
         selection = Selection((constraint.pods,), False)
@@ -242,6 +254,20 @@ class _Compiler:
 def managed_nodes(nodes: NodeView, policy: Policy) -> Mask:
     """Nodes that the policy gives us to seat on: all of them, where it does not say."""
     return selected(nodes, selector_of(policy.nodes.managed) or ())
+
+
+def served_by_classes(trial: Trial, shape: int) -> dict[str, str]:
+    """Resources that a shape asks for and that stand for devices of a class, and the class of each."""
+    classes = trial.snapshot.device_classes
+    if not classes:
+        return {}
+    return {resource: classes[resource] for resource, _ in trial.needs(shape).requests if resource in classes}
+
+
+def nodes_without(nodes: NodeView, resource: str) -> Mask:
+    """Nodes that have none of a resource of their own: there, devices of a class would stand for it."""
+    column = nodes.resource_column(resource)
+    return nodes.alive if column is None else nodes.alive & (nodes.allocatable[column] == 0)
 
 
 def taken_ports(trial: Trial, ports: tuple[HostPort, ...]) -> Mask:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from maitred.cluster.selection import declaring_nodes
 from maitred.decide.blockers import (
     NAMES_SHOWN,
     Scene,
@@ -15,7 +16,8 @@ from maitred.decide.blockers import (
     short_words,
 )
 from maitred.decide.closing import closer_words, closers
-from maitred.decide.storage import storage_rules
+from maitred.decide.compile import served_by_classes
+from maitred.decide.storage import storage_rules, with_driver
 from maitred.model.plan import Blocker, Category, Detail
 from maitred.model.policy import health_taints
 from maitred.model.words import counted
@@ -74,9 +76,22 @@ def _slice_topology(scene: Scene) -> Blocker:
 
 
 def devices(scene: Scene) -> Blocker:
-    claims = sorted({c for shape in scene.ask.distinct for c in scene.trial.needs(shape).device_claims})
-    message = f"asks for devices by resource claims ({names_shown(claims)}), which are not allocated yet"
-    return Blocker("Devices", message, {**scene.numbers, "claims": claims})
+    """Devices are not allocated yet, whether they are asked for by claims or by a resource of their class."""
+    trial, distinct = scene.trial, scene.ask.distinct
+    claims = sorted({c for shape in distinct for c in trial.needs(shape).device_claims})
+    served = {r: c for shape in distinct for r, c in served_by_classes(trial, shape).items()}
+    said = []
+    if claims:
+        said.append(
+            f"asks for devices by resource claims ({names_shown(claims)}), which are not allocated yet"
+        )
+    for resource, device_class in sorted(served.items()):
+        said.append(
+            f"asks for {resource}, which device class {device_class} serves; devices of classes are not "
+            f"allocated yet, and nodes that have {resource} themselves hold {scene.holds} of {scene.needed}"
+        )
+    detail: Detail = {**scene.numbers, "claims": claims, "classes": dict(sorted(served.items()))}
+    return Blocker("Devices", "; ".join(said), detail)
 
 
 def health(scene: Scene) -> Blocker:
@@ -128,14 +143,31 @@ def _broken_devices(scene: Scene) -> list[Detail]:
 
 def affinity(scene: Scene) -> Blocker:
     """Which nodes its members are kept from, and what they want of other pods and of each other."""
-    counts, terms = excluded(scene), _terms(scene)
+    counts, terms, features = excluded(scene), _terms(scene), _undeclared(scene)
     closed = closers(scene.trial, scene.ask.distinct)
     message = f"the nodes that accept its pods hold {scene.holds} of {scene.needed}{excluded_words(counts)}"
     message += closer_words(closed)
     message += f"; its pods ask for {', '.join(terms)}" if terms else ""
-    return Blocker(
-        "Affinity", message, {**scene.numbers, "excluded": counts, "closed": closed, "terms": terms}
-    )
+    for feature, nodes in features.items():
+        message += (
+            f"; its pods need the kubelet feature {feature}, which is not declared by {names_shown(nodes)}"
+        )
+    detail: Detail = {**scene.numbers, "excluded": counts, "closed": closed, "terms": terms}
+    if features:
+        detail["features"] = {feature: nodes[:NAMES_SHOWN] for feature, nodes in features.items()}
+    return Blocker("Affinity", message, detail)
+
+
+def _undeclared(scene: Scene) -> dict[str, list[str]]:
+    """Features that members need of a kubelet, and the nodes that do not declare them."""
+    trial, nodes = scene.trial, scene.trial.nodes
+    needed = sorted({f for shape in scene.ask.distinct for f in trial.needs(shape).node.features})
+    lacking = {feature: nodes.alive & ~declaring_nodes(nodes, (feature,)) for feature in needed}
+    return {
+        feature: sorted(nodes.names[row] for row in np.flatnonzero(mask))
+        for feature, mask in lacking.items()
+        if mask.any()
+    }
 
 
 def _terms(scene: Scene) -> list[str]:
@@ -155,9 +187,11 @@ def volume(scene: Scene) -> Blocker:
     rules, alive = storage_rules(trial, distinct, others_may_help=True), trial.nodes.alive
     reached = np.logical_or.reduce([alive if mask is None else mask for mask in rules.masks])
     full = np.logical_or.reduce([room.free < max(room.use) for room in rules.rooms] or [~alive]) & reached
+    missing = {need.driver: int((alive & ~with_driver(trial, need)).sum()) for need in needs}
     detail: Detail = {
         **scene.numbers,
         "problems": sorted({need.problem for need in needs if need.problem}),
+        "drivers": {driver: missing[driver] for driver in sorted(missing) if missing[driver]},
         "reached": int(reached.sum()),
         "full": int(full.sum()),
         "exclusive": sorted({need.exclusive for need in needs if need.exclusive}),
@@ -171,6 +205,8 @@ def _volume_words(detail: Detail, nodes: int) -> str:
     where = f"{detail['reached']} of {counted(nodes, 'node')}"
     words = f"nodes that can reach its volumes ({where}) hold {detail['holds']} of {detail['needed']}"
     words += f"; {counted(detail['full'], 'node')} can attach no more" if detail["full"] else ""
+    for driver, count in detail["drivers"].items():
+        words += f"; the CSI driver {driver} is not installed on {counted(count, 'node')}"
     claims = names_shown(detail["exclusive"])
     return f"{words}; one pod at a time may use {claims}" if claims else words
 

@@ -12,7 +12,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide import blockers as say
 from maitred.decide.ask import Ask, Assignment, ask_anew, ask_at_last
 from maitred.decide.attempt import attempt
-from maitred.decide.compile import Lift, make_rules
+from maitred.decide.compile import Lift, make_rules, nodes_without, served_by_classes
 from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.empty import empty_healthy_cluster
 from maitred.decide.house import FULL_RULES, House, Leave
@@ -130,13 +130,19 @@ class Diagnosis:
         level = ask.topology.required or ask.topology.slice_level
         if level and not trial.nodes.column(self.house.key(level)).values:
             besides.add("Topology")
-        if any(trial.needs(shape).device_claims for shape in ask.distinct):
+        if any(trial.needs(shape).device_claims for shape in ask.distinct) or self._served_nowhere(ask):
             besides.add("Devices")
         if self._has_affinity(ask) and not self._has_nodes(ask):
             besides.add("Affinity")
         if any(need.problem for shape in ask.distinct for need in trial.shape(shape).volumes):
             besides.add("Volume")
         return besides
+
+    def _served_nowhere(self, ask: Ask) -> bool:
+        """Whether some member asks for devices of a class by a resource that no node has of its own."""
+        nodes = self.trial.nodes
+        asked = {resource for shape in ask.distinct for resource in served_by_classes(self.trial, shape)}
+        return any(bool((nodes_without(nodes, resource) == nodes.alive).all()) for resource in asked)
 
     def _together(self, suspects: list[Category], ask: Ask, own: Seating) -> set[Category]:
         """What would have to be lifted at once, room included where the nodes are too full: no more than
@@ -155,7 +161,8 @@ class Diagnosis:
         suspects: list[Category] = ["Priority"] if ahead else []
         if ask.topology.required or ask.topology.slice_size:
             suspects.append("Topology")
-        if any(need.device_claims for need in needs):
+        served = any(served_by_classes(self.trial, shape) for shape in ask.distinct)
+        if served or any(need.device_claims for need in needs):
             suspects.append("Devices")
         if self.grounds.well is not self.trial.nodes:
             suspects.append("Health")

@@ -30,5 +30,5 @@ def template_node(template: NodeTemplate, number: int) -> Node:
     return Node(
         ObjectMeta(name=name, labels={**template.labels, HOSTNAME: name}),
         NodeSpec(template.taints),
-        NodeStatus(template.allocatable),
+        NodeStatus(template.allocatable, declared_features=template.declared_features),
     )

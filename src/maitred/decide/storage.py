@@ -6,14 +6,13 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from maitred.cluster.attachments import Pool
+from maitred.cluster.attachments import Pool, nodes_with_driver
 from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
-from maitred.cluster.selection import provisionable_nodes, reachable_nodes, selected_by
+from maitred.cluster.selection import placed_nodes, provisionable_nodes, reachable_nodes, selected_by
 from maitred.cluster.trial import Trial
 from maitred.cluster.volumes import VolumeNeed
 from maitred.decide.rules import Company, Quota, Room
 from maitred.model.selector import Requirement
-from maitred.model.storage import PLACE_LABELS
 
 PLENTY = 2**31
 MOST_OVERLAPS = 6
@@ -66,10 +65,18 @@ def _storage_rules(trial: Trial, needs: list[tuple[VolumeNeed, ...]], others_may
 def _reachable_by_all(trial: Trial, needs: tuple[VolumeNeed, ...], others_may_help: bool) -> Mask:
     mask = trial.nodes.alive.copy()
     for need in needs:
-        if need.problem and not others_may_help:
-            mask[:] = False
+        if not others_may_help:
+            mask &= bool(not need.problem) & with_driver(trial, need)
         mask &= _reachable(trial, need)
     return mask
+
+
+def with_driver(trial: Trial, need: VolumeNeed) -> Mask:
+    """Nodes that have the driver of a volume, where the driver asks that pods keep away from the others."""
+    known = trial.snapshot.storage.drivers.get(need.driver)
+    if known is None or not known.spec.prevent_pod_scheduling_if_missing:
+        return trial.nodes.alive
+    return nodes_with_driver(trial.snapshot.storage, trial.nodes, need.driver, need.migrated)
 
 
 def _reachable(trial: Trial, need: VolumeNeed) -> Mask:
@@ -77,25 +84,13 @@ def _reachable(trial: Trial, need: VolumeNeed) -> Mask:
     if need.unbound:
         chosen = trial.attachments.reach_of_chosen(need.handle) if need.handle else None
         reached = _provisionable(nodes, need).copy() if chosen is None else chosen.copy()
-        for pool, _ in _free_pools(trial, need.candidates) if chosen is None else ():
+        pools = _free_pools(trial, need.candidates, placed=bool(need.handle)) if chosen is None else ()
+        for pool, _ in pools:
             reached |= pool.reachable
         if need.selected_node:
             reached &= selected_by(nodes, Requirement("", "In", (need.selected_node,)), field=NODE_NAME)
         return reached
-    mask = reachable_nodes(nodes, need.affinity).copy()
-    for keys, values in need.places:
-        inside = ~_placed(nodes)
-        for key in keys:
-            inside |= selected_by(nodes, Requirement(key, "In", values))
-        mask &= inside
-    return mask
-
-
-def _placed(nodes: NodeView) -> Mask:
-    """Nodes that say in which zone or region they are; the others take volumes of every place."""
-    return nodes.derived(
-        "placed", lambda: np.logical_or.reduce([nodes.column(key).codes >= 0 for key in PLACE_LABELS])
-    )
+    return reachable_nodes(nodes, need.affinity) & placed_nodes(nodes, need.places)
 
 
 def _provisionable(nodes: NodeView, need: VolumeNeed) -> Mask:
@@ -116,7 +111,7 @@ def _followers(trial: Trial, need: VolumeNeed, needs: list[tuple[VolumeNeed, ...
     else:
         return None
     present = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.bool_)
-    present[codes[list(trial.attachments.attached.get((need.driver, need.handle), ()))]] = True
+    present[codes[trial.attachments.followed.get(need.handle, [])]] = True
     present[-1] = False
     provided_by = tuple(any(other.handle == need.handle for other in volumes) for volumes in needs)
     return Company((codes,), (present,), bool(present.any()), provided_by, own=True)
@@ -125,7 +120,7 @@ def _followers(trial: Trial, need: VolumeNeed, needs: list[tuple[VolumeNeed, ...
 def _apart(trial: Trial, names: tuple[str, ...]) -> Codes:
     """Nodes by the volume that serves them, widest reach first: whoever shares a claim shares its volume."""
     codes: Codes = np.full(len(trial.nodes.names), -1, dtype=np.int32)
-    for number, (pool, _) in enumerate(reversed(list(_free_pools(trial, names)))):
+    for number, (pool, _) in enumerate(reversed(list(_free_pools(trial, names, placed=True)))):
         codes[pool.reachable & (codes < 0)] = number
     return codes
 
@@ -136,15 +131,16 @@ def _apart(trial: Trial, names: tuple[str, ...]) -> Codes:
 def _limit_attachments(trial: Trial, needs: list[tuple[VolumeNeed, ...]], rules: StorageRules) -> None:
     drivers = {need.driver for volumes in needs for need in volumes}
     for driver in sorted(drivers & trial.attachments.free.keys()):
-        room = _attach_room(trial, driver, needs)
+        room, nothing_new = _attach_room(trial, driver, needs)
         rules.rooms.append(room)
-        for volumes, mask in zip(needs, rules.masks, strict=True):
+        for volumes, mask, use in zip(needs, rules.masks, room.use, strict=True):
             if mask is not None and any(need.driver == driver for need in volumes):
-                mask &= room.free >= 0
+                mask &= (room.free >= 0) | (nothing_new if not use else False)
 
 
-def _attach_room(trial: Trial, driver: str, needs: list[tuple[VolumeNeed, ...]]) -> Room:
-    """How many more volumes of a driver each node can attach, and how many a member brings.
+def _attach_room(trial: Trial, driver: str, needs: list[tuple[VolumeNeed, ...]]) -> tuple[Room, Mask]:
+    """How many more volumes of a driver each node can attach, and how many a member brings; and the nodes to
+    which all that the members share is attached already, so that a full node need not turn them away.
 
     A volume that all members share is attached once per node and taken off beforehand. One that only some
     share is counted for each of them: too much at worst, never too little.
@@ -152,12 +148,15 @@ def _attach_room(trial: Trial, driver: str, needs: list[tuple[VolumeNeed, ...]])
     attachments, free = trial.attachments, trial.attachments.free[driver].copy()
     mounted = [[need for need in volumes if need.driver == driver] for volumes in needs]
     handles = [{need.handle for need in volumes if need.handle} for volumes in mounted if volumes]
-    common = set.intersection(*handles)
+    common, nothing_new = set.intersection(*handles), np.ones(len(free), dtype=np.bool_)
     for handle in common:
-        free -= 1
-        free[list(attachments.attached.get((driver, handle), ()))] += 1
-    use = [sum(need.handle not in common for need in volumes) for volumes in mounted]
-    return Room(free, tuple(use))
+        there = np.zeros(len(free), dtype=np.bool_)
+        there[list(attachments.attached.get((driver, handle), ()))] = True
+        free -= ~there
+        nothing_new &= there
+    own = [sum(not need.handle for need in volumes) for volumes in mounted]
+    named = [len({need.handle for need in volumes if need.handle} - common) for volumes in mounted]
+    return Room(free, tuple(map(sum, zip(own, named, strict=True)))), nothing_new
 
 
 def _exclusive_claims(needs: list[tuple[VolumeNeed, ...]]) -> list[str]:
@@ -218,10 +217,10 @@ def _enough_for(pools: list[FreePool], open_ended: Mask) -> Iterator[tuple[Mask,
         yield inside, sum(free for _, free in chosen)
 
 
-def _free_pools(trial: Trial, names: tuple[str, ...]) -> Iterator[FreePool]:
+def _free_pools(trial: Trial, names: tuple[str, ...], placed: bool = False) -> Iterator[FreePool]:
     """Volumes that are still to be had: the nodes that can use them, and how many there are."""
     taken = trial.attachments.volumes_taken
-    for pool in trial.attachments.pools(names):
+    for pool in trial.attachments.pools(names, placed):
         free = sum(name not in taken for name in pool.names) if taken else len(pool.names)
         if free:
             yield pool, free

@@ -34,7 +34,13 @@ from maitred.model.meta import ObjectMeta, key_of
 from maitred.model.needs import Needs, PodTerm, SpreadTerm
 from maitred.model.plan import Alternative
 from maitred.model.selector import Labels, Requirement, Selector
-from maitred.model.storage import ClaimReference, PersistentVolume, PersistentVolumeClaim
+from maitred.model.storage import (
+    AttachmentSource,
+    ClaimReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    VolumeAttachment,
+)
 from maitred.model.suspension import SUSPENDED
 
 TICK = 1e-6
@@ -306,7 +312,14 @@ class Veil:
             {self._volume_name(name): self._volume(one) for name, one in storage.volumes.items()},
             storage.classes,
             storage.csi_nodes,
+            storage.drivers,
+            {name: self._attachment(one) for name, one in storage.attachments.items()},
         )
+
+    def _attachment(self, attachment: VolumeAttachment) -> VolumeAttachment:
+        volume = self._volume_name(attachment.spec.source.persistent_volume_name)
+        spec = msgspec.structs.replace(attachment.spec, source=AttachmentSource(volume))
+        return VolumeAttachment(attachment.metadata, spec)
 
     def _claim(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
         if self._names.is_own(key_of(claim.metadata)):

@@ -9,7 +9,12 @@ from maitred.model.meta import Lean
 
 SCHEDULING = "scheduling.k8s.io"
 DEVICES = "resource.k8s.io"
-PREFERRED = {SCHEDULING: ("v1beta1", "v1alpha3", "v1alpha2"), DEVICES: ("v1", "v1beta2", "v1beta1")}
+STORAGE = "storage.k8s.io"
+PREFERRED = {
+    SCHEDULING: ("v1beta1", "v1alpha3", "v1alpha2"),
+    DEVICES: ("v1", "v1beta2", "v1beta1"),
+    STORAGE: ("v1",),
+}
 """The groups whose versions differ between clusters, with the versions that we know, best first."""
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
@@ -27,6 +32,8 @@ class Served:
     claim_templates: Resource | None = None
     slices: Resource | None = None
     device_classes: Resource | None = None
+    csi_drivers: Resource | None = None
+    attachments: Resource | None = None
 
     @property
     def group_condition(self) -> str:
@@ -104,6 +111,8 @@ async def discover(client: Client) -> Served:
         claim_templates=best.get((DEVICES, "resourceclaimtemplates")),
         slices=best.get((DEVICES, "resourceslices")),
         device_classes=best.get((DEVICES, "deviceclasses")),
+        csi_drivers=best.get((STORAGE, "csidrivers")),
+        attachments=best.get((STORAGE, "volumeattachments")),
     )
 
 

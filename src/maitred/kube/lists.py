@@ -26,6 +26,7 @@ from maitred.kube.resources import (
 )
 from maitred.kube.wire import look_again
 from maitred.model.budget import PodDisruptionBudget
+from maitred.model.device import DeviceClass
 from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.meta import Namespace
@@ -33,7 +34,14 @@ from maitred.model.node import Node
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
 from maitred.model.priority import PriorityClass
-from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from maitred.model.storage import (
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 T = TypeVar("T")
 _EVERYTHING: Params = {}
@@ -48,7 +56,7 @@ PLAIN: tuple[tuple[Resource, type[Object]], ...] = (
     (STORAGE_CLASSES, StorageClass),
     (CSI_NODES, CSINode),
 )
-"""What goes to the state as it is; pods, groups and Jobs come on top."""
+"""What goes to the state as it is, on every server; pods, groups and Jobs come on top."""
 NEEDED = (PODS, NODES)
 """Without these there is nothing to say; without others, less."""
 
@@ -83,6 +91,19 @@ def read_by_decisions(served: Served) -> Iterator[tuple[Resource, type[Object]]]
         yield served.groups, PodGroup
     if served.composites is not None:
         yield served.composites, CompositePodGroup
+    yield from served_plain(served)
+
+
+def served_plain(served: Served) -> Iterator[tuple[Resource, type[Object]]]:
+    """What goes to the state as it is, where the server has it."""
+    known: tuple[tuple[Resource | None, type[Object]], ...] = (
+        (served.csi_drivers, CSIDriver),
+        (served.attachments, VolumeAttachment),
+        (served.device_classes, DeviceClass),
+    )
+    for resource, kind in known:
+        if resource is not None:
+            yield resource, kind
 
 
 async def list_some(client: Client, resource: Resource, kind: type[Object]) -> Listed[Object]:

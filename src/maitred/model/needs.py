@@ -6,6 +6,7 @@ Pods with equal needs, equal labels (as far as anyone reads them) and equal volu
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from maitred.model.features import needed_features
 from maitred.model.meta import Lean
 from maitred.model.pod import (
     Affinity,
@@ -50,6 +51,12 @@ class NodeRequirements(Lean, frozen=True):
 
     selector: Selector = ()
     terms: tuple[NodeSelectorTerm, ...] | None = None
+    features: tuple[str, ...] = ()
+    """What the kubelet of the node must declare that it can do."""
+
+    def chosen(self) -> "NodeRequirements":
+        """The part that the user wrote as a choice of nodes."""
+        return NodeRequirements(self.selector, self.terms) if self.features else self
 
 
 class HostPort(Lean, frozen=True):
@@ -117,7 +124,8 @@ def needs_of(pod: Pod) -> Needs:
 def node_requirements(spec: PodSpec, affinity: Affinity) -> NodeRequirements:
     exact = tuple(Requirement(key, "In", (value,)) for key, value in spec.node_selector.items())
     required = affinity.node_affinity.required
-    return NodeRequirements(canonical(exact), required.node_selector_terms if required else None)
+    terms = required.node_selector_terms if required else None
+    return NodeRequirements(canonical(exact), terms, needed_features(spec))
 
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
@@ -142,11 +150,12 @@ def pod_term(term: PodAffinityTerm, namespace: str, labels: Labels) -> PodTerm:
 
 
 def spread_term(constraint: TopologySpreadConstraint, namespace: str, labels: Labels) -> SpreadTerm:
+    """An empty selector counts no pods, as in kube-scheduler: the constraint asks for the label alone."""
     selector = with_own_labels(
         selector_of(constraint.label_selector), labels, constraint.match_label_keys, ()
     )
     return SpreadTerm(
-        pods=PodTerm(selector, (namespace,), None, constraint.topology_key),
+        pods=PodTerm(selector or None, (namespace,), None, constraint.topology_key),
         max_skew=constraint.max_skew,
         min_domains=constraint.min_domains,
         honor_affinity=constraint.node_affinity_policy == "Honor",

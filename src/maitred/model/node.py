@@ -4,9 +4,9 @@ from typing import Literal
 
 from maitred.model.meta import Lean, ObjectMeta
 from maitred.model.pod import Resources, Toleration
-from maitred.model.quantity import PODS
+from maitred.model.quantity import LARGEST_AMOUNT, PODS
 from maitred.model.requests import Amounts, amounts
-from maitred.model.selector import integer
+from maitred.model.selector import decimal_integer
 
 HOSTNAME = "kubernetes.io/hostname"
 KUBELET_MAX_PODS = 110
@@ -58,6 +58,7 @@ class NodeStatus(Lean, frozen=True):
     capacity: Resources = {}
     conditions: tuple[NodeCondition, ...] = ()
     images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
 
 
 class Node(Lean, frozen=True):
@@ -68,7 +69,8 @@ class Node(Lean, frozen=True):
 
 def allocatable(node: Node) -> Amounts:
     """What pods may take; `pods` as the kubelet defaults it where the node does not say."""
-    return {PODS: KUBELET_MAX_PODS, **amounts(node.status.allocatable or node.status.capacity)}
+    have = amounts(node.status.allocatable or node.status.capacity)
+    return {PODS: KUBELET_MAX_PODS} | {name: min(count, LARGEST_AMOUNT) for name, count in have.items()}
 
 
 def broken(node: Node) -> Amounts:
@@ -105,7 +107,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         case "Exists":
             return True
         case operator:
-            have, limit = integer(taint.value), integer(toleration.value)
+            have, limit = decimal_integer(taint.value), decimal_integer(toleration.value)
             if have is None or limit is None:
                 return False
             return have < limit if operator == "Lt" else have > limit

@@ -33,11 +33,27 @@ class ContainerPort(Lean, frozen=True):
     protocol: str = "TCP"
 
 
+class RestartRule(Lean, frozen=True):
+    action: str = ""
+
+
+class VolumeMount(Lean, frozen=True):
+    bind_mount_options: tuple[str, ...] = ()
+
+
 class Container(Lean, frozen=True):
     image: str = ""
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
+    restart_policy_rules: tuple[RestartRule, ...] = ()
+    volume_mounts: tuple[VolumeMount, ...] = ()
+
+
+class EphemeralContainer(Lean, frozen=True):
+    """One that was added to look at a pod; it takes nothing of the node."""
+
+    volume_mounts: tuple[VolumeMount, ...] = ()
 
 
 class Toleration(Lean, frozen=True):
@@ -110,6 +126,9 @@ class EphemeralClaimSpec(Lean, frozen=True):
     storage_class_name: str | None = None
     access_modes: tuple[str, ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
+    selector: LabelSelector | None = None
+    volume_mode: str = "Filesystem"
+    volume_attributes_class_name: str = ""
 
 
 class EphemeralClaimTemplate(Lean, frozen=True):
@@ -143,6 +162,7 @@ class SchedulingGroup(Lean, frozen=True):
 class PodSpec(Lean, frozen=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
+    ephemeral_containers: tuple[EphemeralContainer, ...] = ()
     overhead: Resources = {}
     resources: ResourceRequirements | None = None
     node_selector: dict[str, str] = {}
@@ -150,6 +170,7 @@ class PodSpec(Lean, frozen=True):
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     host_network: bool = False
+    host_users: bool = True
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()

@@ -40,6 +40,7 @@ class NodeTemplate(Setting, frozen=True):
     allocatable: Resources
     labels: dict[str, str] = {}
     taints: tuple[Taint, ...] = ()
+    declared_features: tuple[str, ...] = ()
     max: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 

@@ -14,9 +14,13 @@ PODS = "pods"
 STORAGE = "storage"
 """The size of a volume: compared, never added up."""
 
-# Sums over 2**13 nodes still fit an int64 column.
-LARGEST_AMOUNT = 2**50
+LARGEST_AMOUNT = 2**60
+"""The most that a node is taken to have of anything: 1Ei of memory. What a node has and what a pod takes from
+it are exact up to here, and the difference of the two fits an int64 column with room to spare."""
+TOO_MUCH = LARGEST_AMOUNT + 1
+"""What a request counts as that is larger still: it fits no node."""
 LARGEST_STORAGE = 2**63 - 1
+"""Larger quantities are cut to this by Kubernetes itself."""
 
 _LONGEST_TEXT = 64
 _PATTERN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([eE][+-]?\d{1,3}|[KMGTPE]i|[numkMGTPE])?", re.ASCII)
@@ -25,7 +29,7 @@ _BINARY = {suffix: 1024**power for power, suffix in enumerate(("", "Ki", "Mi", "
 
 
 class QuantityError(ValueError):
-    """The text is no quantity, or one that no cluster has."""
+    """The text is no quantity."""
 
 
 def is_whole(resource: str) -> bool:
@@ -52,12 +56,10 @@ def thousandths(quantity: str | int | float) -> int:
 
 
 def rounded(resource: str, milli: int) -> int:
-    """Thousandths in the unit in which `resource` is counted, rounded up."""
+    """Thousandths in the unit in which `resource` is counted, rounded up. What is too much is cut, not
+    refused."""
     result = milli if resource == CPU else -(-milli // 1000)
-    largest = LARGEST_STORAGE if resource == STORAGE else LARGEST_AMOUNT
-    if result > largest:
-        raise QuantityError(f"{result} is larger than any cluster has; the most that is counted is {largest}")
-    return result
+    return min(result, LARGEST_STORAGE if resource == STORAGE else TOO_MUCH)
 
 
 def parse_nano(quantity: str | int | float) -> int:
@@ -85,7 +87,7 @@ def text(resource: str, amount: int) -> str:
     if resource == CPU:
         return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
     if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith("hugepages-"):
-        for suffix in ("Pi", "Ti", "Gi", "Mi", "Ki"):
+        for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
             if amount and amount % _BINARY[suffix] == 0:
                 return f"{amount // _BINARY[suffix]}{suffix}"
     return str(amount)

@@ -9,6 +9,7 @@ import msgspec
 
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.conventions import GROUPINGS
+from maitred.model.device import DeviceClass
 from maitred.model.group import CompositePodGroup, PodGroup, Workload
 from maitred.model.job import Job
 from maitred.model.meta import Lean, Namespace
@@ -19,7 +20,16 @@ from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 from maitred.model.priority import PriorityClass
 from maitred.model.rotation import Rotation
-from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from maitred.model.storage import (
+    BIND_COMPLETED,
+    OLD_CLASS,
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 VERSION = 1
 KINDS: dict[str, type[Object]] = {
@@ -38,6 +48,9 @@ KINDS: dict[str, type[Object]] = {
         PersistentVolume,
         StorageClass,
         CSINode,
+        CSIDriver,
+        VolumeAttachment,
+        DeviceClass,
     )
 }
 OWN = "maitred.dev/"
@@ -47,6 +60,8 @@ READ = frozenset(
         "kubernetes.io/config.mirror",
         "storageclass.kubernetes.io/is-default-class",
         "volume.kubernetes.io/selected-node",
+        OLD_CLASS,
+        BIND_COMPLETED,
         *GROUPINGS,
     }
 )

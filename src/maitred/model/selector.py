@@ -67,7 +67,21 @@ def compares(requirement: Requirement, value: str) -> bool:
     return left > right if requirement.operator == "Gt" else left < right
 
 
+INT64 = range(-(2**63), 2**63)
+LONGEST_NUMBER = 4000
+"""Python reads no longer ones; the API takes 63 characters."""
+
+
 def integer(text: str) -> int | None:
-    """An int64 in decimal, as Go reads one."""
+    """An int64 in decimal, as Go reads one: leading zeros do not count, and what is out of range is none."""
     digits = text[1:] if text[:1] in ("+", "-") else text
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 20 else None
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > LONGEST_NUMBER:
+        return None
+    number = int(text)
+    return number if number in INT64 else None
+
+
+def decimal_integer(text: str) -> int | None:
+    """The same for taints and tolerations, where only the plain form counts: no plus, no leading zero."""
+    number = integer(text)
+    return number if number is not None and str(number) == text else None

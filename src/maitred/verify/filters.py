@@ -6,7 +6,7 @@ from .neighbours import pod_affinity, pod_anti_affinity, topology_spread
 from .objects import Node
 from .pods import ANY_ADDRESS, Pod, Port
 from .selectors import any_term, matches, untolerated
-from .volumes import attach_limits, match_claims, persistent_volumes, sole_use
+from .volumes import attach_limits, match_claims, missing_drivers, persistent_volumes, sole_use
 from .world import World
 
 Filter = Callable[[World, Pod, Node], str | None]
@@ -16,9 +16,19 @@ def resources(world: World, pod: Pod, node: Node) -> str | None:
     """Amounts, the number of pods among them. What a pod does not ask for cannot keep it away."""
     for resource, amount in sorted(pod.requests.items()):
         free = world.free(node, resource)
-        if amount > 0 and amount > free:
+        if amount > 0 and amount > free and not from_devices(world, node, resource):
             return f"asks for {amount} of {resource}, {max(free, 0)} is free on {node.name}"
     return None
+
+
+def from_devices(world: World, node: Node, resource: str) -> bool:
+    """Whether devices of a class stand for a resource on a node, which then counts none of it itself."""
+    return resource in world.cluster.device_resources and not node.allocatable.get(resource)
+
+
+def declared_features(world: World, pod: Pod, node: Node) -> str | None:
+    missing = sorted(pod.features - node.features)
+    return f"{node.name} does not declare {', '.join(missing)}, which it needs" if missing else None
 
 
 def node_choice(world: World, pod: Pod, node: Node) -> str | None:
@@ -50,7 +60,11 @@ def host_ports(world: World, pod: Pod, node: Node) -> str | None:
 
 
 def device_claims(world: World, pod: Pod, node: Node) -> str | None:
-    """Claims on devices must have been allocated, and to devices that this node can reach."""
+    """Claims on devices must have been allocated, and to devices that this node can reach. A resource that
+    stands for devices is a claim that has yet to be made."""
+    for resource, amount in sorted(pod.requests.items()):
+        if amount > 0 and from_devices(world, node, resource):
+            return f"{resource} stands for devices of a class, and none are allocated to it on {node.name}"
     for name in pod.devices:
         allocation = world.cluster.allocations.get(f"{pod.namespace}/{name}") if name else None
         if allocation is None:
@@ -63,6 +77,7 @@ def device_claims(world: World, pod: Pod, node: Node) -> str | None:
 FILTERS: dict[str, Filter] = {
     "node choice": node_choice,
     "taints": taints,
+    "declared features": declared_features,
     "resources": resources,
     "host ports": host_ports,
     "attach limits": attach_limits,
@@ -71,6 +86,7 @@ FILTERS: dict[str, Filter] = {
     "topology spread": topology_spread,
     "volumes": persistent_volumes,
     "sole use": sole_use,
+    "missing drivers": missing_drivers,
     "device claims": device_claims,
 }
 # Filters whose answer over a whole set of pods is the same in every order: judged on the outcome.

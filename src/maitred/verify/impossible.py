@@ -58,7 +58,9 @@ def empty_world(case: Case, need: int) -> World:
     nodes = {name: _healed(case, node) for name, node in case.cluster.nodes.items()}
     for template in case.policy.templates:
         nodes |= {node.name: node for node in _copies(template, need)}
-    return world_of(replace(case.cluster, nodes=nodes), filter(stays, case.cluster.pods.values()))
+    world = world_of(replace(case.cluster, nodes=nodes), filter(stays, case.cluster.pods.values()))
+    world.occupied = False
+    return world
 
 
 def stays(pod: Pod) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .case import Breach, Case, breach
 from .evictions import judge_evictions
-from .filters import clash
+from .filters import clash, from_devices
 from .groups import Group
 from .holds import judge_holds
 from .impossible import judge_impossible
@@ -63,7 +63,7 @@ def judge_nodes(case: Case, binds: list[tuple[Pod, Node]] | None) -> Iterator[Br
 def _overcommitted(world: World, node: Node, blamed: list[Pod]) -> Iterator[Breach]:
     for resource in sorted({name for pod in blamed for name, amount in pod.requests.items() if amount > 0}):
         have, used = node.allocatable.get(resource, 0), world.used[node.name][resource]
-        if used > have:
+        if used > have and not from_devices(world, node, resource):
             unit = "thousandths of a CPU" if resource == "cpu" else resource
             yield breach(1, node.name, f"{used} {unit} are given away, it has {have}")
 

@@ -8,9 +8,20 @@ from typing import Any
 from . import quantity
 from .budgets import Budget, read_budget
 from .fields import Doc
+from .intree import attached_as
 from .jobs import Job, read_job
 from .pods import Pod, read_pod
-from .selectors import Labels, NodeTerms, Requirement, Selector, Taint, label_selector, node_terms, taints
+from .selectors import (
+    Labels,
+    NodeTerms,
+    Requirement,
+    Selector,
+    Taint,
+    label_selector,
+    labels_only,
+    node_terms,
+    taints,
+)
 
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 NOT_READY = {"False": "node.kubernetes.io/not-ready", "Unknown": "node.kubernetes.io/unreachable"}
@@ -18,6 +29,8 @@ DEFAULT_PODS = 110
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+CLASS_RESOURCE = "deviceclass.resource.kubernetes.io/"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +41,7 @@ class Node:
     allocatable: dict[str, int]
     repaired: dict[str, int] = field(default_factory=dict)
     """Devices that it has in all, where a device plugin offers fewer because some are unwell."""
+    features: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +58,8 @@ class Claim:
     selected_node: str
     lost: bool
     deleting: bool
+    attributes_class: str = ""
+    complete: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +78,8 @@ class Volume:
     deleting: bool
     driver: str
     handle: str
+    in_tree: bool = False
+    attributes_class: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +106,15 @@ class Allocation:
     node_terms: NodeTerms | None
 
 
+@dataclass(frozen=True)
+class Attachment:
+    """A VolumeAttachment: which driver has, or is to have, which volume on which node."""
+
+    driver: str
+    node: str
+    volume: str
+
+
 @dataclass
 class Cluster:
     """Everything that was read, by name."""
@@ -104,6 +131,10 @@ class Cluster:
     volumes: dict[str, Volume] = field(default_factory=dict)
     storage_classes: dict[str, StorageClass] = field(default_factory=dict)
     attach_limits: dict[str, dict[str, int]] = field(default_factory=dict)
+    installed: dict[str, frozenset[str]] = field(default_factory=dict)
+    strict_drivers: set[str] = field(default_factory=set)
+    attached: dict[str, Attachment] = field(default_factory=dict)
+    device_resources: set[str] = field(default_factory=set)
     allocations: dict[str, Allocation | None] = field(default_factory=dict)
 
     def class_of(self, claim: Claim) -> StorageClass | None:
@@ -177,7 +208,9 @@ def read_node(doc: Doc) -> Node:
         name=meta.text("name"),
         labels=meta.strings("labels"),
         taints=tuple(found),
-        allocatable={"pods": DEFAULT_PODS} | quantity.whole(amounts),
+        allocatable={"pods": DEFAULT_PODS}
+        | {name: min(count, quantity.MOST) for name, count in quantity.whole(amounts).items()},
+        features=frozenset(status.texts("declaredFeatures")),
         repaired=_repaired(status, quantity.whole(amounts)),
     )
 
@@ -198,18 +231,21 @@ def read_claim(key: str, doc: Doc) -> Claim:
     """A claim, or the template of one: both have metadata and spec."""
     meta, spec = doc.doc("metadata"), doc.doc("spec")
     annotations = meta.strings("annotations")
-    named = spec.text("storageClassName") if spec.given("storageClassName") else annotations.get(BETA_CLASS)
+    named = spec.text("storageClassName") if spec.given("storageClassName") else None
+    phase = doc.doc("status").text("phase")
     return Claim(
         key=key,
         volume=spec.text("volumeName"),
-        storage_class=named,
+        storage_class=annotations.get(BETA_CLASS, named),
         modes=frozenset(spec.texts("accessModes")),
         size=_storage(spec.doc("resources").doc("requests")),
         volume_mode=spec.text("volumeMode", "Filesystem"),
         selector=label_selector(spec, "selector"),
         selected_node=annotations.get(SELECTED_NODE, ""),
-        lost=doc.doc("status").text("phase") == "Lost",
+        lost=phase == "Lost",
         deleting=meta.given("deletionTimestamp"),
+        attributes_class=spec.text("volumeAttributesClassName"),
+        complete=phase != "Pending" or BIND_COMPLETED in annotations,
     )
 
 
@@ -219,21 +255,24 @@ def _storage(amounts: Doc) -> Fraction:
 
 def read_volume(doc: Doc) -> Volume:
     meta, spec, status = doc.doc("metadata"), doc.doc("spec"), doc.doc("status")
-    reference, csi = spec.doc("claimRef"), spec.doc("csi")
+    reference = spec.doc("claimRef")
     claim = f"{reference.text('namespace')}/{reference.text('name')}" if reference.raw else ""
+    driver, handle = attached_as(spec, meta.strings("labels"))
     return Volume(
         name=meta.text("name"),
         labels=meta.strings("labels"),
-        storage_class=spec.text("storageClassName") or meta.strings("annotations").get(BETA_CLASS, ""),
+        storage_class=meta.strings("annotations").get(BETA_CLASS, spec.text("storageClassName")),
         modes=frozenset(spec.texts("accessModes")),
         size=_storage(spec.doc("capacity")),
         volume_mode=spec.text("volumeMode", "Filesystem"),
-        node_terms=node_terms(spec.doc("nodeAffinity"), "required"),
+        node_terms=labels_only(node_terms(spec.doc("nodeAffinity"), "required")),
         claim=claim,
         available=status.text("phase", "Available") == "Available",
         deleting=meta.given("deletionTimestamp"),
-        driver=csi.text("driver"),
-        handle=csi.text("volumeHandle"),
+        driver=driver,
+        handle=handle,
+        in_tree=bool(driver) and not spec.given("csi"),
+        attributes_class=spec.text("volumeAttributesClassName"),
     )
 
 
@@ -326,6 +365,23 @@ def _put_storage_class(cluster: Cluster, key: str, doc: Doc) -> None:
 
 def _put_csi_node(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.attach_limits[key] = read_attach_limits(doc)
+    cluster.installed[key] = frozenset(d.text("name") for d in doc.doc("spec").docs("drivers"))
+
+
+def _put_csi_driver(cluster: Cluster, key: str, doc: Doc) -> None:
+    if doc.doc("spec").flag("preventPodSchedulingIfMissing"):
+        cluster.strict_drivers.add(key)
+
+
+def _put_attachment(cluster: Cluster, key: str, doc: Doc) -> None:
+    spec = doc.doc("spec")
+    volume = spec.doc("source").text("persistentVolumeName")
+    cluster.attached[key] = Attachment(spec.text("attacher"), spec.text("nodeName"), volume)
+
+
+def _put_device_class(cluster: Cluster, key: str, doc: Doc) -> None:
+    names = {CLASS_RESOURCE + key, doc.doc("spec").text("extendedResourceName")}
+    cluster.device_resources |= names - {""}
 
 
 def _put_resource_claim(cluster: Cluster, key: str, doc: Doc) -> None:
@@ -355,5 +411,8 @@ READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
     "PersistentVolume": _put_volume,
     "StorageClass": _put_storage_class,
     "CSINode": _put_csi_node,
+    "CSIDriver": _put_csi_driver,
+    "VolumeAttachment": _put_attachment,
+    "DeviceClass": _put_device_class,
     "ResourceClaim": _put_resource_claim,
 }

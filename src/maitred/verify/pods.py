@@ -48,7 +48,10 @@ class AffinityTerm:
 
 @dataclass(frozen=True)
 class Spread:
-    """One topology spread constraint that must not be broken (DoNotSchedule)."""
+    """One topology spread constraint that must not be broken (DoNotSchedule).
+
+    kube-scheduler counts nobody for a selector that is empty, so that is read as none.
+    """
 
     key: str
     max_skew: int
@@ -104,6 +107,7 @@ class Pod:
     spreads: tuple[Spread, ...]
     claims: tuple[ClaimUse, ...]
     devices: tuple[str | None, ...]
+    features: frozenset[str]
 
     @property
     def key(self) -> str:
@@ -189,6 +193,7 @@ def read_pod(doc: Doc) -> Pod:
         spreads=spread_constraints(spec, labels),
         claims=claim_uses(spec, meta.text("name")),
         devices=device_claims(spec, status),
+        features=needed_features(spec),
     )
 
 
@@ -305,7 +310,7 @@ def spread_constraints(spec: Doc, labels: Labels) -> tuple[Spread, ...]:
         Spread(
             key=doc.text("topologyKey"),
             max_skew=doc.integer("maxSkew", 1),
-            selector=_with_own_labels(doc, label_selector(doc, "labelSelector"), labels),
+            selector=_with_own_labels(doc, label_selector(doc, "labelSelector"), labels) or None,
             min_domains=doc.integer("minDomains", 1),
             honor_affinity=doc.text("nodeAffinityPolicy", "Honor") == "Honor",
             honor_taints=doc.text("nodeTaintsPolicy", "Ignore") == "Honor",
@@ -333,6 +338,23 @@ def device_claims(spec: Doc, status: Doc) -> tuple[str | None, ...]:
         claim.text("resourceClaimName") or made.get(claim.text("name")) or None
         for claim in spec.docs("resourceClaims")
     )
+
+
+def needed_features(spec: Doc) -> frozenset[str]:
+    """What the kubelet must have declared to run a pod: KEP-5328, as far as it is about new pods."""
+    every = spec.docs("containers") + spec.docs("initContainers")
+    found = set()
+    for container in every:
+        if any(
+            rule.text("action") == "RestartAllContainers" for rule in container.docs("restartPolicyRules")
+        ):
+            found.add("RestartAllContainersOnContainerExits")
+    for container in every + spec.docs("ephemeralContainers"):
+        if any(mount.texts("bindMountOptions") for mount in container.docs("volumeMounts")):
+            found.add("VolumeBindMountOptions")
+    if spec.flag("hostNetwork") and spec.given("hostUsers") and not spec.flag("hostUsers"):
+        found.add("UserNamespacesHostNetworkSupport")
+    return frozenset(found)
 
 
 def term_matches(term: AffinityTerm, pod: Pod, namespaces: dict[str, Labels]) -> bool:

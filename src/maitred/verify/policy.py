@@ -99,5 +99,6 @@ def _template(doc: Doc) -> Template:
         labels=doc.strings("labels"),
         taints=taints(doc, "taints"),
         allocatable={"pods": DEFAULT_PODS} | quantity.whole(quantity.amounts(doc.doc("allocatable"))),
+        features=frozenset(doc.texts("declaredFeatures")),
     )
     return Template(node, doc.integer("max") if doc.given("max") else None)

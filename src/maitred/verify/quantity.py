@@ -27,6 +27,7 @@ SUFFIXES: dict[str, Fraction] = {
 }
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:([eE][+-]?[0-9]{1,3})|([numkMGTPE]|[KMGTPE]i))?")
 _MILLI = Fraction(1, 1000)
+MOST = 2**60
 
 Amounts = dict[str, Fraction]
 
@@ -58,8 +59,11 @@ def amounts(doc: Doc) -> Amounts:
 
 
 def units(resource: str, amount: Fraction) -> int:
-    """The whole number that schedulers count in: thousandths of a CPU, one of anything else, rounded up."""
-    return ceil(amount * 1000) if resource == "cpu" else ceil(amount)
+    """The whole number that schedulers count in: thousandths of a CPU, one of anything else, rounded up.
+
+    docs/compatibility.md: a node has MOST of anything at most, and whoever asks for more fits nowhere.
+    """
+    return min(ceil(amount * 1000) if resource == "cpu" else ceil(amount), MOST + 1)
 
 
 def whole(raw: Amounts) -> dict[str, int]:

@@ -95,6 +95,7 @@ class NodeTerm:
 
 
 NodeTerms = tuple[NodeTerm, ...]
+ANYTHING = (Requirement("kubernetes.io/no-such-label", "DoesNotExist"),)
 
 
 def node_terms(owner: Doc, field: str) -> NodeTerms | None:
@@ -108,6 +109,15 @@ def node_terms(owner: Doc, field: str) -> NodeTerms | None:
         )
         for term in owner.doc(field).docs("nodeSelectorTerms")
     )
+
+
+def labels_only(terms: NodeTerms | None) -> NodeTerms | None:
+    """The terms of a volume: Kubernetes holds them against the labels of a node and never against its name,
+    so a term about fields alone matches every node."""
+    if terms is None:
+        return None
+    said = [term for term in terms if term.labels or term.fields]
+    return tuple(NodeTerm(term.labels or ANYTHING, ()) for term in said)
 
 
 def any_term(terms: NodeTerms | None, labels: Labels, name: str) -> bool:
@@ -140,9 +150,10 @@ class Toleration:
         return self._compares(taint.value)
 
     def _compares(self, value: str) -> bool:
-        """Lt and Gt: the taint's value is below or above what the toleration names."""
+        """Lt and Gt: the taint's value is below or above what the toleration names, both in canonical
+        form."""
         have, bound = int64(value), int64(self.value)
-        if have is None or bound is None:
+        if have is None or bound is None or str(have) != value or str(bound) != self.value:
             return False
         return (self.operator == "Lt" and have < bound) or (self.operator == "Gt" and have > bound)
 

@@ -1,5 +1,6 @@
 """Filters about volumes: where they can be reached, who may share them, how many a node can attach."""
 
+from .intree import PROVISIONERS
 from .objects import Claim, Node, Volume, read_claim
 from .pods import ClaimUse, Pod
 from .selectors import any_term, matches
@@ -14,6 +15,7 @@ ZONE_LABELS = {
     "topology.kubernetes.io/region": "topology.kubernetes.io/region",
 }
 
+Attached = tuple[str, str]  # driver, handle
 Matched = tuple[str | None, dict[str, str], dict[str, str]]
 
 
@@ -45,7 +47,7 @@ def match_claims(world: World, pod: Pod, node: Node) -> Matched:
         reason = _claim_problem(world, claim, use, node)
         if reason is not None:
             return reason, {}, {}
-        if claim is not None and not claim.volume:
+        if claim is not None and not claim.volume and claim not in waiting:
             waiting.append(claim)
     for claim in sorted(waiting, key=lambda claim: (claim.size, claim.key)):
         volume = _choose_volume(world, claim, node, set(taken.values()))
@@ -64,6 +66,8 @@ def _claim_problem(world: World, claim: Claim | None, use: ClaimUse, node: Node)
         return f"claim {use.name} does not exist"
     if claim.lost or claim.deleting:
         return f"claim {claim.key} is {'lost' if claim.lost else 'being deleted'}"
+    if claim.volume and not claim.complete:
+        return f"claim {claim.key} names volume {claim.volume}, and is not bound to it yet"
     if claim.volume:
         return _bound_problem(world, claim, node)
     known = world.cluster.class_of(claim)
@@ -100,7 +104,8 @@ def _choose_volume(world: World, claim: Claim, node: Node, chosen: set[str]) -> 
     """The volume that Kubernetes would bind a waiting claim to: its own, else the smallest that will do."""
     if claim.key in world.taken:
         own = world.cluster.volumes[world.taken[claim.key]]
-        return own if any_term(own.node_terms, node.labels, node.name) else None
+        reached = any_term(own.node_terms, node.labels, node.name) and in_zone(own, node)
+        return own if reached else None
     if claim.selected_node or claim.key in world.selected:
         return None
     gone = chosen | set(world.taken.values())
@@ -112,18 +117,21 @@ def _choose_volume(world: World, claim: Claim, node: Node, chosen: set[str]) -> 
 
 
 def _suits(world: World, claim: Claim, volume: Volume) -> bool:
-    """Whether a volume could serve a claim, wherever it is. One that names the claim needs no other match."""
+    """Whether a volume could serve a claim, wherever it is. One that names the claim need not match in
+    all."""
+    known = world.cluster.class_of(claim)
     if volume.deleting or (volume.claim and volume.claim != claim.key):
         return False
     if volume.size < claim.size or volume.volume_mode != claim.volume_mode:
         return False
+    if volume.attributes_class != claim.attributes_class:
+        return False
+    if known is None or volume.storage_class != known.name:
+        return False
     if volume.claim:
         return True
-    known = world.cluster.class_of(claim)
     return (
         volume.available
-        and known is not None
-        and volume.storage_class == known.name
         and claim.modes <= volume.modes
         and (claim.selector is None or matches(claim.selector, volume.labels))
     )
@@ -153,7 +161,7 @@ def sole_use(world: World, pod: Pod, node: Node) -> str | None:
     return None
 
 
-def attachments(world: World, pod: Pod) -> set[tuple[str, str]]:
+def attachments(world: World, pod: Pod) -> set[Attached]:
     """The CSI volumes of a pod as (driver, handle). One yet to be made counts for its class's driver."""
     found = set()
     for use in pod.claims:
@@ -164,17 +172,56 @@ def attachments(world: World, pod: Pod) -> set[tuple[str, str]]:
         known = world.cluster.class_of(claim)
         if volume is not None and volume.driver:
             found.add((volume.driver, volume.handle))
-        elif not claim.volume and known is not None:
-            found.add((known.provisioner, f"claim {claim.key}"))
+        elif volume is None and known is not None:
+            driver = PROVISIONERS.get(known.provisioner, known.provisioner)
+            found |= {(driver, f"claim {claim.key}")} if driver else set()
     return found
 
 
+def left_behind(world: World, node: Node) -> set[Attached]:
+    """What is attached to a node though no pod there used it when all this began: it takes room until it is
+    gone, while what the pods that leave have attached goes with them."""
+    used = set().union(*(attachments(world, pod) for pod in world.at_first[node.name]))
+    found = set()
+    for attachment in world.cluster.attached.values() if world.occupied else ():
+        volume = world.cluster.volumes.get(attachment.volume)
+        here = attachment.node == node.name and attachment.driver
+        if here and volume is not None and volume.driver and not volume.in_tree:
+            found.add((attachment.driver, volume.handle))
+    return found - used
+
+
 def attach_limits(world: World, pod: Pod, node: Node) -> str | None:
+    """A volume that is new to the pods of a node counts beside what is attached there, even if it is the
+    same."""
     limits = world.cluster.attach_limits.get(node.name, {})
     there = set().union(*(attachments(world, other) for other in world.on[node.name])) if limits else set()
     new = attachments(world, pod) - there if limits else set()
     for driver in sorted({driver for driver, _ in new}):
-        count = sum(d == driver for d, _ in there | new)
+        taken = there | left_behind(world, node)
+        count = sum(d == driver for d, _ in taken) + sum(d == driver for d, _ in new)
         if driver in limits and count > limits[driver]:
             return f"{count} volumes of {driver} on {node.name} are more than its {limits[driver]}"
+    return None
+
+
+def missing_drivers(world: World, pod: Pod, node: Node) -> str | None:
+    """A CSIDriver may ask that pods with its volumes stay away from nodes that do not have it."""
+    there = world.cluster.installed.get(node.name)
+    if not world.occupied:  # where all are gone, drivers may still come
+        return None
+    for use in pod.claims:
+        claim = None if use.assumed else claim_of(world, pod, use)
+        if claim is None:
+            continue
+        volume, known = world.cluster.volumes.get(claim.volume), world.cluster.class_of(claim)
+        if volume is not None:
+            driver, migrated = volume.driver, volume.in_tree
+        else:
+            provisioner = known.provisioner if known else ""
+            driver, migrated = PROVISIONERS.get(provisioner, provisioner), provisioner in PROVISIONERS
+        # A volume of a plugin that was built in counts only where there is a CSINode.
+        looked_for = driver in world.cluster.strict_drivers and (there is not None or not migrated)
+        if looked_for and driver not in (there or ()):
+            return f"the driver {driver} of claim {claim.key} is not installed on {node.name}"
     return None

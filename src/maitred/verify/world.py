@@ -22,6 +22,12 @@ class World:
         self.selected: dict[str, str] = {}
         self.taken: dict[str, str] = {}
         self._own = set(cluster.nodes)
+        # Who was there when all began; of an empty cluster nobody asks what is still attached.
+        self.at_first: dict[str, list[Pod]] = {name: [] for name in cluster.nodes}
+        for pod in cluster.pods.values():
+            if pod.holds and pod.node_name in self.at_first:
+                self.at_first[pod.node_name].append(pod)
+        self.occupied = True
 
     def copy(self) -> "World":
         twin = World.__new__(World)
@@ -29,6 +35,7 @@ class World:
         twin.on, twin.used = dict(self.on), dict(self.used)
         twin.wary = list(self.wary)
         twin.selected, twin.taken = dict(self.selected), dict(self.taken)
+        twin.at_first, twin.occupied = self.at_first, self.occupied
         twin._own = set()
         self._own = set()
         return twin

@@ -67,9 +67,9 @@ def command(
     never fit, on any cluster and whatever its scheduler. It only reads: get, list and watch.
 
     \b
-    A dump, with podgroups in the list if the cluster has any:
+    A dump, with podgroups and deviceclasses in the list if the cluster has any:
       kubectl get -A -o json > cluster.json \\
-        nodes,pods,jobs,pdb,priorityclasses,namespaces,pvc,pv,storageclasses,csinodes
+        nodes,pods,jobs,pdb,pc,ns,pvc,pv,sc,csinodes,csidrivers,volumeattachments
 
     \b
     Examples:

@@ -15,7 +15,7 @@ from maitred.explain.audit.seen import (
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError
-from maitred.kube.lists import NEEDED, PLAIN
+from maitred.kube.lists import NEEDED, PLAIN, served_plain
 from maitred.kube.resources import JOBS, PODS, Resource
 from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
@@ -49,7 +49,7 @@ async def everything(client: Client) -> list[Source]:
 def of_kubernetes(served: Served) -> Iterator[Source]:
     yield Source(PODS, SeenPod)
     yield Source(JOBS, Job)
-    for resource, kind in PLAIN:
+    for resource, kind in (*PLAIN, *served_plain(served)):
         yield Source(resource, kind)
     if served.groups is not None:
         yield Source(served.groups, PodGroup)

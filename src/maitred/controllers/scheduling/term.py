@@ -46,7 +46,7 @@ from maitred.explain.scene import Scene
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
 from maitred.kube.events import Events
-from maitred.kube.lists import PLAIN
+from maitred.kube.lists import PLAIN, served_plain
 from maitred.kube.permit import Permit
 from maitred.kube.reflector import Reflector
 from maitred.kube.resources import JOBS, PODS
@@ -305,5 +305,5 @@ def reflectors(
         yield Reflector(client, served.groups, WatchedGroup, feed_groups(mirror))
     if served.composites is not None:
         yield Reflector(client, served.composites, CompositePodGroup, feed_plain(mirror, CompositePodGroup))
-    for resource, kind in PLAIN:
+    for resource, kind in (*PLAIN, *served_plain(served)):
         yield Reflector(client, resource, kind, feed_plain(mirror, kind))

@@ -160,7 +160,7 @@ class _Sets:
             free = np.where(inside, np.maximum(site.trial.free[column], 0), 0)
             free[nodes] = 0
             elsewhere = np.bincount(np.maximum(site.domains, 0), weights=free, minlength=domains)
-            total = np.tile(elsewhere.astype(np.int64), (len(room), 1))
+            total = np.tile(elsewhere.astype(np.float64), (len(room), 1))
             there = np.where(inside[nodes], np.maximum(room[:, :, place], 0), 0)
             np.add.at(total.T, np.maximum(site.domains[nodes], 0), there.T)
             np.minimum(most, most_in(total, site.uses[:, place].tolist(), counts), out=most)

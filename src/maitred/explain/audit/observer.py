@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from maitred.explain.audit.seen import ForeignGroup, Seen, SeenPod, TrainingJob
 from maitred.explain.audit.stays import Stay, stay_of
+from maitred.model.device import DeviceClass
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
 from maitred.model.meta import Namespace, key_of
@@ -13,12 +14,15 @@ from maitred.model.objects import Object
 from maitred.model.pod import is_node_bound
 from maitred.model.policy import Policy
 from maitred.model.priority import PriorityClass
-from maitred.model.storage import CSINode, PersistentVolume, StorageClass
+from maitred.model.storage import CSIDriver, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 
 MOST_PAST = 200_000
 """What is gone is remembered up to so many of each kind: the last ones."""
 
-CLUSTER_WIDE = (Node, Namespace, PriorityClass, PersistentVolume, StorageClass, CSINode)
+CLUSTER_WIDE = (
+    *(Node, Namespace, PriorityClass, PersistentVolume, StorageClass, CSINode),
+    *(CSIDriver, VolumeAttachment, DeviceClass),
+)
 SIZED = (Job, PodGroup, ForeignGroup, TrainingJob)
 """Kinds that say how many members a group takes."""
 

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.nodes import Codes, Ints, Mask, total
 from maitred.cluster.snapshot import Occupant, RunningMember, Shape, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, ask_of
@@ -105,8 +105,8 @@ def enough_in_total(survey: Survey, entry: Entry) -> bool:
         axis=1,
     )
     wanted = np.sort(uses, axis=1)[:, : ask.need].sum(axis=1).tolist()
-    have = (int(np.maximum(room.free[eligible], 0).sum()) for room in rules.rooms)
-    return all(total >= least for total, least in zip(have, wanted, strict=True))
+    have = (total(np.maximum(room.free[eligible], 0)) for room in rules.rooms)
+    return all(there >= least for there, least in zip(have, wanted, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,9 @@ def _with_devices(scene: Scene, model: str, numbers: list[int]) -> Snapshot:
         return shape, replace(
             needs,
             requests=tuple(sorted(requests.items())),
-            node=NodeRequirements(canonical((*needs.node.selector, *selector)), needs.node.terms),
+            node=NodeRequirements(
+                canonical((*needs.node.selector, *selector)), needs.node.terms, needs.node.features
+            ),
             tolerations=(*needs.tolerations, Toleration(key=resource, operator="Exists")),
         )
 

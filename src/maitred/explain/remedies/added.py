@@ -53,7 +53,9 @@ def _copy(snapshot: Snapshot, pattern: Pattern, name: str) -> Node:
     allocatable: dict[str, str | int | float] = {
         resource: text(resource, amount) for resource, amount in zip(nodes.resources, have, strict=True)
     }
-    return Node(ObjectMeta(name=name, labels=labels), NodeSpec(pattern.taints), NodeStatus(allocatable))
+    features = nodes.feature_sets[nodes.feature_ids[pattern.row]]
+    status = NodeStatus(allocatable, declared_features=features)
+    return Node(ObjectMeta(name=name, labels=labels), NodeSpec(pattern.taints), status)
 
 
 def _widened(columns: Ints, column: Ints, count: int) -> Ints:

@@ -73,7 +73,7 @@ class Selecting:
                 NodeSelectorTerm(self._changed(term.match_expressions), term.match_fields) for term in terms
             )
             terms = None if any(term == NodeSelectorTerm() for term in kept) else kept
-        return replace(needs, node=NodeRequirements(canonical(selector), terms))
+        return replace(needs, node=NodeRequirements(canonical(selector), terms, needs.node.features))
 
     def _changed(self, requirements: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
         other = msgspec.structs.replace(self.requirement, values=(self.instead,)) if self.instead else None

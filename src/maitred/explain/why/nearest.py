@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
-from maitred.cluster.selection import required_nodes, tolerated_nodes
+from maitred.cluster.selection import declaring_nodes, required_nodes, tolerated_nodes
 from maitred.cluster.trial import Requests, Rows, Trial, copies_that_fit
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt
@@ -214,6 +214,7 @@ class _Survey:
             return "its running members are elsewhere"
         reasons = {
             "nodes.managed of the policy": ~managed_nodes(nodes, policy),
+            "kubelets that lack a feature": ~declaring_nodes(nodes, needs.node.features),
             "node selector or affinity": ~required_nodes(nodes, needs.node),
             taint_words(nodes, ~tolerated_nodes(nodes, needs.tolerations) & among): ~tolerated_nodes(
                 nodes, needs.tolerations

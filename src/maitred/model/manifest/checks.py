@@ -28,14 +28,13 @@ from maitred.model.pod import (
     Volume,
 )
 from maitred.model.priority import PriorityClass
-from maitred.model.quantity import QuantityError, amount
-from maitred.model.requests import all_resources, pod_requests
-from maitred.model.selector import LabelSelector, Requirement, integer
+from maitred.model.quantity import amount
+from maitred.model.requests import all_resources
+from maitred.model.selector import LabelSelector, Requirement, decimal_integer
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 LONGEST_NAME = 253
 LONGEST_NAMESPACE = 63
-FEW_CONTAINERS = 16
 INT32 = range(-(2**31), 2**31)
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
@@ -102,8 +101,6 @@ def check_int32(field: str, number: int | None) -> None:
 def check_pod(pod: Pod) -> None:
     spec = pod.spec
     check_quantities(all_resources(spec))
-    if len(spec.containers) + len(spec.init_containers) > FEW_CONTAINERS:
-        check_total(pod)
     check_int32("spec.priority", spec.priority)
     group = spec.scheduling_group
     if group and group.pod_group_name is not None and (problem := name_problem(group.pod_group_name)):
@@ -123,21 +120,13 @@ def check_pod(pod: Pod) -> None:
         check_volume(f"spec.volumes[{position}]", volume)
 
 
-def check_total(pod: Pod) -> None:
-    """Amounts that are each within bounds may add up beyond them."""
-    try:
-        pod_requests(pod.spec)
-    except QuantityError as problem:
-        raise FieldError("spec.containers", f"together they request too much: {problem}") from None
-
-
 @lru_cache(maxsize=4096)
 def toleration_problem(toleration: Toleration) -> str:
     if not toleration.key and toleration.operator != "Exists":
         return "without a key, operator must be Exists"
     if toleration.value and toleration.operator == "Exists":
         return "with operator Exists there is no value"
-    if toleration.operator in ("Lt", "Gt") and integer(toleration.value) is None:
+    if toleration.operator in ("Lt", "Gt") and decimal_integer(toleration.value) is None:
         return f"operator {toleration.operator} needs a value that is a whole number"
     return ""
 

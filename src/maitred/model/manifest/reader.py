@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from maitred.model.budget import PodDisruptionBudget
+from maitred.model.device import DeviceClass
 from maitred.model.group import API_VERSIONS, MARK_PREFIX, MARKS, CompositePodGroup, PodGroup, Workload
 from maitred.model.job import Job
 from maitred.model.manifest import checks
@@ -21,7 +22,14 @@ from maitred.model.owners import BATCH_JOB, kind_of, owner_kind
 from maitred.model.pod import Pod
 from maitred.model.policy import API_VERSION
 from maitred.model.priority import PriorityClass
-from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from maitred.model.storage import (
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,7 @@ def kind(type: type[Object], check: Callable[[Any], None], namespaced: bool) -> 
 
 
 _STORAGE = ("storage.k8s.io/v1", "storage.k8s.io/v1beta1")
+_DEVICES = ("resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1beta1")
 _PRIORITY = ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1")
 _READ: tuple[tuple[tuple[str, ...], str, Kind], ...] = (
     (("v1",), "Pod", kind(Pod, checks.check_pod, True)),
@@ -48,6 +57,9 @@ _READ: tuple[tuple[tuple[str, ...], str, Kind], ...] = (
     (("v1",), "PersistentVolume", kind(PersistentVolume, checks.check_volume_object, False)),
     (_STORAGE, "StorageClass", kind(StorageClass, checks.check_storage_class, False)),
     (_STORAGE, "CSINode", kind(CSINode, checks.check_csi_node, False)),
+    (_STORAGE, "CSIDriver", kind(CSIDriver, checks.check_nothing, False)),
+    (_STORAGE, "VolumeAttachment", kind(VolumeAttachment, checks.check_nothing, False)),
+    (_DEVICES, "DeviceClass", kind(DeviceClass, checks.check_nothing, False)),
     (_PRIORITY, "PriorityClass", kind(PriorityClass, checks.check_priority_class, False)),
     (("policy/v1",), "PodDisruptionBudget", kind(PodDisruptionBudget, checks.check_budget, True)),
     (("batch/v1",), "Job", kind(Job, checks.check_nothing, True)),
