@@ -5,6 +5,9 @@ from tests.catalogue.pairs_room import ROOM, STARTING
 from tests.catalogue.places import DEVICES, HEALTH, TOPOLOGY
 from tests.catalogue.room import CAPACITY, FRAGMENTATION, PRIORITY
 from tests.catalogue.starting import GATED, MEMBERS, REQUEST
+from tests.catalogue.sums import SUMS, TOGETHER
+from tests.catalogue.turns import ENDING, TURNS
+from tests.catalogue.unwell import BROKEN, LOST
 from tests.catalogue.wishes import AFFINITY, VOLUME
 
 SINGLES = (
@@ -19,5 +22,10 @@ SINGLES = (
     VOLUME,
     FRAGMENTATION,
     CAPACITY,
+    BROKEN,
+    LOST,
+    ENDING,
+    TURNS,
+    SUMS,
 )
-PAIRS = (STARTING, EITHER, BOTH, ROOM)
+PAIRS = (STARTING, EITHER, BOTH, ROOM, TOGETHER)

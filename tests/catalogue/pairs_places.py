@@ -113,7 +113,7 @@ EITHER = Chapter(
             {
                 "Health": {"nodes": ["n1"], "unwell": 1, "holds": 0, "needed": 2},
                 "Affinity": {
-                    "excluded": {"node selector or affinity": 1, "taints": 1},
+                    "excluded": {"node selector or affinity": 1, "cordon": 1},
                     "holds": 0,
                     "needed": 2,
                 },
@@ -145,7 +145,11 @@ EITHER = Chapter(
                 one(1, claims=["disk"], where=SSD),
             ],
             {
-                "Affinity": {"excluded": {"node selector or affinity": 1}, "holds": 0, "needed": 1},
+                "Affinity": {
+                    "excluded": {"node selector or affinity": 1, "volumes": 1},
+                    "holds": 0,
+                    "needed": 1,
+                },
                 "Volume": {"problems": [], "reached": 1, "holds": 0, "needed": 1},
             },
             "Impossible",
@@ -225,7 +229,7 @@ BOTH = Chapter(
             ],
             {
                 "Health": {"nodes": ["n2"], "unwell": 1, "holds": 0, "besides": ["Affinity"]},
-                "Affinity": {"excluded": {"taints": 1, "other pods": 1}, "besides": ["Health"]},
+                "Affinity": {"excluded": {"cordon": 1, "other pods": 1}, "besides": ["Health"]},
             },
             room="Capacity",
         ),

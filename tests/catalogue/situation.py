@@ -60,6 +60,13 @@ def one(*args: Any, **fields: Any) -> Obj:
     return b.pod("crew", *args, **{"created": 10, **fields})
 
 
+def without_plugin(node: Obj) -> Obj:
+    """A node whose devices nobody offers any more."""
+    status = node["status"]
+    offered = {name: amount for name, amount in status["allocatable"].items() if "/" not in name}
+    return {**node, "status": {**status, "allocatable": offered}}
+
+
 def claiming() -> Obj:
     """The spec of members that ask for devices by a claim."""
     return {

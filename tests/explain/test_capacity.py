@@ -275,6 +275,17 @@ def test_what_incomplete_groups_hold() -> None:
     assert (found.starts_now, found.cost_per_hour) == (False, 24.0)
 
 
+def test_what_a_group_held_while_it_was_whole_is_not_held_in_vain() -> None:
+    """Both started at six; one failed at half past seven, when another was made in its place."""
+    here = b.pod("crew-0", gpu=8, group="crew", node="n0", created=0)
+    here["status"]["startTime"] = "2026-01-31T06:00:00Z"
+    again = b.pod("crew-2", gpu=8, group="crew")
+    again["metadata"]["creationTimestamp"] = "2026-01-31T07:30:00Z"
+    other = b.pod("other", gpu=8, node="n1", priority=1000)
+    (found,) = asked([*nodes(2), b.pod_group("crew", 2), here, again, other]).incomplete
+    assert (found.since, found.device_hours) == ("2026-01-31T07:30:00Z", 36.0)
+
+
 def test_an_incomplete_group_whose_rest_starts_now() -> None:
     here, coming = crew("half", 2, gpu=4, node="n0"), b.pods("half", 2, gpu=4, group="half", start=2)
     here[0]["spec"]["schedulingPolicy"]["gang"]["minCount"] = 4

@@ -266,3 +266,11 @@ def test_the_range_leaves_out_one_in_ten() -> None:
 )
 def test_names_without_what_tells_one_run_from_the_next(name: str, kind: str) -> None:
     assert stem(name) == kind
+
+
+def test_protection_that_ends_is_something_to_wait_for() -> None:
+    low = b.pod("low", gpu=8, node="n0", annotations={"maitred.dev/min-runtime": "4h"})
+    low["status"] |= {"phase": "Running", "startTime": "2026-01-31T10:00:00Z"}
+    objects = [*nodes(1), low, b.pod("crew", gpu=8, priority=10)]
+    found = estimate(scene(objects), "default/crew")
+    assert (found.earliest, found.words[:24]) == ("2026-01-31T14:00:00Z", "about 14:00 to 14:01 UTC")

@@ -87,3 +87,19 @@ def test_places_are_kept_only_where_it_will_sit() -> None:
 def test_nothing_to_compare(objects: list[dict[str, object]], words: str) -> None:
     found = orders(scene(objects), "default/large")
     assert (found.words, found.as_now, found.holding) == (words, None, None)
+
+
+def test_nobody_knows_who_starts_later_if_the_large_one_may_run_for_ever() -> None:
+    objects = [
+        *nodes(2),
+        *gang("one", lasts="1h", on="n0"),
+        *gang("two", lasts="3h", on="n1"),
+        *gang("large", 2, waited=5),
+        *gang("small", lasts="1h", waited=3),
+        *gang("long", lasts="6h", waited=2),
+    ]
+    found = orders(scene(objects), "default/large")
+    assert found.unknown, found
+    assert "nobody who waits starts later" not in found.words
+    assert "now waiting start" in found.words
+    assert found.words.endswith("then, for nobody knows how long it runs")

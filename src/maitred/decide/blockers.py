@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.cluster.nodes import Mask, NodeView, total
+from maitred.cluster.nodes import Ints, Mask, NodeView, total
 from maitred.cluster.selection import declaring_nodes, required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Rows, Trial
@@ -18,9 +18,10 @@ from maitred.decide.empty import template_node
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.rules import Rules
 from maitred.decide.seating import commit, required_domain
+from maitred.model.node import UNSCHEDULABLE
 from maitred.model.plan import Blocker, Detail
-from maitred.model.policy import is_device
-from maitred.model.quantity import LARGEST_AMOUNT, TOO_MUCH, text
+from maitred.model.policy import health_taints, is_device
+from maitred.model.quantity import LARGEST_AMOUNT, PODS, TOO_MUCH, text
 from maitred.model.words import counted
 
 NAMES_SHOWN = 5
@@ -37,6 +38,12 @@ class Short:
 
     node: str
     resource: str
+    room: int
+    """What the node has left of it,"""
+    requested: int
+    """and what one more member asks for."""
+    limit: int
+    """What the node has of it in all."""
 
 
 @dataclass
@@ -90,11 +97,18 @@ class Scene:
         seated = {member for member, _ in self.nearest}
         waiting = next(shape for member, shape in enumerate(self.ask.shapes) if member not in seated)
         short = _short(self.trial, waiting, among & self.rules.masks[self.ask.distinct.index(waiting)])
-        self.trial.rollback(checkpoint)
         full = {self.trial.nodes.names[row] for _, row in self.nearest}
-        if short is None or short.node not in full:
-            return short
-        return Short(self._taken_by_others(among, short), short.resource)
+        if short is not None and short.node in full:
+            short = _short_on(self.trial, waiting, self._taken_by_others(among, short), short.resource)
+        self.trial.rollback(checkpoint)
+        return short
+
+    def _own(self, column: int) -> Ints:
+        """What the nearest seating takes of a resource on every node."""
+        own = np.zeros(len(self.trial.nodes.names), dtype=np.int64)
+        for member, row in self.nearest:
+            own[row] += self.trial.request_column(self.trial.needs(self.ask.shapes[member]))[column]
+        return own
 
     def _taken_by_others(self, among: Mask, short: Short) -> str:
         """The node on which others hold most of what is short; where they hold none, the nearest stays."""
@@ -102,9 +116,16 @@ class Scene:
         rows = np.flatnonzero(among & self.eligible)
         if column is None or not len(rows):
             return short.node
-        taken = nodes.allocatable[column, rows] - self.trial.free[column, rows]
+        taken = nodes.allocatable[column, rows] - self.trial.free[column, rows] - self._own(column)[rows]
         most = np.lexsort((nodes.name_rank[rows], -taken))[0]
         return nodes.names[rows[most]] if taken[most] > 0 else short.node
+
+
+def _short_on(trial: Trial, shape: int, node: str, resource: str) -> Short:
+    row, column = trial.nodes.rows[node], trial.nodes.resource_column(resource)
+    room = 0 if column is None else max(0, int(trial.room[column, row]))
+    limit = 0 if column is None else int(trial.nodes.allocatable[column, row])
+    return Short(node, resource, room, dict(trial.needs(shape).requests)[resource], limit)
 
 
 def _short(trial: Trial, shape: int, among: Mask) -> Short | None:
@@ -114,7 +135,9 @@ def _short(trial: Trial, shape: int, among: Mask) -> Short | None:
     lacking = np.array([_lacking(trial, resource, requested, rows) for resource, requested in requests])
     near = np.lexsort((trial.nodes.name_rank[rows], lacking.sum(axis=0), (lacking > 0).sum(axis=0)))[0]
     worst = int(lacking[:, near].argmax())
-    return Short(trial.nodes.names[rows[near]], requests[worst][0]) if lacking[worst, near] > 0 else None
+    if lacking[worst, near] <= 0:
+        return None
+    return _short_on(trial, shape, trial.nodes.names[rows[near]], requests[worst][0])
 
 
 def _lacking(trial: Trial, resource: str, requested: int, rows: Rows) -> NDArray[np.float64]:
@@ -134,7 +157,7 @@ def oversized(snapshot: Snapshot, house: House, ask: Ask) -> Blocker | None:
     templates = [template_node(template, 0) for template in house.policy.node_templates]
     whole = snapshot.nodes.whole()
     nodes = whole.with_nodes(templates) if templates else whole
-    fitting, worst = 0, None
+    fitting, worst, aside = 0, None, 0
     for shape in ask.distinct:
         requests = snapshot.needs[snapshot.shapes[shape].needs].requests
         excess = _excess(nodes, tuple(r for r in requests if not _may_be_devices(snapshot, nodes, r[0])))
@@ -142,6 +165,7 @@ def oversized(snapshot: Snapshot, house: House, ask: Ask) -> Blocker | None:
             fitting += ask.shapes.count(shape)
         elif worst is None:
             worst = excess
+            aside = dict(snapshot.needs[snapshot.shapes[shape].needs].aside).get(excess[0], 0)
     if fitting >= ask.need or worst is None:
         return None
     resource, requested, largest, node = worst
@@ -155,7 +179,10 @@ def oversized(snapshot: Snapshot, house: House, ask: Ask) -> Blocker | None:
     asked = (
         text(resource, requested) if requested < TOO_MUCH else f"more than {text(resource, LARGEST_AMOUNT)}"
     )
-    return Blocker("Request", f"a member asks for {asked} {resource}; {has}", detail)
+    asks = f"a member asks for {asked} {resource}"
+    if aside:
+        asks += f" ({text(resource, aside)} of it by overhead, sidecars or init containers)"
+    return Blocker("Request", f"{asks}; {has}", detail)
 
 
 def _may_be_devices(snapshot: Snapshot, nodes: NodeView, resource: str) -> bool:
@@ -192,19 +219,23 @@ def shortage(scene: Scene) -> Blocker:
         "eligibleNodes": eligible,
         **scene.numbers,
     }
+    others = shut_out(scene)
+    if others:
+        detail["excluded"] = others
     amounts = f"{text(resource, requested)} {resource} for {counted(scene.needed, 'member')}"
     where = f"{text(resource, free)} free on {counted(eligible, 'eligible node')}"
     if free < requested:
         message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
+        message += excluded_words(others)
         if not eligible:
-            detail["excluded"] = excluded(scene)
             detail["closed"] = closers(scene.trial, scene.ask.distinct)
-            message += excluded_words(detail["excluded"]) + closer_words(detail["closed"])
+            message += closer_words(detail["closed"])
         return Blocker("Capacity", message + _port_words(scene), detail)
     short = scene.short(scene.eligible)
     detail |= {} if short is None else {"shortOf": short.resource, "node": short.node}
     message = f"needs {amounts}, {where}, but not together: {scene.holds} of {scene.needed} fit"
-    return Blocker("Fragmentation", message + short_words(scene, short) + _port_words(scene), detail)
+    message += short_words(scene, short) + excluded_words(others) + _port_words(scene)
+    return Blocker("Fragmentation", message, detail)
 
 
 def _scarcest(scene: Scene) -> tuple[str, int, int]:
@@ -230,12 +261,19 @@ def _scarcest(scene: Scene) -> tuple[str, int, int]:
 def excluded(scene: Scene) -> dict[str, int]:
     """How many nodes each kind of constraint keeps a member from, each node under the first that does; where
     shapes differ, those of the one that is kept from most."""
-    counts = [_excluded(scene, *pair) for pair in enumerate(scene.ask.distinct)]
+    everywhere = scene.trial.nodes.alive
+    counts = [_excluded(scene, everywhere, *pair) for pair in enumerate(scene.ask.distinct)]
     return max(counts, key=lambda reasons: sum(reasons.values()))
 
 
-def _excluded(scene: Scene, position: int, shape: int) -> dict[str, int]:
-    counts, left = dict[str, int](), np.ones(len(scene.trial.nodes.names), dtype=np.bool_)
+def shut_out(scene: Scene) -> dict[str, int]:
+    """How many nodes no member may be on, each under the first constraint that says so: with those that are
+    eligible they are all that there are."""
+    return _excluded(scene, scene.trial.nodes.alive & ~scene.eligible, 0, scene.ask.distinct[0])
+
+
+def _excluded(scene: Scene, among: Mask, position: int, shape: int) -> dict[str, int]:
+    counts, left = dict[str, int](), among.copy()
     for reason, mask in _exclusions(scene, position, shape).items():
         counts[reason] = int((mask & left).sum())
         left &= ~mask
@@ -246,7 +284,9 @@ def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:
     trial, policy = scene.trial, scene.house.policy
     nodes, needs = trial.nodes, trial.needs(shape)
     chosen, tolerated = required_nodes(nodes, needs.node), tolerated_nodes(nodes, needs.tolerations)
-    alone = make_rules(trial, (shape,), policy, frozenset({"Affinity"}))
+    alone = make_rules(trial, (shape,), policy, scene.lift | {"Affinity"})
+    well = tolerated_nodes(nodes.without_taints(health_taints(policy)), needs.tolerations)
+    open_ = tolerated_nodes(nodes.without_taints(frozenset({UNSCHEDULABLE})), needs.tolerations)
     return {
         "nodes.managed of the policy": nodes.alive & ~managed_nodes(nodes, policy),
         **{
@@ -254,9 +294,16 @@ def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:
             for feature in needs.node.features
         },
         "node selector or affinity": nodes.alive & ~chosen,
-        "taints": nodes.alive & ~tolerated,
+        "taints": nodes.alive & ~well,
+        "cordon": nodes.alive & ~tolerated & open_,
+        "health": nodes.alive & ~tolerated,
         "other pods": chosen & tolerated & alone.masks[0] & ~scene.rules.masks[position],
         "host ports": taken_ports(trial, needs.host_ports) & nodes.alive,
+        "resource claims": np.full_like(
+            nodes.alive, bool(needs.device_claims and "Devices" not in scene.lift)
+        ),
+        "volumes": nodes.alive & ~alone.masks[0],
+        "the domain of its other members": nodes.alive & ~scene.within,
     }
 
 
@@ -270,7 +317,10 @@ def short_detail(short: Short | None) -> Detail:
 def short_words(scene: Scene, short: Short | None) -> str:
     if short is None:
         return ""
-    return f"; {counted(scene.needed - scene.holds, 'member')} short by {short.resource} on {short.node}"
+    if short.resource == PODS:
+        return f"; {short.node} has reached its limit of {counted(short.limit, 'pod')}"
+    amounts = f"{text(short.resource, short.room)} of the {text(short.resource, short.requested)}"
+    return f"; {short.node} has {amounts} {short.resource} that one more member needs"
 
 
 def excluded_words(counts: dict[str, int]) -> str:

@@ -18,6 +18,7 @@ from maitred.decide.blockers import (
 from maitred.decide.closing import closer_words, closers
 from maitred.decide.compile import served_by_classes
 from maitred.decide.storage import storage_rules, with_driver
+from maitred.model.needs import SpreadTerm
 from maitred.model.plan import Blocker, Category, Detail
 from maitred.model.policy import health_taints
 from maitred.model.words import counted
@@ -176,8 +177,18 @@ def _terms(scene: Scene) -> list[str]:
     for needs in map(scene.trial.needs, scene.ask.distinct):
         found.update(f"company in one {term.topology_key}" for term in needs.affinity)
         found.update(f"distance by {term.topology_key}" for term in needs.anti_affinity)
-        found.update(f"a skew of {s.max_skew} at most over {s.pods.topology_key}" for s in needs.spread)
+        found.update(_spread_words(scene, spread) for spread in needs.spread)
     return sorted(found)
+
+
+def _spread_words(scene: Scene, spread: SpreadTerm) -> str:
+    """Where there are fewer domains than it asks for, each may have no more members than the skew."""
+    key = spread.pods.topology_key
+    skew = f"a skew of {spread.max_skew} at most over {key}"
+    there = len(scene.trial.nodes.column(key).values)
+    if there >= spread.min_domains:
+        return skew
+    return f"{spread.min_domains} domains of {key} at least, where there are {there}, and {skew}"
 
 
 def volume(scene: Scene) -> Blocker:

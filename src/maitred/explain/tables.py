@@ -12,7 +12,17 @@ from itertools import zip_longest
 import msgspec
 from rich.text import Text
 
-from maitred.model.plan import NO_LESSER, Alternative, Bind, Departure, Eviction, GroupVerdict, Plan, Verdict
+from maitred.model.plan import (
+    NO_LESSER,
+    Alternative,
+    Bind,
+    Blocker,
+    Departure,
+    Eviction,
+    GroupVerdict,
+    Plan,
+    Verdict,
+)
 from maitred.model.words import counted, printable
 
 Cell = str | Text
@@ -66,10 +76,15 @@ def group_row(group: GroupVerdict, binds: Iterable[Bind]) -> Sequence[Cell]:
         group.group,
         Text(group.verdict, STYLES[group.verdict]),
         f"{group.placed}/{group.members}",
-        str(group.quorum),
+        quorum_words(group.quorum, group.blockers),
         where(group, binds),
         why,
     )
+
+
+def quorum_words(quorum: int, blockers: Iterable[Blocker]) -> str:
+    """A PodGroup that does not exist says none."""
+    return "unknown" if any("podGroup" in blocker.detail for blocker in blockers) else str(quorum)
 
 
 def where(group: GroupVerdict, binds: Iterable[Bind]) -> str:
@@ -101,8 +116,8 @@ def refusals(group: GroupVerdict) -> Iterator[str]:
 
 
 def standing(group: GroupVerdict) -> str:
-    placed = f"{group.placed} of {counted(group.members, 'member')} placed, quorum {group.quorum}"
-    return f"{group.verdict}, {placed}"
+    quorum = quorum_words(group.quorum, group.blockers)
+    return f"{group.verdict}, {group.placed} of {counted(group.members, 'member')} placed, quorum {quorum}"
 
 
 def seats(plan: Plan, width: int | None) -> Iterator[Text]:

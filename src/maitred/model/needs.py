@@ -18,7 +18,7 @@ from maitred.model.pod import (
     Toleration,
     TopologySpreadConstraint,
 )
-from maitred.model.requests import pod_requests
+from maitred.model.requests import pod_requests, requests_aside
 from maitred.model.selector import Labels, Requirement, Selector, canonical, matches, selector_of
 
 
@@ -84,6 +84,8 @@ class Needs:
     preferred_spread: tuple[SpreadTerm, ...] = ()
     images: tuple[str, ...] = ()
     device_claims: tuple[str, ...] = ()
+    aside: tuple[tuple[str, int], ...] = ()
+    """What of `requests` its containers do not ask for: overhead, sidecars, larger init containers."""
 
     def pod_terms(self) -> Iterator[PodTerm]:
         """Every term that reads the labels of pods."""
@@ -118,6 +120,7 @@ def needs_of(pod: Pod) -> Needs:
         ),
         images=tuple(sorted({c.image for c in (*spec.init_containers, *spec.containers) if c.image})),
         device_claims=tuple(claim.name for claim in spec.resource_claims),
+        aside=requests_aside(spec),
     )
 
 

@@ -17,6 +17,19 @@ def pod_requests(spec: PodSpec) -> Amounts:
     return requests
 
 
+def requests_aside(spec: PodSpec) -> tuple[tuple[str, int], ...]:
+    """What a pod asks for beyond what stands under its containers, or under the pod as a whole."""
+    if not (spec.overhead or spec.init_containers):
+        return ()
+    written: Amounts = {}
+    for container in spec.containers:
+        add(written, effective(container.resources))
+    written = pod_level(spec, written)
+    total = pod_requests(spec)
+    beyond = {name: n - rounded(name, written.get(name, 0)) for name, n in total.items() if name != PODS}
+    return tuple(sorted((name, more) for name, more in beyond.items() if more > 0))
+
+
 def containers_requests(spec: PodSpec) -> Amounts:
     """Containers add up; an init container runs alone, but beside the sidecars started before it."""
     running: Amounts = {}

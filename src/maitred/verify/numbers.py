@@ -246,7 +246,10 @@ def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
     missing = [name for name in names if not detail.given(name)]
     if missing and not measure.seated:
         yield f"does not say {', '.join(missing)}"
-    if any(not detail.given(name) for name in names[:4]) or not measure.plain:
+    if any(not detail.given(name) for name in names[:4]):
+        return
+    yield from _judge_excluded(measure, detail)
+    if not measure.plain:
         return
     resource = detail.text("resource")
     each = measure.group.pending[0].requests.get(resource, 0)
@@ -265,6 +268,14 @@ def _judge_room(measure: Measure, detail: Doc) -> Iterator[str]:
         copies = [measure.copies(w) for w in (*measure.worlds, *measure.bounds, measure.case.before)]
         if not min(copies) <= detail.integer("holds") <= max(copies):
             yield f"holds is {detail.integer('holds')}, should be {min(copies)}"
+
+
+def _judge_excluded(measure: Measure, detail: Doc) -> Iterator[str]:
+    """Every node is eligible or excluded for one reason."""
+    told = detail.raw.get("excluded")
+    nodes, eligible = len(measure.case.cluster.nodes), detail.integer("eligibleNodes")
+    if isinstance(told, dict) and eligible + sum(told.values()) != nodes:
+        yield f"{eligible} nodes are eligible and {sum(told.values())} excluded, and there are {nodes}"
 
 
 def _measured(

@@ -1,5 +1,6 @@
 """How much hardware incomplete groups hold: members sit on nodes, and too few of them to begin."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -27,15 +28,21 @@ def _found(survey: Survey) -> Iterator[Incomplete]:
     short = np.array([g is not None and g.counted < g.group.quorum for g in seated] + [False])
     pods = np.flatnonzero(short[bound.group] & (bound.group != NO_GROUP))
     pods = pods[np.argsort(bound.group[pods], kind="stable")]
+    lacking = {view.group.key: min(order[1] for order in view.orders) for view in survey.snapshot.groups}
     scheduled = {verdict.group for verdict in survey.plan.groups if verdict.verdict == "Scheduled"}
     for number, first in zip(*np.unique(bound.group[pods], return_index=True), strict=True):
         group = seated[number]
         if group is not None:
             own = pods[first : np.searchsorted(bound.group[pods], number, "right")]
-            yield _incomplete(survey, group, own, group.group.key in scheduled)
+            since = lacking.get(group.group.key, -math.inf)
+            yield _incomplete(survey, group, own, since, group.group.key in scheduled)
 
 
-def _incomplete(survey: Survey, seated: SeatedGroup, pods: np.ndarray, starts_now: bool) -> Incomplete:
+def _incomplete(
+    survey: Survey, seated: SeatedGroup, pods: np.ndarray, lacking: float, starts_now: bool
+) -> Incomplete:
+    """`lacking`: since when the first of those is there who wait. What members held before, while the group
+    was whole, they did not hold in vain."""
     bound, holds, cost = survey.snapshot.bound, dict[str, int](), 0.0
     for pod in pods.tolist():
         model = survey.models.names[survey.models.codes[bound.node[pod]]]
@@ -45,6 +52,8 @@ def _incomplete(survey: Survey, seated: SeatedGroup, pods: np.ndarray, starts_no
                 cost += requested * (price_of(survey.policy, resource, model) or 0.0)
     started = bound.started[pods]
     known = started != UNKNOWN_TIME
+    if math.isfinite(lacking):
+        started = np.maximum(started, round(lacking * 1000))
     amounts = survey.counted_by_needs[bound.needs[pods]]
     held = (amounts * np.where(known, np.maximum(survey.now - started, 0), 0)).sum()
     per_unit = 1 if survey.has_devices else CORE

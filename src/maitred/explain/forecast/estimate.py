@@ -51,6 +51,9 @@ class Orders(Record, frozen=True):
     """Devices that stand idle for it, more than otherwise, from now until it starts."""
     shifted: tuple[Shift, ...] = ()
     """Other groups that wait now and start at another time."""
+    unknown: tuple[str, ...] = ()
+    """Other groups that wait now and start as things go, but nobody can say when if room is held: the large
+    one may run for ever, as far as anybody knows."""
     newcomers: int = 0
     """Groups that are taken to come and to start before it, as they came lately, if they may."""
     assumptions: tuple[str, ...] = ()

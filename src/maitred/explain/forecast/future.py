@@ -59,6 +59,7 @@ class Future:
         self._order = np.argsort(self.tenant_ends, kind="stable")
         self._ends = self.tenant_ends[self._order]
         self._ended = 0
+        self._ripe = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -99,7 +100,7 @@ class Future:
             left = {key for key in left if key not in self.starts}
 
     def _advance(self) -> bool:
-        """To the next moment at which somebody ends or comes; False if there is none."""
+        """To the next moment at which somebody ends, comes, or may be displaced; False if there is none."""
         ends, comes = self._next_end(), self._next_comer[0] if self._next_comer else NEVER
         if min(ends, comes) == NEVER:
             return False
@@ -116,11 +117,14 @@ class Future:
 
     def _next_end(self) -> float:
         tenant = float(self._ends[self._ended]) if self._ended < len(self._ends) else NEVER
-        return min(tenant, self._ending[0][0] if self._ending else NEVER)
+        ripening = self.opening.ripening
+        ripe = float(ripening[self._ripe]) if self._ripe < len(ripening) else NEVER
+        return min(tenant, ripe, self._ending[0][0] if self._ending else NEVER)
 
     def _end_those_due(self) -> None:
         due = int(np.searchsorted(self._ends, self.now, side="right"))
         tenants, self._ended = self._order[self._ended : due], due
+        self._ripe = int(np.searchsorted(self.opening.ripening, self.now, side="right"))
         self.hall.clear(tenants)
         while self._ending and self._ending[0][0] <= self.now:
             stay = heapq.heappop(self._ending)[2]

@@ -76,6 +76,7 @@ def compared(
         gained_hours=None if NEVER in (before, after) else round((before - after) / HOUR, 2),
         idle_device_hours=round(max(0.0, busy[0] - busy[1]) / HOUR, 1),
         shifted=tuple(one for one in shifts if abs(one.hours) * HOUR >= NOTICED),
+        unknown=tuple(sorted(waiting & as_now.starts.keys() - holding.starts.keys())),
         newcomers=sum(stay.guest.came and stay.since <= until for stay in as_now.stays),
         assumptions=known,
     )
@@ -114,6 +115,12 @@ def words(found: Orders, now: float, as_now: Future, holding: Future) -> str:
 def cost(found: Orders) -> str:
     idle = f"at {found.idle_device_hours:,g} device-hours idle"
     later = [one.hours for one in found.shifted if one.hours > 0]
+    if found.unknown:
+        one, group = len(found.unknown) == 1, counted(len(found.unknown), "group")
+        starts = f"{group} now waiting {'starts' if one else 'start'}"
+        idle = f"{idle}, nobody can say when {starts} then, for nobody knows how long it runs"
+    if not later and found.unknown:
+        return idle
     if not later:
         return f"{idle}, and nobody who waits starts later"
     others, average = counted(len(later), "group"), sum(later) / len(later)

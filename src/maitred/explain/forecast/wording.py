@@ -87,7 +87,10 @@ def clock(at: float, beside: float) -> str:
 
 
 def condition(opening: Opening, sources: Counter[Source]) -> str:
-    ends = [words for source, words in ENDING.items() if sources[source]] or [ENDING["said"]]
+    ends = [words for source, words in ENDING.items() if sources[source]]
+    if len(opening.ripening):
+        ends.append("or leave for it once they have run for as long as they may keep their places")
+    ends = ends or [ENDING["said"]]
     others = "others come as they did lately" if len(opening.comers) else "nobody else comes"
     return f"if those who run end {', '.join(ends)}{',' if len(ends) > 1 else ''} and {others}"
 

@@ -229,6 +229,8 @@ class SmallerRequest:
     after: int
     alike: bool
     """Whether all members ask for the same now."""
+    aside: int = 0
+    """What of it their containers do not ask for: overhead, sidecars, larger init containers."""
 
     @property
     def share(self) -> float:
@@ -236,6 +238,10 @@ class SmallerRequest:
 
     def applied(self, snapshot: Snapshot, number: int) -> Snapshot:
         return with_members_like(snapshot, number, lambda shape, needs: (shape, self._capped(needs)))
+
+    @property
+    def _in_all(self) -> str:
+        return " in all, init containers and overhead included" if self.aside >= self.after else ""
 
     def _capped(self, asked: Needs) -> Needs:
         requests = tuple(
@@ -247,7 +253,11 @@ class SmallerRequest:
     def remedy(self, view: GroupView) -> Remedy:
         before, after = text(self.resource, self.before), text(self.resource, self.after)
         each = " for each member" if available(view) > 1 else ""
-        change = f"ask for {after} instead of {before} {self.resource}{each}"
+        change = f"ask for {after} instead of {before} {self.resource}{each}{self._in_all}"
+        if self.alike and 0 < self.aside < self.after:
+            own = [text(self.resource, amount - self.aside) for amount in (self.after, self.before)]
+            aside = f"{text(self.resource, self.aside)} for overhead, sidecars or init containers"
+            change = f"ask for {own[0]} instead of {own[1]} {self.resource}{each}, beside {aside}"
         if not self.alike:
             change = f"ask for at most {after} {self.resource} for each member, instead of up to {before}"
         detail = {"kind": "request", "resource": self.resource, "from": before, "to": after}

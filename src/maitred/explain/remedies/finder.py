@@ -256,9 +256,11 @@ class Finder:
     def _largest_request(self, entry: Entry, resource: str, asked: set[int]) -> Change | None:
         before = max(asked)
         step = step_of(resource, before)
+        asides = [dict(needs.aside).get(resource, 0) for needs in needs_of(self.stage.snapshot, entry.view)]
+        alike, aside = len(asked) == 1 == len(set(asides)), max(asides)
 
         def ask_for(steps: int) -> Change:
-            return SmallerRequest(resource, before, steps * step, alike=len(asked) == 1)
+            return SmallerRequest(resource, before, steps * step, alike, aside)
 
         most = largest((before - 1) // step, lambda steps: self._probe(ask_for(steps), entry))
         return self._largest(most, ask_for, entry)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.nodes import BASE_RESOURCES, Ints, Mask
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, ask_of
@@ -15,6 +15,7 @@ from maitred.decide.seating import commit
 from maitred.explain.remedies.added import Pattern, with_copies
 from maitred.explain.remedies.changes import Change, MoreNodes, with_cost
 from maitred.explain.remedies.rehearsal import Entry, Stage
+from maitred.explain.remedies.rerun import needs_of
 from maitred.model.node import HOSTNAME
 from maitred.model.policy import health_taints, is_device
 from maitred.model.quantity import CPU, MEMORY, text
@@ -23,6 +24,8 @@ from maitred.model.storage import PLACE_LABELS
 MOST_NODES = 64
 MOST_PATTERNS = 3
 MOST_AHEAD = 4
+SHORT = ("resource", "shortOf")
+"""Where blockers say what is scarce."""
 VIEW_UNITS = 30
 """What it takes to make columns with more nodes, in units of effort."""
 TRIAL_UNITS = 5
@@ -72,14 +75,18 @@ class Growth:
         like = nodes.names[pattern.row]
         ahead = tuple(other.view.group.key for other in self._ahead(entry, pattern))
         share = count / max(used, count)
-        return MoreNodes(count, like, pattern, self._offers(pattern.row), domain, ahead, share)
+        return MoreNodes(count, like, pattern, self._offers(entry, pattern.row), domain, ahead, share)
 
-    def _offers(self, row: int) -> str:
-        """What a node has, most telling first."""
+    def _offers(self, entry: Entry, row: int) -> str:
+        """What a node has, most telling first, with all that is scarce or out of the ordinary."""
         nodes, policy = self.snapshot.nodes, self.stage.policy
         devices = sorted(resource for resource in nodes.resources if is_device(policy, resource))
         have = dict(zip(nodes.resources, nodes.whole().allocatable[:, row].tolist(), strict=True))
-        shown = [resource for resource in (*devices, CPU, MEMORY) if have.get(resource)]
+        asked = {name for need in needs_of(self.snapshot, entry.view) for name, _ in need.requests}
+        short = {blocker.detail.get(name) for blocker in self.stage.blockers(entry) for name in SHORT}
+        special = {name for name in asked if name not in BASE_RESOURCES or name in short}
+        listed = dict.fromkeys((*devices, CPU, MEMORY, *sorted(special)))
+        shown = [resource for resource in listed if have.get(resource)]
         return ", ".join(f"{text(resource, have[resource])} {resource}" for resource in shown)
 
     # -- of which kind, and where ----------------------------------------------------------------------

@@ -132,6 +132,8 @@ class Waited(Record, frozen=True):
     seconds: float
     by: dict[str, float]
     """Seconds for which each category was the first blocker."""
+    unknown: float
+    """Seconds of which nobody recorded why; with those in `by` they are all."""
     known_since: str | None
     """From when on `by` is complete; null if nobody keeps a ledger."""
 

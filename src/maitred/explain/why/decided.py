@@ -103,10 +103,14 @@ def _waited(scene: Scene, view: GroupView) -> Waited | None:
     if not math.isfinite(view.created):
         return None
     since, history = view.created, scene.history
+    by = history.waits.get(view.group.key, {})
+    # What waited before under this name is recorded too: the wait is as long as all that is told of it.
+    seconds = max(scene.now.timestamp() - since, sum(by.values()), 0.0)
     return Waited(
-        since=moment(int(since)),
-        seconds=max(scene.now.timestamp() - since, 0.0),
-        by=dict(sorted(history.waits.get(view.group.key, {}).items(), key=lambda one: (-one[1], one[0]))),
+        since=moment(int(scene.now.timestamp() - seconds)),
+        seconds=seconds,
+        by=dict(sorted(by.items(), key=lambda one: (-one[1], one[0]))),
+        unknown=seconds - sum(by.values()),
         known_since=None if history.since is None else moment(int(history.since)),
     )
 

@@ -23,8 +23,9 @@ from maitred.decide.seating import commit, required_domain
 from maitred.decide.seats import Demand, Steps
 from maitred.decide.storage import storage_rules
 from maitred.explain.why.answer import Nearest, Place
+from maitred.model.node import UNSCHEDULABLE
 from maitred.model.policy import is_device
-from maitred.model.quantity import CPU, MEMORY, amount, text
+from maitred.model.quantity import CPU, MEMORY, PODS, amount, text
 from maitred.model.words import counted
 
 MOST_PLACES = 5
@@ -182,8 +183,16 @@ class _Survey:
         lacks = self._lacks(shape, row)
         if not lacks:
             return self.nodes.names[row], {}, OWN_RULES
-        words = " and ".join(f"{amount} {resource}" for resource, amount in lacks.items())
-        return self.nodes.names[row], lacks, f"{self.nodes.names[row]} lacks {words}"
+        return self.nodes.names[row], lacks, self._lack_words(row, lacks)
+
+    def _lack_words(self, row: int, lacks: dict[str, str]) -> str:
+        name, column = self.nodes.names[row], self.nodes.resource_column(PODS)
+        parts = [f"{amount} {resource}" for resource, amount in lacks.items() if resource != PODS]
+        words = [f"lacks {' and '.join(parts)}"] if parts else []
+        if PODS in lacks and column is not None:
+            limit = int(self.nodes.allocatable[column, row])
+            words.append(f"has reached its limit of {counted(limit, 'pod')}")
+        return f"{name} {' and '.join(words)}"
 
     def _most_taken(self, shape: int, rows: Rows, seats: Assignment) -> int:
         """Of nodes that lack as much, the one on which others hold most of it."""
@@ -243,4 +252,6 @@ def taint_words(nodes: NodeView, rows: Mask) -> str:
     keys = sorted(
         {taint.key for number in np.unique(nodes.taint_ids[rows]) for taint in nodes.taint_sets[number]}
     )
+    if keys == [UNSCHEDULABLE]:
+        return "cordon"
     return f"taints ({', '.join(keys[:3])})" if keys else "taints"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from maitred.explain.tables import STYLES, Cell, aligned, header, listed, next_best
+from maitred.explain.tables import STYLES, Cell, aligned, header, listed, next_best, quorum_words
 from maitred.explain.why.answer import (
     Comparison,
     EvictionAnswer,
@@ -27,6 +27,8 @@ RULES: dict[Rule, str] = {
     "age": "by age",
     "name": "by name",
 }
+UNNOTICED = 60.0
+"""Seconds of a wait that need no explanation."""
 Rows = list[Sequence[Cell]]
 
 
@@ -70,8 +72,9 @@ def state_words(answer: Why) -> Text:
     verdict = answer.verdict
     shown = answer.state if verdict in (None, "Scheduled") or answer.state == "Suspended" else verdict
     loose = answer.workload is not None
+    quorum = quorum_words(answer.quorum, answer.blockers)
     parts = [f"{answer.placed} of {counted(answer.members, 'pod' if loose else 'member')} placed"]
-    parts.append("each decided by itself" if loose else f"quorum {answer.quorum}")
+    parts.append("each decided by itself" if loose else f"quorum {quorum}")
     if answer.priority is not None:
         parts.append(f"priority {answer.priority}")
     return Text.assemble((shown, STYLES[verdict] if verdict else ""), f", {', '.join(parts)}")
@@ -88,6 +91,8 @@ def where_words(answer: Why) -> str:
 
 def waited_words(waited: Waited) -> str:
     parts = [f"{lasting(seconds)} for {category}" for category, seconds in waited.by.items()]
+    if parts and waited.unknown >= UNNOTICED:
+        parts.append(f"{lasting(waited.unknown)} not recorded")
     by = f": {', '.join(parts)}" if parts else ""
     return f"{lasting(waited.seconds)}, since {waited.since}{by}"
 
