@@ -23,7 +23,8 @@ def invoke(*arguments: str) -> Result:
 
 def printed(*arguments: str) -> list[Obj]:
     result = invoke(*arguments)
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0
+    assert result.stderr == "" if "--image" in arguments else "no image" in result.stderr
     return list(yaml.safe_load_all(result.stdout))
 
 

@@ -9,6 +9,7 @@ from io import TextIOWrapper
 import click
 
 from maitred import __version__
+from maitred.cli.groups import Group
 
 VERBS = {
     "up": "Start a sandbox with the scheduler on it: a cluster in one command.",
@@ -27,6 +28,7 @@ VERBS = {
     "scheduler": "Run the scheduler: seat the groups whose pods name it, or watch as a shadow.",
     "sandbox": "Break the sandbox, mend it, and play stories on it.",
     "manifest": "Print the objects that run the scheduler in a cluster.",
+    "completion": "Print the script that completes commands and options in a shell.",
 }
 """Verb -> its help in one line. The module of the same name has it as `command`."""
 
@@ -34,7 +36,7 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 """No defect of ours, wherever it comes up."""
 
 
-class Verbs(click.Group):
+class Verbs(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from maitred.cli import output
+from maitred.cli.connecting import connection
 from maitred.cli.decide import moment
 from maitred.cli.files import read_live_policy_file, read_objects
 from maitred.cli.manifest import NAMESPACE, check_namespace
@@ -66,9 +67,7 @@ class ClusterOptions:
             return self.namespace
         if self.files:
             return "default"
-        from maitred.kube.connect import connect
-
-        return connect(self.kubeconfig, self.context).namespace
+        return connection(self.kubeconfig, self.context).namespace
 
     @property
     def is_supposed(self) -> bool:
@@ -167,9 +166,8 @@ def check_place(service: str) -> None:
 async def ask_cluster(question: Question[T], cluster: ClusterOptions) -> T:
     from maitred.kube.answers import NoScheduler
     from maitred.kube.client import Client
-    from maitred.kube.connect import connect
 
-    async with Client(connect(cluster.kubeconfig, cluster.context)) as client:
+    async with Client(connection(cluster.kubeconfig, cluster.context)) as client:
         if cluster.is_supposed:
             return await answer_here(question, cluster, client)
         try:

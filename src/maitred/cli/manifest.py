@@ -14,6 +14,12 @@ from maitred.model.manifest import InputError
 
 NAMESPACE = "maitred-system"
 LONGEST_IMAGE = 512
+UNPUBLISHED = f"maitred:{maitred.__version__}"
+WITHOUT_IMAGE = (
+    f"no image of maitred is published, so {UNPUBLISHED} runs only on nodes that have it. Build it in a "
+    f"checkout with `podman build -f deploy/Containerfile -t YOUR-REGISTRY/{UNPUBLISHED} .` (or docker), "
+    f"push it, and name it: --image YOUR-REGISTRY/{UNPUBLISHED}"
+)
 
 _PACKAGE = Path(maitred.__file__).parent
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -24,9 +30,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 @click.option(
     "--image",
     metavar="REF",
-    default=f"maitred:{maitred.__version__}",
-    show_default=True,
-    help="The image that you have built, as your nodes pull it.",
+    help=f"The image that you have built, as your nodes pull it.  [default: {UNPUBLISHED}]",
 )
 @click.option(
     "--admission",
@@ -36,7 +40,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 )
 @output.output("yaml", "json")
 @output.refuses_bad_input
-def command(namespace: str, image: str, admission: bool, form: str) -> None:
+def command(namespace: str, image: str | None, admission: bool, form: str) -> None:
     """Print the objects that run the scheduler in a cluster, for kubectl to apply.
 
     Build the image first, from deploy/Containerfile: nobody publishes one. A cluster takes one
@@ -49,6 +53,9 @@ def command(namespace: str, image: str, admission: bool, form: str) -> None:
         > maitred.yaml
     """
     check_namespace(namespace)
+    if image is None:
+        image = UNPUBLISHED
+        output.warn((WITHOUT_IMAGE,))
     if not image or len(image) > LONGEST_IMAGE or not image.isprintable() or " " in image:
         raise InputError("--image", "", "", f"{image[:80]!r} is no reference to an image")
     items = [placed(item, namespace, image) for item in objects("base")]

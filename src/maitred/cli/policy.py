@@ -4,9 +4,10 @@ import click
 
 from maitred.cli import output
 from maitred.cli.files import read_policy_file
+from maitred.cli.groups import Group
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Work with policy files."""
 

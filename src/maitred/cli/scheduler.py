@@ -17,6 +17,7 @@ import click
 import msgspec
 
 from maitred.cli import output
+from maitred.cli.connecting import connection as connection_of
 from maitred.cli.files import content, read_live_policy_file
 from maitred.cli.ledgers import NONE, default_ledger
 from maitred.cli.loops import quickest_loop
@@ -258,10 +259,9 @@ async def serve(options: dict[str, Any]) -> bool:
     from maitred.controllers.scheduling.scheduler import Scheduler
     from maitred.controllers.scheduling.term import Settings
     from maitred.kube.client import Client
-    from maitred.kube.connect import connect
     from maitred.kube.lease import LeaderLease
 
-    connection = connect(options["kubeconfig"], options["context"])
+    connection = connection_of(options["kubeconfig"], options["context"])
     metrics, health, stop = Metrics(), Health(), asyncio.Event()
     end_in_time(stop)
     keeping = open_ledger(options, connection)

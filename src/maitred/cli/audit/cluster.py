@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from maitred.cli.audit.rights import Source, everything, readable
+from maitred.cli.connecting import connection
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import Seen
 from maitred.kube.client import Client
-from maitred.kube.connect import connect
 from maitred.kube.errors import KubeError
 from maitred.kube.lists import list_all
 from maitred.kube.reflector import Reflector
@@ -32,7 +32,7 @@ async def read_cluster(
     kubeconfig: str | None, context: str | None, policy: Policy, span: float | None
 ) -> tuple[Observer, tuple[str, ...]]:
     """What was seen, and warnings. `span`: for how many seconds to watch it; None for a single look."""
-    async with Client(connect(kubeconfig, context)) as client:
+    async with Client(connection(kubeconfig, context)) as client:
         known = await everything(client)
         found, warnings = await readable(client, known, LIST if span is None else WATCH)
         if span is None:

@@ -21,7 +21,7 @@ from maitred.sandbox.apiserver.proxying import ServiceProxy
 from maitred.sandbox.apiserver.receiving import is_json, json_of, parse
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.reviews import Authenticate
-from maitred.sandbox.apiserver.routing import Target, api_of, target_of
+from maitred.sandbox.apiserver.routing import Target, api_of, container_target, target_of
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.conform import conform
 from maitred.sandbox.apiserver.schema.scalars import Misfit
@@ -95,7 +95,7 @@ class Front:
             return self._page(request)
         target = target_of(self._served, *api)
         if target is None:
-            return self._nothing(request)
+            return self._of_containers(request, user, container_target(self._served, *api))
         verb = verb_of(request, target)
         self._allow(user, verb, target, target.name or named(request.query.get("fieldSelector", "")))
         check_name(target)
@@ -106,6 +106,19 @@ class Front:
         if request.method == "GET":
             return self._read(request, target)
         return await self._write(request, target, verb, user)
+
+    def _of_containers(
+        self, request: web.BaseRequest, user: User, target: Target | None
+    ) -> web.StreamResponse:
+        """`kubectl logs` and `kubectl exec`: nobody can answer them, but whoever may ask is told why."""
+        if target is None:
+            return self._nothing(request)
+        verb = VERBS.get(request.method, "")
+        if verb not in ("get", "create"):
+            raise refusals.method_not_allowed()
+        self._allow(user, verb, target, target.name)
+        self._verbs.check_there(target)
+        raise refusals.nothing_runs(target.name, target.subresource)
 
     # -- who -----------------------------------------------------------------------------------------------
 

@@ -82,6 +82,14 @@ def no_such_path() -> Refusal:
     return Refusal(404, "NotFound", "the server could not find the requested resource", {})
 
 
+def nothing_runs(pod: str, part: str) -> Refusal:
+    """In place of a kubelet, which would be asked for this."""
+    return bad_request(
+        f'pod "{pod}" has no containers to ask for {part}: in the sandbox nothing runs, its kubelets only '
+        "report that pods are Running. `kubectl describe pod` and `maitred why` say how a pod is doing"
+    )
+
+
 def method_not_allowed() -> Refusal:
     message = "the server does not allow this method on the requested resource"
     return Refusal(405, "MethodNotAllowed", message, {})

@@ -24,6 +24,19 @@ def api_of(path: str) -> tuple[GroupVersion, list[str]] | None:
     return None
 
 
+OF_CONTAINERS = ("attach", "exec", "log", "portforward")
+"""What can be asked of the containers of a pod; a simulated kubelet runs none."""
+
+
+def container_target(served: Served, api: GroupVersion, parts: list[str]) -> Target | None:
+    """A pod of whose containers something is asked."""
+    match parts:
+        case ["namespaces", namespace, "pods", name, part] if part in OF_CONTAINERS:
+            pods = served.find(api.group, api.version, "pods")
+            return Target(pods, namespace, name, part) if pods is not None else None
+    return None
+
+
 def target_of(served: Served, api: GroupVersion, parts: list[str]) -> Target | None:
     """None where nothing of this name is served."""
     namespace = ""

@@ -59,6 +59,10 @@ class Verbs:
             return Answer(200, forms.one(SCALES, scale_of(target.kind, item), form))
         return Answer(200, forms.one(target.kind, item, form))
 
+    def check_there(self, target: Target) -> None:
+        """Raises Refusal if there is no such object."""
+        self._objects.find(target.kind, key_of(target))
+
     def list(self, target: Target, params: Params, form: Form) -> Answer:
         page = self._lists.page(target.kind, question(target.kind, target.namespace, params))
         return Answer(200, forms.many(target.kind, page, form))
