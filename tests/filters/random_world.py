@@ -165,6 +165,9 @@ class _Maker:
             pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         elif self.chance(0.1):
             pod["status"] = {"phase": self.random.choice(("Succeeded", "Failed", "Running"))}
+            # kube-scheduler forgets a port once one of two pods that hold it has ended.
+            for container in (*pod["spec"]["containers"], *pod["spec"].get("initContainers", ())):
+                container.pop("ports", None)
         return pod
 
     def probe(self, number: int, with_disks: bool) -> Obj:

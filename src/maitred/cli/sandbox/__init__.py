@@ -208,7 +208,7 @@ async def load(
     Examples:
       maitred sandbox load two-gangs
       kubectl get -A -o json > cluster.json \\
-        nodes,pods,priorityclasses,namespaces,pvc,pv,storageclasses,csinodes,pdb
+        nodes,pods,pc,ns,pvc,pv,sc,csinodes,pdb
       kubectl get -A -o json podgroups >> cluster.json
       maitred sandbox load cluster.json --clear
     """
