@@ -41,7 +41,6 @@ SWITCH_SECONDS = 1e-3
 
 def main(numbers: Sequence[str]) -> None:
     channel, *sockets = (socket.socket(fileno=int(number)) for number in numbers)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the scheduling process, which ends this one.
     sys.setswitchinterval(SWITCH_SECONDS)
     os.nice(NICENESS)
     first_to_go()

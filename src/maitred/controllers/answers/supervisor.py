@@ -70,6 +70,7 @@ async def live(sockets: Sequence[socket.socket], backlog: Backlog, config: Confi
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             pass_fds=numbers,
+            start_new_session=True,  # Ctrl-C on a terminal is for the scheduling process alone.
         )
     except OSError as error:
         ours.close()
