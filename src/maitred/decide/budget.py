@@ -20,7 +20,7 @@ from maitred.model.rotation import Rotation
 
 AGAIN, EXPLAINING = "again", "explaining"
 """What comes after all priorities: those who are tried again because others sat down, from what is left; and
-what is in the way of those who wait, for which there is as much again."""
+what is in the way of those who wait, for which there is half as much again."""
 Level = int | str
 
 
@@ -53,10 +53,10 @@ class Budget:
         if level != self._level:
             self._begin(level, self._rotation.steps)
         used = self._used[namespace_of(group)]
-        return not used or used < self._share
+        return used < self._share or (not used and level != AGAIN)
 
     def _begin(self, level: Level, steps: int) -> None:
-        left = steps if level == EXPLAINING else max(0, steps - self._meter.spent)
+        left = steps // 2 if level == EXPLAINING else max(0, steps - self._meter.spent)
         priorities = max(1, len(self._levels))
         self._share = left / priorities / self._levels.pop(level, self._namespaces)
         self._level = level
@@ -69,7 +69,7 @@ class Budget:
             yield
             return
         before = self._meter.spent
-        self._meter.until = before + self._longest
+        self._meter.until = before + (self._longest // 2 if self._level == EXPLAINING else self._longest)
         yield
         self._meter.until = float("inf")
         self._used[namespace_of(group)] += max(1, self._meter.spent - before)

@@ -181,7 +181,8 @@ class Cycle:
         if not case.ask.shapes:
             return False
         if not self.budget.is_open(level, case.key):
-            self._cut_off(case)
+            if level != AGAIN:  # who had a turn is looked at again when those who sat down are seen there
+                self._cut_off(case)
             return False
         case.cut = False
         with self.budget.examination(case.key):

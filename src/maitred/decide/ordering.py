@@ -27,6 +27,7 @@ class _Ordering:
         if len(self.order) == sum(copies for _, _, copies in self.runs):
             return True
         state = tuple(self.done)
+        self.steps.meter.take(len(self.runs) * (1 + len(self.order)))
         if state in self.dead_ends or not self.steps.take(len(self.runs)):
             return False
         for index in sorted(range(len(self.runs)), key=self._crowd):

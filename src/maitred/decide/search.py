@@ -69,6 +69,8 @@ class Search:
     def __init__(self, rules: Rules, rows: Rows, counts: tuple[int, ...], goal: int, steps: Steps) -> None:
         self.rules, self.rows, self.goal, self.steps = rules, rows.tolist(), goal, steps
         self.shapes, self.places = range(len(counts)), range(len(rows))
+        self.table = len(counts) * len(rows)
+        """The looks that it takes to go through all shapes on all nodes once."""
         rooms = [room for room in rules.rooms if any(room.use)]
         self.use = [tuple(room.use[s] for room in rooms) for s in self.shapes]
         self.free = [
@@ -146,6 +148,7 @@ class Search:
                 yield place
 
     def _may_sit(self, shape: int, place: int) -> bool:
+        self.steps.meter.take(self.table * len(self.conflicts))
         for codes, pairs in self.conflicts:
             domain = codes[place]
             if domain >= 0 and any(
@@ -189,6 +192,7 @@ class Search:
 
     def _promising(self) -> bool:
         missing = self.goal - self.seated
+        self.steps.meter.take(self.table * (2 + len(self.use[0])))
         reachable = sum(min(self.left[s], sum(self.room[s][self.start[s] :])) for s in self.shapes)
         if reachable < missing:
             return False
@@ -219,6 +223,7 @@ class Search:
         """
         if not spread.domains or not spread.matched_by[shape]:
             return True
+        self.steps.meter.take(2 * self.table)
         family = [s for s in self.shapes if spread.matched_by[s] and spread in self.spreads[s]]
         most: dict[int, int] = {}
         own: dict[int, int] = {}
@@ -241,6 +246,7 @@ class Search:
 
     def _before(self, spread: _Spread, domain: int) -> int:
         """Pods that were in the domain before any member came."""
+        self.steps.meter.take(self.table)
         brought = sum(
             self.placed[k][s]
             for k in self.places
@@ -252,6 +258,7 @@ class Search:
 
     def _can_have(self, company: _Company) -> bool:
         """Those who seek the same company may found one domain at most, and only while nobody is anywhere."""
+        self.steps.meter.take(self.table * len(company.codes))
         family = [s for s in self.shapes if company in self.companies[s]]
         independent = [s for s in self.shapes if company.provided_by[s] and s not in family]
         for codes, present in zip(company.codes, company.present, strict=True):
