@@ -212,7 +212,7 @@ class RandomTenant(RuleBasedStateMachine):
 
     @rule(quorum=st.sampled_from([1, 3, 10**6]), atomic=st.booleans())
     def she_declares_a_group(self, quorum: int, atomic: bool) -> None:
-        mode = {"disruption": "all"} if atomic else {}
+        mode: Obj = {"disruption": "all"} if atomic else {}
         self.lies.put(pod_group("pg", quorum, namespace=MALLORY, created=self.hers_came, **mode))
 
     @rule(
