@@ -66,7 +66,7 @@ def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:
     }
     policy = base("ConfigMap")["metadata"]["name"]
     assert options["policy_config_map"] == f"$(NAMESPACE)/{policy}"
-    assert named == {"leases": [NAME], "configmaps": [policy]}
+    assert named == {"leases": [NAME]}
 
 
 def test_users_are_granted_the_one_service_that_the_command_line_asks() -> None:

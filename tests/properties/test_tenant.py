@@ -212,8 +212,8 @@ class RandomTenant(RuleBasedStateMachine):
 
     @rule(quorum=st.sampled_from([1, 3, 10**6]), atomic=st.booleans())
     def she_declares_a_group(self, quorum: int, atomic: bool) -> None:
-        mode = "all" if atomic else None
-        self.lies.put(pod_group("pg", quorum, namespace=MALLORY, created=self.hers_came, disruption=mode))
+        mode: Obj = {"disruption": "all"} if atomic else {}
+        self.lies.put(pod_group("pg", quorum, namespace=MALLORY, created=self.hers_came, **mode))
 
     @rule(
         uid=st.sampled_from(["uid-away", "uid-theirs"]),
