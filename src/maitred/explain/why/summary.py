@@ -51,6 +51,8 @@ def _predicate(answer: Why) -> str:
             return _over(answer)
         case "Elsewhere":
             return f"is not decided here: {answer.notes[0]}"
+        case "Unattended":
+            return f"fits now, but {answer.notes[0]}"
         case "NoPods":
             return f"has nothing to seat: {answer.notes[0]}"
 
