@@ -43,8 +43,8 @@ def test_a_group_that_fits_is_told_that_no_scheduler_runs() -> None:
     state, summary, _ = told(seen_leases())
     assert state == "Unattended"
     assert summary == (
-        "default/crew-0 fits now, but nothing will seat it: its pods name scheduler maitred, and no scheduler "
-        "of that name is running as far as can be seen (there is no Lease maitred)"
+        "default/crew-0 fits now, but nothing will seat it: its pods name scheduler maitred, and no "
+        "scheduler of that name is running as far as can be seen (there is no Lease maitred)"
     )
 
 

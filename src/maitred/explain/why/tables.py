@@ -51,7 +51,7 @@ def told(summary: str, width: int | None) -> Iterator[Text]:
 def facts(answer: Why) -> Iterator[Sequence[Cell]]:
     yield "State", state_words(answer)
     if answer.placement is not None:
-        yield "Where", where_words(answer)
+        yield "Room" if answer.state == "Unattended" else "Where", where_words(answer)
     if answer.progress is not None:
         yield "Progress", ready_words(answer.progress)
     if answer.waited is not None:
@@ -69,8 +69,10 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
 def state_words(answer: Why) -> Text:
     verdict = answer.verdict
     shown = answer.state if verdict in (None, "Scheduled") or answer.state == "Suspended" else verdict
-    loose = answer.workload is not None
-    parts = [f"{answer.placed} of {counted(answer.members, 'pod' if loose else 'member')} placed"]
+    loose, have = answer.workload is not None, "placed"
+    if answer.state == "Unattended":
+        have = "would have places"
+    parts = [f"{answer.placed} of {counted(answer.members, 'pod' if loose else 'member')} {have}"]
     parts.append("each decided by itself" if loose else f"quorum {answer.quorum}")
     if answer.priority is not None:
         parts.append(f"priority {answer.priority}")
