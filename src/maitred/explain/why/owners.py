@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from maitred.explain.why.names import Names
-from maitred.explain.why.seen import SeenEvent, controller_of
-from maitred.model.meta import key_of
+from maitred.explain.why.seen import SeenEvent
+from maitred.model.meta import controller_of, key_of
 from maitred.model.words import counted, moment, printable
 
 LONGEST_MESSAGE = 300
@@ -42,7 +42,7 @@ def _owners(names: Names, key: str) -> Iterator[tuple[str, str]]:
     if job is not None:
         found["Job", key_of(job.metadata)] = None
     for pod in names.seen_members.get(key, ()):
-        owner = controller_of(pod)
+        owner = controller_of(pod.metadata)
         if owner is not None:
             found[owner.kind, f"{namespace}/{owner.name}"] = None
     yield from found

@@ -22,7 +22,7 @@ def _loose(answer: Why) -> str:
         case "Starting" | "Running":
             progress = f"; {progress_words(answer.progress)}" if answer.progress is not None else ""
             return f"{have}{_in(answer)}, each decided by itself{progress}"
-        case "Finished" | "Failed" | "Elsewhere" | "NoPods":
+        case "Finished" | "Failed" | "Elsewhere" | "Unattended" | "NoPods":
             return _predicate(answer)
 
 
