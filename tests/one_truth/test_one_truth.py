@@ -156,7 +156,7 @@ def changes(proposal: Proposal) -> Iterator[Obj]:
 
 def assert_shown(answer: Record, lines: Lines, kind: type[Record]) -> None:
     """The table is made from the JSON alone, at any width, and has every blocker and remedy."""
-    again = msgspec.json.decode(msgspec.json.encode(answer), type=kind)
+    again: Any = msgspec.json.decode(msgspec.json.encode(answer), type=kind)
     assert again == answer
     for width in (None, 60):
         assert [line.plain for line in lines(again, width)] == [line.plain for line in lines(answer, width)]

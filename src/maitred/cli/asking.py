@@ -204,7 +204,7 @@ async def answer_instead(
 ) -> T:
     """There is no scheduler to ask. Whoever may see the cluster can do without one."""
     try:
-        answer = await answer_here(question, cluster, client)
+        answer = await answer_here(question, cluster, client, cluster.service.partition("/")[0])
     except ApiError as refusal:
         if refusal.status != 403:
             raise
@@ -213,7 +213,10 @@ async def answer_instead(
     return answer
 
 
-async def answer_here(question: Question[T], cluster: ClusterOptions, client: "Client") -> T:
+async def answer_here(
+    question: Question[T], cluster: ClusterOptions, client: "Client", home: str | None = None
+) -> T:
+    """`home` is the namespace in which a scheduler was looked for in vain, if somebody looked."""
     from maitred.kube.lists import list_cluster
 
     try:
@@ -222,7 +225,7 @@ async def answer_here(question: Question[T], cluster: ClusterOptions, client: "C
         raise first_of(errors) from None
     output.warn(listed.warnings)
     if question.glass:
-        await question.glass.look(client, listed.objects)
+        await question.glass.look(client, listed.objects, home)
     return work_out(question, scene_of(listed.objects, question, cluster, listed.group_api))
 
 

@@ -72,6 +72,8 @@ class Case:
     """Members, by position in the view, and the rows that they take once others have left."""
     places: list[tuple[int, Seated]] = field(default_factory=list)
     """What it has on the trial, and since which moment: seats, and places that are held for it."""
+    steps: int = 0
+    """What the searches for its seats took."""
     refusal: str = ""
     """Why nobody leaves for it, if it could not be seated."""
     blockers: tuple[Blocker, ...] = ()
@@ -293,7 +295,9 @@ class Cycle:
 
     def _search(self, case: Case) -> Assignment | None:
         steps = self.house.steps()
+        before = steps.left
         found = attempt(self.trial, case.ask, self.house, steps)
+        case.steps += before - steps.left
         self.exhausted |= steps.exhausted
         return found
 

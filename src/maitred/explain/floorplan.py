@@ -45,6 +45,7 @@ Openness = Literal["open", "closed", "lost"]
 class Condition(Lean, frozen=True):
     type: str = ""
     status: str = ""
+    reason: str = ""
     message: str = ""
     last_transition_time: Timestamp | None = None
 

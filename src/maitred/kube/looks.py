@@ -3,19 +3,34 @@
 import asyncio
 import logging
 from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
 
 from maitred.explain.why.progress import is_ready
-from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenEvent, SeenPod
+from maitred.explain.why.schedulers import lease_of
+from maitred.explain.why.seen import (
+    FAILED_CREATE,
+    NOTHING_SEEN,
+    Leases,
+    Seen,
+    SeenEvent,
+    SeenJob,
+    SeenLease,
+    SeenPod,
+)
 from maitred.kube.client import Client
 from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.lists import list_all
-from maitred.kube.resources import EVENTS, PODS
+from maitred.kube.resources import EVENTS, JOBS, LEASES, PODS
 from maitred.model.group import PodGroup
 
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0
 ABOUT_PODS = "regarding.kind=Pod"
+REFUSED = f"reason={FAILED_CREATE}"
+SYSTEM = "kube-system"
+NOT_ALLOWED = "whether a scheduler of that name runs is not known here, because you may not read its Lease"
+NOT_READ = "whether a scheduler of that name runs is not known here: its Lease could not be read"
 MOST_ONE_BY_ONE = 128
 """Pods that are asked for by name. A namespace may have a thousand times as many as a group has members."""
 MOST_TOLD_OF = 32
@@ -34,13 +49,15 @@ async def look(
     looking = _all(client, namespace) if some is None else _by_name(client, namespace, some)
     try:
         async with asyncio.timeout(LOOK_SECONDS):
-            pods, events = await looking
+            (pods, events), refused, jobs = await asyncio.gather(
+                looking, _refusals(client, namespace), _jobs(client, namespace, names)
+            )
     except (TimeoutError, KubeError, ExceptionGroup) as error:
         if isinstance(error, ExceptionGroup) and error.split(KubeError)[1] is not None:
             raise
         log.warning("the pods of namespace %s were not seen: %s", namespace, error)
         return NOTHING_SEEN
-    return Seen(tuple(pods), tuple(events), tuple(groups))
+    return Seen(tuple(pods), (*events, *refused), tuple(groups), jobs)
 
 
 async def _all(client: Client, namespace: str) -> tuple[list[SeenPod], list[SeenEvent]]:
@@ -73,6 +90,40 @@ async def _by_name(
     late = [one.metadata.name for one in pods if not is_ready(one)][:MOST_TOLD_OF]
     events = await asyncio.gather(*map(told, late))
     return pods, [event for some in events for event in some]
+
+
+async def _refusals(client: Client, namespace: str) -> list[SeenEvent]:
+    """Why controllers could not make pods there."""
+    found = await _events(client, namespace, REFUSED)
+    return [event for event in found if event.about[0] != "Pod"]
+
+
+async def _jobs(client: Client, namespace: str, names: Collection[str] | None) -> tuple[SeenJob, ...]:
+    """What became of them, where it is not known whether there are pods; those who may not see Jobs do
+    without."""
+    if names is not None:
+        return ()
+    try:
+        return tuple((await list_all(client, JOBS, SeenJob, namespace)).objects)
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        return ()
+
+
+async def leases_of(client: Client, home: str, schedulers: Collection[str]) -> Leases:
+    """The Leases of these schedulers: in the namespace that is maitred's, or in that of the system."""
+    places = [(namespace, lease_of(name)) for name in schedulers for namespace in (home, SYSTEM)]
+    found, doubt = list[SeenLease](), ""
+    for namespace, name in places:
+        try:
+            found.append(await client.get(LEASES.path(namespace, name), SeenLease))
+        except ApiError as error:
+            if error.status != 404:
+                doubt = NOT_ALLOWED if error.status == 403 else NOT_READ
+        except KubeError:
+            doubt = NOT_READ
+    return Leases(tuple(found), datetime.now(UTC), doubt)
 
 
 async def _events(client: Client, namespace: str, selector: str) -> list[SeenEvent]:

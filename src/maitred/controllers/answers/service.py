@@ -143,8 +143,7 @@ class Service:
         asked = await self._work(user, partial(self._asked, stage, question, mine))
         if route.looks is not None:
             pods = await self._work(user, partial(route.looks, asked))
-            if pods is None or pods:
-                asked = replace(asked, seen=await self._look(view, question.values["namespace"], pods))
+            asked = replace(asked, seen=await self._look(view, question.values["namespace"], pods))
         return await self._work(user, partial(worked_out, route, asked))
 
     async def _view(self) -> View:

@@ -9,7 +9,7 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import ask_of
 from maitred.explain.capacity.survey import Survey
-from maitred.explain.remedies.rehearsal import STEPS_PER_UNIT, Entry
+from maitred.explain.remedies.rehearsal import SEARCH_STEPS_PER_UNIT, Entry
 from maitred.explain.remedies.rerun import Rehearsal
 from maitred.model.group import TopologyRequest
 
@@ -86,7 +86,7 @@ def _rerun(survey: Survey, entries: Sequence[Entry], turns: Sequence[Entry], cha
     rehearsal = Rehearsal(snapshot, survey.policy, survey.scene.now, known={})
     verdicts = rehearsal.run().groups
     survey.spend(rehearsal.tried)
-    survey.effort.spend(rehearsal.steps // STEPS_PER_UNIT)
+    survey.effort.spend(rehearsal.steps // SEARCH_STEPS_PER_UNIT)
     return [entry for entry in entries if verdicts[entry.number].verdict == "Scheduled"]
 
 

@@ -28,6 +28,8 @@ PROBE_STEPS = 2_000
 """A try is to be quick: it searches less long than a cycle does."""
 NODES_PER_UNIT = 1_000
 STEPS_PER_UNIT = 5
+SEARCH_STEPS_PER_UNIT = 50
+"""Of searches as a cycle makes them, most of which take no step at all."""
 GROUPS_PER_UNIT = 4
 
 
@@ -334,8 +336,7 @@ class Stage:
         done, rivals = self._done_before(entry, first), list(rivals)
         stood = {other.number for other in self.entries if not other.waits} - {one.number for one in done}
         known = self._known_seats(stood, first)
-        likely = len(stood) - len(known) + len({self.kin(rival) for rival in rivals}) + 1
-        if not self.effort.allows(self._units(likely)):
+        if not self.effort.allows(self._likely(stood, known, rivals)):
             return None
         snapshot = change(self._after(done), entry.number)
         live = stood | {other.number for other in rivals} | {entry.number}
@@ -343,7 +344,7 @@ class Stage:
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
         rehearsal = Rehearsal(replace(snapshot, groups=views), self.policy, self.now, known)
         verdicts = rehearsal.run().groups
-        self.effort.spend(self._units(rehearsal.tried) + rehearsal.steps // STEPS_PER_UNIT)
+        self.effort.spend(self._units(rehearsal.tried) + rehearsal.steps // SEARCH_STEPS_PER_UNIT)
         self.effort.spend(len(kept) // GROUPS_PER_UNIT)
         pairs = zip(kept, verdicts, strict=True)
         stands = {number: verdict.verdict for number, verdict in pairs}
@@ -355,6 +356,17 @@ class Stage:
             wronged=any(other.number in lost for other in self.entries[: entry.place]),
             gained=self._named(other.number for other in rivals if stands[other.number] == "Scheduled"),
         )
+
+    def _likely(self, stood: Set[int], known: Mapping[str, Assignment], rivals: Iterable[Entry]) -> int:
+        """What it takes to let these have their turns again, as far as their first turns tell."""
+        again = {
+            entry.number: entry
+            for entry in self.entries
+            if entry.number in stood and entry.view.group.key not in known
+        }
+        kinds = {self.kin(rival): rival for rival in rivals}
+        steps = sum(self.hearing.cases[one.index].steps for one in (*again.values(), *kinds.values()))
+        return self._units(len(again) + len(kinds) + 1) + steps // SEARCH_STEPS_PER_UNIT
 
     def _named(self, numbers: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.snapshot.groups[number].group.key for number in sorted(numbers))

@@ -53,7 +53,12 @@ class Rehearsal(Cycle):
         super().__init__(snapshot, policy, now, explained=())
         self._known = known
         self._failed: set[Hashable] = set()
-        self.tried, self.steps = 0, 0
+        self.tried = 0
+
+    @property
+    def steps(self) -> int:
+        """What its searches took."""
+        return sum(case.steps for case in self.cases)
 
     def serve(self, case: Case) -> bool:
         asked = kin(case.view) if plain(self.snapshot, case.view) and case.ask.need else None
@@ -62,9 +67,7 @@ class Rehearsal(Cycle):
         self.tried += case.key not in self._known
         self.exhausted = False
         surplus = super().serve(case)
-        if self.exhausted:
-            self.steps += self.house.policy.search.steps
-        elif asked is not None and case.ask.need and not case.promised:
+        if asked is not None and case.ask.need and not case.promised and not self.exhausted:
             self._failed.add(asked)
         self.tried += PROMISE_UNITS * bool(case.promised or case.refusal)
         return surplus

@@ -12,8 +12,19 @@ from maitred.model.owners import named_kind
 from maitred.model.plan import Alternative, Blocker, Eviction, Record, Remedy, Toll, Verdict
 from maitred.model.policy import API_VERSION
 
-State = Literal["Waiting", "Starting", "Running", "Finished", "Failed", "Suspended", "Elsewhere", "NoPods"]
-"""`Starting` has its places, and not all members are Ready. `Elsewhere` is decided by another scheduler."""
+State = Literal[
+    "Waiting",
+    "Starting",
+    "Running",
+    "Finished",
+    "Failed",
+    "Suspended",
+    "Elsewhere",
+    "Unattended",
+    "NoPods",
+]
+"""`Starting` has its places, and not all members are Ready. `Elsewhere` is decided by another scheduler.
+`Unattended` would fit, and no scheduler runs that would seat it."""
 
 Kind = Literal[
     "group",

@@ -17,9 +17,11 @@ from maitred.explain.scene import Scene
 from maitred.explain.why.answer import Nearest, Placement, State, Waited, Why
 from maitred.explain.why.names import STAND_IN, Names
 from maitred.explain.why.nearest import nearest_to
+from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.preemption import preemption_of
 from maitred.explain.why.progress import Progress
 from maitred.explain.why.queue import queue_of
+from maitred.explain.why.schedulers import Absence, absence
 from maitred.explain.why.seated import is_starting, lost_words, placement_of, progress_in
 from maitred.model.job import Job
 from maitred.model.plan import GroupVerdict
@@ -41,9 +43,11 @@ def of_decided(scene: Scene, hearing: Hearing, case: Case, names: Names) -> Why:
     waited = _waited(scene, case.view) if waits else None
     job = names.job_of(case.key)
     sought = sought_for(scene, case.key)
+    absent = absence(names.seen.leases, case.view.pending_schedulers)
+    about = (*_unattended(case, verdict, absent), *_refused(case, verdict, names, job))
     return Why(
         group=case.key,
-        state=_state(case, verdict, progress, job),
+        state=_state(case, verdict, progress, job, absent),
         verdict=verdict.verdict,
         members=verdict.members,
         quorum=verdict.quorum,
@@ -64,13 +68,31 @@ def of_decided(scene: Scene, hearing: Hearing, case: Case, names: Names) -> Why:
         waited=waited,
         estimate=_estimate(scene, case, verdict),
         progress=progress,
-        notes=tuple(_notes(scene, hearing, case, waited, job, sought)),
+        notes=(*about, *_notes(scene, hearing, case, waited, job, sought)),
     )
 
 
-def _state(case: Case, verdict: GroupVerdict, progress: Progress | None, job: Job | None) -> State:
+def _unattended(case: Case, verdict: GroupVerdict, absent: Absence | None) -> Iterator[str]:
+    """Whether a scheduler runs matters to all; that it is not known, to those who would be seated now."""
+    if absent is not None and (absent.sure or (verdict.verdict == "Scheduled" and case.seated)):
+        yield absent.words
+
+
+def _refused(case: Case, verdict: GroupVerdict, names: Names, job: Job | None) -> Iterator[str]:
+    """What its controller met with, if there are fewer pods than there should be."""
+    created = len(case.view.pods) + len(case.view.running)
+    incomplete = any(blocker.category == "Members" for blocker in verdict.blockers)
+    if incomplete or (job is not None and created < job.members):
+        yield from filter(None, (refusal_of(names, case.key), failure_of(names, case.key)))
+
+
+def _state(
+    case: Case, verdict: GroupVerdict, progress: Progress | None, job: Job | None, absent: Absence | None
+) -> State:
     if verdict.verdict != "Scheduled":
         return "Suspended" if job is not None and job.spec.suspend else "Waiting"
+    if case.seated and absent is not None and absent.sure:
+        return "Unattended"
     starting = case.seated or (progress is not None and is_starting(progress))
     return "Starting" if starting else "Running"
 

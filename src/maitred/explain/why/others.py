@@ -7,6 +7,7 @@ from maitred.explain.scene import Scene
 from maitred.explain.why.answer import Why
 from maitred.explain.why.decided import suspension_words
 from maitred.explain.why.names import Names
+from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.progress import ImageSizes, progress_of
 from maitred.explain.why.seen import SeenPod
 from maitred.model.group import Group, group_from_marks, group_from_pod_group, marks_of
@@ -38,6 +39,7 @@ def of_past(scene: Scene, key: str, pods: Sequence[SeenPod], names: Names) -> Wh
         quorum=group_of(key, pods, names).quorum,
         placed=progress.succeeded,
         progress=progress,
+        notes=tuple(filter(None, (failure_of(names, key), refusal_of(names, key)))),
     )
 
 
@@ -54,9 +56,12 @@ def of_declared(key: str, names: Names) -> Why:
     return Why(group=key, state="NoPods", quorum=group.quorum, notes=(created,))
 
 
-def of_job(key: str, job: Job) -> Why:
+def of_job(key: str, job: Job, names: Names) -> Why:
     """A Job that has no pods now."""
     name, wanted = job.metadata.name, job.members
+    failure, refusal = failure_of(names, key), refusal_of(names, key)
+    if failure is not None:
+        return Why(group=key, state="Failed", members=wanted, notes=(failure, *filter(None, (refusal,))))
     if job.spec.suspend:
         return Why(group=key, state="Suspended", members=wanted, notes=(suspension_words(job),))
     succeeded, failed = job.status.succeeded, job.status.failed
@@ -65,6 +70,8 @@ def of_job(key: str, job: Job) -> Why:
         return Why(group=key, state="Finished", members=succeeded, placed=succeeded, notes=(over,))
     if not wanted:
         return Why(group=key, state="NoPods", notes=(f"Job {name} asks for no pods: its parallelism is 0",))
+    if refusal is not None:
+        return Why(group=key, state="NoPods", members=wanted, notes=(refusal,))
     told = f"Job {name} has no pods yet: its controller has made none of {counted(wanted, 'pod')}"
     if failed:
         told = f"Job {name} has no pods now: {failed} failed, and its controller makes no more for the moment"

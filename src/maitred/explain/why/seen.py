@@ -1,14 +1,19 @@
-"""What nodes and controllers write about pods, which no decision reads: how far they have got, and events.
+"""What nodes and controllers write, which no decision reads: how far pods have got, what became of Jobs,
+which schedulers hold a Lease, and events.
 
 Both forms of events are read, those of core/v1 and those of events.k8s.io/v1.
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from maitred.explain.floorplan import Condition
 from maitred.model.group import PodGroup
 from maitred.model.meta import Lean, ObjectMeta, Timestamp, key_of
 from maitred.model.pod import Pod, PodStatus
+
+FAILED_CREATE = "FailedCreate"
+"""The reason of events about workloads whose pods are refused: a quota, an admission webhook."""
 
 
 class Running(Lean, frozen=True):
@@ -62,6 +67,41 @@ class Subject(Lean, frozen=True):
     name: str = ""
 
 
+class SeenJobStatus(Lean, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class SeenJob(Lean, frozen=True):
+    metadata: ObjectMeta
+    status: SeenJobStatus = SeenJobStatus()
+
+    def condition(self, kind: str) -> Condition | None:
+        """If it is true."""
+        return next((one for one in self.status.conditions if (one.type, one.status) == (kind, "True")), None)
+
+
+class LeaseSpec(Lean, frozen=True):
+    holder_identity: str = ""
+    lease_duration_seconds: int = 0
+    renew_time: Timestamp | None = None
+
+
+class SeenLease(Lean, frozen=True):
+    metadata: ObjectMeta
+    spec: LeaseSpec = LeaseSpec()
+
+
+@dataclass(frozen=True, slots=True)
+class Leases:
+    """Those by which schedulers say that they run."""
+
+    found: tuple[SeenLease, ...] = ()
+    at: datetime | None = None
+    """When they were read; of a dump, the last time at which one of its Leases was renewed."""
+    doubt: str = ""
+    """Why a scheduler may run although its Lease is not among these; empty if it would be."""
+
+
 class Series(Lean, frozen=True):
     count: int = 0
     last_observed_time: Timestamp | None = None
@@ -81,10 +121,10 @@ class SeenEvent(Lean, frozen=True):
     deprecated_last_timestamp: Timestamp | None = None
 
     @property
-    def subject(self) -> str:
-        """The pod that it is about, as `namespace/name`; empty if it is about something else."""
-        about = self.regarding if self.regarding.name else self.involved_object
-        return f"{about.namespace or 'default'}/{about.name}" if about.kind == "Pod" else ""
+    def about(self) -> tuple[str, str]:
+        """What it is about: a kind, and `namespace/name`."""
+        one = self.regarding if self.regarding.name else self.involved_object
+        return one.kind, f"{one.namespace or 'default'}/{one.name}"
 
     @property
     def words(self) -> str:
@@ -108,20 +148,30 @@ class Seen:
     pods: tuple[SeenPod, ...] = ()
     events: tuple[SeenEvent, ...] = ()
     groups: tuple[PodGroup, ...] = ()
+    jobs: tuple[SeenJob, ...] = ()
+    leases: Leases | None = None
+    """None where a scheduler answers, which runs."""
     _pods: dict[str, SeenPod] = field(default_factory=dict, compare=False, repr=False)
-    _events: dict[str, list[SeenEvent]] = field(default_factory=dict, compare=False, repr=False)
+    _events: dict[tuple[str, str], list[SeenEvent]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for pod in self.pods:
             self._pods[key_of(pod.metadata)] = pod
         for event in self.events:
-            self._events.setdefault(event.subject, []).append(event)
+            self._events.setdefault(event.about, []).append(event)
 
     def pod(self, key: str) -> SeenPod | None:
         return self._pods.get(key)
 
     def events_of(self, pod: str) -> list[SeenEvent]:
-        return self._events.get(pod, [])
+        return self._events.get(("Pod", pod), [])
+
+    def failures_of(self, kind: str, key: str) -> list[SeenEvent]:
+        """Why a controller could not make the pods of a workload."""
+        return [event for event in self._events.get((kind, key), ()) if event.reason == FAILED_CREATE]
+
+    def job(self, key: str) -> SeenJob | None:
+        return next((job for job in self.jobs if key_of(job.metadata) == key), None)
 
 
 NOTHING_SEEN = Seen()

@@ -22,7 +22,7 @@ def _loose(answer: Why) -> str:
         case "Starting" | "Running":
             progress = f"; {progress_words(answer.progress)}" if answer.progress is not None else ""
             return f"{have}{_in(answer)}, each decided by itself{progress}"
-        case "Finished" | "Failed" | "Elsewhere" | "NoPods":
+        case "Finished" | "Failed" | "Elsewhere" | "Unattended" | "NoPods":
             return _predicate(answer)
 
 
@@ -51,6 +51,8 @@ def _predicate(answer: Why) -> str:
             return _over(answer)
         case "Elsewhere":
             return f"is not decided here: {answer.notes[0]}"
+        case "Unattended":
+            return f"fits now, but {answer.notes[0]}"
         case "NoPods":
             return f"has nothing to seat: {answer.notes[0]}"
 

@@ -53,7 +53,7 @@ def told(summary: str, width: int | None) -> Iterator[Text]:
 def facts(answer: Why) -> Iterator[Sequence[Cell]]:
     yield "State", state_words(answer)
     if answer.placement is not None:
-        yield "Where", where_words(answer)
+        yield "Room" if answer.state == "Unattended" else "Where", where_words(answer)
     if answer.progress is not None:
         yield "Progress", ready_words(answer.progress)
     if answer.waited is not None:
@@ -71,9 +71,11 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
 def state_words(answer: Why) -> Text:
     verdict = answer.verdict
     shown = answer.state if verdict in (None, "Scheduled") or answer.state == "Suspended" else verdict
-    loose = answer.workload is not None
+    loose, have = answer.workload is not None, "placed"
+    if answer.state == "Unattended":
+        have = "would have places"
+    parts = [f"{answer.placed} of {counted(answer.members, 'pod' if loose else 'member')} {have}"]
     quorum = quorum_words(answer.quorum, answer.blockers)
-    parts = [f"{answer.placed} of {counted(answer.members, 'pod' if loose else 'member')} placed"]
     parts.append("each decided by itself" if loose else f"quorum {quorum}")
     if answer.priority is not None:
         parts.append(f"priority {answer.priority}")

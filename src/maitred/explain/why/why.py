@@ -53,7 +53,7 @@ def _answer(scene: Scene, key: str, names: Names) -> Why:
         return of_past(scene, key, names.seen_members[key], names)
     job = names.job_of(key)
     if job is not None:
-        return of_job(key, job)
+        return of_job(key, job, names)
     if key in names.declared:
         return of_declared(key, names)
     raise InputError("", "", "", f"there is no group {key}")
