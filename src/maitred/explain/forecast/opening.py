@@ -13,6 +13,7 @@ from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.diagnose import Diagnosis, Grounds
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels
+from maitred.decide.preemption.roster import NEVER as ALWAYS_PROTECTED
 from maitred.decide.preemption.roster import Roster
 from maitred.decide.screen import screen
 from maitred.explain.forecast.cast import cast_of
@@ -152,7 +153,17 @@ class Opening:
     def protected_until(self) -> Floats:
         """From when on tenants may be displaced; NEVER if they may not be."""
         roster = self._roster
-        return self.tenants.last_of(np.where(roster.movable, roster.protected_until / 1000, NEVER))
+        known = roster.movable & (roster.protected_until != ALWAYS_PROTECTED)
+        return self.tenants.last_of(np.where(known, roster.protected_until / 1000, NEVER))
+
+    @cached_property
+    def ripening(self) -> Floats:
+        """The moments from which on more tenants may be displaced, in order: there is news without an end."""
+        if not self.displacing:
+            return np.zeros(0)
+        lesser = self.priorities < max(self.displacing)
+        until = np.unique(self.protected_until[lesser])
+        return until[(until > self.now) & (until < NEVER)]
 
     @cached_property
     def ripening(self) -> Floats:

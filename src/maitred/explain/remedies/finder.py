@@ -42,6 +42,7 @@ from maitred.cluster.snapshot import GroupView
 from maitred.decide.ask import Assignment
 from maitred.decide.levels import position_of
 from maitred.explain.remedies.changes import (
+    AtACost,
     Change,
     FewerMembers,
     LowerQuorum,
@@ -77,9 +78,9 @@ class Finder:
         self.growth, self.mending = Growth(stage), Mending(stage)
 
     def changes(self, entry: Entry) -> list[Change]:
-        """All that would help, the smallest first."""
+        """All that would help: first what costs nobody a seat, and of that the smallest."""
         found = to_start(self.stage, entry) if entry.held_back else self._room_for(entry)
-        return sorted(found, key=lambda change: change.share)
+        return sorted(found, key=lambda change: (isinstance(change, AtACost), change.share))
 
     def _room_for(self, entry: Entry) -> list[Change]:
         changes = [
