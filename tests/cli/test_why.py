@@ -27,19 +27,68 @@ def run(*arguments: str, objects: list[Obj] | None = None) -> Result:
 
 def answer(*arguments: str, objects: list[Obj] | None = None) -> Any:
     result = run(*arguments, "-o", "json", objects=objects)
-    assert result.exit_code == 0, result.stderr
+    assert result.stdout, result.stderr
     return json.loads(result.stdout)
 
 
 def test_the_first_line_says_it() -> None:
     result = run("crew")
-    assert result.exit_code == 0
+    assert result.exit_code == 4
     first = result.stdout.splitlines()[0]
     assert first == (
         "default/crew waits: room for 1 more member is needed in one rack; best is r0 with 1 of 2, "
         "where n0 lacks 1 nvidia.com/gpu."
     )
     assert "\x1b" not in result.stdout
+
+
+def phased(phase: str) -> Obj:
+    pod = b.pod("p", gpu=1, node="n0")
+    pod["status"] = {"phase": phase}
+    return pod
+
+
+BROKEN_GROUP = [b.pod_group("g", 2), b.pod("p", gpu=1, node="n0", group="g")]
+INVALID_GROUP = [b.pod_group("g", 2), *(b.pod(name, group="g", priority=n) for n, name in enumerate("pq"))]
+SUSPENDED_JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "p", "namespace": "default", "uid": "1"},
+    "spec": {"suspend": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("objects", "status"),
+    [
+        pytest.param([b.pod("p", gpu=1)], 0, id="fits now"),
+        pytest.param([b.pod("p", gpu=1, node="n0")], 0, id="runs"),
+        pytest.param([phased("Succeeded")], 0, id="finished"),
+        pytest.param(
+            [b.pod("low", gpu=8, node="n0", priority=0), b.pod("p", gpu=8, priority=1)], 3, id="preempts"
+        ),
+        pytest.param([b.pod("all", gpu=8, node="n0"), b.pod("p", gpu=1)], 4, id="waits"),
+        pytest.param([SUSPENDED_JOB], 4, id="suspended"),
+        pytest.param([b.pod_group("p", 2)], 4, id="no pods yet"),
+        pytest.param([b.pod("p", gpu=9)], 5, id="impossible"),
+        pytest.param(INVALID_GROUP, 5, id="invalid"),
+        pytest.param([phased("Failed")], 6, id="failed"),
+        pytest.param(BROKEN_GROUP, 6, id="broken"),
+    ],
+)
+def test_the_exit_status_says_how_it_stands(objects: list[Obj], status: int) -> None:
+    result = run("p", objects=[b.node("n0", gpu=8), *objects])
+    assert result.exit_code == status, result.output
+
+
+def test_what_another_scheduler_decides_waits_as_far_as_the_exit_status_says() -> None:
+    assert run("crew", "--scheduler", "maitred").exit_code == 4
+    assert answer("crew", "--scheduler", "maitred")["state"] == "Elsewhere"
+
+
+def test_a_comparison_or_a_receipt_that_could_be_given_exits_with_0() -> None:
+    assert run("crew", "--rather-than", "team-a/alone").exit_code == 0
+    assert run("--evicted", "team-a/alone").exit_code == 0
 
 
 @pytest.mark.parametrize(

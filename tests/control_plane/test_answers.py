@@ -17,6 +17,7 @@ import pytest
 
 from maitred.cli.manifest import NAMESPACE
 from maitred.cli.manifest import objects as installed
+from maitred.cli.why import WAITS
 from maitred.kube.answers import PORT, SERVICE, TOKEN_HEADER, Place
 from maitred.kube.client import Client
 from maitred.kube.connect import connect
@@ -86,7 +87,7 @@ def maitred(*arguments: str) -> "subprocess.CompletedProcess[str]":
 async def told(*arguments: str) -> Json:
     """Asked until the scheduler knows what it is asked about."""
     async with asyncio.timeout(LONG):
-        while (result := await asyncio.to_thread(maitred, *arguments, "-o", "json")).returncode != 0:
+        while (result := await asyncio.to_thread(maitred, *arguments, "-o", "json")).returncode not in (0, WAITS):
             await asyncio.sleep(0.2)
     answer: Json = json.loads(result.stdout)
     return answer
@@ -220,5 +221,5 @@ async def as_a_plugin(found: House, ann: str) -> None:
         timeout=LONG,
         check=False,
     )
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == WAITS, result.stderr
     assert f"{found.place.namespace}/train" in result.stdout

@@ -1,5 +1,6 @@
 """`maitred why`: why a group waits or how far it has got, who comes first, why a pod had to leave."""
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from maitred.explain.why.answer import Comparison, EvictionAnswer, Kind, Why
 
 LONGEST_NAME = 400
+SEATED, PREEMPTS, WAITS, NEVER, BROKEN = 0, 3, 4, 5, 6
+"""Exit statuses. Those that `plan` has too mean the same there."""
 
 
 @click.command()
@@ -31,6 +34,11 @@ def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: s
 
     NAME is of a group, a pod or what makes pods, and may say its namespace: team-a/train; or its kind, as
     kubectl has it: job/train, deploy/web, pytorchjobs.kubeflow.org/train; or both: job/team-a/train.
+
+    \b
+    The exit status says how it stands:
+      0 it has its places, or has finished   3 others have to leave   4 it waits or is suspended
+      5 it can never start as it is   6 it has failed or is broken
 
     \b
     Examples:
@@ -57,6 +65,23 @@ def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: s
         return
     answer = ask(about_one(name, cluster.home), cluster)
     show(answer, form, lambda width: tables.why_lines(answer, width))
+    sys.exit(status_of(answer))
+
+
+def status_of(answer: "Why") -> int:
+    """What `plan` would exit with, of a group that is decided; of the others, how they ended."""
+    match answer.state, answer.verdict:
+        case "Finished", _:
+            return SEATED
+        case ("Failed", _) | ("Starting" | "Running", None):
+            return BROKEN
+        case _, "Scheduled":
+            return SEATED
+        case _, "Preempting":
+            return PREEMPTS
+        case _, "Impossible" | "Invalid":
+            return NEVER
+    return WAITS
 
 
 def show(answer: object, form: str, lines: "Callable[[int | None], Iterator[Text]]") -> None:
