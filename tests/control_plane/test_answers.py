@@ -87,7 +87,10 @@ def maitred(*arguments: str) -> "subprocess.CompletedProcess[str]":
 async def told(*arguments: str) -> Json:
     """Asked until the scheduler knows what it is asked about."""
     async with asyncio.timeout(LONG):
-        while (result := await asyncio.to_thread(maitred, *arguments, "-o", "json")).returncode not in (0, WAITS):
+        while (result := await asyncio.to_thread(maitred, *arguments, "-o", "json")).returncode not in (
+            0,
+            WAITS,
+        ):
             await asyncio.sleep(0.2)
     answer: Json = json.loads(result.stdout)
     return answer

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from maitred.model.job import Job
 from maitred.model.manifest import (
     LARGEST_SOURCE,
     Document,
@@ -16,6 +17,7 @@ from maitred.model.manifest import (
     read_plan,
     read_policy,
 )
+from maitred.model.objects import Object
 from maitred.model.policy import Policy
 
 STDIN = "standard input"
@@ -25,22 +27,46 @@ SUFFIXES = (".yaml", ".yml", ".json")
 def read_objects(paths: Iterable[str], beside: Callable[[Document], bool] | None = None) -> Reader:
     """`beside` is shown every document first, and keeps those for itself of which it says so."""
     reader = Reader()
-    for source, data in sources(paths):
-        for document in documents(data, source):
-            if beside is None or not beside(document):
-                reader.take(document)
+
+    def take(document: Document) -> Object | None:
+        return None if beside is not None and beside(document) else reader.take(document)
+
+    read_each(paths, reader, take)
     return reader
 
 
 def read_raw_objects(paths: Iterable[str]) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """The objects as they were written, after the same checks, and the warnings."""
-    reader, raw = Reader(), []
+    reader, raw = Reader(), list[dict[str, Any]]()
+
+    def take(document: Document) -> Object | None:
+        found = reader.take(document)
+        if found is not None:
+            named = {"apiVersion": document.api_version, "kind": document.kind}
+            raw.append({**document.plain(), **named})
+        return found
+
+    read_each(paths, reader, take)
+    return raw, reader.warnings()
+
+
+def read_each(paths: Iterable[str], reader: Reader, take: Callable[[Document], Object | None]) -> None:
+    """Every document of the files, and then what would be created for their Jobs that are new."""
+    jobs = list[tuple[Job, Document]]()
     for source, data in sources(paths):
         for document in documents(data, source):
-            if reader.take(document) is not None:
-                named = {"apiVersion": document.api_version, "kind": document.kind}
-                raw.append({**document.plain(), **named})
-    return raw, reader.warnings()
+            found = take(document)
+            if isinstance(found, Job) and found.is_new:
+                jobs.append((found, document))
+    if not jobs:
+        return
+    from maitred.explain.proposal.uncreated import created  # Most files have none.
+
+    for new in tuple(created(jobs, reader.objects)):
+        for document in new.documents:
+            take(document)
+        for words in new.notes:
+            reader.note(words)
 
 
 def read_policy_file(path: str | None) -> tuple[Policy, dict[str, Any]]:

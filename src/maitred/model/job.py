@@ -9,6 +9,9 @@ DEFAULT_BACKOFF_LIMIT = 6
 JOB_CONTROLLER = "kubernetes.io/job-controller"
 """How Kubernetes' own controller is called in `spec.managedBy`."""
 
+JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
+"""Labels with which the Job controller writes the name of a Job on its pods; the second is that of old."""
+
 SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease")
 """Jobs of the cluster itself, which maitred never changes."""
 
@@ -59,6 +62,13 @@ class Job(Lean, frozen=True):
         """Whether Kubernetes' own controller makes its pods, and deletes them while the Job is suspended.
         Of a Job that another controller manages, nothing can be known of what its fields lead to."""
         return self.spec.managed_by in ("", JOB_CONTROLLER)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is a manifest that nobody has created yet, of a Job whose pods would be made at once."""
+        fresh = not self.metadata.uid and self.status == JobStatus()
+        asks = bool(self.spec.template.spec.containers) and self.members > 0
+        return fresh and asks and self.by_kubernetes and not self.spec.suspend
 
     @property
     def needs_all(self) -> bool:

@@ -32,6 +32,7 @@ from maitred.model.storage import PersistentVolumeClaim
 
 POD_GROUP_VERSION = "scheduling.k8s.io/v1beta1"
 Planned = Pod | PodGroup | PersistentVolumeClaim
+VERSIONS = {Pod: "v1", PodGroup: POD_GROUP_VERSION, PersistentVolumeClaim: "v1"}
 PLANNED = (Pod, PodGroup, PersistentVolumeClaim)
 """What new pods bring along. Of the rest of a file nothing is asked of a scheduler."""
 
@@ -50,10 +51,7 @@ def members_of(documents: Iterable[Document], namespace: str) -> Expansion:
     """All pods, groups and claims of some manifests; `namespace` is that of those that name none."""
     expander = Expander(namespace)
     for document in documents:
-        try:
-            expander.take(document)
-        except FieldError as problem:
-            raise InputError(document.source, document.title, problem.field, problem.what) from None
+        expander.take(document)
     return expander.found
 
 
@@ -65,6 +63,13 @@ class Expander:
         self._pods = 0
 
     def take(self, document: Document) -> None:
+        """Raises InputError."""
+        try:
+            self._take(document)
+        except FieldError as problem:
+            raise InputError(document.source, document.title, problem.field, problem.what) from None
+
+    def _take(self, document: Document) -> None:
         body = document.plain()
         expansion = expansion_of(document.api_version, document.kind, body)
         if expansion is not None:
@@ -218,6 +223,12 @@ def as_new(item: Planned) -> Planned:
         owner_references=tuple(owner for owner in meta.owner_references if owner.controller),
     )
     return type(item)(metadata, item.spec)  # type: ignore[arg-type]  # each kind has its own spec
+
+
+def manifest_of(item: Planned) -> Body:
+    """The object as somebody would write it, in lists and dicts."""
+    said = msgspec.json.decode(msgspec.json.encode(item))
+    return {"apiVersion": VERSIONS[type(item)], "kind": type(item).__name__, **said}
 
 
 def with_annotations(pod: Pod, added: dict[str, str]) -> Pod:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from maitred.explain.proposal.expansion import PLANNED, as_new
+from maitred.explain.proposal.expansion import PLANNED, as_new, manifest_of
 from maitred.explain.proposal.workloads import MOST_PODS
 from maitred.model.group import GROUP, GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy, group_key
 from maitred.model.manifest import Document, InputError, Reader
@@ -26,16 +26,12 @@ from maitred.model.objects import Object
 from maitred.model.owners import kind_of
 from maitred.model.pod import Container, Pod, PodSpec, ResourceRequirements, Resources, SchedulingGroup
 from maitred.model.runtime import EXPECTED_RUNTIME
-from maitred.model.storage import PersistentVolumeClaim
 
 MARK = "$"
 """Behind the names of what is only supposed: no name that the API server accepts has it, and names that it is
 added to stay in their order."""
 DEVICES = "gpu"
 """Devices of whatever resource the cluster has them as; no manifest can ask for this."""
-VERSIONS = {Pod: "v1", PersistentVolumeClaim: "v1", PodGroup: "scheduling.k8s.io/v1beta1"}
-
-
 MOST_OBJECTS = 3 * MOST_PODS
 """Pods, and a group and a claim for each of them."""
 MOST_OPTIONS = 100
@@ -89,11 +85,7 @@ class Supposition:
         return bool(self.options)
 
     def body(self) -> bytes:
-        objects = tuple(
-            {"apiVersion": VERSIONS[type(item)], "kind": type(item).__name__, **msgspec.to_builtins(item)}
-            for item in self.objects
-            if isinstance(item, PLANNED)
-        )
+        objects = tuple(manifest_of(item) for item in self.objects if isinstance(item, PLANNED))
         return msgspec.json.encode(Request(objects, self.model, self.within, self.options, self.at_once))
 
     @property

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from maitred.model import training
-from maitred.model.job import Job
+from maitred.model.job import JOB_NAMES, Job
 from maitred.model.manifest.errors import FieldError, field_error
 from maitred.model.meta import Lean
 from maitred.model.owners import api_group, owner_kind
@@ -143,7 +143,7 @@ def job_workload(meta: Meta, spec: JobSpec, path: str) -> Workload:
 
 
 def job_replicas(spec: JobSpec, path: str, name: str, labels: Labels) -> Replicas:
-    own = {"batch.kubernetes.io/job-name": name, "job-name": name, **labels}
+    own = {**dict.fromkeys(JOB_NAMES, name), **labels}
     indexed = spec.completion_mode == "Indexed"
 
     def labels_of(index: int) -> Labels:

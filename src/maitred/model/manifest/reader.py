@@ -1,7 +1,7 @@
 """Documents to model objects, one of each name, and a word about those that are left out."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -11,11 +11,11 @@ import msgspec
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.device import DeviceClass
 from maitred.model.group import API_VERSIONS, MARK_PREFIX, MARKS, CompositePodGroup, PodGroup, Workload
-from maitred.model.job import Job
+from maitred.model.job import JOB_NAMES, Job
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
-from maitred.model.meta import Namespace
+from maitred.model.meta import Namespace, key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
 from maitred.model.owners import BATCH_JOB, kind_of, owner_kind
@@ -88,6 +88,7 @@ class Reader:
         self._seen: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._skipped: Counter[tuple[str, str]] = Counter()
         self._unknown: Counter[str] = Counter()
+        self._notes: list[str] = []
 
     def read(self, data: bytes, source: str) -> None:
         for document in documents(data, source):
@@ -128,6 +129,10 @@ class Reader:
             raise FieldError("kind", ELSEWHERE[document.kind])
         self._skipped[document.kind, document.api_version] += 1
 
+    def note(self, words: str) -> None:
+        """One more warning."""
+        self._notes.append(words)
+
     def warnings(self) -> tuple[str, ...]:
         """One for each kind that was left out, and each mark; the order of the input does not show."""
         if not self.objects and not self._skipped:
@@ -136,19 +141,26 @@ class Reader:
         if childless := self._jobs_without_pods():
             left_out["Job", "batch/v1"] = childless
         skipped = [skip_words(*key, left_out[key]) for key in sorted(left_out)]
-        return (*skipped, *(unknown_words(mark, self._unknown[mark]) for mark in sorted(self._unknown)))
+        unknown = [unknown_words(mark, self._unknown[mark]) for mark in sorted(self._unknown)]
+        return (*self._notes, *skipped, *unknown)
 
     def _jobs_without_pods(self) -> int:
         """Jobs tell what an eviction means to them; by themselves they ask for nothing."""
-        owned = {
-            (pod.metadata.namespace, owner.name)
-            for pod in self.objects
-            if isinstance(pod, Pod)
-            for owner in pod.metadata.owner_references
-            if kind_of(owner) == BATCH_JOB.kind
-        }
-        jobs = (found.metadata for found in self.objects if isinstance(found, Job))
-        return sum((job.namespace, job.name) not in owned for job in jobs)
+        owned = jobs_with_pods(self.objects)
+        return sum(isinstance(job, Job) and key_of(job.metadata) not in owned for job in self.objects)
+
+
+def jobs_with_pods(objects: Iterable[Object]) -> frozenset[str]:
+    """Jobs, as `namespace/name`, that some pod says it is of: in its owner references, or in the label that
+    stays where a dump has lost them."""
+    found = set()
+    for pod in objects:
+        if isinstance(pod, Pod):
+            meta = pod.metadata
+            owners = (owner.name for owner in meta.owner_references if kind_of(owner) == BATCH_JOB.kind)
+            names = {*owners, *(meta.labels[label] for label in JOB_NAMES if label in meta.labels)}
+            found |= {f"{meta.namespace or 'default'}/{name}" for name in names}
+    return frozenset(found)
 
 
 def decode(document: Document, how: Kind) -> Any:
