@@ -96,10 +96,13 @@ def story_of(name: str | None) -> "Story | None":
 
 def control_plane(stack: ExitStack, version: str) -> "ControlPlane":
     """Its processes end with the thread that started them, so they are started here, before all else."""
+    from maitred.sandbox.controlplane.build import programs
     from maitred.sandbox.controlplane.run import ControlPlane
     from maitred.sandbox.controlplane.versions import RELEASES
 
     release = next(release for name, release in RELEASES.items() if name.startswith(version))
+    programs(release, click.echo)
+    click.echo(f"Kubernetes {release.name}: starting its control plane")
     plane = stack.enter_context(ControlPlane(release, say=click.echo))
     stack.enter_context(plane.controller_manager())
     stack.enter_context(plane.kube_scheduler())

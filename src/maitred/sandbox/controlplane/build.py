@@ -11,14 +11,13 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from maitred.sandbox.controlplane.telling import Progress, telling
 from maitred.sandbox.controlplane.toolchain import Go, UnavailableError, cache_directory, find_go
 from maitred.sandbox.controlplane.versions import ETCD, PROGRAMS, Release
-
-Progress = Callable[[str], None]
 
 KUBERNETES_MODULE = "k8s.io/kubernetes"
 ETCD_MODULE = "go.etcd.io/etcd/server/v3"
@@ -26,7 +25,6 @@ CERTIFICATES = "generate-cert"
 """A program of Go's own sources that writes a certificate and its key."""
 BESIDE = ("etcd", CERTIFICATES)
 """Built apart, since they are the same for every release."""
-SECONDS_BETWEEN_LINES = 20
 _STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
 
 
@@ -63,26 +61,31 @@ def lock(path: Path, say: Progress) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for another process that builds the control plane")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            with telling(say, lambda: "waiting for another process that builds the control plane"):
+                fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def build_kubernetes(go: Go, release: Release, into: Path, say: Progress) -> None:
     packages = {f"{KUBERNETES_MODULE}/cmd/{name}": name for name in PROGRAMS}
-    say(f"Kubernetes {release.name}: fetching its modules")
-    staged = _STAGED.findall(go_mod_of(go, KUBERNETES_MODULE, release.tag))
-    replaced = [f"replace {module} => {module} {release.staging}" for module in staged]
-    version = f"-X k8s.io/component-base/version.gitVersion={release.tag}"
-    with throwaway_module(go, {KUBERNETES_MODULE: release.tag}, replaced, packages) as module:
-        build(go, module, packages, into, f"Kubernetes {release.name}", say, version)
+    title, version = (
+        f"Kubernetes {release.name}",
+        f"-X k8s.io/component-base/version.gitVersion={release.tag}",
+    )
+    with module_for(packages) as module:
+        with telling(say, lambda: f"{title}: fetching its modules"):
+            staged = _STAGED.findall(go_mod_of(go, KUBERNETES_MODULE, release.tag))
+            replaced = [f"replace {one} => {one} {release.staging}" for one in staged]
+            require(go, module, {KUBERNETES_MODULE: release.tag}, replaced)
+        build(go, module, packages, into, title, say, version)
 
 
 def build_etcd(go: Go, into: Path, say: Progress) -> None:
-    say(f"etcd {ETCD}: fetching its modules")
-    packages = {ETCD_MODULE: "etcd"}
-    with throwaway_module(go, {ETCD_MODULE: ETCD}, [], packages) as module:
-        build(go, module, packages, into, f"etcd {ETCD}", say)
+    packages, title = {ETCD_MODULE: "etcd"}, f"etcd {ETCD}"
+    with module_for(packages) as module:
+        with telling(say, lambda: f"{title}: fetching its modules"):
+            require(go, module, {ETCD_MODULE: ETCD}, [])
+        build(go, module, packages, into, title, say)
     source = Path(go.run("env", "GOROOT", cwd=into).strip()) / "src/crypto/tls/generate_cert.go"
     go.run("build", "-o", str(into / CERTIFICATES), str(source), cwd=into)
 
@@ -95,19 +98,22 @@ def go_mod_of(go: Go, module: str, version: str) -> str:
 
 
 @contextmanager
-def throwaway_module(
-    go: Go, requires: dict[str, str], replaced: list[str], packages: Iterable[str]
-) -> Iterator[Path]:
+def module_for(packages: Iterable[str]) -> Iterator[Path]:
+    """A throwaway module that needs these packages."""
     with tempfile.TemporaryDirectory(prefix="maitred-build-") as name:
         module = Path(name)
-        lines = ["module throwaway", f"go {go.language}", *replaced]
-        lines += [f"require {path} {version}" for path, version in requires.items()]
         imports = "".join(f'import _ "{package}"\n' for package in packages)
-        (module / "go.mod").write_text("\n".join(lines) + "\n")
         # Programs cannot be imported; behind a tag they only tell `go mod tidy` what is needed.
         (module / "tools.go").write_text(f"//go:build tools\n\npackage tools\n\n{imports}")
-        go.run("mod", "tidy", "-e", cwd=module)
         yield module
+
+
+def require(go: Go, module: Path, requires: dict[str, str], replaced: list[str]) -> None:
+    """Write its go.mod, and fetch what that leads to."""
+    lines = ["module throwaway", f"go {go.language}", *replaced]
+    lines += [f"require {path} {version}" for path, version in requires.items()]
+    (module / "go.mod").write_text("\n".join(lines) + "\n")
+    go.run("mod", "tidy", "-e", cwd=module)
 
 
 def build(
@@ -120,12 +126,9 @@ def build(
     partial.mkdir(parents=True)
     target = f"{partial}/" if len(packages) > 1 else f"{partial}/{next(iter(packages.values()))}"
     command = ["build", "-v", "-trimpath", "-ldflags", f"-s -w {ldflags}", "-o", target, *packages]
-    compiled, spoken, started = list[str](), 0.0, time.monotonic()
-    for line in go.lines(*command, cwd=module):
-        compiled.append(line)
-        if time.monotonic() - spoken > SECONDS_BETWEEN_LINES:
-            spoken = time.monotonic()
-            say(f"{title}: compiling, {len(compiled)} of at most {total} packages")
+    compiled, started = list[str](), time.monotonic()
+    with telling(say, lambda: f"{title}: compiling, {len(compiled)} of at most {total} packages"):
+        compiled.extend(go.lines(*command, cwd=module))
     if not complete(partial, tuple(packages.values())):
         raise UnavailableError(f"{title} did not build: " + " / ".join(compiled[-5:]))
     shutil.rmtree(into, ignore_errors=True)

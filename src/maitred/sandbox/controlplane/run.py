@@ -15,9 +15,10 @@ from typing import Any, Self
 from maitred.kube.connect import connect
 from maitred.kube.connection import Connection
 from maitred.sandbox.controlplane import commands
-from maitred.sandbox.controlplane.build import CERTIFICATES, Progress, programs
+from maitred.sandbox.controlplane.build import CERTIFICATES, programs
 from maitred.sandbox.controlplane.commands import CLIENT_QPS, HOST, Command, Server
 from maitred.sandbox.controlplane.process import Process
+from maitred.sandbox.controlplane.telling import Progress
 from maitred.sandbox.controlplane.versions import Release
 from maitred.sandbox.controlplane.workspace import workspace
 from maitred.sandbox.kubeconfig import write_kubeconfig

