@@ -166,15 +166,6 @@ class Opening:
         return until[(until > self.now) & (until < NEVER)]
 
     @cached_property
-    def ripening(self) -> Floats:
-        """The moments from which on more tenants may be displaced, in order: there is news without an end."""
-        if not self.displacing:
-            return np.zeros(0)
-        lesser = self.priorities < max(self.displacing)
-        until = np.unique(self.protected_until[lesser])
-        return until[(until > self.now) & (until < NEVER)]
-
-    @cached_property
     def displacing(self) -> frozenset[int]:
         """Priorities for which others may have to leave; none where all are of one priority."""
         if self.policy.preemption.mode == "never" or self.policy.order != "priority":
