@@ -10,10 +10,11 @@ from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.trial import Rows, Selection, Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
+from maitred.decide.bounds import most_per_domain
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.levels import codes_of
 from maitred.decide.preemption.units import Price, Units
-from maitred.decide.rules import Rules
+from maitred.decide.rules import Room, Rules
 from maitred.decide.seating import required_domain, rules_for
 from maitred.decide.seats import PASS
 
@@ -41,15 +42,32 @@ class Site:
 
     def seats(self, chosen: Mask) -> Assignment | None:
         """Where the quorum would sit if these units left; None if that is not enough."""
+        entries = np.flatnonzero(chosen[self.units.unit])
+        self.house.meter.take(PASS + len(entries))
+        if self.plain and self._most_after(entries) < self.ask.need:
+            return None
         checkpoint = self.trial.checkpoint()
-        leaving = self.units.pods_of(chosen)
-        self.house.meter.take(PASS + len(leaving))
-        self.trial.evict(leaving)
+        self.trial.evict(self.units.pods[entries])
         steps = self.house.steps()
         found = attempt(self.trial, self.ask, self.house, steps)
         self.trial.rollback(checkpoint)
         self.exhausted |= steps.exhausted
         return None if found is None else quorum_of(self.ask, found)
+
+    def _most_after(self, entries: Ints) -> int:
+        """A bound on the members who could sit in one domain once these pods have left: quick to tell that
+        they are too few."""
+        free = self.trial.free[self.columns]
+        np.add.at(free.T, self.nodes[entries], self.freed[entries][:, self.columns])
+        uses, copies = self.uses, list[Ints]()
+        for mask, use in zip(self.empty.masks, uses, strict=True):
+            asked = use > 0
+            fit = (free[asked] // use[asked, None]).min(axis=0)
+            copies.append(np.where(mask, np.maximum(fit, 0), 0))
+        rooms = [Room(each, tuple(uses[:, place].tolist())) for place, each in enumerate(free)]
+        rules = replace(self.empty, copies=copies, rooms=rooms)
+        counts = [self.ask.shapes.count(shape) for shape in self.ask.distinct]
+        return int(most_per_domain(rules, self.useful, self.domains, counts)[0].max(initial=0))
 
     @cached_property
     def empty(self) -> Rules:
