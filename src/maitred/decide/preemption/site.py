@@ -42,7 +42,7 @@ class Site:
 
     def seats(self, chosen: Mask) -> Assignment | None:
         """Where the quorum would sit if these units left; None if that is not enough."""
-        entries = np.flatnonzero(chosen[self.units.unit])
+        entries = self.units.entries_of(chosen)
         self.house.meter.take(PASS + len(entries))
         if self.plain and self._most_after(entries) < self.ask.need:
             return None
@@ -58,7 +58,9 @@ class Site:
         """A bound on the members who could sit in one domain once these pods have left: quick to tell that
         they are too few."""
         free = self.trial.free[self.columns]
-        np.add.at(free.T, self.nodes[entries], self.freed[entries][:, self.columns])
+        freed = self.freed_by(entries)[:, self.columns]
+        for column, each in zip(free, freed.T, strict=True):
+            np.add.at(column, self.nodes[entries], each)
         uses, copies = self.uses, list[Ints]()
         for mask, use in zip(self.empty.masks, uses, strict=True):
             asked = use > 0
@@ -121,15 +123,14 @@ class Site:
         needs = [self.trial.needs(shape) for shape in self.ask.distinct]
         return np.array([self.trial.request_column(each)[self.columns] for each in needs])
 
-    @cached_property
-    def freed(self) -> Ints:
-        """What each pod of each unit frees of every resource: one row per entry of `units.pods`."""
-        return self.trial.amounts_of(self.units.pods)
+    def freed_by(self, entries: Ints | slice) -> Ints:
+        """What these entries of `units.pods` free of every resource, one row for each."""
+        return self.trial.amounts_of(self.units.pods[entries])
 
-    @cached_property
+    @property
     def nodes(self) -> Codes:
         """The node of each entry of `units.pods`."""
-        return self.units.roster.bound.node[self.units.pods]
+        return self.units.nodes
 
     @cached_property
     def domains(self) -> Codes:
@@ -142,21 +143,23 @@ class Site:
     def each_domain(self) -> Iterator[int]:
         yield from np.unique(self.domains[self.useful]).tolist()
 
-    def touching(self, within: Mask) -> Mask:
-        """Units with a pod on one of these nodes."""
-        touching = np.zeros(len(self.units), dtype=np.bool_)
-        touching[self.units.unit[within[self.nodes]]] = True
+    def touching(self, chosen: Mask, within: Mask) -> Mask:
+        """Those of some units that have a pod on one of these nodes."""
+        touching, entries = np.zeros(len(self.units), dtype=np.bool_), self.units.entries_of(chosen)
+        touching[self.units.unit[entries[within[self.nodes[entries]]]]] = True
         return touching
 
     @cached_property
     def helpful(self) -> Mask:
         """Units that would free something that members ask for, on a node that could take one."""
+        present = self.units.present
         if not self.plain:
-            return np.ones(len(self.units), dtype=np.bool_)
-        frees = (self.freed[:, self.columns] > 0).any(axis=1) & self.useful[self.nodes]
+            return present
+        some = (self.trial.amounts_by_needs[:, self.columns] > 0).any(axis=1)
+        frees = some[self.units.needs] & self.useful[self.nodes]
         helpful = np.zeros(len(self.units), dtype=np.bool_)
         helpful[self.units.unit[frees]] = True
-        return helpful
+        return helpful & present
 
 
 def only_quorum(ask: Ask) -> Ask:
