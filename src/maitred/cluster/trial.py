@@ -294,11 +294,11 @@ class Trial:
 
     def amounts_of(self, pods: Rows) -> Ints:
         """What each of these pods takes of every resource."""
-        amounts: Ints = self._amounts_by_needs[self._bound.needs[pods]]
+        amounts: Ints = self.amounts_by_needs[self._bound.needs[pods]]
         return amounts
 
     @property
-    def _amounts_by_needs(self) -> Ints:
+    def amounts_by_needs(self) -> Ints:
         """What pods on nodes take of every resource, by the number of their needs."""
         if self._amounts is None:
             self._amounts = np.zeros((len(self.snapshot.needs), len(self.nodes.resources)), dtype=np.int64)

@@ -48,6 +48,11 @@ class Grounds:
         return self.snapshot.nodes.whole().without_taints(health_taints(self.house.policy))
 
     @cached_property
+    def open(self) -> Trial:
+        """The same, if all nodes were well."""
+        return self.pristine if self.well is self.snapshot.nodes else self.pristine.on(self.well)
+
+    @cached_property
     def empty(self) -> Trial:
         return empty_healthy_cluster(self.snapshot, self.house.policy)
 
@@ -71,15 +76,16 @@ class Diagnosis:
 
         `own` are the members of the group that were seated in this cycle, `ahead` who was seated before it.
         """
-        return self._remembered(ask, own, ahead), self._impossible(view)
+        return self.blockers(ask, own, ahead), self._impossible(view)
 
     def behind_gates(self, ask: Ask) -> tuple[Blocker, ...]:
         """What would be in the way of a group that may not start yet, if it might."""
         if not ask.need or self._fits_without(frozenset(), ask, ()):
             return ()
-        return self._remembered(ask, (), ())
+        return self.blockers(ask, (), ())
 
-    def _remembered(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
+    def blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
+        """The same, of a group of which it is known that it can be seated."""
         key = (ask.unnamed(), own, ahead)
         if key not in self._known:
             self._known[key] = tuple(self._blockers(replace(ask, need=max(1, ask.need)), own, ahead))
@@ -91,12 +97,13 @@ class Diagnosis:
         if request is not None:
             return [request, *self._named(scene, self._besides(scene), ["Request"])]
         suspects = self._suspects(ask, ahead)
-        alone = [category for category in suspects if self._fits_without({category}, ask, own)]
+        full = self._too_full(ask)
+        alone = [] if full else [one for one in suspects if self._fits_without({one}, ask, own)]
         if "Health" in alone:
             scene = replace(scene, ill=self._ill(ask))
         if alone:
             return [LIFTED[category](scene) for category in alone]
-        together, besides = self._together(suspects, ask, own), self._besides(scene)
+        together, besides = self._together(suspects, ask, own, full), self._besides(scene)
         if together and ROOM not in together:
             return [say.shortage(scene), *self._named(scene, together | besides, [])]
         room = say.shortage(self._once_ready(scene, besides))
@@ -144,16 +151,32 @@ class Diagnosis:
         asked = {resource for shape in ask.distinct for resource in served_by_classes(self.trial, shape)}
         return any(bool((nodes_without(nodes, resource) == nodes.alive).all()) for resource in asked)
 
-    def _together(self, suspects: list[Category], ask: Ask, own: Seating) -> set[Category]:
+    def _too_full(self, ask: Ask) -> bool:
+        """Whether there was too little room before the cycle began, were every node open to the group. Then
+        no constraint that is lifted helps, which sums tell sooner than to lift one after the other."""
+        if any(served_by_classes(self.trial, shape) for shape in ask.distinct):
+            return False
+        rooms = [(shape, int(self.grounds.open.copies(shape).sum())) for shape in ask.distinct]
+        return sum(min(room, ask.shapes.count(shape)) for shape, room in rooms) < ask.need
+
+    def _together(self, suspects: list[Category], ask: Ask, own: Seating, full: bool) -> set[Category]:
         """What would have to be lifted at once, room included where the nodes are too full: no more than
         that, and nothing if not even that would help."""
-        for lifted in (set(suspects), {*suspects, ROOM}):
-            if len(lifted) > 1 and self._fits_without(lifted, ask, own):
-                for category in reversed(suspects):
-                    if self._fits_without(lifted - {category}, ask, own):
-                        lifted.discard(category)
-                return lifted
+        if len(suspects) > 1 and not full and self._fits_without(set(suspects), ask, own):
+            return self._no_more_than(set(suspects), suspects, ask, own)
+        if suspects and self._fits_without({ROOM}, ask, own):
+            return {ROOM}
+        if suspects and self._fits_without({*suspects, ROOM}, ask, own):
+            return self._no_more_than({*suspects, ROOM}, suspects, ask, own)
         return set()
+
+    def _no_more_than(
+        self, lifted: set[Category], suspects: list[Category], ask: Ask, own: Seating
+    ) -> set[Category]:
+        for category in reversed(suspects):
+            if self._fits_without(lifted - {category}, ask, own):
+                lifted.discard(category)
+        return lifted
 
     def _suspects(self, ask: Ask, ahead: Ahead) -> list[Category]:
         """Constraints that the group is under at all, in the order in which they are named."""

@@ -151,7 +151,7 @@ class _Search:
     ) -> list[Option]:
         options = list[Option]()
         for found, nodes in passes:
-            pool = self._pool(candidates & self.site.touching(nodes))
+            pool = self._pool(self.site.touching(candidates, nodes))
             if 0 < len(pool) <= WIDEST:
                 options += cheapest(self.site, pool, None, 1 + ALTERNATIVES)
             if len(pool) > POOL and (option := self._enough(found)) is not None:

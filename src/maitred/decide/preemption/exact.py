@@ -121,11 +121,11 @@ class _Sets:
     def _freed(self) -> tuple[Codes, Floats]:
         """The nodes that these units are on, and what each unit frees there of what members ask for."""
         site, pool = self.site, self.pool
-        entries = np.flatnonzero(np.isin(site.units.unit, pool))
+        entries = site.units.entries_of(site.units.chosen(pool.tolist()))
         nodes, inverse = np.unique(site.nodes[entries], return_inverse=True)
         mine = np.searchsorted(pool, site.units.unit[entries])
         freed = np.zeros((len(pool), len(nodes), len(site.columns)))
-        np.add.at(freed, (mine, inverse), site.freed[entries][:, site.columns])
+        np.add.at(freed, (mine, inverse), site.freed_by(entries)[:, site.columns])
         return nodes, freed
 
     def _may_do(self, bits: Floats) -> Mask:

@@ -37,7 +37,7 @@ class _Leniency:
     def apply(self, chosen: Mask, seats: Assignment) -> Option | None:
         site, units = self.site, self.units
         if site.plain:
-            chosen = chosen & site.touching(self._nodes_of(seats))
+            chosen = site.touching(chosen, self._nodes_of(seats))
             slack = self._slack(chosen, seats)
             chosen = chosen & ~units.chosen(self._can_stay(chosen, slack))
         else:
@@ -59,7 +59,7 @@ class _Leniency:
         spared = list[int]()
         for unit in most_valuable_first(site, chosen & ~self._indispensable(chosen, slack)):
             entries = units.entries(unit)
-            if _take(slack, site.nodes[entries], site.freed[entries]):
+            if _take(slack, site.nodes[entries], site.freed_by(entries)):
                 spared.append(unit)
         return spared
 
@@ -97,7 +97,7 @@ class _Leniency:
             needed, left = list[int](), slack.copy()
             for single in self._smallest_first(units.in_part(unit)):
                 entries = units.entries(single)
-                if not _take(left, site.nodes[entries], site.freed[entries]):
+                if not _take(left, site.nodes[entries], site.freed_by(entries)):
                     needed.append(single)
             if len(needed) > units.surplus_of(int(units.family[unit])):
                 continue
@@ -111,15 +111,15 @@ class _Leniency:
     def _smallest_first(self, singles: Ints) -> list[int]:
         """Single pods by what they take: the more of them can stay, the fewer must leave."""
         first = np.searchsorted(self.units.unit, singles)
-        share = self.site.freed[first][:, self.site.columns] / np.maximum(self.site.uses.max(axis=0), 1)
+        share = self.site.freed_by(first)[:, self.site.columns] / np.maximum(self.site.uses.max(axis=0), 1)
         order: list[int] = singles[np.argsort(share.max(axis=1), kind="stable")].tolist()
         return order
 
     def _indispensable(self, chosen: Mask, slack: Ints) -> Mask:
         """Units with a pod that there is no room for: seen at once, where looking at each takes long."""
         site, indispensable = self.site, np.zeros(len(self.units), dtype=np.bool_)
-        entries = np.flatnonzero(chosen[self.units.unit])
-        short = (slack.T[site.nodes[entries]] < site.freed[entries]).any(axis=1)
+        entries = self.units.entries_of(chosen)
+        short = (slack.T[site.nodes[entries]] < site.freed_by(entries)).any(axis=1)
         indispensable[self.units.unit[entries[short]]] = True
         return indispensable
 
@@ -127,13 +127,13 @@ class _Leniency:
         """What is left of every resource that members need on the nodes that they would sit on."""
         site = self.site
         slack = np.full_like(site.trial.free, UNLIMITED)
-        gone = chosen[self.units.unit]
+        gone = self.units.entries_of(chosen)
         rows = np.array([row for _, row in seats], dtype=np.intp)
         uses = site.uses[[site.ask.distinct.index(site.ask.shapes[member]) for member, _ in seats]]
         needed = np.zeros((len(site.columns), slack.shape[1]), dtype=np.int64)
         np.add.at(needed.T, rows, uses)
         left = site.trial.free[site.columns] - needed
-        np.add.at(left.T, site.nodes[gone], site.freed[gone][:, site.columns])
+        np.add.at(left.T, site.nodes[gone], site.freed_by(gone)[:, site.columns])
         slack[site.columns] = np.where(needed > 0, left, UNLIMITED)
         return slack
 

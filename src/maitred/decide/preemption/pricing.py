@@ -55,8 +55,8 @@ def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
         if turn == 1 or not len(taken):
             rest = found.order[found.enough :]
             return Pass(np.array([*chosen, *rest.tolist()], dtype=np.int64), len(chosen), price)
-        gone = units.chosen(taken.tolist())[units.unit]
-        np.add.at(free.T, site.nodes[gone], site.freed[gone])
+        gone = units.entries_of(units.chosen(taken.tolist()))
+        np.add.at(free.T, site.nodes[gone], site.freed_by(gone))
     raise AssertionError("the last round returns")
 
 
@@ -111,7 +111,7 @@ def _slots(site: Site, candidates: Mask, within: Mask, free: Ints) -> Slots:
     room = np.where(within, np.clip((free // uses[:, None]).min(axis=0), 0, cap), 0)
     entries = np.flatnonzero(candidates[site.units.unit] & (within & (cap > 0))[site.nodes])
     site.house.meter.take(PASS + len(site.nodes) + 2 * len(entries))
-    freed, nodes = site.freed[entries][:, columns], site.nodes[entries]
+    freed, nodes = site.freed_by(entries)[:, columns], site.nodes[entries]
     short = free.T[nodes] < uses * np.maximum(cap[nodes], 1)[:, None]
     gain = np.where(short, freed / uses, 0.0).max(axis=1, initial=0.0)
     kept = gain > 0

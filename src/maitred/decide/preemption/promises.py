@@ -89,6 +89,8 @@ class Promises:
         """The highest priority for which somebody might have had to leave."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
         self._outlook: Outlook | None = None
+        self._units: Units | None = None
+        """Who could leave for the group that was looked at last."""
         self._seen: tuple[int, int] = (0, 0)
         self._too_large: set[Ask] = set()
         """Who would not fit either once those who leave have left."""
@@ -346,7 +348,10 @@ class Promises:
         return found
 
     def _site(self, trial: Trial, claimant: Claimant, candidates: Mask) -> Site:
-        units = Units(self.roster, ~self.leaving, candidates)
+        standing = ~self.leaving
+        known = self._units
+        units = Units(self.roster, standing, candidates) if known is None else known.after(standing, candidates)
+        self._units = units
         ahead, outlook = self._once_left(trial), self._outlook_from(trial)
         return Site(ahead, outlook.without(candidates), claimant.ask, self.house, units)
 

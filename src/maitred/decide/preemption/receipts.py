@@ -26,7 +26,7 @@ def evictions(units: Units, choice: Choice, preemptor: str, priority: int, every
     broken = units.broken_budgets(chosen)
     departures, names = Departures(units, chosen, everyone), units.named(chosen)
     found = []
-    for place in np.flatnonzero(chosen[units.unit]).tolist():
+    for place in units.entries_of(chosen).tolist():
         pod, unit = int(units.pods[place]), int(units.unit[place])
         occupant: Occupant = roster.bound.occupants[pod]
         group = roster.group_of(pod)

@@ -10,10 +10,11 @@ from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.trial import Rows, Selection, Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
+from maitred.decide.bounds import most_per_domain
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.levels import codes_of
 from maitred.decide.preemption.units import Price, Units
-from maitred.decide.rules import Rules
+from maitred.decide.rules import Room, Rules
 from maitred.decide.seating import required_domain, rules_for
 from maitred.decide.seats import PASS
 
@@ -41,15 +42,34 @@ class Site:
 
     def seats(self, chosen: Mask) -> Assignment | None:
         """Where the quorum would sit if these units left; None if that is not enough."""
+        entries = self.units.entries_of(chosen)
+        self.house.meter.take(PASS + len(entries))
+        if self.plain and self._most_after(entries) < self.ask.need:
+            return None
         checkpoint = self.trial.checkpoint()
-        leaving = self.units.pods_of(chosen)
-        self.house.meter.take(PASS + len(leaving))
-        self.trial.evict(leaving)
+        self.trial.evict(self.units.pods[entries])
         steps = self.house.steps()
         found = attempt(self.trial, self.ask, self.house, steps)
         self.trial.rollback(checkpoint)
         self.exhausted |= steps.exhausted
         return None if found is None else quorum_of(self.ask, found)
+
+    def _most_after(self, entries: Ints) -> int:
+        """A bound on the members who could sit in one domain once these pods have left: quick to tell that
+        they are too few."""
+        free = self.trial.free[self.columns]
+        freed = self.freed_by(entries)[:, self.columns]
+        for column, each in zip(free, freed.T, strict=True):
+            np.add.at(column, self.nodes[entries], each)
+        uses, copies = self.uses, list[Ints]()
+        for mask, use in zip(self.empty.masks, uses, strict=True):
+            asked = use > 0
+            fit = (free[asked] // use[asked, None]).min(axis=0)
+            copies.append(np.where(mask, np.maximum(fit, 0), 0))
+        rooms = [Room(each, tuple(uses[:, place].tolist())) for place, each in enumerate(free)]
+        rules = replace(self.empty, copies=copies, rooms=rooms)
+        counts = [self.ask.shapes.count(shape) for shape in self.ask.distinct]
+        return int(most_per_domain(rules, self.useful, self.domains, counts)[0].max(initial=0))
 
     @cached_property
     def empty(self) -> Rules:
@@ -103,15 +123,14 @@ class Site:
         needs = [self.trial.needs(shape) for shape in self.ask.distinct]
         return np.array([self.trial.request_column(each)[self.columns] for each in needs])
 
-    @cached_property
-    def freed(self) -> Ints:
-        """What each pod of each unit frees of every resource: one row per entry of `units.pods`."""
-        return self.trial.amounts_of(self.units.pods)
+    def freed_by(self, entries: Ints | slice) -> Ints:
+        """What these entries of `units.pods` free of every resource, one row for each."""
+        return self.trial.amounts_of(self.units.pods[entries])
 
-    @cached_property
+    @property
     def nodes(self) -> Codes:
         """The node of each entry of `units.pods`."""
-        return self.units.roster.bound.node[self.units.pods]
+        return self.units.nodes
 
     @cached_property
     def domains(self) -> Codes:
@@ -124,21 +143,23 @@ class Site:
     def each_domain(self) -> Iterator[int]:
         yield from np.unique(self.domains[self.useful]).tolist()
 
-    def touching(self, within: Mask) -> Mask:
-        """Units with a pod on one of these nodes."""
-        touching = np.zeros(len(self.units), dtype=np.bool_)
-        touching[self.units.unit[within[self.nodes]]] = True
+    def touching(self, chosen: Mask, within: Mask) -> Mask:
+        """Those of some units that have a pod on one of these nodes."""
+        touching, entries = np.zeros(len(self.units), dtype=np.bool_), self.units.entries_of(chosen)
+        touching[self.units.unit[entries[within[self.nodes[entries]]]]] = True
         return touching
 
     @cached_property
     def helpful(self) -> Mask:
         """Units that would free something that members ask for, on a node that could take one."""
+        present = self.units.present
         if not self.plain:
-            return np.ones(len(self.units), dtype=np.bool_)
-        frees = (self.freed[:, self.columns] > 0).any(axis=1) & self.useful[self.nodes]
+            return present
+        some = (self.trial.amounts_by_needs[:, self.columns] > 0).any(axis=1)
+        frees = some[self.units.needs] & self.useful[self.nodes]
         helpful = np.zeros(len(self.units), dtype=np.bool_)
         helpful[self.units.unit[frees]] = True
-        return helpful
+        return helpful & present
 
 
 def only_quorum(ask: Ask) -> Ask:

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.snapshot import Occupant
 from maitred.cluster.trial import Rows
 from maitred.decide.preemption.roster import SINGLE, Roster, device_hours
@@ -63,7 +64,32 @@ class Units:
         self.size: Ints = sizes.astype(np.int64)
         self._start = np.cumsum(self.size) - self.size
         self._surplus = dict(zip(of_family.tolist(), surplus.tolist(), strict=True))
+        self.present: Mask = np.ones(len(self.size), dtype=np.bool_)
+        """Units that have not left since these were put together."""
+        self._weigh(standing, candidates)
+
+    def _weigh(self, standing: Mask, candidates: Mask) -> None:
+        """What budgets allow changes with everybody who leaves."""
+        self._standing, self._candidates = standing, candidates
         self.guards = tuple(self._guards(standing))
+        self.violating: Mask = np.zeros(len(self), dtype=np.bool_)
+        """Units that no budget would let go even alone."""
+        for guard in self.guards:
+            self.violating |= guard.counts > guard.allowed
+
+    def after(self, standing: Mask, candidates: Mask) -> "Units":
+        """The units for a later group: the same without those who have left or may not leave any more. They
+        are put together anew if there are others, or if a family is no longer what it was."""
+        gone = (self._candidates & ~candidates) | (self._standing & ~standing)
+        more = (candidates & ~self._candidates) | (standing & ~self._standing)
+        broken = np.zeros(int(self.roster.family.max(initial=0)) + 1, dtype=np.bool_)
+        broken[self.roster.family[gone]] = True
+        if more.any() or (broken[self.roster.family] & candidates).any():
+            return Units(self.roster, standing, candidates)
+        fewer = copy(self)
+        fewer.present = candidates[self.pods[self._start]]
+        fewer._weigh(standing, candidates)
+        return fewer
 
     def _surplus_left(self, families: Ints, standing: Mask) -> Ints:
         """Less those who are leaving in this very cycle."""
@@ -80,15 +106,20 @@ class Units:
         """Where the pods of a unit are among those of all."""
         return slice(self._start[unit], self._start[unit] + self.size[unit])
 
+    def entries_of(self, chosen: Mask) -> Ints:
+        """The same of several units, in their order."""
+        places = np.flatnonzero(chosen)
+        size = self.size[places]
+        before = np.cumsum(size) - size
+        return np.repeat(self._start[places] - before, size) + np.arange(int(size.sum()))
+
     def first_pods(self, units: Ints) -> Rows:
         first: Rows = self.pods[self._start[units]]
         return first
 
     def _guards(self, standing: Mask) -> Iterable[Guard]:
         snapshot, bound = self.roster.snapshot, self.roster.bound
-        sets = np.unique(bound.budgets[self.pods])
-        named = sorted({budget for number in sets for budget in snapshot.budget_sets[number]})
-        for place in named:
+        for place in self._budgets:
             budget = snapshot.budgets[place]
             of_set = np.array([place in members for members in snapshot.budget_sets])
             matched = of_set[bound.budgets] & ~bound.terminating
@@ -99,6 +130,12 @@ class Units:
             counts = np.bincount(self.unit[matched[self.pods]], minlength=len(self))
             yield Guard(key_of(budget.metadata), max(0, limit - used), counts)
 
+    @cached_property
+    def _budgets(self) -> list[int]:
+        """Those that speak of any of the pods."""
+        sets = np.unique(self.roster.bound.budgets[self.pods])
+        return sorted({budget for number in sets for budget in self.roster.snapshot.budget_sets[number]})
+
     def _granted(self, disrupted: Iterable[str], matched: Mask) -> Mask:
         """Pods whose disruption the budget counts already."""
         granted = np.zeros(len(matched), dtype=np.bool_)
@@ -106,6 +143,16 @@ class Units:
         for pod in np.flatnonzero(matched).tolist() if names else ():
             granted[pod] = self.roster.bound.occupants[pod].key.partition("/")[2] in names
         return granted
+
+    @cached_property
+    def nodes(self) -> Codes:
+        """The node of each entry of `pods`."""
+        return self.roster.bound.node[self.pods]
+
+    @cached_property
+    def needs(self) -> Codes:
+        """The number of the needs of each entry of `pods`."""
+        return self.roster.bound.needs[self.pods]
 
     # -- what each costs -------------------------------------------------------------------------------
 
@@ -124,14 +171,6 @@ class Units:
         oldest: Ints = np.minimum.reduceat(self.roster.started[self.pods], self._start)
         return oldest
 
-    @cached_property
-    def violating(self) -> Mask:
-        """Units that no budget would let go even alone."""
-        alone = np.zeros(len(self), dtype=np.bool_)
-        for guard in self.guards:
-            alone |= guard.counts > guard.allowed
-        return alone
-
     # -- what sets of them cost ------------------------------------------------------------------------
 
     def chosen(self, units: Iterable[int]) -> Mask:
@@ -140,7 +179,7 @@ class Units:
         return mask
 
     def pods_of(self, chosen: Mask) -> Rows:
-        return self.pods[chosen[self.unit]]
+        return self.pods[self.entries_of(chosen)]
 
     def closed(self, chosen: Mask) -> Mask:
         """The same with whole gangs in place of more single pods than those can spare."""
