@@ -36,7 +36,7 @@ def test_beside_a_cluster_there_is_a_ledger(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     keeping = open_ledger(options(), connection())
     assert keeping is not None
-    assert Path(keeping.ledger.url).is_file()
+    assert keeping.ledger.url == str(tmp_path / "maitred" / "10.0.0.1-6443" / "ledger.db")
     assert keeping.days == 90
 
 
@@ -51,7 +51,11 @@ def test_there_may_be_none(said: str) -> None:
     assert open_ledger(options(ledger=said), connection()) is None
 
 
-def test_one_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
+def test_what_is_no_ledger_at_all_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match=r"^--ledger: "):
+        open_ledger(options(ledger="mysql://localhost/ledger"), connection())
+
+
+def test_one_that_cannot_be_written_yet_stops_nobody(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"^--ledger: ledger .*: "):
-        open_ledger(options(ledger=str(tmp_path / "file" / "ledger.db")), connection())
+    assert open_ledger(options(ledger=str(tmp_path / "file" / "ledger.db")), connection()) is not None

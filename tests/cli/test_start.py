@@ -28,7 +28,7 @@ def test_version() -> None:
 def test_an_unknown_verb() -> None:
     result = CliRunner().invoke(cli, ["seat"])
     assert result.exit_code == 2
-    assert "No such command 'seat'" in result.stderr
+    assert "no such command 'seat'; there are: " in result.stderr
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -4,7 +4,7 @@ from difflib import get_close_matches
 
 import click
 
-LEAST_LIKENESS = 0.5
+LEAST_LIKENESS = 0.6
 
 
 class Group(click.Group):
@@ -18,6 +18,8 @@ class Group(click.Group):
 
 
 def unknown_words(name: str, known: list[str]) -> str:
-    near = get_close_matches(name[:100].lower(), known, 1, LEAST_LIKENESS)
+    said = name[:100].lower()
+    begun = [one for one in known if one.startswith(said)]
+    near = begun or get_close_matches(said, known, 1, LEAST_LIKENESS)
     hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
     return f"no such command {name[:100]!r}; {hint}"

@@ -12,9 +12,9 @@ def node(name: str, cpu: str) -> Node:
     return msgspec.convert({"metadata": {"name": name}, "status": {"allocatable": {"cpu": cpu}}}, Node)
 
 
-def test_a_node_with_more_than_can_be_counted_is_left_out_and_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_node_with_less_than_nothing_is_left_out_and_said(caplog: pytest.LogCaptureFixture) -> None:
     shelf = Shelf(table_of, News())
-    for each in (node("a", "8"), node("b", "8"), node("a", "1e30")):
+    for each in (node("a", "8"), node("b", "8"), node("a", "-8")):
         shelf.put(each)
     assert list(shelf.kept) == ["b"]
     assert caplog.messages[0].startswith("a is not on the floor: ")

@@ -69,15 +69,20 @@ class Stage:
 
 
 class Scenes:
-    """The last few, so that many questions about one moment take one cycle. Used in the thread alone."""
+    """Those of the latest state, so that many questions about one moment take one cycle. What was worked out
+    for one takes much memory, and nobody asks about an earlier state again. Used in the thread alone."""
 
     def __init__(self) -> None:
         self._kept = OrderedDict[Hashable, Scene]()
+        self._latest: Hashable = None
 
     def get(self, stage: Stage, mine: Collection[str] | None, make: Callable[[], Scene]) -> Scene:
         """One of the same state, if it is not much older; what waits for a time is not wrong for longer."""
-        who = None if mine is None else frozenset(mine)
-        key = (stage.view.term, stage.version, id(stage.view.policy), who)
+        latest = (stage.view.term, stage.version, id(stage.view.policy))
+        if latest != self._latest:
+            self._kept.clear()
+            self._latest = latest
+        key = None if mine is None else frozenset(mine)
         kept = self._kept.get(key)
         if kept is not None and stage.now - kept.now > OLDEST_SCENE:
             kept = None

@@ -350,7 +350,9 @@ class Promises:
     def _site(self, trial: Trial, claimant: Claimant, candidates: Mask) -> Site:
         standing = ~self.leaving
         known = self._units
-        units = Units(self.roster, standing, candidates) if known is None else known.after(standing, candidates)
+        units = (
+            Units(self.roster, standing, candidates) if known is None else known.after(standing, candidates)
+        )
         self._units = units
         ahead, outlook = self._once_left(trial), self._outlook_from(trial)
         return Site(ahead, outlook.without(candidates), claimant.ask, self.house, units)

@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 
 from maitred.model.manifest.checks import quantity_problem
 from maitred.model.manifest.errors import InputError
+from maitred.model.quantity import LARGEST_AMOUNT, amount
 from maitred.simulate.clock import LONGEST, Time
 
 MOST_ROWS = 2_000_000
@@ -55,6 +56,8 @@ class Row:
         quantity = f"{self.whole(column)}{unit}"
         if problem := quantity_problem(resource, quantity):
             raise self.refuse(column, problem)
+        if amount(resource, quantity) > LARGEST_AMOUNT:
+            raise self.refuse(column, f"{quantity} is more than can be counted")
         return quantity
 
     def number(self, column: str) -> Decimal:
