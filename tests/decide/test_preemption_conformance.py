@@ -281,14 +281,16 @@ RANKS: Cases = {
         ["n1"],
         "lone",
     ),
-    "a group at odds with itself ranks as its highest": Spared(
+    "each pod of a group at odds with itself stands for itself": Case(
         [
             *ONES[:2],
-            pod_group("v"),
+            pod_group("v", 2),
             running("v-0", "n1", group="v"),
             running("v-1", "n2", group="v", priority=200),
             lone(),
         ],
+        ["v-0"],
+        ["n1"],
         "lone",
     ),
     "an atomic group of lower rank": Case(

@@ -159,16 +159,14 @@ class RandomTenant(RuleBasedStateMachine):
         self.lies, self.plain = Side(), Side()
         self.free = [f"n{number}" for number in range(NODES)]
         self.pods: list[str] = []
-        self.hers_came, self.rank = 0, "low"
+        self.hers_came = 0
         self.made = 0
         self.gangs: dict[str, str] = {}
 
-    @initialize(first=st.booleans(), rank=RANKS)
-    def mallory_comes(self, first: bool, rank: str) -> None:
-        """All of hers came before others, or after, and have one priority: a group is as old as its oldest
-        member and ranks as its highest, by design."""
+    @initialize(first=st.booleans())
+    def mallory_comes(self, first: bool) -> None:
+        """All of hers came before others, or after: a group is as old as its oldest member, by design."""
         self.hers_came = 0 if first else 1000
-        self.rank = rank
 
     @rule(size=st.integers(1, NODES), rank=RANKS)
     def others_send_a_gang(self, size: int, rank: str) -> None:
@@ -187,16 +185,16 @@ class RandomTenant(RuleBasedStateMachine):
             self.lies.put(body)
             self.plain.put(body)
 
-    @rule(runs=st.booleans(), lie=LIES)
-    def she_makes_a_pod(self, runs: bool, lie: Lie) -> None:
-        self._make(self.free.pop() if runs and self.free else None, lie)
+    @rule(runs=st.booleans(), lie=LIES, rank=RANKS)
+    def she_makes_a_pod(self, runs: bool, lie: Lie, rank: str) -> None:
+        self._make(self.free.pop() if runs and self.free else None, lie, rank)
 
-    @rule(lie=LIES)
-    def she_fills_the_cluster(self, lie: Lie) -> None:
+    @rule(lie=LIES, rank=RANKS)
+    def she_fills_the_cluster(self, lie: Lie, rank: str) -> None:
         while self.free:
-            self._make(self.free.pop(), lie)
+            self._make(self.free.pop(), lie, rank)
 
-    def _make(self, where: str | None, lie: Lie) -> None:
+    def _make(self, where: str | None, lie: Lie, rank: str) -> None:
         self.made += 1
         name = f"p{self.made}"
         self.pods.append(name)
@@ -205,7 +203,7 @@ class RandomTenant(RuleBasedStateMachine):
             "node": where,
             "created": self.hers_came,
             "scheduler": "maitred",
-            **self._ranked(self.rank),
+            **self._ranked(rank),
         }
         self.plain.put(started(pod(name, 1, **own)))
         self.lies.put(started(lie.told(name, own)))

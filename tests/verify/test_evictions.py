@@ -96,13 +96,11 @@ def test_a_group_that_never_preempts() -> None:
     assert judged([*NODES, *LOW, pod_group("g", 2), *shy, IDLE], settled(PREEMPTING)) == [4]
 
 
-@pytest.mark.parametrize(("other", "broken"), [(2, []), (9, []), (10, [4])])
-def test_the_rank_of_a_group_at_odds_with_itself_is_the_highest_of_its_pods(
-    other: int, broken: list[int]
-) -> None:
-    odd = pod("low3", "0", on="n1", group="v", priority=other)
-    objects = victims(pod_group("v", 1), pod("low1", "4", on="n1", group="v", priority=1), odd)
-    twin = evicting(eviction("low1", "g", group="v", priority=other), eviction("low2", "g"))
+@pytest.mark.parametrize(("own", "broken"), [(2, []), (9, []), (10, [4])])
+def test_a_pod_of_a_group_at_odds_with_itself_ranks_by_itself(own: int, broken: list[int]) -> None:
+    odd = pod("low3", "0", on="n1", group="v", priority=11)
+    objects = victims(pod_group("v", 1), pod("low1", "4", on="n1", group="v", priority=own), odd)
+    twin = evicting(eviction("low1", "g", group="v", priority=own), eviction("low2", "g"))
     assert judged(objects, twin) == broken
 
 

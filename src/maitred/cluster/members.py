@@ -279,7 +279,8 @@ class GroupRecord:
         members, group = self.members.values(), self.group()
         counted = sum(m.state in (State.RUNNING, State.SUCCEEDED) for m in members)
         unfinished = [m for m in members if m.state in UNFINISHED]
-        return SeatedGroup(group, counted, _ranks(unfinished), _runtime(group, unfinished))
+        placed = [m for m in unfinished if m.state in (State.RUNNING, State.TERMINATING)]
+        return SeatedGroup(group, counted, _ranks(placed), _runtime(group, unfinished))
 
 
 def _owner(members: Iterable[Member]) -> tuple[str, str, str]:

@@ -124,6 +124,7 @@ class SeatedGroup:
     counted: int
     """Members that run or have succeeded."""
     ranks: tuple[GroupRank, ...]
+    """Of its members on nodes."""
     runtime: Runtime = NOT_SAID
 
 

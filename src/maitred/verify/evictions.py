@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from .allowances import heeded, marks_of
 from .case import PREEMPTION, Breach, Case, Eviction, breach
-from .groups import Group
+from .groups import Group, standing
 from .impossible import stays
 from .protection import shield
 from .times import thousandths
@@ -43,7 +43,7 @@ def _faults(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str
         yield f"evicted for {group.key}, whose preemptionPolicy is Never"
     if _too_soon(case, group):
         yield f"evicted for {group.key} before the policy's delay is over"
-    rank = case.group_of[pod.key].rank
+    rank = standing(case.cluster, case.group_of[pod.key], pod)
     if rank is None or group.rank is None or rank >= group.rank:
         yield f"priority {rank} yields to {group.key} of priority {group.rank}"
     if stays(pod):

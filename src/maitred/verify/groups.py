@@ -39,6 +39,10 @@ class Group:
     marks: Marks = NO_MARKS
     priority: int | None = None
     rank: int | None = None
+    ranked: bool = False
+    """It states a priority, or a composite that it is in does."""
+    at_odds: bool = False
+    """It states none, and its members on nodes differ: each of them stands for itself."""
     preemption_policy: str = PREEMPT
     topology: str = ""
     preferred: tuple[str, ...] = ()
@@ -275,6 +279,9 @@ def _read_priority(group: Group, doc: Doc | None, cluster: Cluster) -> None:
         priorities.add(_priority(cluster, value, spec.text("priorityClassName")))
     policies = {_preemption_policy(cluster, pod) for pod in asked}
     group.rank = _rank(cluster, group, spec)
+    placed = {pod_priority(cluster, pod) for pod in group.members if pod.node_name and not pod.finished}
+    group.ranked = _stated(cluster, group, spec) is not None
+    group.at_odds = not group.ranked and len(placed) > 1
     group.priority = priorities.pop() if len(priorities) == 1 else None
     group.preemption_policy = min(policies)
     if group.active and group.priority is None:
@@ -297,15 +304,26 @@ def _states_priority(spec: Doc) -> bool:
     return spec.given("priority") or bool(spec.text("priorityClassName"))
 
 
+def _stated(cluster: Cluster, group: Group, spec: Doc) -> Doc | None:
+    """Who states its priority: the topmost composite, else the group."""
+    documents = (*list(ancestors(cluster, group).values())[-1:], spec)
+    return next((one for one in documents if _states_priority(one)), None)
+
+
 def _rank(cluster: Cluster, group: Group, spec: Doc) -> int | None:
-    """What the topmost composite says, else what the group says, else the highest of its members."""
-    for stated in (*list(ancestors(cluster, group).values())[-1:], spec):
-        if _states_priority(stated):
-            value = stated.integer("priority") if stated.given("priority") else None
-            return _priority(cluster, value, stated.text("priorityClassName"))
+    """What is stated, else the highest of its members."""
+    stated = _stated(cluster, group, spec)
+    if stated is not None:
+        value = stated.integer("priority") if stated.given("priority") else None
+        return _priority(cluster, value, stated.text("priorityClassName"))
     members = [pod_priority(cluster, pod) for pod in group.members if not pod.finished]
     known = [priority for priority in members if priority is not None]
     return max(known) if known and len(known) == len(members) else None
+
+
+def standing(cluster: Cluster, group: Group, pod: Pod) -> int | None:
+    """What a pod on a node ranks as when others need its place."""
+    return group.rank if group.ranked else pod_priority(cluster, pod)
 
 
 def _read_scheduler(group: Group) -> None:

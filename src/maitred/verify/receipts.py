@@ -9,6 +9,7 @@ from .allowances import marks_of
 from .budgets import Budget, allowance
 from .case import Breach, Case, Eviction, breach
 from .fields import Doc
+from .groups import standing
 from .jobs import FAIL, Job
 from .pods import Owner, Pod
 from .protection import lost
@@ -51,7 +52,7 @@ class _Bill:
     def numbers(self) -> dict[str, int]:
         case, pods = self.case, self.sacrifice.pods
         numbers = {
-            "highestPriority": max(case.group_of[pod.key].rank or 0 for pod in pods),
+            "highestPriority": max(standing(case.cluster, case.group_of[pod.key], pod) or 0 for pod in pods),
             "units": len(self.sacrifice.units),
             "pods": len(pods),
             "violations": self._violations,
@@ -89,7 +90,8 @@ def _judge_receipt(bill: _Bill, eviction: Eviction, unit: Unit) -> Iterator[str]
     case, pod, receipt = bill.case, eviction.pod, eviction.receipt
     if not receipt.text("rule"):
         yield "it names no rule"
-    ranks = {"priority": case.group_of[pod.key].rank, "preemptorPriority": bill.sacrifice.preemptor.rank}
+    own = standing(case.cluster, case.group_of[pod.key], pod)
+    ranks = {"priority": own, "preemptorPriority": bill.sacrifice.preemptor.rank}
     for name, rank in ranks.items():
         if receipt.raw.get(name) != rank:
             yield f"{name} is {receipt.raw.get(name)}, should be {rank}"

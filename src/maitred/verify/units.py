@@ -73,6 +73,8 @@ def _units(name: str, groups: list[Group], victims: set[Pod], earlier: Container
 def _whole(groups: list[Group], present: list[Pod], taken: int, name: str) -> tuple[bool, int]:
     """Whether so many cannot go without the rest, and how many could have."""
     group = groups[0]
+    if any(each.at_odds for each in groups):
+        return False, 0
     if name.startswith("composite ") or group.atomic:
         return True, 0
     if not group.gang or group.quorum is None:

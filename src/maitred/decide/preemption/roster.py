@@ -29,6 +29,9 @@ from maitred.model.words import counted
 
 NEVER = np.iinfo(np.int64).max
 NOT_KNOWN = np.iinfo(np.int64).min
+AT_ODDS = NOT_KNOWN + 1
+"""The rank of a group that states none and whose members on nodes differ: each of them stands for itself, so
+that one pod of a high priority keeps no others of its group from making room."""
 SINGLE = -1
 """The family of a pod that breaks with nobody."""
 DEEPEST = 16
@@ -55,10 +58,12 @@ class Roster:
 
     @cached_property
     def priority(self) -> Ints:
-        """Of the group, if the pod is in one; NOT_KNOWN where a priority class does not exist."""
+        """Of its group, if that has one; NOT_KNOWN where a priority class does not exist."""
         lone = np.array([self._rank(s.rank) for s in self.snapshot.standings], dtype=np.int64)
+        own = np.append(lone, 0)[self.bound.standing]
         groups = [NOT_KNOWN if g is None else self._group_priority(g) for g in self.snapshot.seated]
-        return self._by_pod(np.array(groups, dtype=np.int64), np.append(lone, 0)[self.bound.standing])
+        found = self._by_pod(np.array(groups, dtype=np.int64), own)
+        return np.where(found == AT_ODDS, own, found)
 
     def _rank(self, said: GroupRank) -> int:
         return self._looked_up(said.priority, said.class_name)
@@ -75,8 +80,8 @@ class Roster:
                 return self._looked_up(spec.priority, spec.priority_class_name)
         if group.priority is not None or group.priority_class_name:
             return self._looked_up(group.priority, group.priority_class_name)
-        ranks = [self._rank(rank) for rank in seated.ranks]
-        return NOT_KNOWN if NOT_KNOWN in ranks else max(ranks, default=0)
+        ranks = {self._rank(rank) for rank in seated.ranks}
+        return AT_ODDS if len(ranks) > 1 else next(iter(ranks), 0)
 
     def _ancestors(self, parent: str) -> Iterator[CompositePodGroup]:
         """The composite groups that a group is in, from the innermost out."""
@@ -98,7 +103,7 @@ class Roster:
         surplus = np.zeros(len(seated), dtype=np.int64)
         composites: dict[str, int] = {}
         for number, each in enumerate(seated):
-            if each is None:
+            if each is None or self._group_priority(each) == AT_ODDS:
                 continue
             whole = [c for c in self._ancestors(each.group.parent) if is_whole(c)]
             if whole:
