@@ -32,7 +32,7 @@ def command(
     """Decide over the objects in the files and print the Plan. Nothing is changed anywhere.
 
     The files hold nodes, pods and whatever else a decision reads, in YAML or JSON. Their order does not
-    matter.
+    matter. A Job that has not been created yet is decided as if its pods had been.
 
     \b
     A dump of a cluster, with podgroups and deviceclasses in the list if it has them:
