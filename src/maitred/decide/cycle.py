@@ -231,7 +231,7 @@ class Cycle:
         """What is in its way now is gone once its places are held for it."""
         if self._is_explained(case):
             diagnosis = Diagnosis(self._grounds, self.trial)
-            case.blockers = diagnosis.blockers(case.ask, (), self._ahead_of(case, self._taken()))
+            case.blockers = diagnosis.of_promised(case.ask, self._ahead_of(case, self._taken()))
 
     def _take_away(self, case: Case, pods: Set[str]) -> None:
         """Members that leave for others count no more; the group, which ranks lower, is yet to be served."""

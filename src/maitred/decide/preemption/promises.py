@@ -323,6 +323,8 @@ class Promises:
 
     def _would_be_taken(self, site: Site, victims: Rows, ahead: Sequence[Ask]) -> bool:
         """Whether the room would go to others, who rank higher, and the group would not fit after that."""
+        if not ahead:
+            return False
         trial, checkpoint = site.trial, site.trial.checkpoint()
         trial.evict(victims)
         too_large = set[Ask]()
@@ -350,7 +352,9 @@ class Promises:
     def _site(self, trial: Trial, claimant: Claimant, candidates: Mask) -> Site:
         standing = ~self.leaving
         known = self._units
-        units = Units(self.roster, standing, candidates) if known is None else known.after(standing, candidates)
+        units = (
+            Units(self.roster, standing, candidates) if known is None else known.after(standing, candidates)
+        )
         self._units = units
         ahead, outlook = self._once_left(trial), self._outlook_from(trial)
         return Site(ahead, outlook.without(candidates), claimant.ask, self.house, units)

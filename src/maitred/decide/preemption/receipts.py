@@ -73,6 +73,7 @@ class Departures:
 
     def __init__(self, units: Units, chosen: Mask, everyone: Mask) -> None:
         bound, snapshot = units.roster.bound, units.roster.snapshot
+        self._known = dict[Owner, Departure]()
         self._jobs, self._suspends = snapshot.jobs, units.roster.policy.preemption.jobs == "suspend"
         self._leaving = Counter(map(owner_of, bound.occupants[units.pods_of(chosen)]))
         # Only Jobs want to know how many of their pods leave.
@@ -85,6 +86,11 @@ class Departures:
 
     def of(self, occupant: Occupant) -> Departure:
         owner = owner_of(occupant)
+        if owner not in self._known:
+            self._known[owner] = self._of(owner)
+        return self._known[owner]
+
+    def _of(self, owner: Owner) -> Departure:
         namespace, kind, name, uid = owner
         if not kind:
             return Departure("", "delete", None, "it has no controller, so nobody makes it again")
