@@ -161,7 +161,7 @@ class Site:
         present = self.units.present
         if not self.plain:
             return present
-        some: Mask = (self.trial.amounts_by_needs[:, self.columns] > 0).any(axis=1)
+        some: Mask = np.any(self.trial.amounts_by_needs[:, self.columns] > 0, axis=1)
         frees = some[self.units.needs] & self.useful[self.nodes]
         helpful = np.zeros(len(self.units), dtype=np.bool_)
         helpful[self.units.unit[frees]] = True
