@@ -263,15 +263,15 @@ class Trial:
         self._add_amounts(self.free, pods, -sign)
         self._touched.append(self._rows_of(nodes))
         labels = bound.labels[pods]
+        present = np.bincount(labels, minlength=len(self.snapshot.classes)) > 0
         for counted in self._counted.values():
-            np.add.at(counted.per_node, nodes[counted.classes[labels]], sign)
+            if (counted.classes & present).any():
+                np.add.at(counted.per_node, nodes[counted.classes[labels]], sign)
         if self._held is not None:
             needs = bound.needs[pods]
             for number in np.flatnonzero(np.bincount(needs, minlength=1)).tolist():
-                keys = held_by(self.snapshot.needs[number])
-                there = nodes[needs == number] if keys else nodes
-                for key in keys:
-                    np.add.at(self._held_column(self._held, key), there, sign)
+                for key in held_by(self.snapshot.needs[number]):
+                    np.add.at(self._held_column(self._held, key), nodes[needs == number], sign)
         if self.snapshot.claims_in_use:
             self._attachments = None
 

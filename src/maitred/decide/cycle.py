@@ -80,6 +80,7 @@ class Case:
     """What was in the way when it was promised its places."""
     cut: bool = False
     """Whether its namespace had used its share of the cycle's budget when it was its turn."""
+    _rows: tuple[int, ...] | None = None
 
     @property
     def blocked(self) -> bool:
@@ -94,9 +95,20 @@ class Case:
         """The places that it was promised, while they are held for it."""
         return [place for _, place in self.places if place.held]
 
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Of its seats, and of the places that it was promised: every group after it asks for them."""
+        if self._rows is None:
+            self._rows = tuple(int(row) for _, row in (*self.seated, *self.promised))
+        return self._rows
+
+    def promise(self, places: Assignment) -> None:
+        self.promised, self._rows = places, None
+
     def take(self, assignment: Assignment) -> None:
         waiting = self.waiting
         self.seated += [(waiting[member], row) for member, row in assignment]
+        self._rows = None
         gone = {member for member, _ in assignment}
         self.waiting = [place for member, place in enumerate(waiting) if member not in gone]
         self.ask = self.ask.without(assignment)
@@ -195,7 +207,7 @@ class Cycle:
         self._note_turn(case)
         case.cut = True
         if case.held and not case.promised:
-            case.promised = self.promises.standing(self._claimant(case))
+            case.promise(self.promises.standing(self._claimant(case)))
 
     def serve(self, case: Case) -> bool:
         """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""
@@ -221,7 +233,8 @@ class Cycle:
             case.refusal = found
             return
         self._note_blockers(case)
-        case.promised, case.refusal = found.seats, ""
+        case.promise(found.seats)
+        case.refusal = ""
         self._note_places(case, self.promises.hold(self.trial, case.ask, found.seats))
         for other in self.cases:
             if other.key in found.displaced:
@@ -231,7 +244,7 @@ class Cycle:
         """What is in its way now is gone once its places are held for it."""
         if self._is_explained(case):
             diagnosis = Diagnosis(self._grounds, self.trial)
-            case.blockers = diagnosis.blockers(case.ask, (), self._ahead_of(case, self._taken()))
+            case.blockers = diagnosis.of_promised(case.ask, self._ahead_of(case, self._taken()))
 
     def _take_away(self, case: Case, pods: Set[str]) -> None:
         """Members that leave for others count no more; the group, which ranks lower, is yet to be served."""
@@ -397,9 +410,9 @@ class Cycle:
 
     def _taken(self) -> list[Taken]:
         """Every group that has got places in this cycle, or was promised some."""
-        found = [(case, [row for _, row in (*case.seated, *case.promised)]) for case in self.cases]
-        found += [(case, [row for held in case.held for row in held.rows]) for case in self.bystanders]
-        return [(case, (case.key, tuple(map(int, rows)))) for case, rows in found if rows]
+        found = [(case, case.rows) for case in self.cases]
+        found += [(case, tuple(int(r) for held in case.held for r in held.rows)) for case in self.bystanders]
+        return [(case, (case.key, rows)) for case, rows in found if rows]
 
     def _binds(self, case: Case, places: Assignment) -> list[Bind]:
         names, pods, uids, key = self.snapshot.nodes.names, case.view.pods, case.view.uids, case.key

@@ -70,22 +70,31 @@ class Diagnosis:
         self.snapshot, self.house = grounds.snapshot, grounds.house
         self.exhausted = False
         self._known: dict[tuple[Ask, Seating, Ahead], tuple[Blocker, ...]] = {}
+        self._affine = dict[tuple[int, ...], bool]()
+        self._fits_with_room = set[Ask]()
+        """Who fits once others have left, as was found out before."""
 
     def of(self, view: GroupView, ask: Ask, own: Seating, ahead: Ahead) -> Found:
         """Blockers, weightiest first, and whether the group could never be seated at all.
 
         `own` are the members of the group that were seated in this cycle, `ahead` who was seated before it.
         """
-        return self.blockers(ask, own, ahead), self._impossible(view)
+        return self._remembered(ask, own, ahead), self._impossible(view)
 
     def behind_gates(self, ask: Ask) -> tuple[Blocker, ...]:
         """What would be in the way of a group that may not start yet, if it might."""
         if not ask.need or self._fits_without(frozenset(), ask, ()):
             return ()
-        return self.blockers(ask, (), ())
+        return self._remembered(ask, (), ())
 
-    def blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
-        """The same, of a group of which it is known that it can be seated."""
+    def of_promised(self, ask: Ask, ahead: Ahead) -> tuple[Blocker, ...]:
+        """What is in the way of a group that has found places which others have to leave."""
+        needs = (self.trial.needs(shape) for shape in ask.distinct)
+        if not any(need.affinity or need.spread for need in needs):  # it minds nobody who is gone
+            self._fits_with_room.add(ask.unnamed())
+        return self._remembered(ask, (), ahead)
+
+    def _remembered(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
         key = (ask.unnamed(), own, ahead)
         if key not in self._known:
             self._known[key] = tuple(self._blockers(replace(ask, need=max(1, ask.need)), own, ahead))
@@ -164,7 +173,7 @@ class Diagnosis:
         that, and nothing if not even that would help."""
         if len(suspects) > 1 and not full and self._fits_without(set(suspects), ask, own):
             return self._no_more_than(set(suspects), suspects, ask, own)
-        if suspects and self._fits_without({ROOM}, ask, own):
+        if suspects and (ask.unnamed() in self._fits_with_room or self._fits_without({ROOM}, ask, own)):
             return {ROOM}
         if suspects and self._fits_without({*suspects, ROOM}, ask, own):
             return self._no_more_than({*suspects, ROOM}, suspects, ask, own)
@@ -197,6 +206,12 @@ class Diagnosis:
 
     def _has_affinity(self, ask: Ask) -> bool:
         """Whether it closes any node, were nothing else in the way, or ties members to each other."""
+        key = ask.distinct
+        if key not in self._affine:
+            self._affine[key] = self._ties(ask)
+        return self._affine[key]
+
+    def _ties(self, ask: Ask) -> bool:
         others: Lift = frozenset({"Devices", "Volume"})
         bound = make_rules(self._healed, ask.distinct, self.house.policy, others)
         free = make_rules(self._healed, ask.distinct, self.house.policy, others | {"Affinity"})

@@ -30,6 +30,8 @@ COMPARED = 12
 TRIED = 24
 """of which so many are tried that could make room by their sums."""
 IMPROVEMENTS = 3
+DOUBTFUL = 3
+"""When so many beginnings of an order were not enough, it is looked at whether the whole of it would be."""
 ALTERNATIVES = 2
 
 
@@ -116,9 +118,7 @@ class _Search:
     @cached_property
     def _grade(self) -> Ints:
         """How reluctantly each unit is touched, by its budgets and its priority, whatever it costs else."""
-        units = self.units
-        grade = np.unique(units.priority, return_inverse=True)[1]
-        return grade + units.violating * len(units)
+        return self.units.grade + self.units.violating * len(self.units)
 
     def _seats(self, chosen: Mask) -> Assignment | None:
         return self.site.seats(self.units.closed(chosen))
@@ -134,7 +134,7 @@ class _Search:
         return self._sorted(options)
 
     def _passes(self, candidates: Mask) -> list[tuple[Pass, Mask]]:
-        """One for each of the most promising domains, and their nodes."""
+        """One for each of the most promising domains, and the candidates that have pods there."""
         site = self.site
         domains = np.array(list(site.each_domain()), dtype=np.int64)
         if len(domains) > PRICED:
@@ -143,15 +143,15 @@ class _Search:
         within = (site.useful & (site.domains == domain) for domain in np.sort(domains))
         passes = [(in_order(site, candidates, nodes), nodes) for nodes in within]
         passes.sort(key=lambda each: each[0].price)
-        self._priced = passes[:DOMAINS]
+        self._priced = [(found, site.touching(candidates, nodes)) for found, nodes in passes[:DOMAINS]]
         return self._priced
 
     def _of_passes(
         self, passes: list[tuple[Pass, Mask]], candidates: Mask, refined: bool = True
     ) -> list[Option]:
         options = list[Option]()
-        for found, nodes in passes:
-            pool = self._pool(self.site.touching(candidates, nodes))
+        for found, there in passes:
+            pool = self._pool(candidates & there)
             if 0 < len(pool) <= WIDEST:
                 options += cheapest(self.site, pool, None, 1 + ALTERNATIVES)
             if len(pool) > POOL and (option := self._enough(found)) is not None:
@@ -170,15 +170,22 @@ class _Search:
 
     def _enough(self, found: Pass) -> Option | None:
         """A beginning of the order that makes room, without those who need not leave for it."""
-        count = found.enough
+        count, tries = found.enough, 0
         while True:
-            chosen = self.units.closed(self.units.chosen(found.order[:count].tolist()))
+            chosen = self.units.closed(self.units.chosen(found.order[:count]))
             seats = self.site.seats(chosen)
             if seats is not None:
                 return let_off(self.site, chosen, seats)
             if count >= len(found.order) or not self.site.goes_on():
                 return None
+            tries += 1
+            if tries == DOUBTFUL and self._hopeless(found):
+                return None
             count = min(len(found.order), max(count + 1, count * 3 // 2))
+
+    def _hopeless(self, found: Pass) -> bool:
+        """Whether not even all of them make room."""
+        return self.site.too_few(self.units.at_most(self.units.chosen(found.order)))
 
     # -- better ----------------------------------------------------------------------------------------
 
@@ -205,7 +212,7 @@ class _Search:
         ]:
             barred = candidates.copy()
             barred[unit] = False
-            passes = [(found.without(unit), nodes) for found, nodes in priced]
+            passes = [(found.without(unit), there) for found, there in priced]
             found = self._sorted(self._of_passes(passes, barred, refined=False))
             others += (found or self._options(barred))[:1]
         return others

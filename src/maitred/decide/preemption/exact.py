@@ -121,7 +121,7 @@ class _Sets:
     def _freed(self) -> tuple[Codes, Floats]:
         """The nodes that these units are on, and what each unit frees there of what members ask for."""
         site, pool = self.site, self.pool
-        entries = site.units.entries_of(site.units.chosen(pool.tolist()))
+        entries = site.units.entries_of(site.units.chosen(pool))
         nodes, inverse = np.unique(site.nodes[entries], return_inverse=True)
         mine = np.searchsorted(pool, site.units.unit[entries])
         freed = np.zeros((len(pool), len(nodes), len(site.columns)))

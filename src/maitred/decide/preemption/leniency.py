@@ -56,11 +56,13 @@ class _Leniency:
     def _can_stay(self, chosen: Mask, slack: Ints) -> list[int]:
         """Units that leave room enough for these seats together, the most valuable first; it is taken."""
         site, units = self.site, self.units
-        spared = list[int]()
-        for unit in most_valuable_first(site, chosen & ~self._indispensable(chosen, slack)):
-            entries = units.entries(unit)
-            if _take(slack, site.nodes[entries], site.freed_by(entries)):
+        order = most_valuable_first(site, chosen & ~self._indispensable(chosen, slack))
+        entries = units.entries_in_turn(np.array(order, dtype=np.int64))
+        nodes, freed, spared, start = site.nodes[entries], site.freed_by(entries), list[int](), 0
+        for unit, end in zip(order, np.cumsum(units.size[order]).tolist(), strict=True):
+            if _take(slack, nodes[start:end], freed[start:end]):
                 spared.append(unit)
+            start = end
         return spared
 
     def _tried(self, chosen: Mask, seats: Assignment) -> tuple[Mask, Assignment]:

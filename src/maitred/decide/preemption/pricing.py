@@ -55,7 +55,7 @@ def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
         if turn == 1 or not len(taken):
             rest = found.order[found.enough :]
             return Pass(np.array([*chosen, *rest.tolist()], dtype=np.int64), len(chosen), price)
-        gone = units.entries_of(units.chosen(taken.tolist()))
+        gone = units.entries_of(units.chosen(taken))
         np.add.at(free.T, site.nodes[gone], site.freed_by(gone))
     raise AssertionError("the last round returns")
 

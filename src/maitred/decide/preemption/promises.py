@@ -323,6 +323,8 @@ class Promises:
 
     def _would_be_taken(self, site: Site, victims: Rows, ahead: Sequence[Ask]) -> bool:
         """Whether the room would go to others, who rank higher, and the group would not fit after that."""
+        if not ahead:
+            return False
         trial, checkpoint = site.trial, site.trial.checkpoint()
         trial.evict(victims)
         too_large = set[Ask]()

@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-import numpy as np
-
 from maitred.cluster.nodes import Mask
 from maitred.cluster.snapshot import Occupant
 from maitred.decide.preemption.choice import Choice
@@ -26,20 +24,22 @@ def evictions(units: Units, choice: Choice, preemptor: str, priority: int, every
     broken = units.broken_budgets(chosen)
     departures, names = Departures(units, chosen, everyone), units.named(chosen)
     found = []
-    for place in units.entries_of(chosen).tolist():
-        pod, unit = int(units.pods[place]), int(units.unit[place])
-        occupant: Occupant = roster.bound.occupants[pod]
+    entries = units.entries_of(chosen)
+    pods = units.pods[entries]
+    columns = (pods, units.unit[entries], roster.bound.occupants[pods], roster.priority[pods])
+    losses = (roster.work[pods], roster.lost_since[pods])
+    rows = zip(*(column.tolist() for column in (*columns, *losses)), strict=True)
+    for pod, unit, occupant, theirs, work, since in rows:
         group = roster.group_of(pod)
         key = None if group is None else group.key
-        theirs = int(roster.priority[pod])
         rule, unheeded = f"priority {priority} is higher than {theirs}", roster.unheeded_words(pod)
         receipt = Receipt(
             unit=names[unit],
             rule=f"{rule}; {unheeded}" if unheeded else rule,
             priority=theirs,
             preemptor_priority=priority,
-            work_lost_device_hours=device_hours(int(roster.work[pod])),
-            lost_since=moment(int(roster.lost_since[pod]) // 1000) if roster.work[pod] else None,
+            work_lost_device_hours=device_hours(work),
+            lost_since=moment(since // 1000) if work else None,
             budgets=tuple(name for name, speaks_of in broken.items() if speaks_of[unit]),
             departure=departures.of(occupant),
             toll=toll,
@@ -73,6 +73,7 @@ class Departures:
 
     def __init__(self, units: Units, chosen: Mask, everyone: Mask) -> None:
         bound, snapshot = units.roster.bound, units.roster.snapshot
+        self._known = dict[Owner, Departure]()
         self._jobs, self._suspends = snapshot.jobs, units.roster.policy.preemption.jobs == "suspend"
         self._leaving = Counter(map(owner_of, bound.occupants[units.pods_of(chosen)]))
         # Only Jobs want to know how many of their pods leave.
@@ -85,6 +86,11 @@ class Departures:
 
     def of(self, occupant: Occupant) -> Departure:
         owner = owner_of(occupant)
+        if owner not in self._known:
+            self._known[owner] = self._of(owner)
+        return self._known[owner]
+
+    def _of(self, owner: Owner) -> Departure:
         namespace, kind, name, uid = owner
         if not kind:
             return Departure("", "delete", None, "it has no controller, so nobody makes it again")

@@ -44,7 +44,7 @@ class Site:
         """Where the quorum would sit if these units left; None if that is not enough."""
         entries = self.units.entries_of(chosen)
         self.house.meter.take(PASS + len(entries))
-        if self.plain and self._most_after(entries) < self.ask.need:
+        if self._too_few(entries):
             return None
         checkpoint = self.trial.checkpoint()
         self.trial.evict(self.units.pods[entries])
@@ -54,9 +54,15 @@ class Site:
         self.exhausted |= steps.exhausted
         return None if found is None else quorum_of(self.ask, found)
 
+    def too_few(self, chosen: Mask) -> bool:
+        """Whether sums tell that there is too little room if these units left, or only some of them."""
+        return self._too_few(self.units.entries_of(chosen))
+
+    def _too_few(self, entries: Ints) -> bool:
+        return self.plain and self._most_after(entries) < self.ask.need
+
     def _most_after(self, entries: Ints) -> int:
-        """A bound on the members who could sit in one domain once these pods have left: quick to tell that
-        they are too few."""
+        """A bound on the members who could sit in one domain once these pods have left."""
         free = self.trial.free[self.columns]
         freed = self.freed_by(entries)[:, self.columns]
         for column, each in zip(free, freed.T, strict=True):
@@ -155,7 +161,7 @@ class Site:
         present = self.units.present
         if not self.plain:
             return present
-        some = (self.trial.amounts_by_needs[:, self.columns] > 0).any(axis=1)
+        some: Mask = np.any(self.trial.amounts_by_needs[:, self.columns] > 0, axis=1)
         frees = some[self.units.needs] & self.useful[self.nodes]
         helpful = np.zeros(len(self.units), dtype=np.bool_)
         helpful[self.units.unit[frees]] = True

@@ -107,8 +107,11 @@ class Units:
         return slice(self._start[unit], self._start[unit] + self.size[unit])
 
     def entries_of(self, chosen: Mask) -> Ints:
-        """The same of several units, in their order."""
-        places = np.flatnonzero(chosen)
+        """The same of several units."""
+        return self.entries_in_turn(np.flatnonzero(chosen))
+
+    def entries_in_turn(self, places: Ints) -> Ints:
+        """Of one unit after the other."""
         size = self.size[places]
         before = np.cumsum(size) - size
         return np.repeat(self._start[places] - before, size) + np.arange(int(size.sum()))
@@ -162,6 +165,11 @@ class Units:
         return highest
 
     @cached_property
+    def grade(self) -> Ints:
+        """Their priorities, numbered from the lowest."""
+        return np.unique(self.priority, return_inverse=True)[1]
+
+    @cached_property
     def work(self) -> Ints:
         lost: Ints = np.add.reduceat(self.roster.work[self.pods], self._start)
         return lost
@@ -173,9 +181,9 @@ class Units:
 
     # -- what sets of them cost ------------------------------------------------------------------------
 
-    def chosen(self, units: Iterable[int]) -> Mask:
+    def chosen(self, units: Iterable[int] | Ints) -> Mask:
         mask = np.zeros(len(self), dtype=np.bool_)
-        mask[list(units)] = True
+        mask[units if isinstance(units, np.ndarray) else list(units)] = True
         return mask
 
     def pods_of(self, chosen: Mask) -> Rows:
@@ -195,6 +203,12 @@ class Units:
                 if not whole.any():
                     chosen[np.flatnonzero(singles)[: self._surplus[family]]] = True
         return chosen
+
+    def at_most(self, chosen: Mask) -> Mask:
+        """All who could leave with some of these: each of them, and the whole gangs of single pods."""
+        if self.whole.all():
+            return chosen
+        return chosen | (self.whole & np.isin(self.family, self.family[chosen & ~self.whole]))
 
     def distinct(self, chosen: Mask) -> Ints:
         """These units, but of pods of a gang that are alike only as many as it can spare."""
