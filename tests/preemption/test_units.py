@@ -1,0 +1,70 @@
+"""What groups that preempt share is as good as what each would have worked out for itself."""
+
+from collections import Counter
+from random import Random
+
+import msgspec
+import numpy as np
+import pytest
+
+from maitred.cluster.nodes import Mask
+from maitred.cluster.trial import Trial
+from maitred.decide.ask import ask_of
+from maitred.decide.attempt import attempt
+from maitred.decide.house import House
+from maitred.decide.levels import known_levels
+from maitred.decide.preemption.roster import Roster
+from maitred.decide.preemption.site import Site
+from maitred.decide.preemption.units import Units
+from maitred.model.meta import Timestamp
+from maitred.model.policy import Policy
+from tests.preemption.cases import case
+from tests.support import snapshot_of
+
+HIGHEST = 2_000_000_000
+
+
+def roster_of(seed: int) -> Roster:
+    scene = case(seed)
+    now = round(msgspec.convert(scene.now, Timestamp).timestamp() * 1000)
+    return Roster(snapshot_of(scene.objects), Policy(), now)
+
+
+def told(units: Units) -> Counter[tuple[object, ...]]:
+    """Every unit that is there, and all that is said of it."""
+    alone = (units.chosen([place]) for place in np.flatnonzero(units.present).tolist())
+    return Counter((*units.names(one), *units.price(one), *units.pods_of(one).tolist()) for one in alone)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_units_after_some_have_left_are_those_that_would_be_put_together_then(seed: int) -> None:
+    roster = roster_of(seed)
+    standing: Mask = ~roster.bound.terminating
+    candidates = roster.below(HIGHEST, ()) & standing
+    units = Units(roster, standing, candidates)
+    for place in range(len(units)):
+        gone = np.zeros_like(standing)
+        gone[units.pods_of(units.chosen([place]))] = True
+        later = units.after(standing & ~gone, candidates & ~gone)
+        assert told(later) == told(Units(roster, standing & ~gone, candidates & ~gone))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sums_rule_out_only_what_a_trial_rules_out_too(seed: int) -> None:
+    roster, rng = roster_of(seed), Random(seed)
+    snapshot, house = roster.snapshot, House(Policy(), known_levels(Policy(), roster.snapshot))
+    standing: Mask = ~roster.bound.terminating
+    candidates = roster.below(HIGHEST, ()) & standing
+    units, trial = Units(roster, standing, candidates), Trial.of(snapshot)
+    emptied = Trial.of(snapshot)
+    emptied.evict(np.flatnonzero(candidates))
+    for view in (view for view in snapshot.groups if view.pods):
+        site = Site(trial, emptied, ask_of(view), house, units)
+        for _ in range(20):
+            chosen = units.closed(np.array([rng.random() < 0.5 for _ in range(len(units))]))
+            checkpoint = trial.checkpoint()
+            trial.evict(units.pods_of(chosen))
+            fits = attempt(trial, site.ask, house, house.steps()) is not None
+            trial.rollback(checkpoint)
+            assert (site.seats(chosen) is not None) == fits
+            assert not (site.too_few(chosen) and fits)
