@@ -1,4 +1,4 @@
-"""The ground that attacks are made on: made once, for all of this folder."""
+"""The ground that attacks are made on: made once for each file, and gone before other tests use the server."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from maitred.sandbox.controlplane.run import ControlPlane
 from tests.attacks.harness import Ground, opened
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def ground(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     """It lives in one task of one event loop, which runs on while an attack does."""
     with asyncio.Runner() as runner:
