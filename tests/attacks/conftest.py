@@ -1,4 +1,4 @@
-"""The ground that attacks are made on: made once for each file, and gone before other tests use the server."""
+"""The ground that attacks are made on: made once for each file, and gone before other tests begin."""
 
 import asyncio
 from collections.abc import Iterator
