@@ -45,6 +45,7 @@ def test_everybody_says_the_same_of_a_situation(situation: Situation) -> None:
     assert_one_truth(Cluster(situation.objects, situation.policy))
 
 
+@pytest.mark.slow
 @examples(100)
 @given(clusters(max_nodes=5, max_members=4, max_groups=4))
 def test_everybody_says_the_same_of_any_cluster(objects: list[Obj]) -> None:
