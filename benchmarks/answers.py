@@ -34,11 +34,9 @@ from maitred.kube.resources import NAMESPACES, NODES, PODS, Resource
 from maitred.sandbox.world.objects import Objects
 from maitred.sandbox.world.outpost import own_address, register
 
-REPEATS = 5
 SECONDS = 1.0
 RESOURCES: dict[str, Resource] = {"Node": NODES, "Pod": PODS, "PodGroup": GROUPS}
 LISTEN_PORT = 10_399
-STILL_SECONDS = 10.0
 GANG = "gang-0000"
 NEXT = "{next}"
 """In a question: the next of those who wait."""
@@ -56,9 +54,12 @@ class Size:
     shapes: int
     waiting: int
     """That must be left once the others are seated."""
+    repeats: int
+    still_seconds: float
+    """Without a line of the scheduler's log: then it has seated whom it could."""
 
 
-FULL, QUICK = Size(5_000, 850, 200, 500), Size(100, 40, 10, 5)
+FULL, QUICK = Size(5_000, 850, 200, 500, 5, 10.0), Size(100, 40, 10, 5, 1, 1.0)
 
 
 @dataclass(slots=True)
@@ -100,7 +101,7 @@ def run(quick: bool) -> list[Figure]:
             still = [Work(partial(asked.ask, *words)) for words in QUESTIONS]
             changed = [Work(work.run, asked.change) for work in still]
             empty = Work(lambda: process([sys.executable, "-m", "maitred.cli", "why", "--help"]))
-            *samples, floor = in_turns([*still, *changed, empty], REPEATS)
+            *samples, floor = in_turns([*still, *changed, empty], size.repeats)
     beside, goal = Samples(floor.clock), Goal(SECONDS)
     titles = [f"maitred {words[0]}{when}" for when in ("", " after a change") for words in QUESTIONS]
     return [
@@ -124,15 +125,15 @@ def scheduler(server: Server, size: Size) -> Iterator[Asked]:
         say(f"  read in {took:.0f} s")
         took = program.until("group training/gang-")
         say(f"  first Plan after {took:.0f} s")
-        wait_until_still(server)
+        wait_until_still(server, size.still_seconds)
         yield asyncio.run(asked_of(server, size))
 
 
-def wait_until_still(server: Server) -> None:
+def wait_until_still(server: Server, seconds: float) -> None:
     """Answers have a process of their own, and share the machine with cycles."""
     log, size = server.directory / "scheduler.log", -1
     while size != (size := log.stat().st_size):
-        time.sleep(STILL_SECONDS)
+        time.sleep(seconds)
 
 
 async def asked_of(server: Server, size: Size) -> Asked:
@@ -142,7 +143,7 @@ async def asked_of(server: Server, size: Size) -> Asked:
     bound = sorted(name for name, node in places.items() if is_gang(name) and node)
     say(f"  {len(waiting)} groups wait, {sum(map(bool, places.values())):,} pods have places")
     assert len(waiting) >= size.waiting, "too few wait"
-    far_apart = waiting[:: max(1, len(waiting) // (2 * REPEATS))]
+    far_apart = waiting[:: max(1, len(waiting) // (2 * size.repeats))]
     return Asked(server, cycle(far_apart), iter(bound))
 
 

@@ -121,7 +121,7 @@ def test_what_is_said_is_what_happens(objects: list[Obj]) -> None:
 
 @pytest.mark.slow
 @given(clusters(max_groups=4))
-@examples(500)
+@examples(150)
 def test_what_is_said_is_what_happens_at_length(objects: list[Obj]) -> None:
     check(objects)
 
@@ -134,6 +134,6 @@ def test_who_would_leave_is_who_leaves(objects: list[Obj]) -> None:
 
 @pytest.mark.slow
 @given(squatted())
-@examples(200)
+@examples(80)
 def test_who_would_leave_is_who_leaves_at_length(objects: list[Obj]) -> None:
     check(objects)

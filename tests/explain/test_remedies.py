@@ -446,6 +446,6 @@ def test_the_work_is_bounded_and_the_first_in_turn_come_first(monkeypatch: pytes
 
 @pytest.mark.slow
 @given(clusters(max_groups=4))
-@examples(1500)
+@examples(300)
 def test_every_remedy_works_at_length(objects: list[Obj]) -> None:
     check_remedies(objects, remedied(objects))

@@ -78,7 +78,7 @@ def check_lines(answer: Why) -> None:
 
 
 @pytest.mark.slow
-@examples(300)
+@examples(100)
 @given(one_group())
 def test_the_nearest_places_hold_as_many_as_brute_force_finds(objects: list[Obj]) -> None:
     """Whether or not the group fits: what it would find on the nodes as they are."""

@@ -10,6 +10,7 @@ from datetime import datetime
 import pytest
 
 from maitred.verify import verify
+from tests.oracle.effort import examples
 from tests.preemption.brute import Best, Toll, least_toll
 from tests.preemption.cases import Case, case
 from tests.preemption.greedy import cheapest_first, everybody_then_reprieve
@@ -18,8 +19,8 @@ from tests.support import decide
 
 PARTS = ("violations", "highestPriority", "workLostSteps", "units", "pods")
 CHUNK = 200
-CHUNKS = 28
-"""More than 5,000 of these cases call for victims; in a few the group fits, or nothing helps it."""
+CHUNKS = examples(6).max_examples
+"""1,200 cases under the profile ``ci``, 12,000 under ``explore``; in a few the group fits, or nothing helps it."""
 MOST_MISSES = 0.01
 
 

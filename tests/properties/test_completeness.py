@@ -147,28 +147,28 @@ def test_hard_instances_are_seated_if_the_integer_program_finds_a_placement() ->
 
 @pytest.mark.slow
 @given(one_group())
-@examples(2000)
+@examples(500)
 def test_seating_at_length(objects: list[Obj]) -> None:
     check_seating(objects)
 
 
 @pytest.mark.slow
 @given(one_group(features=["affinity", "anti_affinity", "spread", "topology", "unlabelled", "namespaces"]))
-@examples(2000)
+@examples(500)
 def test_seating_with_inter_pod_constraints_at_length(objects: list[Obj]) -> None:
     check_seating(objects)
 
 
 @pytest.mark.slow
 @given(one_group(features=HARMLESS - {"waiting_volumes"}))
-@examples(1500)
+@examples(400)
 def test_impossible_at_length(objects: list[Obj]) -> None:
     check_impossible(objects)
 
 
 @pytest.mark.slow
 @given(one_group())
-@examples(1000)
+@examples(300)
 def test_numbers_at_length(objects: list[Obj]) -> None:
     check_numbers(objects)
 

@@ -41,7 +41,7 @@ def test_every_job_and_every_device_second_is_accounted_for(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("order", "placement"), POLICIES)
-@examples(250)
+@examples(80)
 @given(data=st.data())
 def test_the_same_in_many_more_runs(order: Order, placement: Placement, data: st.DataObject) -> None:
     check_run(order, placement, data)
@@ -59,7 +59,7 @@ def test_preemption_too(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@examples(400)
+@examples(120)
 @given(data=st.data())
 def test_preemption_in_many_more_runs(data: st.DataObject) -> None:
     check_rivals(data)

@@ -142,7 +142,7 @@ def test_as_one_decision_over_the_whole_queue(order: Order, data: st.DataObject)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
-@examples(500)
+@examples(150)
 @given(data=st.data())
 def test_the_same_in_many_more_queues(order: Order, data: st.DataObject) -> None:
     check_queue(order, data)
@@ -158,7 +158,7 @@ def test_with_preemption_too(rivals: tuple[tuple[Node, ...], tuple[Job, ...]], d
 
 
 @pytest.mark.slow
-@examples(500)
+@examples(150)
 @given(rivals=rivals(), data=st.data())
 def test_with_preemption_in_many_more(
     rivals: tuple[tuple[Node, ...], tuple[Job, ...]], data: st.DataObject
