@@ -20,7 +20,7 @@ from tests.support import decide
 PARTS = ("violations", "highestPriority", "workLostSteps", "units", "pods")
 CHUNK = 200
 CHUNKS = examples(6).max_examples
-"""1,200 cases under the profile ``ci``, 12,000 under ``explore``; in a few the group fits, or nothing helps it."""
+"""1,200 cases, and 12,000 under the profile ``explore``; in a few the group fits, or nothing helps it."""
 MOST_MISSES = 0.01
 
 
