@@ -71,7 +71,7 @@ def lease(namespace: str, name: str, ago: timedelta) -> Obj:
 def dump(server: RunningServer, folder: Path) -> Path:
     async def read() -> list[bytes]:
         async with Client(server.connection(ADMIN)) as client:
-            return [await client.request("GET", one.path(None)) for one in (NODES, PODS, LEASES)]
+            return [await client.request("GET", one.path("")) for one in (NODES, PODS, LEASES)]
 
     folder.mkdir()
     for number, content in enumerate(asyncio.run(read())):
