@@ -4,6 +4,7 @@ from tests.catalogue.pairs_places import BOTH, EITHER
 from tests.catalogue.pairs_room import ROOM, STARTING
 from tests.catalogue.places import DEVICES, HEALTH, TOPOLOGY
 from tests.catalogue.room import CAPACITY, FRAGMENTATION, PRIORITY
+from tests.catalogue.rules import RULES
 from tests.catalogue.starting import GATED, MEMBERS, REQUEST
 from tests.catalogue.sums import SUMS, TOGETHER
 from tests.catalogue.turns import ENDING, TURNS
@@ -27,5 +28,6 @@ SINGLES = (
     ENDING,
     TURNS,
     SUMS,
+    RULES,
 )
 PAIRS = (STARTING, EITHER, BOTH, ROOM, TOGETHER)

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from tests.decide.reading import detail, first, has, verdict
-from tests.oracle.builders import Obj, near, node, pod, pod_group, pods, pvc, storage_class
+from tests.oracle.builders import Obj, csi_node, near, node, pod, pod_group, pods, pv, pvc, storage_class
 from tests.support import decide
 
 GATE = "example.com/wait"
+CSI = "csi.example.com"
 
 
 def gang(count: int, quorum: int, cpu: int | str = 1, topology: str | None = None, **more: Any) -> list[Obj]:
@@ -21,6 +22,16 @@ def busy(cpu: int | str, on: str, **more: Any) -> Obj:
 
 def judged(*objects: Obj, policy: Obj | None = None) -> str:
     return verdict(decide(list(objects), policy))
+
+
+def disks(*handles: str) -> list[Obj]:
+    """Claims `disk-0` and so on, each bound to a volume of its own with this handle."""
+    found = list[Obj]()
+    for number, handle in enumerate(handles):
+        volume = pv(f"pv-{number}", claim=f"default/disk-{number}", driver=CSI)
+        volume["spec"]["csi"]["volumeHandle"] = handle
+        found += [pvc(f"disk-{number}", volume=f"pv-{number}"), volume]
+    return found
 
 
 MIRROR = {"kubernetes.io/config.mirror": "1"}
@@ -52,6 +63,16 @@ POSSIBLE: dict[str, tuple[list[Obj], str]] = {
             storage_class("now", wait=False),
             pvc("d", storage_class="now"),
             pod("g", 1, claims=["d"]),
+        ],
+        "Waiting",
+    ),
+    "volumes that only some members share may be fewer than counted": (
+        [
+            *(node(name) for name in ("n1", "n2")),
+            *(csi_node(name, {CSI: 1}) for name in ("n1", "n2")),
+            *disks("shared", "shared", "own"),
+            pod_group("g", 3),
+            *(pod(f"g-{i}", 1, group="g", index=i, claims=[f"disk-{i}"]) for i in range(3)),
         ],
         "Waiting",
     ),

@@ -127,6 +127,56 @@ def test_a_suspended_job_is_planned_as_if_it_were_resumed() -> None:
     assert found.notes == ["Job team-a/train is suspended; this is the answer for when it is resumed"]
 
 
+ELSEWHERE: Obj = {"managedBy": "kueue.x-k8s.io/multikueue"}
+JOBS = [{"name": "w", "replicas": 2, "template": {"spec": {"template": TEMPLATE}}}]
+ROLES = {"pytorchReplicaSpecs": {"Worker": {"template": TEMPLATE}}}
+
+
+@pytest.mark.parametrize(
+    ("workload", "field"),
+    [
+        (read(JOB, **ELSEWHERE), "spec.managedBy"),
+        (read(JOB, suspend=True, **ELSEWHERE), "spec.managedBy"),
+        (
+            owner(
+                "CronJob", {"jobTemplate": {"spec": {"template": TEMPLATE, **ELSEWHERE}}}, version="batch/v1"
+            ),
+            "spec.jobTemplate.spec.managedBy",
+        ),
+        (owner("JobSet", {"replicatedJobs": JOBS, **ELSEWHERE}), "spec.managedBy"),
+        (owner("PyTorchJob", {**ROLES, "runPolicy": ELSEWHERE}), "spec.runPolicy.managedBy"),
+    ],
+    ids=["Job", "suspended Job", "CronJob", "JobSet", "PyTorchJob"],
+)
+def test_what_another_controller_manages_is_not_planned(workload: Obj, field: str) -> None:
+    found = expanded(workload)
+    (note,) = found.notes
+    assert f" is managed by kueue.x-k8s.io/multikueue ({field}): " in note
+    assert not found.objects
+
+
+def test_of_a_jobset_the_jobs_that_another_controller_manages_are_left_out() -> None:
+    theirs = {"name": "theirs", "template": {"spec": {"template": TEMPLATE, **ELSEWHERE}}}
+    found = expanded(owner("JobSet", {"replicatedJobs": [*JOBS, theirs]}))
+    assert names(found) == ["main-w-0-0", "main-w-1-0"]
+    assert "spec.replicatedJobs[1].template.spec.managedBy" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        read(JOB, managedBy="kubernetes.io/job-controller"),
+        owner("JobSet", {"replicatedJobs": JOBS, "managedBy": "jobset.sigs.k8s.io/jobset-controller"}),
+        owner("PyTorchJob", {**ROLES, "runPolicy": {"managedBy": "kubeflow.org/training-operator"}}),
+    ],
+    ids=["Job", "JobSet", "PyTorchJob"],
+)
+def test_the_usual_controller_may_be_named(workload: Obj) -> None:
+    found = expanded(workload)
+    assert names(found)
+    assert not any("managed by" in note for note in found.notes)
+
+
 def test_a_name_that_is_generated() -> None:
     job = read(JOB)
     job["metadata"] = {"generateName": "train-"}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maitred.explain.why.answer import Comparison, EvictionAnswer, Kind, Why
 
 LONGEST_NAME = 400
-SEATED, PREEMPTS, WAITS, NEVER, BROKEN = 0, 3, 4, 5, 6
+SEATED, PREEMPTS, WAITS, NEVER, BROKEN, UNATTENDED = 0, 3, 4, 5, 6, 7
 """Exit statuses. Those that `plan` has too mean the same there."""
 
 
@@ -39,6 +39,7 @@ def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: s
     The exit status says how it stands:
       0 it has its places, or has finished   3 others have to leave   4 it waits or is suspended
       5 it can never start as it is   6 it has failed or is broken
+      7 it fits, but no scheduler runs that would seat it
 
     \b
     Examples:
@@ -75,6 +76,8 @@ def status_of(answer: "Why") -> int:
             return SEATED
         case ("Failed", _) | ("Starting" | "Running", None):
             return BROKEN
+        case "Unattended", _:
+            return UNATTENDED
         case _, "Scheduled":
             return SEATED
         case _, "Preempting":

@@ -32,7 +32,8 @@ class StorageRules:
 
 
 def storage_rules(trial: Trial, shapes: tuple[int, ...], others_may_help: bool) -> StorageRules:
-    """`others_may_help`: take storage that is missing or unbound as something that may still come.
+    """`others_may_help`: take storage that is missing or unbound as something that may still come. Whoever
+    asks so wants to prove that no place will ever do: what is estimated is estimated in the group's favour.
 
     They stay the same while nothing is mounted: whoever looks for victims asks for them again and again.
     """
@@ -53,9 +54,9 @@ def _storage_rules(trial: Trial, needs: list[tuple[VolumeNeed, ...]], others_may
             rules.masks[position] = _reachable_by_all(trial, volumes, others_may_help)
             tied = (_followers(trial, need, needs) for need in volumes if need.handle and need.unbound)
             rules.companies[position] = tuple(company for company in tied if company is not None)
-    _limit_attachments(trial, needs, rules)
+    _limit_attachments(trial, needs, rules, others_may_help)
     rules.quotas += [_exclusive_quota(trial, claim, needs) for claim in _exclusive_claims(needs)]
-    rules.quotas += list(_pool_quotas(trial, needs))
+    rules.quotas += list(_pool_quotas(trial, needs, others_may_help))
     return rules
 
 
@@ -128,22 +129,26 @@ def _apart(trial: Trial, names: tuple[str, ...]) -> Codes:
 # -- amounts -----------------------------------------------------------------------------------------------
 
 
-def _limit_attachments(trial: Trial, needs: list[tuple[VolumeNeed, ...]], rules: StorageRules) -> None:
+def _limit_attachments(
+    trial: Trial, needs: list[tuple[VolumeNeed, ...]], rules: StorageRules, in_favour: bool
+) -> None:
     drivers = {need.driver for volumes in needs for need in volumes}
     for driver in sorted(drivers & trial.attachments.free.keys()):
-        room, nothing_new = _attach_room(trial, driver, needs)
+        room, nothing_new = _attach_room(trial, driver, needs, in_favour)
         rules.rooms.append(room)
         for volumes, mask, use in zip(needs, rules.masks, room.use, strict=True):
             if mask is not None and any(need.driver == driver for need in volumes):
                 mask &= (room.free >= 0) | (nothing_new if not use else False)
 
 
-def _attach_room(trial: Trial, driver: str, needs: list[tuple[VolumeNeed, ...]]) -> tuple[Room, Mask]:
+def _attach_room(
+    trial: Trial, driver: str, needs: list[tuple[VolumeNeed, ...]], in_favour: bool
+) -> tuple[Room, Mask]:
     """How many more volumes of a driver each node can attach, and how many a member brings; and the nodes to
     which all that the members share is attached already, so that a full node need not turn them away.
 
     A volume that all members share is attached once per node and taken off beforehand. One that only some
-    share is counted for each of them: too much at worst, never too little.
+    share is counted for each of them: too much at worst, never too little. `in_favour`: not at all.
     """
     attachments, free = trial.attachments, trial.attachments.free[driver].copy()
     mounted = [[need for need in volumes if need.driver == driver] for volumes in needs]
@@ -156,6 +161,8 @@ def _attach_room(trial: Trial, driver: str, needs: list[tuple[VolumeNeed, ...]])
         nothing_new &= there
     own = [sum(not need.handle for need in volumes) for volumes in mounted]
     named = [len({need.handle for need in volumes if need.handle} - common) for volumes in mounted]
+    if in_favour:
+        named = [0] * len(named)
     return Room(free, tuple(map(sum, zip(own, named, strict=True)))), nothing_new
 
 
@@ -170,7 +177,7 @@ def _exclusive_quota(trial: Trial, claim: str, needs: list[tuple[VolumeNeed, ...
     return Quota(everywhere, np.array([free], dtype=np.int64), use)
 
 
-def _pool_quotas(trial: Trial, needs: list[tuple[VolumeNeed, ...]]) -> Iterator[Quota]:
+def _pool_quotas(trial: Trial, needs: list[tuple[VolumeNeed, ...]], in_favour: bool) -> Iterator[Quota]:
     """Each volume that exists serves one claim, so it is counted for one kind of need only."""
     limited = {need for volumes in needs for need in volumes if need.candidates and not need.handle}
     counted: set[str] = set()
@@ -179,7 +186,7 @@ def _pool_quotas(trial: Trial, needs: list[tuple[VolumeNeed, ...]]) -> Iterator[
         counted.update(names)
         use = tuple(volumes.count(need) for volumes in needs)
         open_ended = _provisionable(trial.nodes, need)
-        for inside, limit in _enough_for(list(_free_pools(trial, names)), open_ended):
+        for inside, limit in _enough_for(list(_free_pools(trial, names)), open_ended, in_favour):
             codes: Codes = np.where(inside, 0, 1).astype(np.int32)
             yield Quota(codes, np.array([limit, PLENTY], dtype=np.int64), use)
         codes, limits = _own_volumes(trial, list(_free_pools(trial, names)), open_ended)
@@ -198,17 +205,21 @@ def _own_volumes(trial: Trial, pools: list[FreePool], open_ended: Mask) -> tuple
     return codes, np.array(limits, dtype=np.int64)
 
 
-def _enough_for(pools: list[FreePool], open_ended: Mask) -> Iterator[tuple[Mask, int]]:
+def _enough_for(pools: list[FreePool], open_ended: Mask, in_favour: bool) -> Iterator[tuple[Mask, int]]:
     """Sets of nodes, and how many volumes are within reach of any of them, where reaches overlap.
 
     With one limit for every choice of volumes, on the nodes that reach no others, there is a volume for each.
     Of more kinds of reach than can be chosen from, those of most nodes are not used: too few, never too many.
+    `in_favour`: their nodes are not limited at all.
     """
     overlapping = [(pool, free) for pool, free in pools if pool.overlaps]
     mixed, unused = overlapping[:MOST_OVERLAPS], overlapping[MOST_OVERLAPS:]
     if unused:
         outside = np.logical_or.reduce([pool.reachable for pool, _ in unused]) & ~open_ended
-        yield outside & ~np.logical_or.reduce([pool.reachable for pool, _ in mixed]), 0
+        if in_favour:
+            open_ended = open_ended | outside
+        else:
+            yield outside & ~np.logical_or.reduce([pool.reachable for pool, _ in mixed]), 0
     for chosen in chain.from_iterable(combinations(mixed, size) for size in range(1, len(mixed) + 1)):
         inside = np.logical_or.reduce([pool.reachable for pool, _ in chosen]) & ~open_ended
         for pool, _ in mixed:

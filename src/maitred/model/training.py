@@ -3,6 +3,8 @@
 from maitred.model.meta import Lean
 
 API_GROUP = "kubeflow.org"
+OPERATOR = "kubeflow.org/training-operator"
+"""How their own controller is called in `spec.runPolicy.managedBy`."""
 KINDS = ("PyTorchJob", "TFJob", "MPIJob", "JAXJob", "XGBoostJob", "PaddleJob")
 
 
@@ -17,6 +19,7 @@ class GangPolicy(Lean, frozen=True):
 
 class RunPolicy(Lean, frozen=True):
     suspend: bool = False
+    managed_by: str = ""
     active_deadline_seconds: int | None = None
     scheduling_policy: GangPolicy = GangPolicy()
 

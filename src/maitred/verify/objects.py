@@ -1,8 +1,10 @@
 """The cluster as the raw objects describe it: nodes, pods, groups and storage, by name."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from . import quantity
@@ -136,6 +138,13 @@ class Cluster:
     attached: dict[str, Attachment] = field(default_factory=dict)
     device_resources: set[str] = field(default_factory=set)
     allocations: dict[str, Allocation | None] = field(default_factory=dict)
+
+    @cached_property
+    def users(self) -> Counter[str]:
+        """How many pods mount each claim."""
+        unfinished = [pod for pod in self.pods.values() if not pod.finished]
+        names = ((pod.namespace, name) for pod in unfinished for name in {use.name for use in pod.claims})
+        return Counter(f"{namespace}/{name}" for namespace, name in names)
 
     def class_of(self, claim: Claim) -> StorageClass | None:
         """The StorageClass of a claim: the named one, or the default where it names none."""

@@ -113,6 +113,8 @@ def _choose_volume(world: World, claim: Claim, node: Node, chosen: set[str]) -> 
     fitting = [volume for volume in volumes if volume.name not in gone and _suits(world, claim, volume)]
     named = [volume for volume in fitting if volume.claim]
     near = [v for v in named or fitting if any_term(v.node_terms, node.labels, node.name)]
+    if world.cluster.users[claim.key] > 1:  # its labels count once it is bound: others must be able to follow
+        near = [volume for volume in near if in_zone(volume, node)]
     return min(near, key=lambda volume: (volume.size, volume.name), default=None)
 
 

@@ -16,6 +16,7 @@ from maitred.explain.ganging import marks_words
 from maitred.explain.proposal.workloads import (
     MOST_PODS,
     Body,
+    Manager,
     Replicas,
     Workload,
     expansion_of,
@@ -114,10 +115,17 @@ class Made:
 
     def add(self) -> None:
         note = self.expander.note
-        pods = [pod for replicas in self.workload.replicas for pod in self._replicas(replicas)]
-        if self.workload.suspended:
+        pods, managers = list[Pod](), dict[Manager, None]()
+        for replicas in self.workload.replicas:
+            if replicas.manager is None:
+                pods += self._replicas(replicas)
+            else:
+                managers[replicas.manager] = None
+        for manager in managers:
+            note(f"{self.title} {managed_words(manager)}")
+        if self.workload.suspended and pods:
             note(f"{self.title} is suspended; this is the answer for when it is resumed")
-        if not pods:
+        if not pods and not managers:
             note(f"{self.title} asks for no pods")
         if self.workload.at_once:
             self.expander.found.at_once.append(f"{self.namespace}/{self.name}")
@@ -206,6 +214,13 @@ class Made:
             raise FieldError(f"spec.scheduling.{field}", problem.what) from None
         group = SchedulingGroup(self.name)
         return [Pod(pod.metadata, msgspec.structs.replace(pod.spec, scheduling_group=group)) for pod in pods]
+
+
+def managed_words(manager: Manager) -> str:
+    return (
+        f"is managed by {manager.name} ({manager.field}): the usual controller of its kind makes no pods "
+        f"of it, so none are planned; which pods {manager.name} makes, and where, is not known here"
+    )
 
 
 def as_new(item: Planned) -> Planned:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from maitred.model import training
-from maitred.model.job import JOB_NAMES, Job
+from maitred.model.job import JOB_CONTROLLER, JOB_NAMES, Job
 from maitred.model.manifest.errors import FieldError, field_error
 from maitred.model.meta import Lean
 from maitred.model.owners import api_group, owner_kind
@@ -17,6 +17,7 @@ from maitred.model.training import TrainingSpec
 MOST_PODS = 10_000
 """In all. A Job may ask for two thousand million pods, and nobody has room for so many."""
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+JOB_SET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 REPLICA_SPECS = "ReplicaSpecs"
 """How the field is called in which training jobs have their templates: `pytorchReplicaSpecs` and so on."""
 
@@ -46,6 +47,18 @@ class Template(Lean, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
+class Manager:
+    """A controller that a manifest names in place of the one of its kind, which then leaves it alone."""
+
+    field: str
+    name: str
+
+
+def other_manager(name: str, usual: str, field: str) -> Manager | None:
+    return Manager(field, name) if name not in ("", usual) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Replicas:
     """Pods from one template."""
 
@@ -59,6 +72,8 @@ class Replicas:
     """What its controller adds."""
     claims: Sequence[Body] = ()
     """Of which each pod gets its own."""
+    manager: Manager | None = None
+    """Who else would have to make them; what it would make is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +113,7 @@ class JobSpec(Lean, frozen=True):
     suspend: bool = False
     active_deadline_seconds: Count | None = None
     scheduling: Body | None = None
+    managed_by: str = ""
 
     @property
     def pods(self) -> int:
@@ -151,7 +167,13 @@ def job_replicas(spec: JobSpec, path: str, name: str, labels: Labels) -> Replica
 
     count_field = f"{path}.parallelism"
     return Replicas(
-        f"{path}.template", count_field, spec.template, spec.pods, lambda index: f"{name}-{index}", labels_of
+        f"{path}.template",
+        count_field,
+        spec.template,
+        spec.pods,
+        lambda index: f"{name}-{index}",
+        labels_of,
+        manager=other_manager(spec.managed_by, JOB_CONTROLLER, f"{path}.managedBy"),
     )
 
 
@@ -164,6 +186,7 @@ class ReplicatedJob(Lean, frozen=True):
 class JobSetSpec(Lean, frozen=True):
     replicated_jobs: tuple[ReplicatedJob, ...] = ()
     suspend: bool = False
+    managed_by: str = ""
 
 
 class JobSet(Lean, frozen=True):
@@ -173,13 +196,14 @@ class JobSet(Lean, frozen=True):
 
 def job_set(body: Body) -> Workload:
     found: JobSet = decoded(body, JobSet)
-    name = found.metadata.title
+    name, spec = found.metadata.title, found.spec
+    manager = other_manager(spec.managed_by, JOB_SET_CONTROLLER, "spec.managedBy")
     replicas = (
-        part
-        for position, several in enumerate(found.spec.replicated_jobs)
+        replace(part, manager=manager or part.manager)
+        for position, several in enumerate(spec.replicated_jobs)
         for part in replicated(several, f"spec.replicatedJobs[{position}]", name)
     )
-    return Workload(found.metadata, replicas, gang=True, suspended=found.spec.suspend)
+    return Workload(found.metadata, replicas, gang=True, suspended=spec.suspend)
 
 
 def replicated(several: ReplicatedJob, path: str, name: str) -> Iterator[Replicas]:
@@ -252,9 +276,11 @@ def training_job(body: Body) -> Workload:
     field, roles = given[0]
     several: dict[str, ReplicaSpec] = decoded(roles, dict[str, ReplicaSpec], f"spec.{field}")
     run, name = found.spec.run_policy, found.metadata.title
+    manager = other_manager(run.managed_by, training.OPERATOR, "spec.runPolicy.managedBy")
+    replicas = (role_replicas(name, role, spec, f"spec.{field}.{role}") for role, spec in several.items())
     return Workload(
         found.metadata,
-        [role_replicas(name, role, spec, f"spec.{field}.{role}") for role, spec in several.items()],
+        [replace(part, manager=manager) for part in replicas],
         gang=True,
         quorum=found.spec.quorum,
         suspended=run.suspend,

@@ -5,18 +5,19 @@ import logging
 import socket
 import ssl
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from copy import deepcopy
 from types import TracebackType
 from typing import Self
 
 import trustme
-from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from maitred.sandbox.apiserver.admission import Admission
 from maitred.sandbox.apiserver.authorization import Authorizer
 from maitred.sandbox.apiserver.builtin import BUILTIN, DEFINED
 from maitred.sandbox.apiserver.call import Call
+from maitred.sandbox.apiserver.connections import Connections, serving
 from maitred.sandbox.apiserver.customs import Customs
 from maitred.sandbox.apiserver.deletion import Deletion
 from maitred.sandbox.apiserver.front import Front
@@ -36,10 +37,7 @@ from maitred.sandbox.apiserver.verbs import Verbs
 from maitred.sandbox.users import ADMIN, User
 
 HOST = "127.0.0.1"
-BACKLOG = 1024
 IDLE_SECONDS = 75.0
-SHORTEST = 0.001
-"""For connections to end by themselves when the server stops; 0 would mean for ever."""
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
@@ -61,7 +59,7 @@ class ApiServer:
         self.authority, self._secure = identity()
         self._store = Store()
         self.front = assemble(self._store, self.authenticate, self.url)
-        self._runner: web.ServerRunner | None = None
+        self._serving: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -74,7 +72,7 @@ class ApiServer:
 
     async def start(self) -> None:
         # Cancelled when its client is gone, a watch does not wait for something to tell it.
-        server = web.Server(
+        connections = Connections(
             self.front,
             logger=protocol_log(),
             access_log=None,
@@ -82,20 +80,18 @@ class ApiServer:
             handler_cancellation=True,
             auto_decompress=False,
         )
-        self._runner = web.ServerRunner(server, shutdown_timeout=SHORTEST, handle_signals=False)
-        await self._runner.setup()
         if self._socket.fileno() < 0:
             self._socket = listening(int(self.url.rpartition(":")[2]))
-        await web.SockSite(self._runner, self._socket, backlog=BACKLOG, ssl_context=self._secure).start()
+        self._serving = AsyncExitStack()
+        await self._serving.enter_async_context(serving(connections, self._socket, self._secure))
 
     async def stop(self) -> None:
         """At once: connections are cut."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._serving is not None:
+            await self._serving.aclose()
             await self.front.proxy.close()
-            self._socket.close()
             self._store.forget_history()
-            self._runner = None
+            self._serving = None
 
     def authenticate(self, token: str) -> User | None:
         """In the same time, whatever is wrong with the token."""
@@ -128,6 +124,7 @@ def identity() -> tuple[bytes, ssl.SSLContext]:
 def listening(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setblocking(False)
     try:
         listener.bind((HOST, port))
     except OSError:
