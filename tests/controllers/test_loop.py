@@ -31,6 +31,9 @@ class Plans:
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         self._seen.put_nowait(plan)
 
+    def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
+        raise AssertionError("nothing is carried out")
+
     async def next(self) -> Plan:
         return await self._seen.get()
 

@@ -96,6 +96,8 @@ class Story:
         task = asyncio.create_task(found.run())
         for item in verdicts:
             plan = item if isinstance(item, Plan) else Plan(groups=(item,))
+            if plan.binds:
+                found.seating(plan, NOTHING, time.monotonic())
             found.decided(plan, NOTHING, time.monotonic())
             if plan.binds:
                 found.seated(plan.groups[0])

@@ -1,8 +1,15 @@
 """What a group is told is what its own turn found: those who come after it are not in its way."""
 
+import msgspec
+import pytest
+
+from maitred.decide.cycle import Cycle
+from maitred.decide.diagnose import Diagnosis
+from maitred.model.meta import Timestamp
+from maitred.model.policy import Policy
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
-from tests.support import decide
+from tests.support import NOON, decide, snapshot_of
 
 NODES = [b.node(f"n{number}", gpu=8) for number in range(3)]
 
@@ -46,3 +53,25 @@ def test_a_gang_behind_gates_is_told_what_its_turn_would_find() -> None:
     entry = told(*low, b.pod_group("crew", 4), *members)
     gated, room = entry["blockers"]
     assert (gated["category"], room["category"], room["detail"]["free"]) == ("Gated", "Capacity", "24")
+
+
+def test_seats_are_final_before_anything_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And whoever was served first comes first: their binds go out in this order."""
+    low = [b.pod_group("a-low", 1), *b.pods("a-low", 3, gpu=8, group="a-low", created=1)]
+    high = b.pod("z-high", gpu=8, priority=9)
+    cycle = Cycle(snapshot_of([*NODES, *low, high]), Policy(), msgspec.convert(NOON, Timestamp))
+    with monkeypatch.context() as patch:
+        patch.setattr(Diagnosis, "__init__", None)
+        seats = cycle.run().seats()
+    plan = cycle.plan()
+    assert [bind.group for bind in seats.binds] == ["default/z-high", "default/a-low", "default/a-low"]
+    assert sorted(seats.binds, key=lambda bind: bind.pod) == list(plan.binds)
+    assert [(group.group, group.placed, group.members) for group in seats.groups] == [
+        ("default/z-high", 1, 1),
+        ("default/a-low", 2, 3),
+    ]
+    assert [group.blockers for group in seats.groups] == [(), ()]
+    assert {group.group: bool(group.blockers) for group in plan.groups} == {
+        "default/z-high": False,
+        "default/a-low": True,
+    }

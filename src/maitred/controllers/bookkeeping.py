@@ -111,6 +111,10 @@ class Bookkeeper:
             if verdict in ("Impossible", "Invalid") or category in NOT_FOR_SEATS
         )
 
+    def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
+        """Their members still wait, and can be asked for their labels."""
+        self.decided(seats, snapshot, now)
+
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         at, known, waiting = milliseconds(), self._verdicts, self._mirror.parties
         if any(verdict.group not in known for verdict in plan.groups):

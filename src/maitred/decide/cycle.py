@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
+from typing import Self
 
 import msgspec
 
@@ -47,7 +48,7 @@ def decide(
     out what is in the way takes longer than to find seats; `explained` limits it to some groups. `rotation`
     limits how much is done in all; groups that are not got to wait with the blocker `Backoff`.
     """
-    return Cycle(snapshot, policy, now, scheduler, groups, measures, explained, rotation).run()
+    return Cycle(snapshot, policy, now, scheduler, groups, measures, explained, rotation).run().plan()
 
 
 NEVER_YET = -1
@@ -119,7 +120,8 @@ Taken = tuple[Case, tuple[str, tuple[int, ...]]]
 
 
 class Cycle:
-    """Turns are served, then the Plan is made of what came of them; a rehearsal replaces either."""
+    """In two steps: `run` gives every group its turn, after which all seats are final; `plan` explains what
+    is in the way of those who wait, which takes longer. Who binds pods need not wait for the second."""
 
     def __init__(
         self,
@@ -158,7 +160,8 @@ class Cycle:
         screening = screen(view, self.snapshot, self.house)
         return Case(view, screening, ask_of(view), list(range(len(view.pods))))
 
-    def run(self) -> Plan:
+    def run(self) -> Self:
+        """Serve everybody."""
         agenda, everyone = Agenda(), [*self.cases, *self.bystanders]
         for number, case in enumerate(everyone):
             if not case.blocked and case.view.nominated:
@@ -175,7 +178,7 @@ class Cycle:
             elif self._serve_within_budget(case, turn.rank) and turn.part != SURPLUS:
                 agenda.add(self._turn(case, turn.number, SURPLUS))
         self._retry_those_who_wait_for_others()
-        return self.plan()
+        return self
 
     def _turn(self, case: Case, number: int, part: int) -> Turn:
         first = self._rank(case)
@@ -359,6 +362,15 @@ class Cycle:
 
     # -- the Plan --------------------------------------------------------------------------------------
 
+    def seats(self) -> Plan:
+        """The part of the Plan that is known first: who sits down, in the order in which they were served.
+        Of members that are left over it does not say what is in their way."""
+        seated = sorted((case for case in self.cases if case.seated), key=lambda case: case.first_seated)
+        return Plan(
+            binds=tuple(chain.from_iterable(self._binds(case, case.seated) for case in seated)),
+            groups=tuple(self._bare_verdict(case) for case in seated),
+        )
+
     def plan(self) -> Plan:
         verdicts = self._verdicts()
         warnings = {w for case in self.cases for w in case.view.group.warnings}
@@ -419,10 +431,8 @@ class Cycle:
         return [Bind(pods[member], uids[member], names[row], key) for member, row in sorted(places)]
 
     def _verdict(self, case: Case, taken: Sequence[Taken]) -> GroupVerdict:
-        view, screening = case.view, case.screening
-        placed = len(view.running) + view.succeeded + len(case.seated)
-        blockers: tuple[Blocker, ...] = ()
-        verdict: Verdict = "Scheduled" if placed >= view.group.quorum and view.group.exists else "Waiting"
+        bare, screening = self._bare_verdict(case), case.screening
+        verdict, blockers = bare.verdict, bare.blockers
         if screening.problems:
             verdict, blockers = "Invalid", tuple(map(invalid_blocker, screening.problems))
         elif screening.obstacles:
@@ -440,15 +450,14 @@ class Cycle:
             verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
             if case.refusal and verdict == "Waiting":
                 blockers = (with_refusal(blockers[0], case.refusal), *blockers[1:])
-        return GroupVerdict(
-            group=case.key,
-            verdict=verdict,
-            members=view.members,
-            quorum=view.group.quorum,
-            placed=placed,
-            domains=self._domains(case),
-            blockers=blockers,
-        )
+        return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
+
+    def _bare_verdict(self, case: Case) -> GroupVerdict:
+        """What its seats alone say."""
+        view = case.view
+        placed = len(view.running) + view.succeeded + len(case.seated)
+        verdict: Verdict = "Scheduled" if placed >= view.group.quorum and view.group.exists else "Waiting"
+        return GroupVerdict(case.key, verdict, view.members, view.group.quorum, placed, self._domains(case))
 
     def _is_explained(self, case: Case) -> bool:
         return self.explained is None or case.key in self.explained

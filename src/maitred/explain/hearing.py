@@ -36,7 +36,7 @@ class Hearing(Cycle):
         self._before: dict[int, tuple[Diagnosis, GroupView, Ask, Ahead]] = {}
         """Of those who were promised places: what they saw before."""
         self._known: dict[int, GroupVerdict] = {}
-        self.decided: Plan = self.run()
+        self.decided: Plan = self.run().plan()
 
     def serve(self, case: Case) -> bool:
         if case.key in self._waiting:

@@ -217,6 +217,11 @@ class Returns:
 
     # -- after a cycle ---------------------------------------------------------------------------------
 
+    def of_those_present(self, seats: Plan) -> Plan:
+        """Without groups that have stand-ins: `take` carries out what was decided of these."""
+        away = {verdict.group for verdict in seats.groups if self._mirror.is_away(verdict.group)}
+        return without(seats, (), away, away) if away else seats
+
     def take(self, plan: Plan) -> Plan:
         """Carry out what was decided of stand-ins. What is left of the Plan is about pods that exist."""
         owners = dict(self._mirror.stand_ins)

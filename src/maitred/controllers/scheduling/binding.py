@@ -6,6 +6,8 @@ again; what became of the others is settled in `repair`.
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -26,12 +28,15 @@ class Order:
     """The members of one group that one cycle has seated."""
 
     verdict: GroupVerdict
+    """Without what is in the way of members that are left over, until the cycle has found that out."""
     binds: Sequence[Bind]
     seating: Seating
     ordered_at: float
     open: int = 0
     bound: int = 0
     refused: list[tuple[Bind, Refused]] = field(default_factory=list)
+    is_explained: bool = False
+    settled_at: float = math.inf
 
     annotations: dict[str, str] = field(init=False)
 
@@ -48,6 +53,7 @@ class Binder:
     def __init__(
         self, writer: Writer, mirror: Mirror, in_flight: int, finished: Callable[[Order], None]
     ) -> None:
+        """`finished` is told of an order when its binds are settled and its group is explained."""
         self._writer = writer
         self._mirror = mirror
         self._in_flight = in_flight
@@ -64,6 +70,12 @@ class Binder:
             self._unprepared.put_nowait(order)
         else:
             self._enqueue(order)
+
+    def explained(self, order: Order, verdict: GroupVerdict) -> None:
+        """The cycle that gave the order has come to its end, and says this of the group."""
+        order.verdict, order.is_explained = verdict, True
+        if not order.open:
+            self._finished(order)
 
     def _enqueue(self, order: Order) -> None:
         for bind in order.binds:
@@ -112,7 +124,9 @@ class Binder:
         else:
             order.bound += 1
         if not order.open:
-            self._finished(order)
+            order.settled_at = time.monotonic()
+            if order.is_explained:
+                self._finished(order)
 
     async def _resolve_doubts(self) -> None:
         while True:

@@ -1,7 +1,11 @@
-"""The cycle: when something changed, decide on a frozen snapshot in a worker thread, then carry it out.
+"""The cycle: when something changed, decide on a frozen snapshot in a worker thread, and carry it out.
 
-At most one cycle runs at a time. Binds of earlier cycles go out meanwhile, which is why the thread must not
-keep the interpreter to itself.
+It is carried out in two parts. Once every group has had its turn the seats are final, and the binds are
+handed to the binder. Then it is found out what is in the way of those who wait. With that the Plan is
+complete, and the rest of it is carried out and told: nominations, evictions, verdicts.
+
+At most one cycle runs at a time. Binds go out meanwhile, which is why the thread must not keep the
+interpreter to itself.
 """
 
 import asyncio
@@ -27,8 +31,8 @@ from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.seating import Seating
-from maitred.decide import decide
-from maitred.model.plan import Bind, Plan
+from maitred.decide.cycle import Cycle
+from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
 
@@ -49,6 +53,20 @@ class Listener(Protocol):
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None: ...
 
 
+class Follower(Listener, Protocol):
+    """Who is also told of those who sit down, before they are bound and before the rest is known."""
+
+    def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None: ...
+
+
+class Sender(Protocol):
+    def send(self, order: Order) -> None:
+        """Bind these pods."""
+
+    def explained(self, order: Order, verdict: GroupVerdict) -> None:
+        """This is all that the cycle says of the group."""
+
+
 class Loop:
     def __init__(
         self,
@@ -57,16 +75,16 @@ class Loop:
         policy: Callable[[], Policy],
         scheduler: str | None,
         actors: tuple[Listener, ...],
-        tellers: tuple[Listener, ...],
+        tellers: tuple[Follower, ...],
         returns: Returns | None,
-        send: Callable[[Order], None] | None,
+        binder: Sender | None,
         metrics: Metrics,
         resync_seconds: float,
         recorder: Recorder | None = None,
         tracing: "Tracing | None" = None,
     ) -> None:
-        """Without `send`, `returns` and actors nothing is carried out: a shadow decides, and others are told.
-        Tellers hear of a group when it is known what is in its way.
+        """Without `binder`, `returns` and actors nothing is carried out: a shadow decides, and others are
+        told. Tellers hear of a group when it is known what is in its way.
         """
         self._mirror = mirror
         self._agenda = agenda
@@ -75,7 +93,7 @@ class Loop:
         self._actors = actors
         self._tellers = tellers
         self._returns = returns
-        self._send = send
+        self._binder = binder
         self._metrics = metrics
         self._resync_seconds = resync_seconds
         self._recorder = recorder
@@ -130,19 +148,34 @@ class Loop:
         if self._recorder is not None:
             self._recorder.look(snapshot, policy, now, selection, rotation)
         explained = selection.explained
-        work = partial(
-            decide, snapshot, policy, now, self._scheduler, selection, explained=explained, rotation=rotation
+        prepared = partial(
+            Cycle, snapshot, policy, now, self._scheduler, selection, explained=explained, rotation=rotation
         )
-        plan = await asyncio.get_running_loop().run_in_executor(thread, work)
+        in_thread = partial(asyncio.get_running_loop().run_in_executor, thread)
+        cycle, seats = await in_thread(partial(served, prepared))
+        decided = time.monotonic()
+        orders = await self._hand_over(seats, snapshot, now)
+        started += time.monotonic() - decided  # that was no time of the deciding thread
+        plan = await in_thread(cycle.plan)
+        took = time.monotonic() - started
         if self._recorder is not None:
             self._recorder.decided(plan)
         self._agenda.decided(plan.groups, selection, mirror.parties)
-        plan, took = with_receipts(plan, selection), time.monotonic() - started
+        self._note_wake_time(plan, now)
+        self._complete(plan, selection, snapshot, took)
+        if self._binder is not None:
+            verdicts = {verdict.group: verdict for verdict in plan.groups}
+            for order in orders:
+                self._binder.explained(order, verdicts[order.group])
+        return took
+
+    def _complete(self, plan: Plan, selection: Selection, snapshot: Snapshot, took: float) -> None:
+        """Carry out what is left of the Plan when its binds have been handed over, and tell all of it."""
+        plan = with_receipts(plan, selection)
         told = as_told(plan, selection)
         self._metrics.cycle(told, took)
         if self._tracing is not None:
             self._tracing.cycle(told, snapshot, took)
-        self._note_wake_time(plan, now)
         if self._returns is not None:
             plan = self._returns.take(plan)
             told = as_told(plan, selection)
@@ -150,9 +183,6 @@ class Loop:
             actor.decided(plan, snapshot, time.monotonic())
         for teller in self._tellers:
             teller.decided(told, snapshot, time.monotonic())
-        if self._send is not None:
-            await self._carry_out(plan, now, self._send)
-        return took
 
     def _note_wake_time(self, plan: Plan, now: datetime) -> None:
         """A Plan may be about some groups only: what others wait for still stands."""
@@ -160,17 +190,29 @@ class Loop:
             wait = datetime.fromisoformat(plan.wake_at) - now
             self._wake_at = min(self._wake_at, time.monotonic() + max(0.0, wait.total_seconds()))
 
-    async def _carry_out(self, plan: Plan, now: datetime, send: Callable[[Order], None]) -> None:
-        verdicts = {verdict.group: verdict for verdict in plan.groups}
-        for group, found in groupby(plan.binds, key=lambda bind: bind.group):
+    async def _hand_over(self, seats: Plan, snapshot: Snapshot, now: datetime) -> list[Order]:
+        """Those who sit down are bound from now on, whatever is yet to be said of others."""
+        orders, binder = list[Order](), self._binder
+        if binder is None:
+            return orders
+        if self._returns is not None:
+            seats = self._returns.of_those_present(seats)
+        if not seats.binds:
+            return orders
+        for teller in self._tellers:
+            teller.seating(seats, snapshot, time.monotonic())
+        verdicts = {verdict.group: verdict for verdict in seats.groups}
+        for group, found in groupby(seats.binds, key=lambda bind: bind.group):
             binds = list(found)
             seating = Seating(now, len(binds), len(self._mirror.unseated(group)))
             if self._assume(binds):
-                send(Order(verdicts[group], binds, seating, time.monotonic()))
+                orders.append(Order(verdicts[group], binds, seating, time.monotonic()))
+                binder.send(orders[-1])
             else:
                 log.info("group %s: its seats or members changed while it was decided; once more", group)
                 self._metrics.stale_groups.inc()
             await asyncio.sleep(0)  # the first groups are on their way while the last are prepared
+        return orders
 
     def _assume(self, binds: list[Bind]) -> bool:
         """Take the places of the whole group on the state as it is by now, or none of them."""
@@ -186,6 +228,12 @@ class Loop:
                 return True
         mirror.retract(taken)
         return False
+
+
+def served(prepared: Callable[[], Cycle]) -> tuple[Cycle, Plan]:
+    """The cycle when everybody has had a turn, and who sits down."""
+    cycle = prepared().run()
+    return cycle, cycle.seats()
 
 
 def with_receipts(plan: Plan, selection: Selection) -> Plan:

@@ -146,8 +146,8 @@ class Metrics:
     def policy_read(self, accepted: bool) -> None:
         self.policy_loads.labels("accepted" if accepted else "refused").inc()
 
-    def seated(self, order: Order, now: float) -> None:
-        self.seating_seconds.observe(now - order.ordered_at)
+    def seated(self, order: Order) -> None:
+        self.seating_seconds.observe(order.settled_at - order.ordered_at)
         self.binds.labels("bound").inc(order.bound)
         for _, refusal in order.refused:
             self.binds.labels(str(refusal.why)).inc()

@@ -8,6 +8,7 @@ while a group is being created it lacks members all the time.
 import asyncio
 import math
 import time
+from collections.abc import Set
 from dataclasses import dataclass
 
 from maitred.cluster.snapshot import Snapshot
@@ -63,19 +64,29 @@ class Notices:
         self._notices: dict[str, Notice] = {}
         self._changed = asyncio.Event()
 
+    def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
+        """These are told of when they are bound. Whom to tell of them is seen now, while their members wait:
+        when the rest of the Plan is known they may be bound."""
+        for verdict in seats.groups:
+            self._note_on_its_way(verdict, self._teller.subject(verdict.group))
+
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
-        """Those who are seated by this Plan are told of when they are bound."""
         being_seated = {bind.group for bind in plan.binds}
         for verdict in plan.groups:
+            if verdict.group in being_seated:
+                continue
             subject = self._teller.subject(verdict.group)
-            on_its_way = verdict.verdict == "Scheduled" and self._mirror.is_away(verdict.group)
-            if verdict.group not in being_seated and not on_its_way:
-                self._note(verdict, subject, now)
-            elif (known := self._notices.get(verdict.group)) is not None:
-                known.subject, known.due = subject, NEVER
+            if verdict.verdict == "Scheduled" and self._mirror.is_away(verdict.group):
+                self._note_on_its_way(verdict, subject)
             else:
-                self._notices[verdict.group] = Notice(verdict, subject, NEVER)
-        self._forget_the_gone()
+                self._note(verdict, subject, now)
+        self._forget_the_gone(being_seated)
+
+    def _note_on_its_way(self, verdict: GroupVerdict, subject: Regarding | None) -> None:
+        if (known := self._notices.get(verdict.group)) is not None:
+            known.subject, known.due = subject, NEVER
+        else:
+            self._notices[verdict.group] = Notice(verdict, subject, NEVER)
 
     def seated(self, verdict: GroupVerdict) -> None:
         """All binds of the group went well."""
@@ -111,10 +122,10 @@ class Notices:
             return now + settling(notice.verdict)
         return max(now, notice.told_at + self._renew_seconds)
 
-    def _forget_the_gone(self) -> None:
-        parties, notices = self._mirror.parties, self._notices
-        if len(notices) > 2 * len(parties) + SLACK:
-            self._notices = {g: n for g, n in notices.items() if g in parties or n.due != NEVER}
+    def _forget_the_gone(self, being_seated: Set[str]) -> None:
+        kept, notices = self._mirror.parties.keys() | being_seated, self._notices
+        if len(notices) > 2 * len(kept) + SLACK:
+            self._notices = {g: n for g, n in notices.items() if g in kept or n.due != NEVER}
 
     def _unseated(self, group: str) -> frozenset[str]:
         return frozenset(pod.metadata.uid for pod in self._mirror.unseated(group))

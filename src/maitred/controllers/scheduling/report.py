@@ -30,6 +30,9 @@ class Report:
         self._heads: dict[str, str] = {}
         self._first = True
 
+    def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
+        self.decided(seats, snapshot, now)
+
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         if self._first and not plan.groups:
             log.info("no pod waits")

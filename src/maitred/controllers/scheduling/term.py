@@ -26,7 +26,7 @@ from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
-from maitred.controllers.scheduling.loop import Listener, Loop
+from maitred.controllers.scheduling.loop import Follower, Listener, Loop
 from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.controllers.scheduling.mirror import (
     Feed,
@@ -226,7 +226,7 @@ class Term:
     def _loop(self) -> Loop:
         shadow = self._settings.shadow
         actors: tuple[Listener, ...] = () if shadow else (self._evicter, self._repair)
-        tellers: tuple[Listener, ...] = (self._report,) if shadow else (self._notices, self._report)
+        tellers: tuple[Follower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)
         self._keeper.changed = self._policy_changed
@@ -238,7 +238,7 @@ class Term:
             actors,
             tellers,
             self._returns,
-            None if shadow else self._binder.send,
+            None if shadow else self._binder,
             self._metrics,
             self._settings.resync_seconds,
             self._recorder,
@@ -250,8 +250,7 @@ class Term:
         self._mirror.changed.set()
 
     def _order_finished(self, order: Order) -> None:
-        now = time.monotonic()
-        self._metrics.seated(order, now)
+        self._metrics.seated(order)
         if self._witnesses.tracing is not None:
             self._witnesses.tracing.seated(order)
         if not order.refused:
@@ -260,7 +259,7 @@ class Term:
             self._notices.seated(order.verdict)
             return
         bind, refusal = order.refused[0]
-        seconds = self._agenda.rest(order.group, now)
+        seconds = self._agenda.rest(order.group, time.monotonic())
         log.warning(
             "group %s: %d of %d binds were refused, it is tried again in %g s; the first, %s to %s: %s: %s",
             *(order.group, len(order.refused), len(order.binds), seconds),

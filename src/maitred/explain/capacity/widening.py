@@ -84,7 +84,7 @@ def _rerun(survey: Survey, entries: Sequence[Entry], turns: Sequence[Entry], cha
     )
     snapshot: Snapshot = replace(survey.snapshot, groups=views)
     rehearsal = Rehearsal(snapshot, survey.policy, survey.scene.now, known={})
-    verdicts = rehearsal.run().groups
+    verdicts = rehearsal.run().plan().groups
     survey.spend(rehearsal.tried)
     survey.effort.spend(rehearsal.steps // SEARCH_STEPS_PER_UNIT)
     return [entry for entry in entries if verdicts[entry.number].verdict == "Scheduled"]

@@ -343,7 +343,7 @@ class Stage:
         kept = self._kept(snapshot, live)
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
         rehearsal = Rehearsal(replace(snapshot, groups=views), self.policy, self.now, known)
-        verdicts = rehearsal.run().groups
+        verdicts = rehearsal.run().plan().groups
         self.effort.spend(self._units(rehearsal.tried) + rehearsal.steps // SEARCH_STEPS_PER_UNIT)
         self.effort.spend(len(kept) // GROUPS_PER_UNIT)
         pairs = zip(kept, verdicts, strict=True)
