@@ -4,8 +4,8 @@ BIN     := .venv/bin
 # What runs maitred is installed first, without what only its development needs: `make up` should not wait.
 RUNS    := .venv/.runs
 STAMP   := .venv/.installed
-# Test workers. Hypothesis and the oracles are CPU-bound; raise it where there are cores to spare.
-JOBS    ?= 2
+# Test workers. Two for each core of a small machine: those whose tests play on a server mostly wait.
+JOBS    ?= 4
 # Random clusters that `make test-filters` compares.
 CASES   ?= 1000
 
@@ -44,7 +44,7 @@ $(STAMP): $(RUNS)
 up: $(RUNS) ## A cluster to try it on: the sandbox, the scheduler and a queue of gangs, until Ctrl-C
 	@$(BIN)/maitred up --story queue
 
-# Tests on a real control plane share one, so all of them go to one worker; the others have the rest.
+# Tests that share a server go to one worker (`xdist_group`); the others have the rest.
 PYTEST  := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 test: lint chromium postgresql ## Lint, check types and imports, and run every test; the first time builds Kubernetes 1.37.1
@@ -57,8 +57,20 @@ postgresql:
 	@tests/ledger/postgresql.sh
 
 test-matrix: venv ## The scenarios on Kubernetes 1.36.4 and without a group API; filters on 300 random clusters
-	MAITRED_KUBERNETES=1.36.4 $(BIN)/pytest -m control_plane tests/scenarios
-	MAITRED_KUBERNETES=1.37.1 MAITRED_WORKLOAD_GATES=off $(BIN)/pytest -m control_plane tests/scenarios
+	@echo "Three runs at once; each is shown when it has ended"
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target matrix-release matrix-without-groups matrix-filters
+
+# What depends on the release. How the scheduler takes random faults is tested on one.
+MATRIX  := $(BIN)/pytest -m control_plane $(addprefix tests/scenarios/test_,scenarios.py crashes.py leader.py role.py)
+
+.PHONY: matrix-release matrix-without-groups matrix-filters
+matrix-release:
+	MAITRED_KUBERNETES=1.36.4 $(MATRIX)
+
+matrix-without-groups:
+	MAITRED_KUBERNETES=1.37.1 MAITRED_WORKLOAD_GATES=off $(MATRIX)
+
+matrix-filters:
 	MAITRED_FILTER_CASES=300 $(BIN)/pytest -s tests/filters
 
 test-filters: venv ## Compare filters with the real kube-scheduler on random clusters: CASES=3000 of them

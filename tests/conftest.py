@@ -76,11 +76,13 @@ def started(config: pytest.Config) -> Iterator[ControlPlane]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that ask for a control plane are marked, and share one worker so that there is only one."""
+    """Tests that ask for a control plane are marked. They share one worker, so that there is only one of it;
+    scenarios on it mostly wait, and have another of each to themselves."""
     for item in items:
         if not REAL.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("control_plane")
-            item.add_marker(pytest.mark.xdist_group("control-plane"))
+            if item.get_closest_marker("xdist_group") is None:
+                item.add_marker(pytest.mark.xdist_group("control-plane"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

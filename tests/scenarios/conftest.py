@@ -34,7 +34,7 @@ APPLY = {"fieldManager": "scenarios", "force": "true"}
 REAL = pytest.param(
     "real_server",
     id="kubernetes",
-    marks=[pytest.mark.control_plane, pytest.mark.xdist_group("control-plane")],
+    marks=[pytest.mark.control_plane, pytest.mark.xdist_group("scenarios")],
 )
 SANDBOX = pytest.param(
     "sandbox_server", id="sandbox", marks=[pytest.mark.slow, pytest.mark.xdist_group("sandbox")]

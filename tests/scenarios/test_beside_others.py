@@ -1,5 +1,8 @@
 """kube-scheduler floods the same nodes with pods of its own while gangs are bound."""
 
+import pytest
+
+from tests.scenarios.conftest import REAL
 from tests.scenarios.objects import Group, Job, Pods, nodes
 from tests.scenarios.server import Server
 from tests.scenarios.stage import Scenario, Stage, play
@@ -11,6 +14,7 @@ PATIENCE_SECONDS = 240.0
 WAVES = [Pods(f"wave-{number}", 8, scheduler="default-scheduler", run_seconds=0.2) for number in range(16)]
 
 
+@pytest.mark.parametrize("server", [REAL], indirect=True)
 def test_gangs_end_up_whole_beside_a_scheduler_that_does_not_know_them(server: Server) -> None:
     """Neither sees the other's binds in time, so kubelets refuse some. A Job replaces what it has lost."""
     scenario = Scenario("beside kube-scheduler", nodes(6), (), overcommit=True)

@@ -296,7 +296,7 @@ async def pods_of_another_scheduler_return_to_it(town: Town) -> None:
 async def it_is_preempted_twice_and_ends_complete(town: Town) -> None:
     """64 pods in the way of 8 that need whole nodes; were they deleted, 7 would end the Job."""
     async with town.classes(low=1, high=10) as ranks, town.scheduler():
-        await town.create_ranked(Job("train", 64, run_seconds=20), ranks["low"])
+        await town.create_ranked(Job("train", 64, run_seconds=10), ranks["low"])
         for urgent in ("first", "second"):
             await town.runs("train")
             await town.create_ranked(Job(urgent, 8, cpu=8, run_seconds=1), ranks["high"])
