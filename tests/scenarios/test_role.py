@@ -72,7 +72,7 @@ async def use_everything(stage: Stage) -> None:
     await stage.play(Delete(members(PAIR, 2)), Create(YIELDING, LESSER), Bound(LESSER))
     await ask(stage, actor, backlog)
     await stage.play(Create(CRITICAL), Bound(CRITICAL), Suspended(LESSER))
-    await stage.play(Delete(CRITICAL), NotSuspended(LESSER), NoRecords())
+    await stage.play(Delete(CRITICAL), NotSuspended(LESSER), Bound(LESSER), NoRecords())
 
 
 async def ask(stage: Stage, actor: Actor, backlog: Backlog) -> None:
