@@ -9,7 +9,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from aiohttp import web
@@ -25,35 +25,53 @@ class Connections(web.Server):
         super().__init__(handler, **settings)
         self._transports: dict[web.RequestHandler, asyncio.Transport] = {}
         self._greeting = set[asyncio.Task[None]]()
+        self._later: asyncio.TimerHandle | None = None
 
-    async def accept(self, listener: socket.socket, secure: ssl.SSLContext) -> None:
+    def listen(self, listener: socket.socket, secure: ssl.SSLContext) -> None:
+        """Accept whoever comes, until `stop_listening`. No task waits to accept: one that is cancelled can
+        lose what it has just accepted."""
+        asyncio.get_running_loop().add_reader(listener, self._accept, listener, secure)
+
+    def stop_listening(self, listener: socket.socket) -> None:
+        if self._later is not None:
+            self._later.cancel()
+        asyncio.get_running_loop().remove_reader(listener)
+        listener.close()
+
+    def _accept(self, listener: socket.socket, secure: ssl.SSLContext) -> None:
         loop = asyncio.get_running_loop()
-        while True:
-            try:
-                connection, _ = await loop.sock_accept(listener)
-            except OSError:  # too many files are open, for one
-                await asyncio.sleep(ACCEPTING_AGAIN_SECONDS)
-                continue
-            task = loop.create_task(self._greet(connection, secure))
-            self._greeting.add(task)
-            task.add_done_callback(self._greeting.discard)
+        try:
+            connection, _ = listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError:  # too many files are open, for one
+            loop.remove_reader(listener)
+            self._later = loop.call_later(ACCEPTING_AGAIN_SECONDS, self.listen, listener, secure)
+            return
+        connection.setblocking(False)
+        task = loop.create_task(self._greet(connection, secure))
+        self._greeting.add(task)
+        task.add_done_callback(self._greeting.discard)
 
     async def _greet(self, connection: socket.socket, secure: ssl.SSLContext) -> None:
-        try:
+        with suppress(OSError):  # what comes is no TLS, or nothing comes at all; the loop has closed it then
             await asyncio.get_running_loop().connect_accepted_socket(self, connection, ssl=secure)
-        except OSError:  # what comes is no TLS, or nothing comes at all
-            connection.close()
 
     async def stop_greeting(self) -> None:
         """Cut off who has not finished the handshake."""
-        await asyncio.sleep(0)  # One that has not begun yet could not end its connection.
+        await asyncio.sleep(0)  # A greeting that has not begun could not end its connection.
         for task in self._greeting:
             task.cancel()
         await asyncio.gather(*self._greeting, return_exceptions=True)
 
     async def cut(self) -> None:
-        """Goodbyes that are under way are not waited for."""
-        for transport in list(self._transports.values()):
+        """Say goodbye, and wait for no answer. Before aiohttp does so: a transport that is closed twice can
+        no longer be aborted."""
+        transports = list(self._transports.values())
+        for transport in transports:
+            if not transport.is_closing():
+                transport.close()
+        for transport in transports:
             transport.abort()
         await asyncio.sleep(0)  # The loop closes their sockets.
 
@@ -76,13 +94,11 @@ async def serving(
     runner = web.ServerRunner(connections, shutdown_timeout=SHORTEST, handle_signals=False)
     await runner.setup()
     listener.listen(BACKLOG)
-    accepting = asyncio.create_task(connections.accept(listener, secure))
+    connections.listen(listener, secure)
     try:
         yield
     finally:
-        accepting.cancel()
-        await asyncio.gather(accepting, return_exceptions=True)
-        listener.close()
+        connections.stop_listening(listener)
         await connections.stop_greeting()
-        await runner.cleanup()
         await connections.cut()
+        await runner.cleanup()
