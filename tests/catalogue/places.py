@@ -111,6 +111,17 @@ TOPOLOGY = Chapter(
             "Impossible",
             remedy="topology",
         ),
+        Situation(
+            "Slices of a level that no node has",
+            "Eight members of one zone in slices of four, each within a rack; no node says its rack.",
+            [
+                *(b.node(f"n{i}", cpu=1, zone="z1") for i in range(8)),
+                *crew(8, 1, level="zone", marks=SLICES),
+            ],
+            {"Topology": {"level": "rack", "domains": 0, "holds": 0, "needed": 8}},
+            "Impossible",
+            remedy="topology",
+        ),
     ],
 )
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from rich.text import Text
 
 from maitred.explain.audit.tables import audit_lines
@@ -32,6 +33,7 @@ from tests.catalogue.chapters import PAIRS, SINGLES
 from tests.catalogue.situation import Situation
 from tests.explain.applying import check_remedies
 from tests.one_truth.hearing_all import Cluster
+from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
@@ -49,6 +51,31 @@ def test_everybody_says_the_same_of_a_situation(situation: Situation) -> None:
 @examples(100)
 @given(clusters(max_nodes=5, max_members=4, max_groups=4))
 def test_everybody_says_the_same_of_any_cluster(objects: list[Obj]) -> None:
+    cluster = Cluster(objects)
+    assert_one_truth(cluster)
+    check_remedies(objects, msgspec.to_builtins(cluster.plan))
+
+
+@st.composite
+def sliced(draw: st.DrawFn) -> list[Obj]:
+    """A cluster whose groups are to sit in slices, of a level that nodes may have or not."""
+    objects = draw(clusters(max_nodes=5, max_members=4, max_groups=3))
+    for item in objects:
+        marks = item["metadata"].get("annotations", {})
+        if item["kind"] == "PodGroup" or "maitred.dev/group" in marks:
+            size, level = (
+                draw(st.integers(1, 3)),
+                draw(st.sampled_from(("rack", "zone", b.HOSTNAME, "shelf"))),
+            )
+            added = {"maitred.dev/slice-size": str(size), "maitred.dev/slice-topology": level}
+            item["metadata"]["annotations"] = {**marks, **added}
+    return objects
+
+
+@pytest.mark.slow
+@examples(30)
+@given(sliced())
+def test_everybody_says_the_same_of_slices(objects: list[Obj]) -> None:
     cluster = Cluster(objects)
     assert_one_truth(cluster)
     check_remedies(objects, msgspec.to_builtins(cluster.plan))

@@ -37,12 +37,13 @@ def priority(scene: Scene) -> Blocker:
 
 def topology(scene: Scene) -> Blocker:
     request, nodes = scene.ask.topology, scene.trial.nodes
-    level = request.required or request.slice_level
-    column = nodes.column(scene.house.key(level))
-    name = scene.house.name(scene.house.key(level))
+    levels = [scene.house.key(level) for level in (request.required, request.slice_level) if level]
+    # A level that no node has is what is wrong, whichever of the two it is.
+    key = next((key for key in levels if not nodes.column(key).values), levels[0])
+    column, name = nodes.column(key), scene.house.name(key)
     detail: Detail = {"level": name, "domains": len(column.values), **scene.numbers}
     if not column.values:
-        return Blocker("Topology", f"no node has the label {scene.house.key(level)}", detail)
+        return Blocker("Topology", f"no node has the label {key}", detail)
     if not scene.within.any():
         return Blocker("Topology", f"its running members are not all in one {name}", detail)
     if request.slice_size and not scene.nearest:

@@ -143,8 +143,8 @@ class Diagnosis:
         """What is wrong whatever room there is, and would still be in the way."""
         trial, ask = self.trial, scene.ask
         besides = set[Category]()
-        level = ask.topology.required or ask.topology.slice_level
-        if level and not trial.nodes.column(self.house.key(level)).values:
+        levels = (level for level in (ask.topology.required, ask.topology.slice_level) if level)
+        if not all(trial.nodes.column(self.house.key(level)).values for level in levels):
             besides.add("Topology")
         if any(trial.needs(shape).device_claims for shape in ask.distinct) or self._served_nowhere(ask):
             besides.add("Devices")
