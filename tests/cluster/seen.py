@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
+from maitred.cluster.journal import Selection
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.state import ClusterState, Delete, Put
-from maitred.cluster.trial import Selection, Trial
+from maitred.cluster.trial import Trial
 from maitred.decide import decide
 from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp, key_of

@@ -7,12 +7,15 @@ import msgspec
 import numpy as np
 import pytest
 
+from benchmarks import crowd
+from benchmarks.loading import NOW
 from maitred.cluster.nodes import Mask
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import ask_of
-from maitred.decide.attempt import attempt
+from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels
+from maitred.decide.preemption.leniency import take, take_in_turn
 from maitred.decide.preemption.roster import Roster
 from maitred.decide.preemption.site import Site
 from maitred.decide.preemption.units import Units
@@ -50,8 +53,16 @@ def test_units_after_some_have_left_are_those_that_would_be_put_together_then(se
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_sums_rule_out_only_what_a_trial_rules_out_too(seed: int) -> None:
-    roster, rng = roster_of(seed), Random(seed)
+def test_who_sits_where_once_some_have_left_is_what_a_trial_without_them_finds(seed: int) -> None:
+    compare_with_trials(roster_of(seed), Random(seed), tries=20)
+
+
+def test_so_it_is_for_members_who_mind_others_and_for_several_shapes() -> None:
+    reading = snapshot_of(list(crowd.objects(32, 24, 24)))
+    compare_with_trials(Roster(reading, Policy(), round(NOW.timestamp() * 1000)), Random(1), tries=8)
+
+
+def compare_with_trials(roster: Roster, rng: Random, tries: int) -> None:
     snapshot, house = roster.snapshot, House(Policy(), known_levels(Policy(), roster.snapshot))
     standing: Mask = ~roster.bound.terminating
     candidates = roster.below(HIGHEST, ()) & standing
@@ -60,11 +71,22 @@ def test_sums_rule_out_only_what_a_trial_rules_out_too(seed: int) -> None:
     emptied.evict(np.flatnonzero(candidates))
     for view in (view for view in snapshot.groups if view.pods):
         site = Site(trial, emptied, ask_of(view), house, units)
-        for _ in range(20):
-            chosen = units.closed(np.array([rng.random() < 0.5 for _ in range(len(units))]))
+        for _ in range(tries):
+            share = rng.random()
+            chosen = units.closed(np.array([rng.random() < share for _ in range(len(units))]))
             checkpoint = trial.checkpoint()
             trial.evict(units.pods_of(chosen))
-            fits = attempt(trial, site.ask, house, house.steps()) is not None
+            found = attempt(trial, site.ask, house, house.steps())
             trial.rollback(checkpoint)
-            assert (site.seats(chosen) is not None) == fits
-            assert not (site.too_few(chosen) and fits)
+            assert site.seats(chosen) == (None if found is None else quorum_of(site.ask, found))
+            assert not (site.too_few(chosen) and found)
+
+
+def test_those_who_may_stay_are_the_same_node_by_node_as_one_by_one() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        slack, nodes = rng.integers(0, 12, (3, 6)), rng.integers(0, 6, 40).astype(np.int32)
+        freed, left = rng.integers(0, 5, (3, 40)), slack.copy()
+        one_by_one = [i for i in range(40) if take(left, nodes[i : i + 1], freed[:, i : i + 1])]
+        assert take_in_turn(slack, nodes, freed).tolist() == one_by_one
+        assert (slack == left).all()

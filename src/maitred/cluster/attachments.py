@@ -1,12 +1,12 @@
 """Volumes in use: which are attached where, how many more each node takes, and which claims are taken."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from maitred.cluster.nodes import Ints, Mask, NodeView
+from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import placed_nodes, reachable_nodes
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.volumes import (
@@ -45,6 +45,30 @@ class Pool:
     """Whether some of these nodes can use volumes of another pool as well."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Volumes by the nodes they can be used from, those of fewest nodes first."""
+
+    each: tuple[Pool, ...]
+    sizes: Ints
+    numbers: Mapping[str, int]
+    """The pool of each volume."""
+    lone: Codes
+    """For every node the pool that it can use, if that overlaps no other; else -1. There may be as many as
+    nodes."""
+
+    overlapping: tuple[int, ...]
+    """The other pools: few, for their reach is not a node or two."""
+
+    def at(self, row: int) -> Iterator[Pool]:
+        """Those that a node can use."""
+        if self.lone[row] >= 0:
+            yield self.each[self.lone[row]]
+        for number in self.overlapping if self.lone[row] < 0 else ():
+            if self.each[number].reachable[row]:
+                yield self.each[number]
+
+
 class Attachments:
     def __init__(
         self, snapshot: Snapshot, nodes: NodeView, in_use: Mapping[str, tuple[int, ...]] | None
@@ -77,8 +101,8 @@ class Attachments:
                     for row in rows:
                         self._attach(mounted, row)
 
-    def pools(self, names: tuple[str, ...], placed: bool = False) -> tuple[Pool, ...]:
-        """These volumes by the nodes they can be used from, those of fewest nodes first.
+    def pools(self, names: tuple[str, ...], placed: bool = False) -> Pools:
+        """These volumes by the nodes they can be used from.
 
         `placed`: in the zones of their labels only. Kubernetes looks at these once a claim is bound, so
         whoever shares the claim must be there.
@@ -87,16 +111,32 @@ class Attachments:
             self._storage, ("pools", names, placed), lambda: self._make_pools(names, placed)
         )
 
-    def _make_pools(self, names: tuple[str, ...], placed: bool) -> tuple[Pool, ...]:
+    def _make_pools(self, names: tuple[str, ...], placed: bool) -> Pools:
         by_nodes: dict[bytes, tuple[Mask, list[str]]] = {}
         for name in names:
             reachable = self._reach(name, placed)
             by_nodes.setdefault(np.packbits(reachable).tobytes(), (reachable, []))[1].append(name)
         ordered = sorted(by_nodes.items(), key=lambda item: (int(item[1][0].sum()), item[1][1]))
         cover = sum((mask.astype(np.int32) for mask, _ in by_nodes.values()), np.zeros(1, dtype=np.int32))
-        return tuple(
+        each = tuple(
             Pool(mask, tuple(members), bool((cover[mask] > 1).any())) for _, (mask, members) in ordered
         )
+        lone: Codes = np.full(len(self._nodes.names), -1, dtype=np.int32)
+        for number, pool in enumerate(each):
+            if not pool.overlaps:
+                lone[pool.reachable] = number
+        return Pools(
+            each=each,
+            sizes=np.array([len(pool.names) for pool in each], dtype=np.int64),
+            numbers={name: number for number, pool in enumerate(each) for name in pool.names},
+            lone=lone,
+            overlapping=tuple(number for number, pool in enumerate(each) if pool.overlaps),
+        )
+
+    def free_in(self, pools: Pools) -> Ints:
+        """How many volumes of each pool are still to be had."""
+        taken = [pools.numbers[name] for name in self.volumes_taken if name in pools.numbers]
+        return pools.sizes - np.bincount(taken, minlength=len(pools.each)) if taken else pools.sizes
 
     def mount(self, needs: Iterable[VolumeNeed], row: int, copies: int) -> Mount:
         """Account for `copies` pods with these volumes on one node."""
@@ -164,11 +204,10 @@ class Attachments:
     def _free_candidates(self, need: VolumeNeed, row: int, count: int) -> list[str]:
         """Volumes that so many pods on a node would be given; fewer if the rest is provisioned."""
         found: list[str] = []
-        for pool in self.pools(need.candidates, placed=bool(need.handle)):
-            if pool.reachable[row]:
-                found += [name for name in pool.names if name not in self.volumes_taken]
-                if len(found) >= count:
-                    break
+        for pool in self.pools(need.candidates, placed=bool(need.handle)).at(row):
+            found += [name for name in pool.names if name not in self.volumes_taken]
+            if len(found) >= count:
+                break
         return found[:count]
 
 

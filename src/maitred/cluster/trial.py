@@ -5,14 +5,16 @@ Whatever a node can run out of is kept here as columns, changed in place by `sea
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.cluster.attachments import Attachments, Mount
+from maitred.cluster.attachments import Attachments
+from maitred.cluster.journal import Counted, Foes, Moved, Seated, Selection
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.snapshot import BoundPods, Shape, Snapshot
 from maitred.model.needs import HostPort, Needs, PodTerm
@@ -21,51 +23,6 @@ Rows = NDArray[np.intp]
 Requests = tuple[tuple[str, int], ...]
 MOST_COUNTED = 64
 """Selections whose counts follow every change: most are those of one group, and not asked for again."""
-
-
-class Selection(NamedTuple):
-    """Which pods a count is about: those that all of the terms match."""
-
-    terms: tuple[PodTerm, ...]
-    leaving_too: bool
-    """Whether terminating pods count: for affinity they do, for spreading they do not."""
-    promised_too: bool = False
-    """Whether those count that will come to places held for them: whoever must not be near them asks so."""
-
-
-@dataclass(slots=True)
-class Seated:
-    """One entry of the journal."""
-
-    shape: int
-    rows: Rows
-    copies: Ints
-    held: bool = False
-    """The places are kept for pods that come when others have left."""
-    mounts: list[Mount] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Evicted:
-    """One entry of the journal: pods, by their places among those that are bound, that are gone."""
-
-    pods: Rows
-
-
-@dataclass(slots=True)
-class Counted:
-    per_node: Ints
-    classes: Mask
-    promised_too: bool
-
-
-@dataclass(slots=True)
-class Foes:
-    """By class of labels, the terms that are against it."""
-
-    by_class: dict[int, list[PodTerm]] = field(default_factory=dict)
-    terms: int = 0
-    """How many of all that are held have been looked at."""
 
 
 class Trial:
@@ -83,10 +40,12 @@ class Trial:
         self._bound = bound
         self._here = np.ones(len(bound.node), dtype=np.bool_)
         self._occupied = occupied
-        self._journal: list[Seated | Evicted] = []
+        self._journal: list[Seated | Moved] = []
         self._touched: list[Rows] = []
         self._copies: dict[Requests, tuple[int, Ints]] = {}
         self._counted: dict[Selection, Counted] = {}
+        self._watched: Ints = np.zeros(len(snapshot.classes), dtype=np.int64)
+        """How many of these selections speak of each class of labels."""
         self._class_match: dict[tuple[tuple[PodTerm, ...], int], bool] = {}
         self._held: dict[Hashable, Ints] | None = None
         self._foes = Foes()
@@ -116,24 +75,31 @@ class Trial:
         more.
         """
         more = nodes.allocatable - self.nodes.allocatable
-        copy = Trial(snapshot or self.snapshot, nodes, self.free + more, self._bound, self._occupied)
-        copy.later = None if self.later is None else self.later + more
-        copy._here = self._here.copy()
-        copy._amounts = self._amounts if nodes is self.nodes and snapshot is None else None
-        copy._journal = [
+        other = Trial(snapshot or self.snapshot, nodes, self.free + more, self._bound, self._occupied)
+        other.later = None if self.later is None else self.later + more
+        other._here = self._here.copy()
+        if nodes is self.nodes and snapshot is None:
+            other._amounts, other._class_match = self._amounts, self._class_match
+        other._journal = [
             replace(entry, mounts=[]) if isinstance(entry, Seated) else entry for entry in self._journal
         ]
-        return copy
+        return other
 
     def without(self, gone: Sequence[Seated]) -> "Trial":
         """The same but for some placements, as if they had not been made."""
         lost = set(map(id, gone))
         stays = [id(entry) not in lost for entry in self._journal]
-        copy = self.on(self.nodes)
-        copy._journal = [entry for entry, stay in zip(copy._journal, stays, strict=True) if stay]
+        other = self.on(self.nodes)
+        other._journal = [entry for entry, stay in zip(other._journal, stays, strict=True) if stay]
         for entry in gone:
-            copy._account(entry, -1)
-        return copy
+            other._account(entry, -1)
+        return other
+
+    def with_free(self, free: Ints) -> "Trial":
+        """The same with other amounts free, to be looked at only."""
+        other = copy(self)
+        other.free, other._copies = free, {}
+        return other
 
     def ahead(self, leaving: Mask) -> "Trial":
         """The cluster once these pods have left, with those who were promised a place on it."""
@@ -187,13 +153,23 @@ class Trial:
     def expect(self, pods: Rows) -> None:
         """These will leave. Their places are not free yet, but can be promised."""
         if self.later is not None:
-            self._add_amounts(self.later, pods, +1)
+            rows = self._rows_of(self._bound.node[pods])
+            self.later[:, rows] += self._amounts_on(rows, pods)
 
     def evict(self, pods: Rows) -> None:
         """These pods are gone, whoever they were."""
-        entry = Evicted(pods)
+        self._move(pods, gone=True)
+
+    def bring_back(self, pods: Rows) -> None:
+        """These pods, which were gone, are there again."""
+        self._move(pods, gone=False)
+
+    def _move(self, pods: Rows, gone: bool) -> None:
+        rows = self._rows_of(self._bound.node[pods])
+        freed = self._amounts_on(rows, pods)
+        entry = Moved(pods, gone, rows, freed if gone else -freed)
         self._journal.append(entry)
-        self._account_evicted(entry, -1)
+        self._account_moved(entry, undone=False)
 
     def checkpoint(self) -> int:
         return len(self._journal)
@@ -201,8 +177,8 @@ class Trial:
     def rollback(self, checkpoint: int) -> None:
         while len(self._journal) > checkpoint:
             entry = self._journal.pop()
-            if isinstance(entry, Evicted):
-                self._account_evicted(entry, +1)
+            if isinstance(entry, Moved):
+                self._account_moved(entry, undone=True)
                 continue
             if self._attachments is not None:
                 for mount in reversed(entry.mounts):
@@ -256,41 +232,55 @@ class Trial:
             for key in held_by(needs):
                 self._held_column(self._held, key)[rows] += change
 
-    def _account_evicted(self, entry: Evicted, sign: int) -> None:
-        pods, bound = entry.pods, self._bound
-        nodes = bound.node[pods]
-        self._here[pods] = sign > 0
-        self._add_amounts(self.free, pods, -sign)
-        self._touched.append(self._rows_of(nodes))
+    def _account_moved(self, entry: Moved, undone: bool) -> None:
+        pods, bound, here = entry.pods, self._bound, entry.gone is undone
+        sign = 1 if here else -1
+        self._here[pods] = here
+        everywhere = entry.rows is self._everywhere
+        self.free[:, slice(None) if everywhere else entry.rows] += -entry.freed if undone else entry.freed
+        self._touched.append(entry.rows)
         labels = bound.labels[pods]
-        present = np.bincount(labels, minlength=len(self.snapshot.classes)) > 0
-        for counted in self._counted.values():
-            if (counted.classes & present).any():
-                np.add.at(counted.per_node, nodes[counted.classes[labels]], sign)
+        if self._watched[labels].any():
+            for counted in self._counted.values():
+                chosen = counted.classes[labels]
+                if chosen.any():
+                    np.add.at(counted.per_node, bound.node[pods[chosen]], sign)
         if self._held is not None:
             needs = bound.needs[pods]
-            for number in np.flatnonzero(np.bincount(needs, minlength=1)).tolist():
+            present = np.bincount(needs, minlength=len(self._holding)).astype(np.bool_)
+            for number in np.flatnonzero(present & self._holding).tolist():
+                nodes = bound.node[pods[needs == number]]
                 for key in held_by(self.snapshot.needs[number]):
-                    np.add.at(self._held_column(self._held, key), nodes[needs == number], sign)
+                    np.add.at(self._held_column(self._held, key), nodes, sign)
         if self.snapshot.claims_in_use:
             self._attachments = None
 
+    @cached_property
+    def _holding(self) -> Mask:
+        """By their number, the needs of which some count is held."""
+        return np.array([bool(held_by(needs)) for needs in self.snapshot.needs], dtype=np.bool_)
+
     def _rows_of(self, nodes: Codes) -> Rows:
         """Each of these once; or all there are, which for many pods is known sooner, and kept only once."""
-        if len(nodes) < len(self._everywhere):
-            return np.unique(nodes).astype(np.intp)
-        return self._everywhere
+        if len(nodes) >= len(self._everywhere):
+            return self._everywhere
+        there = np.zeros(len(self._everywhere), dtype=np.bool_)
+        there[nodes] = True
+        return np.flatnonzero(there)
 
     def _once_gone(self, leaving: Mask) -> Ints:
-        later = self.free.copy()
-        self._add_amounts(later, np.flatnonzero(leaving & self._here), +1)
-        return later
+        return self.free + self._amounts_on(self._everywhere, np.flatnonzero(leaving & self._here))
 
-    def _add_amounts(self, amounts: Ints, pods: Rows, sign: int) -> None:
-        """What some pods take of their nodes, given back or taken again."""
-        nodes, taken = self._bound.node[pods], self.amounts_of(pods)
-        for column in np.flatnonzero(taken.any(axis=0)):
-            np.add.at(amounts[column], nodes, sign * taken[:, column])
+    def _amounts_on(self, rows: Rows, pods: Rows) -> Ints:
+        """What some pods take of every resource of these rows, which are all that they are on."""
+        nodes, needs = self._bound.node[pods].astype(np.intp), self._bound.needs[pods]
+        amounts = np.zeros((len(self.nodes.resources), len(rows)), dtype=np.int64)
+        taken = np.unique(needs) if len(needs) < len(self.amounts_by_needs) else slice(None)
+        for column in np.flatnonzero(self.amounts_by_needs[taken].any(axis=0)).tolist():
+            sums = np.zeros(len(self._everywhere), dtype=np.int64)
+            np.add.at(sums, nodes, self.amounts_by_needs[:, column][needs])
+            amounts[column] = sums[rows]
+        return amounts
 
     def amounts_of(self, pods: Rows) -> Ints:
         """What each of these pods takes of every resource."""
@@ -301,8 +291,9 @@ class Trial:
     def amounts_by_needs(self) -> Ints:
         """What pods on nodes take of every resource, by the number of their needs."""
         if self._amounts is None:
-            self._amounts = np.zeros((len(self.snapshot.needs), len(self.nodes.resources)), dtype=np.int64)
-            for number in np.unique(self._bound.needs).tolist():
+            # One resource of all needs is asked for more often than all resources of one.
+            self._amounts = np.zeros((len(self.nodes.resources), len(self.snapshot.needs)), dtype=np.int64).T
+            for number in np.flatnonzero(np.bincount(self._bound.needs)).tolist():
                 self._amounts[number] = self.request_column(self.snapshot.needs[number])
         return self._amounts
 
@@ -344,13 +335,20 @@ class Trial:
         return np.concatenate(touched) if sum(map(len, touched)) < len(self._everywhere) else self._everywhere
 
     def _count_copies(self, requests: Requests, rows: Rows | None) -> Ints:
-        room = self.room
-        return copies_that_fit(room if rows is None else room[:, rows], self.nodes, requests)
+        free, later = self.free, self.later
+        if rows is not None:
+            free, later = free[:, rows], None if later is None else later[:, rows]
+        return copies_that_fit(free if later is None else np.minimum(free, later), self.nodes, requests)
 
     @property
     def room(self) -> Ints:
         """What whoever sits down now may take of every resource."""
         return self.free if self.later is None else np.minimum(self.free, self.later)
+
+    def room_of(self, column: int) -> Ints:
+        """The same of one resource."""
+        free: Ints = self.free[column]
+        return free if self.later is None else np.minimum(free, self.later[column])
 
     @property
     def attachments(self) -> Attachments:
@@ -380,8 +378,9 @@ class Trial:
         counted = self._counted.pop(selection, None)
         if counted is None:
             if len(self._counted) >= MOST_COUNTED:
-                self._counted.pop(next(iter(self._counted)))
+                self._watched -= self._counted.pop(next(iter(self._counted))).classes
             counted = self._count(selection)
+            self._watched += counted.classes
         self._counted[selection] = counted  # the last to be forgotten
         return counted.per_node
 
@@ -438,13 +437,12 @@ class Trial:
         if self._held is None:
             self._held = {}
             needs = self._bound.needs
-            for number in np.unique(needs):
-                keys = held_by(self.snapshot.needs[number])
-                if keys:
-                    theirs = self._bound.node[(needs == number) & self._here]
-                    per_node = np.bincount(theirs, minlength=len(self.nodes.names))
-                    for key in keys:
-                        self._held_column(self._held, key)[:] += per_node
+            present = np.bincount(needs, minlength=len(self._holding)) > 0
+            for number in np.flatnonzero(present & self._holding).tolist():
+                theirs = self._bound.node[(needs == number) & self._here]
+                per_node = np.bincount(theirs, minlength=len(self.nodes.names))
+                for key in held_by(self.snapshot.needs[number]):
+                    self._held_column(self._held, key)[:] += per_node
             for entry in self._seated():
                 for key in held_by(self.needs(entry.shape)):
                     self._held_column(self._held, key)[entry.rows] += entry.copies

@@ -123,7 +123,7 @@ class Scene:
 
 def _short_on(trial: Trial, shape: int, node: str, resource: str) -> Short:
     row, column = trial.nodes.rows[node], trial.nodes.resource_column(resource)
-    room = 0 if column is None else max(0, int(trial.room[column, row]))
+    room = 0 if column is None else max(0, int(trial.room_of(column)[row]))
     limit = 0 if column is None else int(trial.nodes.allocatable[column, row])
     return Short(node, resource, room, dict(trial.needs(shape).requests)[resource], limit)
 
@@ -145,7 +145,7 @@ def _lacking(trial: Trial, resource: str, requested: int, rows: Rows) -> NDArray
     column = trial.nodes.resource_column(resource)
     if column is None:
         return np.ones(len(rows))
-    share: NDArray[np.float64] = np.maximum(requested - trial.room[column, rows], 0) / requested
+    share: NDArray[np.float64] = np.maximum(requested - trial.room_of(column)[rows], 0) / requested
     return share
 
 
@@ -247,7 +247,7 @@ def _scarcest(scene: Scene) -> tuple[str, int, int]:
     for resource in sorted(set().union(*requests)):
         requested = sum(sorted(request.get(resource, 0) for request in requests)[: scene.needed])
         column = trial.nodes.resource_column(resource)
-        free = 0 if column is None else total(np.maximum(trial.room[column, rows], 0))
+        free = 0 if column is None else total(np.maximum(trial.room_of(column)[rows], 0))
         if requested:
             is_other = not is_device(scene.house.policy, resource)
             found.append((free / requested, is_other, resource, requested, free))

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from maitred.cluster.journal import Selection
 from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import required_nodes, selected, tolerated_nodes
-from maitred.cluster.trial import Selection, Trial
+from maitred.cluster.trial import Trial
 from maitred.decide.rules import Company, Conflict, Room, Rules, Spread
 from maitred.decide.seats import PASS
 from maitred.decide.storage import storage_rules
-from maitred.model.needs import HostPort, PodTerm, SpreadTerm
+from maitred.model.needs import HostPort, Needs, PodTerm, SpreadTerm
 from maitred.model.plan import Category
 from maitred.model.policy import Policy, health_taints
 from maitred.model.quantity import LARGEST_AMOUNT
@@ -50,7 +51,8 @@ class _Compiler:
 
     def rules(self) -> Rules:
         count = len(self.shapes)
-        masks = [self._acceptable(shape).copy() for shape in self.shapes]
+        lifted = "Affinity" in self.lift
+        masks = [acceptable(self.trial, shape, self.policy, lifted).copy() for shape in self.shapes]
         companies: list[tuple[Company, ...]] = [()] * count
         spreads: list[tuple[Spread, ...]] = [()] * count
         for position, shape in enumerate(self.shapes):
@@ -85,10 +87,10 @@ class _Compiler:
 
     def _rooms(self) -> list[Room]:
         trial, requests = self.trial, [dict(self.trial.needs(shape).requests) for shape in self.shapes]
-        rooms, room = [], trial.room
+        rooms = []
         for resource in sorted(set().union(*requests)):
             column = trial.nodes.resource_column(resource)
-            free = room[column] if column is not None else np.zeros_like(room[0])
+            free = trial.room_of(column) if column is not None else np.zeros_like(trial.free[0])
             if "Devices" in self.lift and resource in trial.snapshot.device_classes:
                 free = np.where(nodes_without(trial.nodes, resource), LARGEST_AMOUNT, free)
             rooms.append(Room(free, tuple(r.get(resource, 0) for r in requests)))
@@ -104,21 +106,6 @@ class _Compiler:
         return copies
 
     # -- nodes -----------------------------------------------------------------------------------------
-
-    def _acceptable(self, shape: int) -> Mask:
-        """Nodes that maitred manages and that the pod's own spec accepts."""
-        nodes, needs = self.trial.nodes, self.trial.needs(shape)
-        lifted = "Affinity" in self.lift
-        judged_by = health_taints(self.policy) if lifted else needs.node
-        key = ("acceptable", judged_by, needs.tolerations, selector_of(self.policy.nodes.managed))
-        return nodes.derived(key, lambda: self._judge_nodes(shape, lifted))
-
-    def _judge_nodes(self, shape: int, lifted: bool) -> Mask:
-        nodes, needs = self.trial.nodes, self.trial.needs(shape)
-        mask = managed_nodes(nodes, self.policy)
-        if lifted:
-            return mask & tolerated_nodes(only_unhealthy(nodes, self.policy), needs.tolerations)
-        return mask & required_nodes(nodes, needs.node) & tolerated_nodes(nodes, needs.tolerations)
 
     def _await_claims(self, masks: list[Mask]) -> None:
         """Pods with resource claims wait: claims are not allocated yet, and no pod starts without its own."""
@@ -249,6 +236,29 @@ class _Compiler:
 
     def _codes(self, key: str) -> Codes:
         return self.trial.nodes.column(key).codes
+
+
+def acceptable(trial: Trial, shape: int, policy: Policy, lifted: bool = False) -> Mask:
+    """Nodes that maitred manages and that the pod's own spec accepts; but for what it says about nodes and
+    taints, if that is lifted."""
+    nodes, needs = trial.nodes, trial.needs(shape)
+    judged_by = health_taints(policy) if lifted else needs.node
+    key = ("acceptable", judged_by, needs.tolerations, selector_of(policy.nodes.managed))
+    return nodes.derived(key, lambda: _judge_nodes(nodes, needs, policy, lifted))
+
+
+def _judge_nodes(nodes: NodeView, needs: Needs, policy: Policy, lifted: bool) -> Mask:
+    mask = managed_nodes(nodes, policy)
+    if lifted:
+        return mask & tolerated_nodes(only_unhealthy(nodes, policy), needs.tolerations)
+    return mask & required_nodes(nodes, needs.node) & tolerated_nodes(nodes, needs.tolerations)
+
+
+def minds_others(trial: Trial, shape: int) -> bool:
+    """Whether other pods open or close nodes to a shape, by what it says about them or they about it."""
+    needs = trial.needs(shape)
+    terms = needs.affinity or needs.anti_affinity or needs.spread or needs.host_ports
+    return bool(terms or trial.foes_of(shape))
 
 
 def managed_nodes(nodes: NodeView, policy: Policy) -> Mask:

@@ -11,8 +11,9 @@ from typing import Self
 
 import msgspec
 
+from maitred.cluster.journal import Seated
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.cluster.trial import Seated, Trial
+from maitred.cluster.trial import Trial
 from maitred.decide.agenda import HELD, PROMISED, QUORUM, SURPLUS, Agenda, Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
@@ -422,7 +423,7 @@ class Cycle:
 
     def _taken(self) -> list[Taken]:
         """Every group that has got places in this cycle, or was promised some."""
-        found = [(case, case.rows) for case in self.cases]
+        found = [(case, case.rows) for case in self.cases if case.seated or case.promised]
         found += [(case, tuple(int(r) for held in case.held for r in held.rows)) for case in self.bystanders]
         return [(case, (case.key, rows)) for case, rows in found if rows]
 

@@ -12,7 +12,14 @@ from maitred.cluster.trial import Trial
 from maitred.decide import blockers as say
 from maitred.decide.ask import Ask, Assignment, ask_anew, ask_at_last
 from maitred.decide.attempt import attempt
-from maitred.decide.compile import Lift, make_rules, nodes_without, served_by_classes
+from maitred.decide.compile import (
+    Lift,
+    acceptable,
+    make_rules,
+    minds_others,
+    nodes_without,
+    served_by_classes,
+)
 from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.empty import empty_healthy_cluster
 from maitred.decide.house import FULL_RULES, House, Leave
@@ -213,13 +220,23 @@ class Diagnosis:
 
     def _ties(self, ask: Ask) -> bool:
         others: Lift = frozenset({"Devices", "Volume"})
+        if not any(minds_others(self._healed, shape) for shape in ask.distinct):
+            return any(self._is_choosy(shape) for shape in ask.distinct)
         bound = make_rules(self._healed, ask.distinct, self.house.policy, others)
         free = make_rules(self._healed, ask.distinct, self.house.policy, others | {"Affinity"})
         closed = any(bool((f & ~b).any()) for f, b in zip(free.masks, bound.masks, strict=True))
         return closed or bound.ordered or len(bound.conflicts) > len(free.conflicts)
 
+    def _is_choosy(self, shape: int) -> bool:
+        """Whether what a shape says about nodes and taints closes any node."""
+        trial, policy = self._healed, self.house.policy
+        closed = acceptable(trial, shape, policy, lifted=True) & ~acceptable(trial, shape, policy)
+        return bool(closed.any())
+
     def _has_nodes(self, ask: Ask) -> bool:
         """Whether any member is allowed on any node at all, however full it is."""
+        if not any(minds_others(self.trial, shape) for shape in ask.distinct):
+            return any(bool(acceptable(self.trial, s, self.house.policy).any()) for s in ask.distinct)
         lifted: Lift = frozenset({"Devices", "Volume"})
         rules = make_rules(self.trial, ask.distinct, self.house.policy, lifted)
         return any(bool(mask.any()) for mask in rules.masks)

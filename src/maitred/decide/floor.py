@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.trial import Rows
-from maitred.decide.rules import Company, Rules
+from maitred.decide.rules import Company, Quota, Rules
 
 UNBOUNDED = np.iinfo(np.int64).max
 
@@ -17,7 +17,7 @@ class Floor:
         self.copies = np.array([copies[rows] for copies in rules.copies])
         self._free = np.array([room.free[rows] for room in rules.rooms])
         self._use = np.array([room.use for room in rules.rooms])
-        self._closed: list[Mask] = [np.zeros(len(rows), dtype=np.bool_) for _ in rules.shapes]
+        self._unused, self._divisor = self._use == 0, np.maximum(self._use, 1)
         self._conflict_codes = [conflict.codes[rows] for conflict in rules.conflicts]
         self._present = [
             [[domains.copy() for domains in company.present] for company in companies]
@@ -25,21 +25,30 @@ class Floor:
         ]
         self._anywhere = [[company.anywhere for company in companies] for companies in rules.companies]
         self._counts = [[spread.counts.copy() for spread in spreads] for spreads in rules.spreads]
+        self._spread_codes = [[spread.codes[rows] for spread in spreads] for spreads in rules.spreads]
         self._quotas = [quota.limits.copy() for quota in rules.quotas]
+        self._quota_codes = [quota.codes[rows] for quota in rules.quotas]
+        self._open = self.copies > 0
+        """Nodes that have room for a shape, and where neither conflicts nor quotas forbid it; never more than
+        before, whoever sits down."""
+        for quota, left, codes in zip(rules.quotas, self._quotas, self._quota_codes, strict=True):
+            for position, use in enumerate(quota.use):
+                if use:
+                    self._open[position] &= np.append(left >= use, False)[codes]
 
     def open_to(self, position: int) -> Mask:
         """Nodes that the next member of a shape could take now."""
         rules = self.rules
-        allowed: Mask = (self.copies[position] > 0) & ~self._closed[position]
+        allowed: Mask = self._open[position]
         for company, domains in zip(rules.companies[position], self._present[position], strict=True):
             if company not in self.unfounded(position):
                 for codes, present in zip(company.codes, domains, strict=True):
-                    allowed &= present[codes[self.rows]]
-        for spread, counts in zip(rules.spreads[position], self._counts[position], strict=True):
-            allowed &= spread.allowed(counts)[self.rows]
-        for quota, left in zip(rules.quotas, self._quotas, strict=True):
-            if quota.use[position]:
-                allowed &= np.append(left >= quota.use[position], False)[quota.codes[self.rows]]
+                    allowed = allowed & present[codes[self.rows]]
+        spreads = zip(
+            rules.spreads[position], self._counts[position], self._spread_codes[position], strict=True
+        )
+        for spread, counts, codes in spreads:
+            allowed = allowed & spread.open_domains(counts)[codes]
         return allowed
 
     def unfounded(self, position: int) -> list[Company]:
@@ -47,22 +56,38 @@ class Floor:
         companies = zip(self.rules.companies[position], self._anywhere[position], strict=True)
         return [company for company, anywhere in companies if company.own and not anywhere]
 
-    def seat(self, position: int, place: int) -> None:
+    def in_a_row(self, position: int, place: int) -> int:
+        """How many members of a shape would choose this node one after the other, once it is the best: until
+        it is full, where nobody who sits down changes anything for others but the room that there is."""
+        rules = self.rules
+        alone = not (rules.conflicts or rules.quotas or rules.ordered)
+        return int(self.copies[position, place]) if alone else 1
+
+    def seat(self, position: int, place: int, copies: int = 1) -> None:
         rules, row = self.rules, int(self.rows[place])
-        self._free[:, place] -= self._use[:, position]
+        self._free[:, place] -= copies * self._use[:, position]
         self.copies[:, place] = np.where(self.copies[:, place] > 0, self._copies_at(place), 0)
+        self._open[:, place] &= self.copies[:, place] > 0
         for conflict, codes in zip(rules.conflicts, self._conflict_codes, strict=True):
             if codes[place] >= 0:
-                for other in np.flatnonzero(conflict.pairs[position]):
-                    self._closed[other] |= codes == codes[place]
+                elsewhere = codes != codes[place]
+                for other in np.flatnonzero(conflict.pairs[position]).tolist():
+                    self._open[other] &= elsewhere
         self._bring_company(position, row)
         for spreads, counts in zip(rules.spreads, self._counts, strict=True):
             for spread, domains in zip(spreads, counts, strict=True):
                 if spread.matched_by[position] and spread.counted[row]:
                     domains[spread.codes[row]] += 1
-        for quota, left in zip(rules.quotas, self._quotas, strict=True):
+        for quota, left, codes in zip(rules.quotas, self._quotas, self._quota_codes, strict=True):
             if quota.use[position]:
-                left[quota.codes[row]] -= quota.use[position]
+                self._use_up(quota, left, codes, position, place)
+
+    def _use_up(self, quota: Quota, left: Ints, codes: Codes, position: int, place: int) -> None:
+        domain = codes[place]
+        left[domain] -= quota.use[position]
+        for other, use in enumerate(quota.use):
+            if use and left[domain] < use:
+                self._open[other] &= codes != domain
 
     def _bring_company(self, position: int, row: int) -> None:
         for seeker, companies in enumerate(self.rules.companies):
@@ -75,6 +100,7 @@ class Floor:
 
     def _copies_at(self, place: int) -> Ints:
         """How many members of each shape fit into what is left there."""
-        fit = self._free[:, place, np.newaxis] // np.maximum(self._use, 1)
-        most: Ints = np.where(self._use > 0, fit, UNBOUNDED).min(axis=0)
-        return np.maximum(most, 0)
+        fit = self._free[:, place, np.newaxis] // self._divisor
+        fit[self._unused] = UNBOUNDED
+        most: Ints = np.maximum(fit.min(axis=0), 0)
+        return most

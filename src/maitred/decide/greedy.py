@@ -73,10 +73,11 @@ def _seat_in_turn(
                 place = _choose(floor, position, orders[position], left[position])
                 if place is None:
                     break
-                floor.seat(position, place)
-                seats.runs.append((position, int(rows[place]), 1))
-                left[position] -= 1
-                seated, progress = seated + 1, True
+                copies = min(floor.in_a_row(position, place), left[position], demand.want - seated)
+                floor.seat(position, place, copies)
+                seats.runs.append((position, int(rows[place]), copies))
+                left[position] -= copies
+                seated, progress = seated + copies, True
         if not rules.ordered:
             break
     return seats

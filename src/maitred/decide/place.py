@@ -33,6 +33,8 @@ def place(
     most, _ = most_per_domain(rules, within, ladder.widest, demand.counts)
     if most.max(initial=0) < max(1, demand.need):
         return None
+    if most.max() < demand.want:  # then no part of it has room for everyone either
+        return _place_widely(rules, within, ladder, demand, policy, steps)
     everyone = Demand(demand.counts, demand.want, demand.want)
     if needs_no_device(rules, policy):
         others = within & ~device_nodes(rules.trial.nodes, policy)

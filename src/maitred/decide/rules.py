@@ -65,9 +65,12 @@ class Spread:
 
     def allowed(self, counts: Ints) -> Mask:
         """Nodes on which one more pod of the shape keeps the skew."""
-        open_domains = counts + self.own - self.minimum(counts) <= self.max_skew
-        allowed: Mask = np.append(open_domains, False)[self.codes]
+        allowed: Mask = self.open_domains(counts)[self.codes]
         return allowed
+
+    def open_domains(self, counts: Ints) -> Mask:
+        """The same by domain; one entry more, never true, for nodes in none."""
+        return np.append(counts + self.own - self.minimum(counts) <= self.max_skew, False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ then, for pods without devices, break no idle node while a used one will do; the
 
 import numpy as np
 
+from maitred.cluster.journal import Selection
 from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.cluster.selection import in_term
-from maitred.cluster.trial import Rows, Selection, Trial
+from maitred.cluster.trial import Rows, Trial
 from maitred.decide.compile import occupied_domains
 from maitred.decide.rules import Rules
 from maitred.model.needs import Needs

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
-from maitred.cluster.trial import Rows, Seated, Trial
+from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import looks_of_rules, make_rules
 from maitred.decide.house import House, Leave
@@ -81,13 +82,18 @@ def _seat_one_by_one(
 def _seat_together(
     trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
 ) -> Assignment | None:
-    distinct = ask.distinct
     rules = rules_for(trial, ask, house, leave)
-    ladder = make_ladder(trial.nodes, ask, house, leave)
+    return seat_by(rules, ask, within, make_ladder(trial.nodes, ask, house, leave), house, steps)
+
+
+def seat_by(
+    rules: Rules, ask: Ask, within: Mask, ladder: Ladder, house: House, steps: Steps
+) -> Assignment | None:
+    """Seats by rules that are made already."""
     seats = place(rules, within, ladder, ask.demand(), house.policy, steps)
     if seats is None:
         return None
-    return hand_out(ask, distinct, seats.singles(), any_order=not rules.ordered)
+    return hand_out(ask, ask.distinct, seats.singles(), any_order=not rules.ordered)
 
 
 def make_ladder(nodes: NodeView, ask: Ask, house: House, leave: Leave) -> Ladder:

@@ -6,7 +6,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from maitred.cluster.attachments import Pool, nodes_with_driver
+from maitred.cluster.attachments import Pool, Pools, nodes_with_driver
 from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import placed_nodes, provisionable_nodes, reachable_nodes, selected_by
 from maitred.cluster.trial import Trial
@@ -85,13 +85,23 @@ def _reachable(trial: Trial, need: VolumeNeed) -> Mask:
     if need.unbound:
         chosen = trial.attachments.reach_of_chosen(need.handle) if need.handle else None
         reached = _provisionable(nodes, need).copy() if chosen is None else chosen.copy()
-        pools = _free_pools(trial, need.candidates, placed=bool(need.handle)) if chosen is None else ()
-        for pool, _ in pools:
-            reached |= pool.reachable
+        if chosen is None:
+            reached |= _with_free_volumes(trial, need)
         if need.selected_node:
             reached &= selected_by(nodes, Requirement("", "In", (need.selected_node,)), field=NODE_NAME)
         return reached
     return reachable_nodes(nodes, need.affinity) & placed_nodes(nodes, need.places)
+
+
+def _with_free_volumes(trial: Trial, need: VolumeNeed) -> Mask:
+    """Nodes that can use a volume which exists and is still to be had."""
+    pools = trial.attachments.pools(need.candidates, placed=bool(need.handle))
+    some = trial.attachments.free_in(pools) > 0
+    reached: Mask = np.append(some, False)[pools.lone]
+    for number in pools.overlapping:
+        if some[number]:
+            reached |= pools.each[number].reachable
+    return reached
 
 
 def _provisionable(nodes: NodeView, need: VolumeNeed) -> Mask:
@@ -121,8 +131,10 @@ def _followers(trial: Trial, need: VolumeNeed, needs: list[tuple[VolumeNeed, ...
 def _apart(trial: Trial, names: tuple[str, ...]) -> Codes:
     """Nodes by the volume that serves them, widest reach first: whoever shares a claim shares its volume."""
     codes: Codes = np.full(len(trial.nodes.names), -1, dtype=np.int32)
-    for number, (pool, _) in enumerate(reversed(list(_free_pools(trial, names, placed=True)))):
-        codes[pool.reachable & (codes < 0)] = number
+    pools = trial.attachments.pools(names, placed=True)
+    free = np.flatnonzero(trial.attachments.free_in(pools))
+    for number, place in enumerate(reversed(free.tolist())):
+        codes[pools.each[place].reachable & (codes < 0)] = number
     return codes
 
 
@@ -186,33 +198,33 @@ def _pool_quotas(trial: Trial, needs: list[tuple[VolumeNeed, ...]], in_favour: b
         counted.update(names)
         use = tuple(volumes.count(need) for volumes in needs)
         open_ended = _provisionable(trial.nodes, need)
-        for inside, limit in _enough_for(list(_free_pools(trial, names)), open_ended, in_favour):
+        pools = trial.attachments.pools(names)
+        free = trial.attachments.free_in(pools)
+        overlapping = [(pools.each[place], int(free[place])) for place in pools.overlapping if free[place]]
+        for inside, limit in _enough_for(overlapping, open_ended, in_favour):
             codes: Codes = np.where(inside, 0, 1).astype(np.int32)
             yield Quota(codes, np.array([limit, PLENTY], dtype=np.int64), use)
-        codes, limits = _own_volumes(trial, list(_free_pools(trial, names)), open_ended)
+        codes, limits = _own_volumes(pools, free, open_ended)
         if len(limits) > 1:
             yield Quota(codes, limits, use)
 
 
-def _own_volumes(trial: Trial, pools: list[FreePool], open_ended: Mask) -> tuple[Codes, Ints]:
+def _own_volumes(pools: Pools, free: Ints, open_ended: Mask) -> tuple[Codes, Ints]:
     """Volumes whose reach no other volume's overlaps: each set of nodes is a domain with so many of them."""
-    codes: Codes = np.zeros(len(trial.nodes.names), dtype=np.int32)
-    limits = [PLENTY]
-    for pool, free in pools:
-        if not pool.overlaps:
-            codes[pool.reachable & ~open_ended] = len(limits)
-            limits.append(free)
-    return codes, np.array(limits, dtype=np.int64)
+    counted = free > 0
+    counted[list(pools.overlapping)] = False
+    domains = np.append(np.where(counted, np.cumsum(counted), 0), 0)
+    codes: Codes = np.where(open_ended, 0, domains[pools.lone]).astype(np.int32)
+    return codes, np.concatenate(([PLENTY], free[counted]))
 
 
-def _enough_for(pools: list[FreePool], open_ended: Mask, in_favour: bool) -> Iterator[tuple[Mask, int]]:
+def _enough_for(overlapping: list[FreePool], open_ended: Mask, in_favour: bool) -> Iterator[tuple[Mask, int]]:
     """Sets of nodes, and how many volumes are within reach of any of them, where reaches overlap.
 
     With one limit for every choice of volumes, on the nodes that reach no others, there is a volume for each.
     Of more kinds of reach than can be chosen from, those of most nodes are not used: too few, never too many.
     `in_favour`: their nodes are not limited at all.
     """
-    overlapping = [(pool, free) for pool, free in pools if pool.overlaps]
     mixed, unused = overlapping[:MOST_OVERLAPS], overlapping[MOST_OVERLAPS:]
     if unused:
         outside = np.logical_or.reduce([pool.reachable for pool, _ in unused]) & ~open_ended
@@ -226,12 +238,3 @@ def _enough_for(pools: list[FreePool], open_ended: Mask, in_favour: bool) -> Ite
             if not any(pool is other for other, _ in chosen):
                 inside &= ~pool.reachable
         yield inside, sum(free for _, free in chosen)
-
-
-def _free_pools(trial: Trial, names: tuple[str, ...], placed: bool = False) -> Iterator[FreePool]:
-    """Volumes that are still to be had: the nodes that can use them, and how many there are."""
-    taken = trial.attachments.volumes_taken
-    for pool in trial.attachments.pools(names, placed):
-        free = sum(name not in taken for name in pool.names) if taken else len(pool.names)
-        if free:
-            yield pool, free

@@ -59,7 +59,11 @@ class _Search:
     def __init__(self, site: Site) -> None:
         self.site, self.units = site, site.units
         self._priced = list[tuple[Pass, Mask]]()
-        """The last passes over the slots."""
+        """The last passes over the slots,"""
+        self._priced_for: Mask | None = None
+        """and of which candidates."""
+        self._in_vain = list[Mask]()
+        """Units that make too little room even all together."""
 
     def run(self) -> list[Option]:
         """The best set, and others that do without some unit of it."""
@@ -136,6 +140,8 @@ class _Search:
     def _passes(self, candidates: Mask) -> list[tuple[Pass, Mask]]:
         """One for each of the most promising domains, and the candidates that have pods there."""
         site = self.site
+        if self._priced_for is not None and (candidates == self._priced_for).all():
+            return self._priced
         domains = np.array(list(site.each_domain()), dtype=np.int64)
         if len(domains) > PRICED:
             price = by_domain(site, candidates)[domains]
@@ -144,6 +150,7 @@ class _Search:
         passes = [(in_order(site, candidates, nodes), nodes) for nodes in within]
         passes.sort(key=lambda each: each[0].price)
         self._priced = [(found, site.touching(candidates, nodes)) for found, nodes in passes[:DOMAINS]]
+        self._priced_for = candidates
         return self._priced
 
     def _of_passes(
@@ -171,6 +178,8 @@ class _Search:
     def _enough(self, found: Pass) -> Option | None:
         """A beginning of the order that makes room, without those who need not leave for it."""
         count, tries = found.enough, 0
+        if self._in_vain and count < len(found.order) and self._hopeless(found):
+            return None
         while True:
             chosen = self.units.closed(self.units.chosen(found.order[:count]))
             seats = self.site.seats(chosen)
@@ -185,7 +194,13 @@ class _Search:
 
     def _hopeless(self, found: Pass) -> bool:
         """Whether not even all of them make room."""
-        return self.site.too_few(self.units.at_most(self.units.chosen(found.order)))
+        everyone = self.units.at_most(self.units.chosen(found.order))
+        if any(not (everyone & ~others).any() for others in self._in_vain):
+            return True
+        if not self.site.too_few(everyone):
+            return False
+        self._in_vain.append(everyone)
+        return True
 
     # -- better ----------------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ class _Sets:
         nodes, inverse = np.unique(site.nodes[entries], return_inverse=True)
         mine = np.searchsorted(pool, site.units.unit[entries])
         freed = np.zeros((len(pool), len(nodes), len(site.columns)))
-        np.add.at(freed, (mine, inverse), site.freed_by(entries)[:, site.columns])
+        np.add.at(freed, (mine, inverse), site.freed(entries).T)
         return nodes, freed
 
     def _may_do(self, bits: Floats) -> Mask:

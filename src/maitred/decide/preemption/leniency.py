@@ -58,9 +58,12 @@ class _Leniency:
         site, units = self.site, self.units
         order = most_valuable_first(site, chosen & ~self._indispensable(chosen, slack))
         entries = units.entries_in_turn(np.array(order, dtype=np.int64))
-        nodes, freed, spared, start = site.nodes[entries], site.freed_by(entries), list[int](), 0
+        nodes, freed = site.nodes[entries], site.freed(entries)
+        if len(entries) == len(order):
+            return [order[place] for place in take_in_turn(slack, nodes, freed).tolist()]
+        spared, start = list[int](), 0
         for unit, end in zip(order, np.cumsum(units.size[order]).tolist(), strict=True):
-            if _take(slack, nodes[start:end], freed[start:end]):
+            if take(slack, nodes[start:end], freed[:, start:end]):
                 spared.append(unit)
             start = end
         return spared
@@ -99,7 +102,7 @@ class _Leniency:
             needed, left = list[int](), slack.copy()
             for single in self._smallest_first(units.in_part(unit)):
                 entries = units.entries(single)
-                if not _take(left, site.nodes[entries], site.freed_by(entries)):
+                if not take(left, site.nodes[entries], site.freed(entries)):
                     needed.append(single)
             if len(needed) > units.surplus_of(int(units.family[unit])):
                 continue
@@ -113,45 +116,69 @@ class _Leniency:
     def _smallest_first(self, singles: Ints) -> list[int]:
         """Single pods by what they take: the more of them can stay, the fewer must leave."""
         first = np.searchsorted(self.units.unit, singles)
-        share = self.site.freed_by(first)[:, self.site.columns] / np.maximum(self.site.uses.max(axis=0), 1)
-        order: list[int] = singles[np.argsort(share.max(axis=1), kind="stable")].tolist()
+        share = self.site.freed(first) / np.maximum(self.site.uses.max(axis=0), 1)[:, None]
+        order: list[int] = singles[np.argsort(share.max(axis=0), kind="stable")].tolist()
         return order
 
     def _indispensable(self, chosen: Mask, slack: Ints) -> Mask:
         """Units with a pod that there is no room for: seen at once, where looking at each takes long."""
         site, indispensable = self.site, np.zeros(len(self.units), dtype=np.bool_)
         entries = self.units.entries_of(chosen)
-        short = (slack.T[site.nodes[entries]] < site.freed_by(entries)).any(axis=1)
+        short = (slack[:, site.nodes[entries]] < site.freed(entries)).any(axis=0)
         indispensable[self.units.unit[entries[short]]] = True
         return indispensable
 
     def _slack(self, chosen: Mask, seats: Assignment) -> Ints:
-        """What is left of every resource that members need on the nodes that they would sit on."""
-        site = self.site
-        slack = np.full_like(site.trial.free, UNLIMITED)
+        """What is left of every resource that members ask for, on the nodes that they would sit on."""
+        site, there = self.site, self._nodes_of(seats)
+        rows, place = np.flatnonzero(there), np.cumsum(there) - 1
+        position = {shape: number for number, shape in enumerate(site.ask.distinct)}
+        uses = site.uses[[position[site.ask.shapes[member]] for member, _ in seats]].T
+        needed = np.zeros((len(site.columns), len(rows)), dtype=np.int64)
+        left = site.trial.free[site.columns[:, None], rows]
         gone = self.units.entries_of(chosen)
-        rows = np.array([row for _, row in seats], dtype=np.intp)
-        uses = site.uses[[site.ask.distinct.index(site.ask.shapes[member]) for member, _ in seats]]
-        needed = np.zeros((len(site.columns), slack.shape[1]), dtype=np.int64)
-        np.add.at(needed.T, rows, uses)
-        left = site.trial.free[site.columns] - needed
-        np.add.at(left.T, site.nodes[gone], site.freed_by(gone)[:, site.columns])
-        slack[site.columns] = np.where(needed > 0, left, UNLIMITED)
+        gone = gone[there[site.nodes[gone]]]
+        for amounts, nodes, more in (
+            (needed, place[[row for _, row in seats]], uses),
+            (left, place[site.nodes[gone]], site.freed(gone)),
+        ):
+            for column, each in zip(amounts, more, strict=True):
+                np.add.at(column, nodes, each)
+        slack = np.full((len(site.columns), len(there)), UNLIMITED)
+        slack[:, rows] = np.where(needed > 0, left - needed, UNLIMITED)
         return slack
 
 
-def _take(slack: Ints, nodes: Codes, freed: Ints) -> bool:
+def take_in_turn(slack: Ints, nodes: Codes, freed: Ints) -> Ints:
+    """Of pods that may stay one after the other, those for whom enough is left in their turn; it is taken.
+
+    Nodes have nothing to do with each other, so the next of every node has its turn at once.
+    """
+    taken, left = np.zeros(len(nodes), dtype=np.bool_), np.arange(len(nodes))
+    following = np.zeros(slack.shape[1], dtype=np.int64)
+    while len(left):
+        left = left[(freed[:, left] <= slack[:, nodes[left]]).all(axis=0)]
+        following[nodes[left[::-1]]] = left[::-1]  # of several on a node, the first is written last
+        is_next = following[nodes[left]] == left
+        now, left = left[is_next], left[~is_next]
+        slack[:, nodes[now]] -= freed[:, now]
+        taken[now] = True
+    return np.flatnonzero(taken)
+
+
+def take(slack: Ints, nodes: Codes, freed: Ints) -> bool:
     """Whether so much is left on these nodes; it is taken then."""
     if len(nodes) == 1:
         left = slack[:, nodes[0]]
-        if (freed[0] > left).any():
+        if (freed[:, 0] > left).any():
             return False
-        left -= freed[0]
+        left -= freed[:, 0]
         return True
     rows, inverse = np.unique(nodes, return_inverse=True)
-    total = np.zeros((len(rows), freed.shape[1]), dtype=np.int64)
-    np.add.at(total, inverse, freed)
-    if (total > slack[:, rows].T).any():
+    total = np.zeros((len(freed), len(rows)), dtype=np.int64)
+    for column, each in zip(total, freed, strict=True):
+        np.add.at(column, inverse, each)
+    if (total > slack[:, rows]).any():
         return False
-    slack[:, rows] -= total.T
+    slack[:, rows] -= total
     return True

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.trial import Rows
 from maitred.decide.preemption.site import Site
 from maitred.decide.preemption.units import STEP, Units
 from maitred.decide.seats import PASS
@@ -42,27 +43,28 @@ class Pass:
 def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
     """The units of some nodes, best first, priced round by round where they sit on several nodes."""
     units = site.units
-    spread = bool((units.size[candidates] > 1).any())
-    free, left = site.trial.free.copy(), candidates.copy()
-    chosen, price = list[int](), 0.0
+    spread = bool((candidates & (units.size > 1)).any())
+    free, left = site.trial.free[site.columns], candidates.copy()
+    chosen, price = list[Ints](), 0.0
     rounds = ROUNDS if spread else 1
     for turn in range(rounds, 0, -1):
         found = _look(site, left, within, free, turn)
         taken = found.order[: found.enough]
-        chosen += taken.tolist()
+        chosen.append(taken)
         price += found.price
         left[taken] = False
         if turn == 1 or not len(taken):
-            rest = found.order[found.enough :]
-            return Pass(np.array([*chosen, *rest.tolist()], dtype=np.int64), len(chosen), price)
+            enough = sum(map(len, chosen))
+            return Pass(np.concatenate((*chosen, found.order[found.enough :])), enough, price)
         gone = units.entries_of(units.chosen(taken))
-        np.add.at(free.T, site.nodes[gone], site.freed_by(gone))
+        for column, freed in zip(free, site.freed(gone), strict=True):
+            np.add.at(column, site.nodes[gone], freed)
     raise AssertionError("the last round returns")
 
 
 def by_domain(site: Site, candidates: Mask) -> Floats:
     """What it costs at first sight to make room in each domain; infinite where there is too little."""
-    slots = _slots(site, candidates, site.useful, site.trial.free)
+    slots = _slots(site, candidates, site.useful, site.trial.free[site.columns])
     domains = max(1, int(site.domains.max(initial=0)) + 1)
     inside = site.useful & (site.domains >= 0)
     have = np.bincount(site.domains[inside], weights=slots.room[inside], minlength=domains).astype(np.int64)
@@ -87,7 +89,7 @@ class Slots:
     room: Ints
     """Members that every node has room for as it is."""
     entries: Ints
-    nodes: Ints
+    nodes: Codes
     cost: Floats
     gained: Ints
     """Members that the node can take more, once this pod and those before it have left."""
@@ -103,30 +105,58 @@ class Slots:
 
 
 def _slots(site: Site, candidates: Mask, within: Mask, free: Ints) -> Slots:
+    """`free`: what there is of the resources that members ask for."""
     shape = int(np.argmax([site.ask.shapes.count(shape) for shape in site.ask.distinct]))
-    uses, columns = site.uses[shape], site.columns
-    asked = uses > 0
-    uses, columns = uses[asked], columns[asked]
-    cap, free = site.empty.copies[shape], free[columns]
-    room = np.where(within, np.clip((free // uses[:, None]).min(axis=0), 0, cap), 0)
-    entries = np.flatnonzero(candidates[site.units.unit] & (within & (cap > 0))[site.nodes])
+    uses, cap = site.uses[shape][:, None], site.empty.copies[shape]
+    room = _fitting(free, uses, np.where(within, cap, 0))
+    # Where there is enough of something for all whom a node could ever take, it does not matter any more.
+    short: Mask = (free < uses * np.maximum(cap, 1)) & (uses > 0) & within & (cap > 0)
+    scarce: Mask = np.any(short, axis=1)
+    free, uses, short = free[scarce], uses[scarce], short[scarce]
+    entries, unit, nodes = site.units.by_node
+    kept = np.flatnonzero(candidates[unit] & (within & (cap > 0))[nodes])
+    entries, nodes = entries[kept], nodes[kept]
     site.house.meter.take(PASS + len(site.nodes) + 2 * len(entries))
-    freed, nodes = site.freed_by(entries)[:, columns], site.nodes[entries]
-    short = free.T[nodes] < uses * np.maximum(cap[nodes], 1)[:, None]
-    gain = np.where(short, freed / uses, 0.0).max(axis=1, initial=0.0)
-    kept = gain > 0
-    entries, freed, nodes, gain = entries[kept], freed[kept], nodes[kept], gain[kept]
+    gain = _gain(site, entries, nodes, scarce, uses, short)
+    kept = np.flatnonzero(gain)
+    entries, nodes, gain = entries[kept], nodes[kept], gain[kept]
     cost = _cost(site.units, entries)
-    order = np.lexsort((site.units.unit[entries], cost / gain, nodes))
-    entries, freed, nodes, cost = entries[order], freed[order], nodes[order], cost[order]
-    before = _before(nodes)
-    total = np.cumsum(freed, axis=0)
-    total -= (total - freed)[before]
-    copies = np.clip(((free.T[nodes] + total) // uses).min(axis=1), 0, cap[nodes])
+    order = _order(nodes, cost / gain)
+    entries, nodes, cost = entries[order], nodes[order], cost[order]
+    freed, before = site.freed(entries, scarce), _before(nodes)
+    total = np.cumsum(freed, axis=1)
+    total += free[:, nodes] - (total - freed)[:, before]
+    copies = _fitting(total, uses, cap[nodes])
     gained = np.diff(copies, prepend=0)
     first = before == np.arange(len(nodes))
     gained[first] = copies[first] - room[nodes[first]]
     return Slots(room, entries, nodes, cost, np.maximum(gained, 0))
+
+
+def _gain(site: Site, entries: Ints, nodes: Codes, scarce: Mask, uses: Ints, short: Mask) -> Floats:
+    """For how many members each entry frees enough of that for which it frees most, if its node is short of
+    it."""
+    gain, needs = np.zeros(len(entries)), site.units.needs[entries]
+    for share, lacking in zip(site.freed_by_needs[scarce] / uses, short, strict=True):
+        np.maximum(gain, share[needs] * lacking[nodes], out=gain)
+    return gain
+
+
+def _fitting(room: Ints, uses: Ints, most: Ints) -> Ints:
+    """How many members so much room is enough for, but at most so many."""
+    copies = most
+    for each, use in zip(room, uses[:, 0].tolist(), strict=True):
+        if use:
+            copies = np.minimum(copies, each // use)
+    return np.maximum(copies, 0)
+
+
+def _order(nodes: Codes, ratio: Floats) -> Rows:
+    """By node, then by ratio, else as they come, which is by node already: numbers of two parts are compared
+    part by part, and what is nearly in order is sorted in a fraction of the time."""
+    key = np.empty(len(nodes), dtype=np.complex128)
+    key.real, key.imag = nodes, ratio
+    return np.argsort(key, kind="stable")
 
 
 def _look(site: Site, candidates: Mask, within: Mask, free: Ints, rounds: int) -> Pass:
@@ -136,23 +166,24 @@ def _look(site: Site, candidates: Mask, within: Mask, free: Ints, rounds: int) -
     return _rank(site, slots, missing)
 
 
-def _starts(nodes: Ints) -> Mask:
+def _starts(nodes: Codes) -> Mask:
     """Where another node begins; entries are sorted by node."""
     first = np.ones(len(nodes), dtype=np.bool_)
     first[1:] = nodes[1:] != nodes[:-1]
     return first
 
 
-def _before(nodes: Ints) -> Ints:
+def _before(nodes: Codes) -> Ints:
     """For each entry the first of the same node; entries are sorted by node."""
     return np.maximum.accumulate(np.where(_starts(nodes), np.arange(len(nodes)), 0))
 
 
 def _cost(units: Units, entries: Ints) -> Floats:
     """Of each entry its part of what its unit costs."""
-    whole = units.work / STEP + UNIT + POD * units.size + VIOLATION * units.violating
-    parts = np.bincount(units.unit[entries], minlength=len(units))
-    cost: Floats = (whole / np.maximum(parts, 1))[units.unit[entries]]
+    unit = units.unit[entries]
+    parts = np.bincount(unit, minlength=len(units))[unit]
+    whole = units.work[unit] / STEP + UNIT + POD * units.size[unit] + VIOLATION * units.violating[unit]
+    cost: Floats = whole / parts
     return cost
 
 
@@ -164,16 +195,16 @@ def _rank(site: Site, slots: Slots, missing: int) -> Pass:
         return Pass(np.zeros(0, dtype=np.int64), 0, 0.0 if not missing else np.inf)
     price = slots.prices(ends)
     place = np.empty(len(ends), dtype=np.int64)
-    place[np.lexsort((np.arange(len(ends)), price / gained[ends]))] = np.arange(len(ends))
+    place[np.argsort(price / gained[ends], kind="stable")] = np.arange(len(ends))
     # No slot comes before an earlier one of its node.
     lane = np.cumsum(_starts(nodes[ends])) * len(ends)
     place = np.maximum.accumulate(place + lane) - lane
-    turn = np.lexsort((np.arange(len(ends)), place))
+    turn = np.argsort(place, kind="stable")
     reached = np.cumsum(gained[ends][turn])
     enough = int(np.searchsorted(reached, missing)) + 1 if missing else 0
     position = np.empty(len(ends), dtype=np.int64)
     position[turn] = np.arange(len(ends))
-    slot = np.searchsorted(ends, np.arange(len(entries)))
+    slot: Ints = np.cumsum(gained > 0) - (gained > 0)
     inside = slot < len(ends)
     inside[inside] &= nodes[ends[slot[inside]]] == nodes[inside]
     first_slot = np.full(len(site.units), len(ends), dtype=np.int64)

@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.journal import Seated, Selection
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.cluster.trial import Rows, Seated, Selection, Trial
+from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.house import FULL_RULES, House, Leave
@@ -105,11 +106,10 @@ class Promises:
 
     def evictions(self) -> Iterable[Eviction]:
         """With their receipts, once it is known who leaves for others."""
+        failing = self.roster.by_owner(self.leaving) if self._deals else np.zeros(0, dtype=np.int64)
         for deal in self._deals:
             claimant = deal.claimant
-            yield from evictions(
-                deal.units, deal.choice, claimant.key, claimant.rank.priority, everyone=self.leaving
-            )
+            yield from evictions(deal.units, deal.choice, claimant.key, claimant.rank.priority, failing)
 
     # -- one group -------------------------------------------------------------------------------------
 

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from maitred.cluster.nodes import Mask
-from maitred.cluster.snapshot import Occupant
+from maitred.cluster.nodes import Ints, Mask
+from maitred.decide.preemption.allowance import Heed
 from maitred.decide.preemption.choice import Choice
-from maitred.decide.preemption.roster import NO_PODS, Owner, device_hours, owner_of
+from maitred.decide.preemption.roster import device_hours
 from maitred.decide.preemption.site import Option
 from maitred.decide.preemption.units import Price, Units
 from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
@@ -16,32 +16,34 @@ PREEMPTION = "Preemption"
 NAMES_SHOWN = 10
 
 
-def evictions(units: Units, choice: Choice, preemptor: str, priority: int, everyone: Mask) -> list[Eviction]:
-    """One for each pod that leaves for this group, unit by unit; `everyone` who leaves, for whomever."""
+def evictions(units: Units, choice: Choice, preemptor: str, priority: int, failing: Ints) -> list[Eviction]:
+    """One for each pod that leaves for this group, unit by unit; `failing`: how many of each owner leave, for
+    whomever."""
     chosen, roster = choice.best.chosen, units.roster
     toll = units.toll(chosen)
     alternatives = tuple(_alternative(units, option, choice.best.price) for option in choice.others)
     broken = units.broken_budgets(chosen)
-    departures, names = Departures(units, chosen, everyone), units.named(chosen)
+    departures, names = Departures(units, chosen, failing), units.named(chosen)
     found = []
     entries = units.entries_of(chosen)
     pods = units.pods[entries]
     columns = (pods, units.unit[entries], roster.bound.occupants[pods], roster.priority[pods])
-    losses = (roster.work[pods], roster.lost_since[pods])
-    rows = zip(*(column.tolist() for column in (*columns, *losses)), strict=True)
-    for pod, unit, occupant, theirs, work, since in rows:
+    more = (roster.work[pods], roster.lost_since[pods], roster.owners[1][pods])
+    rows = zip(*(column.tolist() for column in (*columns, *more)), strict=True)
+    unheeded = {pod: roster.unheeded_words(pod) for pod in pods[roster.heeds[pods] != Heed.HEEDED].tolist()}
+    for pod, unit, occupant, theirs, work, since, owner in rows:
         group = roster.group_of(pod)
         key = None if group is None else group.key
-        rule, unheeded = f"priority {priority} is higher than {theirs}", roster.unheeded_words(pod)
+        rule = f"priority {priority} is higher than {theirs}"
         receipt = Receipt(
             unit=names[unit],
-            rule=f"{rule}; {unheeded}" if unheeded else rule,
+            rule=f"{rule}; {unheeded[pod]}" if pod in unheeded else rule,
             priority=theirs,
             preemptor_priority=priority,
             work_lost_device_hours=device_hours(work),
             lost_since=moment(since // 1000) if work else None,
             budgets=tuple(name for name, speaks_of in broken.items() if speaks_of[unit]),
-            departure=departures.of(occupant),
+            departure=departures.of(owner),
             toll=toll,
             alternatives=alternatives,
         )
@@ -71,27 +73,21 @@ def _worse(price: Price, best: Price, toll: Toll) -> str:
 class Departures:
     """How pods leave, by what is known of whoever made them."""
 
-    def __init__(self, units: Units, chosen: Mask, everyone: Mask) -> None:
-        bound, snapshot = units.roster.bound, units.roster.snapshot
-        self._known = dict[Owner, Departure]()
-        self._jobs, self._suspends = snapshot.jobs, units.roster.policy.preemption.jobs == "suspend"
-        self._leaving = Counter(map(owner_of, bound.occupants[units.pods_of(chosen)]))
-        # Only Jobs want to know how many of their pods leave.
-        jobs = [owner for owner in self._leaving if owner[1] == "Job"]
-        self._failing, self._here = dict[Owner, int](), dict[Owner, int]()
-        for owner in jobs:
-            theirs = units.roster.pods_by_owner.get(owner, NO_PODS)
-            self._here[owner] = int((~bound.terminating[theirs]).sum())
-            self._failing[owner] = int((~bound.terminating[theirs] & everyone[theirs]).sum())
+    def __init__(self, units: Units, chosen: Mask, failing: Ints) -> None:
+        self._roster = units.roster
+        self._known = dict[int, Departure]()
+        self._jobs = self._roster.snapshot.jobs
+        self._suspends = self._roster.policy.preemption.jobs == "suspend"
+        self._leaving = Counter(self._roster.owners[1][units.pods_of(chosen)].tolist())
+        self._failing = failing
 
-    def of(self, occupant: Occupant) -> Departure:
-        owner = owner_of(occupant)
+    def of(self, owner: int) -> Departure:
         if owner not in self._known:
             self._known[owner] = self._of(owner)
         return self._known[owner]
 
-    def _of(self, owner: Owner) -> Departure:
-        namespace, kind, name, uid = owner
+    def _of(self, owner: int) -> Departure:
+        namespace, kind, name, uid = self._roster.owners[0][owner]
         if not kind:
             return Departure("", "delete", None, "it has no controller, so nobody makes it again")
         if kind != "Job":
@@ -103,9 +99,9 @@ class Departures:
             words = f"Job {name} is suspended already, and makes no pods until it is resumed"
             return Departure(f"Job {name}", "delete", True, words)
         suspends = self._suspends and job is not None and job.may_be_suspended
-        if suspends and job is not None and self._leaving[owner] == self._here[owner]:
+        if suspends and job is not None and self._leaving[owner] == self._roster.all_by_owner[owner]:
             return self._suspended(name, job)
-        return self._deleted(name, job, self._failing[owner])
+        return self._deleted(name, job, int(self._failing[owner]))
 
     def _suspended(self, name: str, job: Job) -> Departure:
         words = f"Job {name} is suspended, and resumed when it fits again"

@@ -37,7 +37,6 @@ SINGLE = -1
 DEEPEST = 16
 """Composite groups within each other; more than any API server accepts."""
 NAMES_SHOWN = 5
-NO_PODS: Rows = np.zeros(0, dtype=np.intp)
 Owner = tuple[str, str, str, str]
 """Namespace, kind, name and UID."""
 
@@ -144,13 +143,21 @@ class Roster:
         return None if seated is None else seated.group
 
     @cached_property
-    def pods_by_owner(self) -> dict[Owner, Rows]:
-        """The pods of every Job that has pods on nodes: looked at once, when the first of them leaves."""
-        found: dict[Owner, list[int]] = {}
-        for pod, occupant in enumerate(self.bound.occupants.tolist()):
-            if occupant.owner[0] == "Job":
-                found.setdefault(owner_of(occupant), []).append(pod)
-        return {owner: np.array(pods, dtype=np.intp) for owner, pods in found.items()}
+    def owners(self) -> tuple[list[Owner], Ints]:
+        """Whoever made pods on nodes, and for every pod which of them; looked at when the first leaves."""
+        numbers = dict[Owner, int]()
+        occupants: list[Occupant] = self.bound.occupants.tolist()
+        of_pods = [numbers.setdefault(owner_of(occupant), len(numbers)) for occupant in occupants]
+        return list(numbers), np.array(of_pods, dtype=np.int64)
+
+    def by_owner(self, pods: Mask) -> Ints:
+        """How many of these pods each owner has, those aside that were leaving before."""
+        owners, of_pods = self.owners
+        return np.bincount(of_pods[pods & ~self.bound.terminating], minlength=len(owners))
+
+    @cached_property
+    def all_by_owner(self) -> Ints:
+        return self.by_owner(np.ones(len(self.bound.node), dtype=np.bool_))
 
     # -- protection and loss ---------------------------------------------------------------------------
 

@@ -6,17 +6,23 @@ from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.journal import Selection
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.trial import Rows, Selection, Trial
+from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
-from maitred.decide.bounds import most_per_domain
+from maitred.decide.bounds import Floats, most_in
+from maitred.decide.compile import looks_of_rules
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.levels import codes_of
+from maitred.decide.place import Ladder
 from maitred.decide.preemption.units import Price, Units
 from maitred.decide.rules import Room, Rules
-from maitred.decide.seating import required_domain, rules_for
-from maitred.decide.seats import PASS
+from maitred.decide.scoring import has_soft_company
+from maitred.decide.seating import make_ladder, required_domain, rules_for, seat_by
+from maitred.decide.seats import PASS, Steps
+
+EVERYTHING = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,17 @@ class Option:
     chosen: Mask
     seats: Assignment
     price: Price
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Some nodes once pods have left them: what is free there of the resources that members ask for."""
+
+    rows: Rows
+    free: Ints
+    measures: Ints
+    most: int
+    """A bound on the members who could sit in one domain then."""
 
 
 class Site:
@@ -44,38 +61,123 @@ class Site:
         """Where the quorum would sit if these units left; None if that is not enough."""
         entries = self.units.entries_of(chosen)
         self.house.meter.take(PASS + len(entries))
-        if self._too_few(entries):
-            return None
-        checkpoint = self.trial.checkpoint()
-        self.trial.evict(self.units.pods[entries])
         steps = self.house.steps()
-        found = attempt(self.trial, self.ask, self.house, steps)
-        self.trial.rollback(checkpoint)
+        found = self._seats_by_sums(entries, steps) if self.by_sums else self._seats_tried(entries, steps)
         self.exhausted |= steps.exhausted
         return None if found is None else quorum_of(self.ask, found)
 
     def too_few(self, chosen: Mask) -> bool:
         """Whether sums tell that there is too little room if these units left, or only some of them."""
-        return self._too_few(self.units.entries_of(chosen))
+        return self.plain and self._after(self.units.entries_of(chosen)).most < self.ask.need
 
-    def _too_few(self, entries: Ints) -> bool:
-        return self.plain and self._most_after(entries) < self.ask.need
+    # -- members who mind nothing but room -------------------------------------------------------------
 
-    def _most_after(self, entries: Ints) -> int:
-        """A bound on the members who could sit in one domain once these pods have left."""
-        free = self.trial.free[self.columns]
-        freed = self.freed_by(entries)[:, self.columns]
-        for column, each in zip(free, freed.T, strict=True):
-            np.add.at(column, self.nodes[entries], each)
-        uses, copies = self.uses, list[Ints]()
-        for mask, use in zip(self.empty.masks, uses, strict=True):
+    @cached_property
+    def by_sums(self) -> bool:
+        """Whether all that changes for the members is how much room there is: then nobody has to be evicted
+        to see where they would sit."""
+        soft = any(has_soft_company(self.trial.needs(shape)) for shape in self.ask.distinct)
+        return self.plain and not soft and not self.ask.topology.slice_size
+
+    def _seats_by_sums(self, entries: Ints, steps: Steps) -> Assignment | None:
+        after, within = self._after(entries), self._within
+        if after.most < self.ask.need or within is None:
+            return None
+        self.house.meter.take(looks_of_rules(self.trial, self.ask.distinct))
+        free = self.trial.free.copy()
+        free[self.columns[:, None], after.rows] = after.free
+        copies = self._before[0][: len(self.ask.distinct)].copy()
+        copies[:, after.rows] = after.measures[: len(copies)]
+        rooms = [
+            Room(free[column], tuple(use))
+            for column, use in zip(self.columns, self.uses.T.tolist(), strict=True)
+        ]
+        rules = replace(self.empty, trial=self.trial.with_free(free), copies=list(copies), rooms=rooms)
+        return seat_by(rules, self.ask, within, self._ladder, self.house, steps)
+
+    def _after(self, entries: Ints) -> After:
+        """What there is once these pods have left, on those of their nodes that could take a member."""
+        bounded = self._bounded
+        entries = entries[bounded[self.nodes[entries]]]
+        there = np.zeros(len(bounded), dtype=np.bool_)
+        there[self.nodes[entries]] = True
+        rows, place = np.flatnonzero(there), np.cumsum(there) - 1
+        free, nodes = self.trial.free[self.columns[:, None], rows], place[self.nodes[entries]]
+        for column, freed in zip(free, self.freed(entries), strict=True):
+            np.add.at(column, nodes, freed)
+        measures, (before, sums) = self._measures(rows, free), self._before
+        return After(
+            rows, free, measures, self._most(sums + self._by_domain(rows, measures - before[:, rows]))
+        )
+
+    @cached_property
+    def _before(self) -> tuple[Ints, Floats]:
+        """The measures of every node before anybody has left, and what they add up to in each domain."""
+        rows = np.flatnonzero(self._bounded)
+        found = self._measures(rows, self.trial.free[self.columns[:, None], rows])
+        measures = np.zeros((len(found), len(self._bounded)), dtype=np.int64)
+        measures[:, rows] = found
+        return measures, self._by_domain(rows, found)
+
+    @cached_property
+    def _bounded(self) -> Mask:
+        """Nodes that could take a member and are in a domain."""
+        return self.useful & (self.domains >= 0)
+
+    def _measures(self, rows: Rows, free: Ints) -> Ints:
+        """On each of these nodes the members of each shape for whom so much is enough, and, where there are
+        several shapes, how much it is: they share it."""
+        copies = list[Ints]()
+        for most, use in zip(self.empty.copies, self.uses, strict=True):
             asked = use > 0
             fit = (free[asked] // use[asked, None]).min(axis=0)
-            copies.append(np.where(mask, np.maximum(fit, 0), 0))
-        rooms = [Room(each, tuple(uses[:, place].tolist())) for place, each in enumerate(free)]
-        rules = replace(self.empty, copies=copies, rooms=rooms)
-        counts = [self.ask.shapes.count(shape) for shape in self.ask.distinct]
-        return int(most_per_domain(rules, self.useful, self.domains, counts)[0].max(initial=0))
+            copies.append(np.where(most[rows] > 0, np.maximum(fit, 0), 0))
+        if len(copies) == 1:
+            return np.array(copies)
+        hospitable = np.logical_or.reduce([each > 0 for each in copies])
+        return np.concatenate((copies, np.where(hospitable, np.maximum(free, 0), 0)))
+
+    def _by_domain(self, rows: Rows, measures: Ints) -> Floats:
+        domains, count = self.domains[rows], max(1, int(self.domains.max(initial=0)) + 1)
+        return np.array([np.bincount(domains, weights=each, minlength=count) for each in measures])
+
+    def _most(self, sums: Floats) -> int:
+        """A bound on the members who could sit in the best of the domains that come to these sums."""
+        counts = self.ask.demand().counts
+        most = np.minimum(sums[: len(counts)], np.array(counts)[:, None]).sum(axis=0).astype(np.int64)
+        if len(counts) > 1:
+            for room, use in zip(sums[len(counts) :], self.uses.T, strict=True):
+                np.minimum(most, most_in(room, use.tolist(), counts), out=most)
+        return int(most.max(initial=0))
+
+    # -- members who mind others -----------------------------------------------------------------------
+
+    def _seats_tried(self, entries: Ints, steps: Steps) -> Assignment | None:
+        if self.plain and self._after(entries).most < self.ask.need:
+            return None
+        trial, checkpoint = self._once_left(self.units.pods[entries])
+        found = attempt(trial, self.ask, self.house, steps)
+        trial.rollback(checkpoint)
+        return found
+
+    def _once_left(self, pods: Rows) -> tuple[Trial, int]:
+        """The cluster once these pods have left, and what to roll it back to. Where most of those leave who
+        could, it is the one without any of them, to which the others come back."""
+        if 2 * len(pods) > self._candidates.sum():
+            checkpoint, stay = self.emptied.checkpoint(), self._candidates.copy()
+            stay[pods] = False
+            self.emptied.bring_back(np.flatnonzero(stay))
+            return self.emptied, checkpoint
+        checkpoint = self.trial.checkpoint()
+        self.trial.evict(pods)
+        return self.trial, checkpoint
+
+    @cached_property
+    def _candidates(self) -> Mask:
+        """Pods that are gone only where all have left who could."""
+        return self.trial.here & ~self.emptied.here
+
+    # -- what there is ---------------------------------------------------------------------------------
 
     @cached_property
     def empty(self) -> Rules:
@@ -85,10 +187,17 @@ class Site:
     @cached_property
     def useful(self) -> Mask:
         """Nodes that could take a member then."""
-        within = required_domain(self.trial, self.ask, self.house, FULL_RULES)
-        if within is None:
+        if self._within is None:
             return np.zeros(len(self.trial.nodes.names), dtype=np.bool_)
-        return within & self.empty.hospitable
+        return self._within & self.empty.hospitable
+
+    @cached_property
+    def _within(self) -> Mask | None:
+        return required_domain(self.trial, self.ask, self.house, FULL_RULES)
+
+    @cached_property
+    def _ladder(self) -> Ladder:
+        return make_ladder(self.trial.nodes, self.ask, self.house, FULL_RULES)
 
     @cached_property
     def plain(self) -> bool:
@@ -129,9 +238,14 @@ class Site:
         needs = [self.trial.needs(shape) for shape in self.ask.distinct]
         return np.array([self.trial.request_column(each)[self.columns] for each in needs])
 
-    def freed_by(self, entries: Ints | slice) -> Ints:
-        """What these entries of `units.pods` free of every resource, one row for each."""
-        return self.trial.amounts_of(self.units.pods[entries])
+    def freed(self, entries: Ints | slice, of: Mask | slice = EVERYTHING) -> Ints:
+        """What these entries free of the resources that members ask for, or of some of them."""
+        return self.freed_by_needs[of][:, self.units.needs[entries]]
+
+    @cached_property
+    def freed_by_needs(self) -> Ints:
+        """The same by the number of their needs."""
+        return np.ascontiguousarray(self.trial.amounts_by_needs[:, self.columns].T)
 
     @property
     def nodes(self) -> Codes:
@@ -161,7 +275,7 @@ class Site:
         present = self.units.present
         if not self.plain:
             return present
-        some: Mask = np.any(self.trial.amounts_by_needs[:, self.columns] > 0, axis=1)
+        some: Mask = np.any(self.freed_by_needs > 0, axis=0)
         frees = some[self.units.needs] & self.useful[self.nodes]
         helpful = np.zeros(len(self.units), dtype=np.bool_)
         helpful[self.units.unit[frees]] = True

@@ -21,6 +21,9 @@ STEP = 600_000
 """Ten device-minutes, in device-milliseconds."""
 
 
+LOWEST = np.iinfo(np.int64).min
+
+
 class Price(NamedTuple):
     """What sets of units are compared by, first things first."""
 
@@ -63,6 +66,8 @@ class Units:
         """and whose they are."""
         self.size: Ints = sizes.astype(np.int64)
         self._start = np.cumsum(self.size) - self.size
+        self._single = len(self.pods) == len(self.size)
+        """Whether every unit is one pod."""
         self._surplus = dict(zip(of_family.tolist(), surplus.tolist(), strict=True))
         self.present: Mask = np.ones(len(self.size), dtype=np.bool_)
         """Units that have not left since these were put together."""
@@ -112,6 +117,8 @@ class Units:
 
     def entries_in_turn(self, places: Ints) -> Ints:
         """Of one unit after the other."""
+        if self._single:
+            return places
         size = self.size[places]
         before = np.cumsum(size) - size
         return np.repeat(self._start[places] - before, size) + np.arange(int(size.sum()))
@@ -156,6 +163,12 @@ class Units:
     def needs(self) -> Codes:
         """The number of the needs of each entry of `pods`."""
         return self.roster.bound.needs[self.pods]
+
+    @cached_property
+    def by_node(self) -> tuple[Rows, Ints, Codes]:
+        """The entries of `pods` node by node, and with each its unit and its node."""
+        entries = np.argsort(self.nodes, kind="stable")
+        return entries, self.unit[entries], self.nodes[entries]
 
     # -- what each costs -------------------------------------------------------------------------------
 
@@ -237,12 +250,13 @@ class Units:
         return np.flatnonzero((self.family == self.family[unit]) & ~self.whole)
 
     def price(self, chosen: Mask) -> Price:
+        places = np.flatnonzero(chosen)
         return Price(
-            sum(max(0, int(guard.counts[chosen].sum()) - guard.allowed) for guard in self.guards),
-            int(self.priority[chosen].max(initial=np.iinfo(np.int64).min)),
-            int(self.work[chosen].sum()) // STEP,
-            int(chosen.sum()),
-            int(self.size[chosen].sum()),
+            sum(max(0, int(guard.counts[places].sum()) - guard.allowed) for guard in self.guards),
+            int(self.priority[places].max(initial=LOWEST)),
+            int(self.work[places].sum()) // STEP,
+            len(places),
+            int(self.size[places].sum()),
         )
 
     def tie(self, chosen: Mask) -> tuple[list[int], list[str]]:

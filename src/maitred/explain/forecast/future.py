@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from maitred.cluster.trial import Seated
+from maitred.cluster.journal import Seated
 from maitred.decide.ask import Assignment
 from maitred.explain.forecast.guests import Guest, Turn, rest_of
 from maitred.explain.forecast.hall import Hall, Stay

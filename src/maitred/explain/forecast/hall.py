@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.trial import Rows, Seated, Trial
+from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.seating import commit
