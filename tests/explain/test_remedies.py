@@ -8,8 +8,11 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from maitred.cluster.snapshot import Snapshot
 from maitred.decide import decide as decide_snapshot
-from maitred.explain.remedies import seeking
+from maitred.explain.remedies import growth, seeking
+from maitred.explain.remedies.added import Pattern
+from maitred.explain.remedies.changes import MoreNodes
 from maitred.explain.scene import Scene
 from maitred.model.meta import Timestamp
 from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, check_remedies, remedied
@@ -442,6 +445,30 @@ def test_the_work_is_bounded_and_the_first_in_turn_come_first(monkeypatch: pytes
     fewer = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
     assert fewer[0]
     assert not all(fewer)
+
+
+def test_memory_does_not_grow_from_group_to_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them wants nodes of another kind, and copies of a cluster take much."""
+    kinds = range(3 * growth.MOST_PATTERNS)
+    objects: list[Obj] = [b.node(f"n{kind}", gpu=8, labels={"kind": str(kind)}) for kind in kinds]
+    for kind in kinds:
+        group = b.pod_group(f"g{kind}", 2, created=kind)
+        where = {"kind": str(kind)}
+        objects += [group, *b.pods(f"g{kind}", 2, gpu=8, group=f"g{kind}", created=kind, where=where)]
+    made, make = list[Pattern](), growth.with_copies
+
+    def counted(snapshot: Snapshot, pattern: Pattern, count: int) -> Snapshot:
+        made.append(pattern)
+        return make(snapshot, pattern, count)
+
+    monkeypatch.setattr(growth, "with_copies", counted)
+    scene = Scene(snapshot_of(objects), policy_of(None), msgspec.convert(NOON, Timestamp))
+    for kind in kinds:
+        sought = seeking.sought_for(scene, f"default/g{kind}")
+        assert sought is not None
+        assert any(isinstance(change, MoreNodes) for change in sought.changes)
+    assert len(set(made)) == len(kinds)
+    assert len(scene.once(seeking.Seeking)._finder.growth._grown) == growth.MOST_PATTERNS
 
 
 @pytest.mark.slow
