@@ -267,6 +267,18 @@ def test_who_waits_ahead_takes_new_nodes_first() -> None:
     assert (remedy["detail"]["count"], remedy["detail"]["ahead"]) == (5, ["default/ahead"])
 
 
+def test_where_many_wait_ahead_it_is_said_that_new_nodes_were_not_tried() -> None:
+    """All of them would take of the new nodes first. Nobody knows how many there would have to be."""
+    queue = [b.pod(f"p{number}", gpu=8, created=number) for number in range(growth.MOST_AHEAD + 2)]
+    snapshot, now = (
+        snapshot_of([*nodes(1), b.pod("first", node="n0", gpu=8), *queue]),
+        msgspec.convert(NOON, Timestamp),
+    )
+    scene = Scene(snapshot, policy_of(None), now)
+    told = [seeking.sought_for(scene, f"default/{pod['metadata']['name']}") for pod in queue]
+    assert [one is not None and one.cut for one in told] == [False] * (len(queue) - 1) + [True]
+
+
 def test_nothing_is_said_of_who_waits_ahead_and_gets_no_room() -> None:
     """The older gang needs three nodes: one is enough for the younger pod, and for nobody else."""
     ahead = [b.pod_group("big", 3, created=0), *b.pods("big", 3, gpu=8, group="big", created=0)]

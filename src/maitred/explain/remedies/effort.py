@@ -22,7 +22,7 @@ class Effort:
     worked: int = 0
     """What was spent on work that nobody had done before."""
     cut: bool = False
-    """Whether something was not tried because too little was left."""
+    """Whether something was not tried that might have helped: too little was left, or it takes too much."""
     tightest: int = field(init=False)
     """The least that was left at any moment at which more could be asked for."""
     _begun: set[Hashable] = field(default_factory=set)

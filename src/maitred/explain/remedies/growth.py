@@ -176,6 +176,7 @@ class Growth:
         """The fewest new nodes with which the group fits, and how many nodes it is on then; 0 if none do."""
         ahead = self._ahead(entry, pattern)
         if len(ahead) > MOST_AHEAD:
+            self.stage.effort.cut = True
             return 0, 0
         asks = [ask_of(other.view) for other in ahead]
         most = min(most, sum(other.need for other in asks) + entry.view.missing)
