@@ -7,6 +7,7 @@ questions are about a state that was asked about before, half come just after so
 
 import asyncio
 import random
+import resource
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import cycle
+from pathlib import Path
 
 from benchmarks.clusters import mixed_cluster
 from benchmarks.command import process
@@ -23,6 +25,7 @@ from benchmarks.dressing import dressed_node
 from benchmarks.figures import Figure, Goal, Samples, Work, in_turns, say
 from benchmarks.kube.bodies import GROUPS, Body, body
 from benchmarks.kube.cluster import create, in_parallel, placements
+from benchmarks.kube.usage import usage
 from benchmarks.mix import gangs
 from benchmarks.objects import NAMESPACE, Obj
 from benchmarks.sandbox.servers import Server, alone, started
@@ -67,6 +70,8 @@ class Asked:
     """A scheduler behind its API server, and those of whom it is asked."""
 
     server: Server
+    scheduler: int
+    """Its process; that which answers is its child."""
     waiting: Iterator[str]
     """For ever, and far apart from each other."""
     bound: Iterator[str]
@@ -80,6 +85,16 @@ class Asked:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode in (1, 2) or done.stderr:
             raise RuntimeError(f"maitred {' '.join(words)}: {done.returncode}: {done.stderr.strip()[-500:]}")
+
+    def core_seconds(self) -> float:
+        """Of commands that have ended, of the API server, and of both processes of the scheduler."""
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        running = (self.server.pid, self.scheduler, *children(self.scheduler))
+        return ended.ru_utime + ended.ru_stime + sum(usage(pid).cpu for pid in running)
+
+    def peak(self) -> float:
+        """MB."""
+        return max(usage(pid).peak for pid in children(self.scheduler))
 
     def change(self) -> None:
         """A pod starts, which is what happens most."""
@@ -98,15 +113,21 @@ def run(quick: bool) -> list[Figure]:
     with alone() as server:
         asyncio.run(fill(server, size))
         with scheduler(server, size) as asked:
-            still = [Work(partial(asked.ask, *words)) for words in QUESTIONS]
-            changed = [Work(work.run, asked.change) for work in still]
-            empty = Work(lambda: process([sys.executable, "-m", "maitred.cli", "why", "--help"]))
-            *samples, floor = in_turns([*still, *changed, empty], size.repeats)
-    beside, goal = Samples(floor.clock), Goal(SECONDS)
+            core = asked.core_seconds
+            still = [Work(partial(asked.ask, *words), core=core) for words in QUESTIONS]
+            changed = [Work(work.run, asked.change, core) for work in still]
+            help_text = [sys.executable, "-m", "maitred.cli", "why", "--help"]
+            *samples, floor = in_turns(
+                [*still, *changed, Work(lambda: process(help_text), core=core)], size.repeats
+            )
+            memory = asked.peak()
     titles = [f"maitred {words[0]}{when}" for when in ("", " after a change") for words in QUESTIONS]
     return [
-        Figure(case, f"{title}, whole process", "s", Samples(found.clock), beside, goal)
-        for title, found in zip(titles, samples, strict=True)
+        *(
+            Figure(case, f"{title}, whole process", "s", found, floor, Goal(SECONDS))
+            for title, found in zip(titles, samples, strict=True)
+        ),
+        Figure(case, "the process that answers, the most it had", "MB", Samples((memory,))),
     ]
 
 
@@ -126,7 +147,7 @@ def scheduler(server: Server, size: Size) -> Iterator[Asked]:
         took = program.until("group training/gang-")
         say(f"  first Plan after {took:.0f} s")
         wait_until_still(server, size.still_seconds)
-        yield asyncio.run(asked_of(server, size))
+        yield asyncio.run(asked_of(server, program.process.pid, size))
 
 
 def wait_until_still(server: Server, seconds: float) -> None:
@@ -136,7 +157,7 @@ def wait_until_still(server: Server, seconds: float) -> None:
         time.sleep(seconds)
 
 
-async def asked_of(server: Server, size: Size) -> Asked:
+async def asked_of(server: Server, scheduler: int, size: Size) -> Asked:
     async with server.client() as client:
         places = await placements(client)
     waiting = sorted({name[: len(GANG)] for name, node in places.items() if is_gang(name) and not node})
@@ -144,7 +165,11 @@ async def asked_of(server: Server, size: Size) -> Asked:
     say(f"  {len(waiting)} groups wait, {sum(map(bool, places.values())):,} pods have places")
     assert len(waiting) >= size.waiting, "too few wait"
     far_apart = waiting[:: max(1, len(waiting) // (2 * size.repeats))]
-    return Asked(server, cycle(far_apart), iter(bound))
+    return Asked(server, scheduler, cycle(far_apart), iter(bound))
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def is_gang(name: str) -> bool:

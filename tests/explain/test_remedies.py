@@ -8,8 +8,11 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from maitred.cluster.snapshot import Snapshot
 from maitred.decide import decide as decide_snapshot
-from maitred.explain.remedies import seeking
+from maitred.explain.remedies import growth, seeking
+from maitred.explain.remedies.added import Pattern
+from maitred.explain.remedies.changes import MoreNodes
 from maitred.explain.scene import Scene
 from maitred.model.meta import Timestamp
 from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, check_remedies, remedied
@@ -264,6 +267,18 @@ def test_who_waits_ahead_takes_new_nodes_first() -> None:
     assert (remedy["detail"]["count"], remedy["detail"]["ahead"]) == (5, ["default/ahead"])
 
 
+def test_where_many_wait_ahead_it_is_said_that_new_nodes_were_not_tried() -> None:
+    """All of them would take of the new nodes first. Nobody knows how many there would have to be."""
+    queue = [b.pod(f"p{number}", gpu=8, created=number) for number in range(growth.MOST_AHEAD + 2)]
+    snapshot, now = (
+        snapshot_of([*nodes(1), b.pod("first", node="n0", gpu=8), *queue]),
+        msgspec.convert(NOON, Timestamp),
+    )
+    scene = Scene(snapshot, policy_of(None), now)
+    told = [seeking.sought_for(scene, f"default/{pod['metadata']['name']}") for pod in queue]
+    assert [one is not None and one.cut for one in told] == [False] * (len(queue) - 1) + [True]
+
+
 def test_nothing_is_said_of_who_waits_ahead_and_gets_no_room() -> None:
     """The older gang needs three nodes: one is enough for the younger pod, and for nobody else."""
     ahead = [b.pod_group("big", 3, created=0), *b.pods("big", 3, gpu=8, group="big", created=0)]
@@ -442,6 +457,30 @@ def test_the_work_is_bounded_and_the_first_in_turn_come_first(monkeypatch: pytes
     fewer = [bool(entry["remedies"]) for entry in remedied(objects)["groups"]]
     assert fewer[0]
     assert not all(fewer)
+
+
+def test_memory_does_not_grow_from_group_to_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them wants nodes of another kind, and copies of a cluster take much."""
+    kinds = range(3 * growth.MOST_PATTERNS)
+    objects: list[Obj] = [b.node(f"n{kind}", gpu=8, labels={"kind": str(kind)}) for kind in kinds]
+    for kind in kinds:
+        group = b.pod_group(f"g{kind}", 2, created=kind)
+        where = {"kind": str(kind)}
+        objects += [group, *b.pods(f"g{kind}", 2, gpu=8, group=f"g{kind}", created=kind, where=where)]
+    made, make = list[Pattern](), growth.with_copies
+
+    def counted(snapshot: Snapshot, pattern: Pattern, count: int) -> Snapshot:
+        made.append(pattern)
+        return make(snapshot, pattern, count)
+
+    monkeypatch.setattr(growth, "with_copies", counted)
+    scene = Scene(snapshot_of(objects), policy_of(None), msgspec.convert(NOON, Timestamp))
+    for kind in kinds:
+        sought = seeking.sought_for(scene, f"default/g{kind}")
+        assert sought is not None
+        assert any(isinstance(change, MoreNodes) for change in sought.changes)
+    assert len(set(made)) == len(kinds)
+    assert len(scene.once(seeking.Seeking)._finder.growth._grown) == growth.MOST_PATTERNS
 
 
 @pytest.mark.slow

@@ -4,10 +4,12 @@ What one group may cost is a bound of its own. What has been worked out for anot
 again, but it costs as if it were: the group hears what it would hear if it alone were asked about.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
@@ -20,7 +22,7 @@ class Effort:
     worked: int = 0
     """What was spent on work that nobody had done before."""
     cut: bool = False
-    """Whether something was not tried because too little was left."""
+    """Whether something was not tried that might have helped: too little was left, or it takes too much."""
     tightest: int = field(init=False)
     """The least that was left at any moment at which more could be asked for."""
     _begun: set[Hashable] = field(default_factory=set)
@@ -79,3 +81,23 @@ class Memory:
             self._known[key] = Known(value, start - effort.left, start - effort.tightest)
         effort.tightest, effort.cut = min(effort.tightest, tightest), effort.cut or cut
         return value
+
+
+class Latest(Generic[K, T]):
+    """The last few things of a kind that were asked for. For what takes too much memory to be kept for all
+    who may ask; what is made again is what it was before."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept = OrderedDict[K, T]()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: K, make: Callable[[], T]) -> T:
+        if key not in self._kept:
+            self._kept[key] = make()
+        self._kept.move_to_end(key)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return self._kept[key]

@@ -1,7 +1,7 @@
 """More nodes as a remedy: of which kind, where, and how few of them will do."""
 
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from maitred.decide.compile import make_rules
 from maitred.decide.seating import commit
 from maitred.explain.remedies.added import Pattern, with_copies
 from maitred.explain.remedies.changes import Change, MoreNodes, with_cost
+from maitred.explain.remedies.effort import Latest
 from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.explain.remedies.rerun import needs_of
 from maitred.model.node import HOSTNAME
@@ -24,12 +25,24 @@ from maitred.model.storage import PLACE_LABELS
 MOST_NODES = 64
 MOST_PATTERNS = 3
 MOST_AHEAD = 4
+MOST_MOMENTS = 2
+"""At which a cluster with more nodes is kept: in the turn of a group, and before anybody was seated."""
 SHORT = ("resource", "shortOf")
 """Where blockers say what is scarce."""
 VIEW_UNITS = 30
 """What it takes to make columns with more nodes, in units of effort."""
 TRIAL_UNITS = 5
 """What it takes to seat again on them who was seated before a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The cluster with as many new nodes as there may be. At 5,000 nodes it takes 20 to 30 MB with what is
+    derived from it, and nearly every group has patterns of its own: no more are kept than one group has."""
+
+    snapshot: Snapshot
+    trials: Latest[Hashable, Trial]
+    """At the moments at which it was looked at."""
 
 
 class Growth:
@@ -39,8 +52,7 @@ class Growth:
         self.stage, self.snapshot = stage, stage.snapshot
         well = self.snapshot.nodes.whole().without_taints(health_taints(stage.policy))
         self._empty = Trial.empty(self.snapshot, well)
-        self._grown: dict[Pattern, Snapshot] = {}
-        self._trials: dict[Hashable, Trial] = {}
+        self._grown = Latest[Pattern, Grown](MOST_PATTERNS)
 
     def more_nodes(self, entry: Entry) -> Change | None:
         best: tuple[int, int, int, Pattern] | None = None
@@ -164,6 +176,7 @@ class Growth:
         """The fewest new nodes with which the group fits, and how many nodes it is on then; 0 if none do."""
         ahead = self._ahead(entry, pattern)
         if len(ahead) > MOST_AHEAD:
+            self.stage.effort.cut = True
             return 0, 0
         asks = [ask_of(other.view) for other in ahead]
         most = min(most, sum(other.need for other in asks) + entry.view.missing)
@@ -196,17 +209,19 @@ class Growth:
     def _trial(self, pattern: Pattern, entry: Entry | None) -> Trial:
         """With as many new nodes as there may be: in the turn of a group, or before all that the Plan
         binds."""
-        key, grown = (pattern, entry and self._moment(entry)), self._with_most(pattern)
-        self.stage.effort.spend_once(key, TRIAL_UNITS)
-        if key not in self._trials:
-            self._trials[key] = Trial.of(grown) if entry is None else self.stage.leftover(grown, entry)
-        return self._trials[key]
+        grown, moment = self._with_most(pattern), entry and self._moment(entry)
+        self.stage.effort.spend_once((pattern, moment), TRIAL_UNITS)
+        snapshot = grown.snapshot
+        return grown.trials.get(
+            moment, lambda: Trial.of(snapshot) if entry is None else self.stage.leftover(snapshot, entry)
+        )
 
-    def _with_most(self, pattern: Pattern) -> Snapshot:
+    def _with_most(self, pattern: Pattern) -> Grown:
         self.stage.effort.spend_once(pattern, VIEW_UNITS)
-        if pattern not in self._grown:
-            self._grown[pattern] = with_copies(self.snapshot, pattern, MOST_NODES)
-        return self._grown[pattern]
+        return self._grown.get(
+            pattern,
+            lambda: Grown(with_copies(self.snapshot, pattern, MOST_NODES), Latest(MOST_MOMENTS)),
+        )
 
     # -- who else would take them ----------------------------------------------------------------------
 
