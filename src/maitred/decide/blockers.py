@@ -224,6 +224,9 @@ def shortage(scene: Scene) -> Blocker:
         detail["excluded"] = others
     amounts = f"{text(resource, requested)} {resource} for {counted(scene.needed, 'member')}"
     where = f"{text(resource, free)} free on {counted(eligible, 'eligible node')}"
+    if resource == PODS:
+        amounts = f"room for {counted(requested, 'more pod')}"
+        where = f"and the limits of pods on {counted(eligible, 'eligible node')} leave {free}"
     if free < requested:
         message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
         message += excluded_words(others)
