@@ -75,7 +75,7 @@ RULES = Chapter(
                 seated("old", "n1", 8),
                 one(1, spread=[b.spread("zone", {})]),
             ],
-            {"Affinity": {"excluded": {"other pods": 1}, "holds": 0, "needed": 1}},
+            {"Affinity": {"excluded": {f"lack of the label {b.ZONE}": 1}, "holds": 0, "needed": 1}},
             remedy="spread",
         ),
         Situation(

@@ -18,6 +18,7 @@ from maitred.decide.empty import template_node
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.rules import Rules
 from maitred.decide.seating import commit, required_domain
+from maitred.model.needs import Needs
 from maitred.model.node import UNSCHEDULABLE
 from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import health_taints, is_device
@@ -224,6 +225,9 @@ def shortage(scene: Scene) -> Blocker:
         detail["excluded"] = others
     amounts = f"{text(resource, requested)} {resource} for {counted(scene.needed, 'member')}"
     where = f"{text(resource, free)} free on {counted(eligible, 'eligible node')}"
+    if resource == PODS:
+        amounts = f"room for {counted(requested, 'more pod')}"
+        where = f"and the limits of pods on {counted(eligible, 'eligible node')} leave {free}"
     if free < requested:
         message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
         message += excluded_words(others)
@@ -297,6 +301,10 @@ def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:
         "taints": nodes.alive & ~well,
         "cordon": nodes.alive & ~tolerated & open_,
         "health": nodes.alive & ~tolerated,
+        **{
+            f"lack of the label {key}": ~scene.rules.masks[position] & (nodes.column(key).codes < 0)
+            for key in _domain_keys(needs)
+        },
         "other pods": chosen & tolerated & alone.masks[0] & ~scene.rules.masks[position],
         "host ports": taken_ports(trial, needs.host_ports) & nodes.alive,
         "resource claims": np.full_like(
@@ -305,6 +313,12 @@ def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:
         "volumes": nodes.alive & ~alone.masks[0],
         "the domain of its other members": nodes.alive & ~scene.within,
     }
+
+
+def _domain_keys(needs: Needs) -> list[str]:
+    """Labels that nodes must have for its spread and its company to be measured there."""
+    keys = (*(term.topology_key for term in needs.affinity), *(one.pods.topology_key for one in needs.spread))
+    return list(dict.fromkeys(keys))
 
 
 # -- words ---------------------------------------------------------------------------------------------

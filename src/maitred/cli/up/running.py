@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,7 +37,7 @@ from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.house import housekeeping
 from maitred.sandbox.kubeconfig import token_of_ours
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
-from maitred.sandbox.place import MARKER, MARKER_NAMESPACE
+from maitred.sandbox.place import MARKER, MARKER_NAMESPACE, sandbox_kubeconfig_path
 from maitred.sandbox.users import ADMIN, MAITRED
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.layout import machines
@@ -202,6 +202,9 @@ async def written(access: Access, path: Path) -> AsyncIterator[None]:
         yield
     finally:
         access.remove_kubeconfig(path)
+        if path == sandbox_kubeconfig_path():
+            with suppress(OSError):  # something else is in it
+                path.parent.rmdir()
 
 
 async def make_room(path: Path) -> None:

@@ -19,8 +19,9 @@ from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.explain.remedies.rerun import needs_of
 from maitred.model.node import HOSTNAME
 from maitred.model.policy import health_taints, is_device
-from maitred.model.quantity import CPU, MEMORY, text
+from maitred.model.quantity import CPU, MEMORY, PODS, text
 from maitred.model.storage import PLACE_LABELS
+from maitred.model.words import counted
 
 MOST_NODES = 64
 MOST_PATTERNS = 3
@@ -99,7 +100,10 @@ class Growth:
         special = {name for name in asked if name not in BASE_RESOURCES or name in short}
         listed = dict.fromkeys((*devices, CPU, MEMORY, *sorted(special)))
         shown = [resource for resource in listed if have.get(resource)]
-        return ", ".join(f"{text(resource, have[resource])} {resource}" for resource in shown)
+        return ", ".join(
+            counted(have[PODS], "pod") if resource == PODS else f"{text(resource, have[resource])} {resource}"
+            for resource in shown
+        )
 
     # -- of which kind, and where ----------------------------------------------------------------------
 
