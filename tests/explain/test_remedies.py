@@ -11,7 +11,7 @@ from hypothesis import given
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide import decide as decide_snapshot
 from maitred.explain.remedies import growth, seeking
-from maitred.explain.remedies.added import Pattern
+from maitred.explain.remedies.added import Pattern, with_copies
 from maitred.explain.remedies.changes import MoreNodes
 from maitred.explain.scene import Scene
 from maitred.model.meta import Timestamp
@@ -467,7 +467,7 @@ def test_memory_does_not_grow_from_group_to_group(monkeypatch: pytest.MonkeyPatc
         group = b.pod_group(f"g{kind}", 2, created=kind)
         where = {"kind": str(kind)}
         objects += [group, *b.pods(f"g{kind}", 2, gpu=8, group=f"g{kind}", created=kind, where=where)]
-    made, make = list[Pattern](), growth.with_copies
+    made, make = list[Pattern](), with_copies
 
     def counted(snapshot: Snapshot, pattern: Pattern, count: int) -> Snapshot:
         made.append(pattern)
