@@ -9,6 +9,7 @@ from maitred.kube.errors import ApiError
 from maitred.kube.records import CONTENT, RECORD
 from maitred.kube.resources import CONFIG_MAPS, JOBS, PODS
 from maitred.model.suspension import SUSPENDED
+from maitred.sandbox.kubelets.marks import STOP_SECONDS
 from tests.attacks.harness import GPU, NODES, Ground, Tenant
 from tests.controllers.jobs.made import record
 from tests.scenarios.api import Api, eventually
@@ -17,6 +18,7 @@ from tests.scenarios.conftest import SYSTEM_NAMESPACE
 Json = dict[str, Any]
 
 MANY = 10_000
+TEN_YEARS = 10 * 365 * 86_400
 EARLIER = {
     "group": "default/train",
     "for": "default/urgent",
@@ -130,18 +132,46 @@ def test_pods_of_a_suspended_job_do_not_leave_for_ever(ground: Ground, manager: 
     ground.run(attack)
 
 
+@pytest.mark.parametrize("how", ["its pods", "a Job", "pods that it has deleted"])
+def test_ten_years_of_grace_hold_no_place(ground: Ground, how: str) -> None:
+    """The pods do not stop before they are killed, and ask for ten years until that."""
+    forever = {"terminationGracePeriodSeconds": TEN_YEARS}
+    marks = {"annotations": {STOP_SECONDS: str(TEN_YEARS)}}
+
+    async def attack(ground: Ground) -> None:
+        if how == "a Job":
+            job = job_body("years", NODES, pod=forever, **WHOLE)
+            job["spec"]["template"]["metadata"] = marks
+            await fills_the_cluster(ground, job)
+        else:
+            mallory = await ground.tenant()
+            for number in range(NODES):
+                body = mallory.pod(
+                    f"years-{number}", metadata=marks, priorityClassName="attack-low", **forever
+                )
+                await mallory.api.create(PODS, body)
+            await eventually(lambda: not_all_run(mallory.api))
+            if how == "pods that it has deleted":
+                for number in range(NODES):
+                    await mallory.api.delete(PODS, f"years-{number}", {"gracePeriodSeconds": TEN_YEARS})
+        await ground.seats_an_innocent_gang(priority="attack-high", leaving=True)
+
+    ground.run(attack)
+
+
 async def fills_the_cluster(ground: Ground, job: Json) -> Tenant:
     mallory = await ground.tenant()
     job["spec"]["template"]["spec"]["priorityClassName"] = "attack-low"
     await mallory.api.create(JOBS, job)
 
-    async def missing() -> str:
-        pods = await mallory.api.list(PODS)
-        bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
-        return "" if bound == NODES else f"{bound} of {NODES} are bound"
-
-    await eventually(missing)
+    await eventually(lambda: not_all_run(mallory.api))
     return mallory
+
+
+async def not_all_run(api: Api) -> str:
+    pods = await api.list(PODS)
+    bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
+    return "" if bound == NODES else f"{bound} of {NODES} are bound"
 
 
 async def not_suspended(api: Api, name: str) -> str:

@@ -48,6 +48,13 @@ class Answers:
     refusal: Outcome | None = None
     """Whether records may not be deleted."""
 
+    hastened: list[tuple[str, int | None]] = field(default_factory=list)
+    """Pods that were deleted, and the grace that each was given."""
+
+    async def delete_pod(self, namespace: str, name: str, uid: str, grace: int | None = None) -> Outcome:
+        self.hastened.append((name, grace))
+        return self.outcomes.pop(0) if self.outcomes else Done()
+
     async def resume_job(self, namespace: str, name: str, uid: str) -> Outcome:
         assert uid == f"job-{name}"
         self.resumed.append(f"{namespace}/{name}")
@@ -682,3 +689,56 @@ def test_it_can_be_suspended_again() -> None:
         assert house.api.resumed == [KEY, KEY]
 
     in_house(room, story)
+
+
+# ---- pods that take years to leave
+
+
+def lingering(*indexes: int, owner: str = "Job/train", namespace: str = "default") -> list[WatchedPod]:
+    """Pods of the Job as the Job controller has deleted them: with the grace period that they ask for."""
+    found = list[WatchedPod]()
+    for index in indexes:
+        pod = watched_pod(f"train-{index}", cpu=1, node="n1", owner=owner, namespace=namespace, deleted=True)
+        given = msgspec.structs.replace(pod.metadata, deletion_grace_period_seconds=10**9)
+        found.append(msgspec.structs.replace(pod, metadata=given))
+    return found
+
+
+def leaving(house: House) -> int:
+    return int(house.mirror.state.snapshot().bound.leaving(3600).sum())
+
+
+def test_pods_of_a_job_that_we_suspended_are_given_less_time_and_each_is_once() -> None:
+    async def story(house: House) -> None:
+        house.put(job(), *lingering(0, 1))
+        await house.cycle()
+        assert house.api.hastened == [("train-0", 3600), ("train-1", 3600)]
+        assert leaving(house) == 2
+        await house.cycle()
+        assert len(house.api.hastened) == 2
+
+    in_house(lambda: House(node("n1", cpu=1)), story)
+
+
+def test_one_that_could_not_be_given_less_time_is_tried_again() -> None:
+    async def story(house: House) -> None:
+        house.put(job(), *lingering(0))
+        house.api.outcomes = [Refused(Why.FORBIDDEN, "no")]
+        await house.cycle()
+        assert leaving(house) == 0
+        await house.cycle()
+        assert house.api.hastened == [("train-0", 3600)] * 2
+        assert leaving(house) == 1
+
+    in_house(lambda: House(node("n1", cpu=1)), story)
+
+
+def test_others_take_their_time() -> None:
+    """Pods of a Job that its user has suspended, and pods elsewhere that name the UID of one of ours."""
+
+    async def story(house: House) -> None:
+        house.put(job(), *lingering(0, owner="Job/other"), *lingering(1, namespace="mallory"))
+        await house.cycle()
+        assert house.api.hastened == []
+
+    in_house(lambda: House(node("n1", cpu=1)), story)

@@ -28,6 +28,7 @@ import msgspec
 from maitred.controllers.jobs.members import number_of_stand_ins, stand_ins
 from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.agenda import Agenda
+from maitred.controllers.scheduling.leaving import controller_of, is_of_job
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
@@ -95,6 +96,8 @@ class Returns:
         """Jobs as they were when we resumed them, until the watch tells so."""
         self._doubts: dict[str, float] = {}
         """When to look into the records of Jobs that do not seem to be suspended, by the UIDs of the Jobs."""
+        self._hastened: set[str] = set()
+        """UIDs of pods that were given less time to leave, until the watch tells so."""
         self._orders: asyncio.Queue[Callable[[], Coroutine[Any, Any, None]]] = asyncio.Queue()
         suspensions.changed = self._look
 
@@ -137,6 +140,7 @@ class Returns:
         for key, returning in list(self._returns.items()):
             self._see_who_has_come(key, returning, now)
         self._look_into_doubts(now)
+        self._hasten_those_who_linger()
         for key, absence in list(self._absences.items()):
             if key not in self._returns and not absence.stands:
                 await self._stand_in(key, absence)
@@ -156,6 +160,33 @@ class Returns:
             elif now >= self._doubts[uid]:
                 self._doubt(uid, RETRY_SECONDS)
                 self._orders.put_nowait(partial(self._settle, record))
+
+    def _hasten_those_who_linger(self) -> None:
+        """Pods of Jobs that we have suspended leave within the time that the policy gives victims."""
+        lingering = self._mirror.lingering() if self.suspensions.by_uid else {}
+        self._hastened &= {pod.metadata.uid for pod in lingering.values()}
+        for key, pod in lingering.items():
+            uid, grace = pod.metadata.uid, self._mirror.shorter_grace(key)
+            if grace is not None and uid not in self._hastened and self._have_suspended_its_job(pod):
+                self._hastened.add(uid)
+                self._mirror.dismiss(key, uid)
+                self._orders.put_nowait(partial(self._hasten, key, uid, grace))
+
+    def _have_suspended_its_job(self, pod: WatchedPod) -> bool:
+        """A pod may name any owner: it has to be in the namespace of the Job."""
+        owner = controller_of(pod)
+        if owner is None or not is_of_job(owner):
+            return False
+        record = self.suspensions.by_uid.get(owner.uid)
+        return record is not None and record.job == f"{pod.metadata.namespace}/{owner.name}"
+
+    async def _hasten(self, key: str, uid: str, grace: int) -> None:
+        outcome = await self.suspensions.hasten(key, uid, grace)
+        if not isinstance(outcome, Done):
+            log.warning("pod %s could not be given less time to leave, and is tried again: %s", key, outcome)
+            self._mirror.retract_dismissal(key, uid)
+            self._hastened.discard(uid)
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._mirror.changed.set)
 
     def _is_away(self, record: Suspension) -> bool:
         absence = self._absences.get(record.job)
