@@ -25,6 +25,7 @@ What tenants made is gone when `run` ends. Nodes: NODES of them, with 8 GPUs, 64
 
 import asyncio
 import os
+import re
 import secrets
 import sys
 import time
@@ -123,6 +124,16 @@ class SchedulerProcess:
         ):
             assert answer.status == 200
         return time.monotonic() - began
+
+    async def waiting_pods(self) -> int:
+        """Pods that it has to seat, stand-ins among them."""
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{self.listen}/metrics") as answer,
+        ):
+            found = re.search(r"^maitred_waiting_pods (\S+)$", await answer.text(), re.MULTILINE)
+        assert found is not None
+        return int(float(found[1]))
 
     def cycles(self) -> Iterator[Cycle]:
         """All of this process, from its record."""

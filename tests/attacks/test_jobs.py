@@ -1,10 +1,14 @@
 """Attacks with Jobs: records that are made up, Jobs of ten thousand pods, pods that never leave."""
 
+import asyncio
 import json
+from itertools import count
 from typing import Any
 
 import pytest
 
+from maitred.controllers.jobs.members import MOST_ALONE
+from maitred.controllers.jobs.returns import MOST_IN_NAMESPACE
 from maitred.kube.errors import ApiError
 from maitred.kube.records import CONTENT, RECORD
 from maitred.kube.resources import CONFIG_MAPS, JOBS, PODS
@@ -12,6 +16,7 @@ from maitred.model.suspension import SUSPENDED
 from maitred.sandbox.kubelets.marks import STOP_SECONDS
 from tests.attacks.harness import GPU, NODES, Ground, Tenant
 from tests.controllers.jobs.made import record
+from tests.oracle.builders import gang
 from tests.scenarios.api import Api, eventually
 from tests.scenarios.conftest import SYSTEM_NAMESPACE
 
@@ -91,6 +96,65 @@ def test_jobs_of_ten_thousand_pods_cost_nothing(ground: Ground) -> None:
         await ground.seats_an_innocent_gang(mallory)
 
     ground.run(attack)
+
+
+@pytest.mark.parametrize("gangs", [False, True], ids=["pods", "gangs"])
+def test_jobs_of_ten_thousand_pods_that_are_away_cost_little(ground: Ground, gangs: bool) -> None:
+    """As many of them as may be stood in for in one namespace, with records that are ours; and their user
+    changes them all the time, so that all of them are stood in for again and again."""
+
+    async def attack(ground: Ground) -> None:
+        mallory = await ground.tenant()
+        # They wait for one node, which another pod has.
+        other = mallory.pod("other", priorityClassName="attack-high", nodeSelector=ONE_NODE)
+        await mallory.api.create(PODS, other)
+        await eventually(lambda: nobody_runs(mallory.api))
+        jobs = [f"away-{number}" for number in range(20)]
+        for name in jobs:
+            await is_away(ground, mallory, name, AWAY, gangs)
+        most = 20 * (AWAY if gangs else MOST_ALONE)
+        await eventually(lambda: not_stood_in_for(ground, most))
+
+        async def stir() -> None:
+            for number in count():
+                for name in jobs:
+                    await mallory.api.patch(JOBS, name, {"spec": {"parallelism": MANY - number % 2}})
+
+        stirring = asyncio.create_task(stir())
+        try:
+            await ground.seats_an_innocent_gang(mallory)
+        finally:
+            stirring.cancel()
+        for name in jobs:
+            assert not await not_suspended(mallory.api, name), "it waits for room"
+
+    ground.run(attack)
+
+
+AWAY = MOST_IN_NAMESPACE // 20
+ONE_NODE = {"kubernetes.io/hostname": "attack-00"}
+
+
+async def not_stood_in_for(ground: Ground, pods: int) -> str:
+    found = await ground.scheduler.waiting_pods()
+    return "" if found == pods else f"{found} of {pods} are stood in for"
+
+
+async def is_away(ground: Ground, mallory: Tenant, name: str, left: int, is_gang: bool) -> None:
+    """A Job of which so many pods have left to make room, as if we had suspended it."""
+    spec = {"priorityClassName": "attack-low", "nodeSelector": ONE_NODE}
+    body = job_body(name, MANY, suspend=True, pod=spec)
+    template = body["spec"]["template"]
+    template["metadata"] = {"annotations": gang(name, 8) if is_gang else {}}
+    template["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1", GPU: "1"}}
+    made = await mallory.api.create(JOBS, body)
+    uid = made["metadata"]["uid"]
+    kept = record(job=f"{mallory.namespace}/{name}", uid=uid, members=left)
+    labels = {RECORD: "suspension", "app.kubernetes.io/name": "maitred"}
+    meta = {"name": f"maitred-suspension-{uid}", "labels": labels}
+    await Api(ground.admin.client, SYSTEM_NAMESPACE).create(
+        CONFIG_MAPS, {"metadata": meta, "data": {CONTENT: str(kept)}}
+    )
 
 
 def test_a_job_that_grows_while_it_is_away_is_waited_for_as_it_left(ground: Ground) -> None:

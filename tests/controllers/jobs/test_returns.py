@@ -108,7 +108,7 @@ class House:
         selection = self.agenda.select(mirror.state.take_news(), mirror.parties, 0.0)
         plan = decide(mirror.state.snapshot(), self.policy, NOW, "maitred", selection)
         self.agenda.decided(plan.groups, selection, mirror.parties)
-        left = self.returns.take(plan)
+        left = await self.returns.take(plan)
         for bind in left.binds:
             assert mirror.assume(bind.pod, bind.uid, bind.node)
         for _ in range(10):
@@ -117,6 +117,9 @@ class House:
 
     @property
     def standing(self) -> int:
+        """As the next decision sees it."""
+        if KEY in self.returns._standing_down:
+            return 0
         return list(self.mirror.stand_ins.values()).count(KEY)
 
 
@@ -326,6 +329,39 @@ def test_there_is_a_limit_to_stand_ins_and_beyond_it_pods_wait_themselves(
     in_house(room, story)
 
 
+def test_a_job_that_changes_while_it_is_away_has_room_for_what_it_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its own stand-ins do not count against those that take their place."""
+    monkeypatch.setattr(returns_module, "MOST_IN_NAMESPACE", 6)
+
+    async def story(house: House) -> None:
+        house.put(guest(), job(marks=FOUR))
+        await house.cycle()
+        house.put(job(marks={**FOUR, "example.com/a": "b"}, generation=3))
+        await house.cycle()
+        assert (house.standing, house.api.resumed) == (4, [])
+
+    in_house(room, story)
+
+
+def test_what_changes_nothing_about_its_pods_makes_nobody_stand_in_anew() -> None:
+    """Anyone may write to their Job as often as they like, and so does its controller."""
+
+    async def story(house: House) -> None:
+        house.put(guest(), job(marks=FOUR))
+        await house.cycle()
+        before = dict(house.mirror.waiting)
+        house.put(job(marks=FOUR, status={"ready": 1}, labels={"a": "b"}, generation=3))
+        await house.cycle()
+        assert all(house.mirror.waiting[key] is pod for key, pod in before.items())
+        house.put(job(marks={**FOUR, "example.com/a": "b"}, generation=4))
+        await house.cycle()
+        assert not any(house.mirror.waiting[key] is pod for key, pod in before.items())
+
+    in_house(room, story)
+
+
 def test_many_of_them_do_not_keep_the_event_loop_to_themselves() -> None:
     async def story(house: House) -> None:
         turns = 0
@@ -338,13 +374,23 @@ def test_many_of_them_do_not_keep_the_event_loop_to_themselves() -> None:
 
         beside = asyncio.create_task(others())
         many = gang("train", 2000)
-        house.put(guest(), job(size=2000, marks=many, kept=record(members=2000)))
+        away = job(size=2000, marks=many, kept=record(members=2000))
+        house.put(away)
         await house.returns.prepare()
         assert len(house.mirror.stand_ins) == 2000
         assert turns >= 2000 / returns_module.SLICE
+        turns = 0
+        await house.cycle()
+        assert (house.mirror.assumed, house.api.resumed) == (2000, [KEY])
+        assert turns >= 2000 / returns_module.SLICE, "nor when their places are kept"
+        turns = 0
+        house.returns.job_gone(KEY)
+        await house.returns.prepare()
+        assert not house.mirror.stand_ins
+        assert turns >= 2000 / returns_module.SLICE - 1, "nor when they go"
         beside.cancel()
 
-    in_house(room, story)
+    in_house(lambda: House(node("n1", cpu=4000, pods=4000)), story)
 
 
 def test_pods_that_name_the_job_from_another_namespace_do_not_keep_it_away() -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Generic, TypeVar
 
 import msgspec
@@ -124,12 +125,17 @@ class Mirror:
             self.put_pod(pod)
         self.changed.set()
 
-    def stand_down(self, job: str) -> None:
-        """Nobody waits for the Job any more."""
-        for key in sorted(self.standing.pop(job, ())):
+    def stand_down(self, job: str, most: int) -> bool:
+        """Nobody is to wait for the Job any more. So many go at once; whether others are left."""
+        standing = self.standing.get(job, set())
+        for key in list(islice(standing, most)):
+            standing.discard(key)
             del self.stand_ins[key]
             self.pod_gone(key)
             self.changed.set()
+        if not standing:
+            self.standing.pop(job, None)
+        return bool(standing)
 
     def put_group(self, group: WatchedGroup) -> None:
         self.groups[key_of(group.metadata)] = group
