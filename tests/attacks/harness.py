@@ -25,6 +25,7 @@ What tenants made is gone when `run` ends. Nodes: NODES of them, with 8 GPUs, 64
 
 import asyncio
 import os
+import re
 import secrets
 import sys
 import time
@@ -65,6 +66,8 @@ MOST_CPU_SECONDS = 2.0
 MOST_MEMORY = 500 * 2**20
 SLOWEST_HEALTHZ = 5.0
 """As the liveness probe of deploy/ has it."""
+POLICY = "preemption: {graceLimit: 3s}"
+"""The default limit is an hour, which nobody can wait for here."""
 CLASSES = {"attack-low": 10, "attack-high": 1000}
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 LIMITS = {
@@ -121,6 +124,16 @@ class SchedulerProcess:
         ):
             assert answer.status == 200
         return time.monotonic() - began
+
+    async def waiting_pods(self) -> int:
+        """Pods that it has to seat, stand-ins among them."""
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{self.listen}/metrics") as answer,
+        ):
+            found = re.search(r"^maitred_waiting_pods (\S+)$", await answer.text(), re.MULTILINE)
+        assert found is not None
+        return int(float(found[1]))
 
     def cycles(self) -> Iterator[Cycle]:
         """All of this process, from its record."""
@@ -296,11 +309,13 @@ def limits() -> list[Json]:
 @asynccontextmanager
 async def scheduler(plane: ControlPlane, folder: Path) -> AsyncIterator[tuple[SchedulerProcess, str]]:
     listen, answers = free_ports(2)
-    record, log = folder / "record", folder / "log"
+    record, log, policy = folder / "record", folder / "log", folder / "policy.yaml"
+    policy.write_text(POLICY)
     with log.open("w") as stderr:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "maitred.cli", "scheduler", "--leader-election", "--ledger", "none"),
             *("--kubeconfig", str(plane.kubeconfig(MAITRED)), "--listen", f"127.0.0.1:{listen}"),
+            *("--policy", str(policy)),
             *("--answers", f"127.0.0.1:{answers}", "--record", str(record), "--log-form", "json"),
             stderr=stderr,
         )

@@ -1,22 +1,29 @@
 """Attacks with Jobs: records that are made up, Jobs of ten thousand pods, pods that never leave."""
 
+import asyncio
 import json
+from itertools import count
 from typing import Any
 
 import pytest
 
+from maitred.controllers.jobs.members import MOST_ALONE
+from maitred.controllers.jobs.returns import MOST_IN_NAMESPACE
 from maitred.kube.errors import ApiError
 from maitred.kube.records import CONTENT, RECORD
 from maitred.kube.resources import CONFIG_MAPS, JOBS, PODS
 from maitred.model.suspension import SUSPENDED
+from maitred.sandbox.kubelets.marks import STOP_SECONDS
 from tests.attacks.harness import GPU, NODES, Ground, Tenant
 from tests.controllers.jobs.made import record
+from tests.oracle.builders import gang
 from tests.scenarios.api import Api, eventually
 from tests.scenarios.conftest import SYSTEM_NAMESPACE
 
 Json = dict[str, Any]
 
 MANY = 10_000
+TEN_YEARS = 10 * 365 * 86_400
 EARLIER = {
     "group": "default/train",
     "for": "default/urgent",
@@ -91,6 +98,65 @@ def test_jobs_of_ten_thousand_pods_cost_nothing(ground: Ground) -> None:
     ground.run(attack)
 
 
+@pytest.mark.parametrize("gangs", [False, True], ids=["pods", "gangs"])
+def test_jobs_of_ten_thousand_pods_that_are_away_cost_little(ground: Ground, gangs: bool) -> None:
+    """As many of them as may be stood in for in one namespace, with records that are ours; and their user
+    changes them all the time, so that all of them are stood in for again and again."""
+
+    async def attack(ground: Ground) -> None:
+        mallory = await ground.tenant()
+        # They wait for one node, which another pod has.
+        other = mallory.pod("other", priorityClassName="attack-high", nodeSelector=ONE_NODE)
+        await mallory.api.create(PODS, other)
+        await eventually(lambda: nobody_runs(mallory.api))
+        jobs = [f"away-{number}" for number in range(20)]
+        for name in jobs:
+            await is_away(ground, mallory, name, AWAY, gangs)
+        most = 20 * (AWAY if gangs else MOST_ALONE)
+        await eventually(lambda: not_stood_in_for(ground, most))
+
+        async def stir() -> None:
+            for number in count():
+                for name in jobs:
+                    await mallory.api.patch(JOBS, name, {"spec": {"parallelism": MANY - number % 2}})
+
+        stirring = asyncio.create_task(stir())
+        try:
+            await ground.seats_an_innocent_gang(mallory)
+        finally:
+            stirring.cancel()
+        for name in jobs:
+            assert not await not_suspended(mallory.api, name), "it waits for room"
+
+    ground.run(attack)
+
+
+AWAY = MOST_IN_NAMESPACE // 20
+ONE_NODE = {"kubernetes.io/hostname": "attack-00"}
+
+
+async def not_stood_in_for(ground: Ground, pods: int) -> str:
+    found = await ground.scheduler.waiting_pods()
+    return "" if found == pods else f"{found} of {pods} are stood in for"
+
+
+async def is_away(ground: Ground, mallory: Tenant, name: str, left: int, is_gang: bool) -> None:
+    """A Job of which so many pods have left to make room, as if we had suspended it."""
+    spec = {"priorityClassName": "attack-low", "nodeSelector": ONE_NODE}
+    body = job_body(name, MANY, suspend=True, pod=spec)
+    template = body["spec"]["template"]
+    template["metadata"] = {"annotations": gang(name, 8) if is_gang else {}}
+    template["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1", GPU: "1"}}
+    made = await mallory.api.create(JOBS, body)
+    uid = made["metadata"]["uid"]
+    kept = record(job=f"{mallory.namespace}/{name}", uid=uid, members=left)
+    labels = {RECORD: "suspension", "app.kubernetes.io/name": "maitred"}
+    meta = {"name": f"maitred-suspension-{uid}", "labels": labels}
+    await Api(ground.admin.client, SYSTEM_NAMESPACE).create(
+        CONFIG_MAPS, {"metadata": meta, "data": {CONTENT: str(kept)}}
+    )
+
+
 def test_a_job_that_grows_while_it_is_away_is_waited_for_as_it_left(ground: Ground) -> None:
     """It fills the cluster, makes room for a gang of higher priority, and asks for ten thousand pods then."""
 
@@ -130,18 +196,46 @@ def test_pods_of_a_suspended_job_do_not_leave_for_ever(ground: Ground, manager: 
     ground.run(attack)
 
 
+@pytest.mark.parametrize("how", ["its pods", "a Job", "pods that it has deleted"])
+def test_ten_years_of_grace_hold_no_place(ground: Ground, how: str) -> None:
+    """The pods do not stop before they are killed, and ask for ten years until that."""
+    forever = {"terminationGracePeriodSeconds": TEN_YEARS}
+    marks = {"annotations": {STOP_SECONDS: str(TEN_YEARS)}}
+
+    async def attack(ground: Ground) -> None:
+        if how == "a Job":
+            job = job_body("years", NODES, pod=forever, **WHOLE)
+            job["spec"]["template"]["metadata"] = marks
+            await fills_the_cluster(ground, job)
+        else:
+            mallory = await ground.tenant()
+            for number in range(NODES):
+                body = mallory.pod(
+                    f"years-{number}", metadata=marks, priorityClassName="attack-low", **forever
+                )
+                await mallory.api.create(PODS, body)
+            await eventually(lambda: not_all_run(mallory.api))
+            if how == "pods that it has deleted":
+                for number in range(NODES):
+                    await mallory.api.delete(PODS, f"years-{number}", {"gracePeriodSeconds": TEN_YEARS})
+        await ground.seats_an_innocent_gang(priority="attack-high", leaving=True)
+
+    ground.run(attack)
+
+
 async def fills_the_cluster(ground: Ground, job: Json) -> Tenant:
     mallory = await ground.tenant()
     job["spec"]["template"]["spec"]["priorityClassName"] = "attack-low"
     await mallory.api.create(JOBS, job)
 
-    async def missing() -> str:
-        pods = await mallory.api.list(PODS)
-        bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
-        return "" if bound == NODES else f"{bound} of {NODES} are bound"
-
-    await eventually(missing)
+    await eventually(lambda: not_all_run(mallory.api))
     return mallory
+
+
+async def not_all_run(api: Api) -> str:
+    pods = await api.list(PODS)
+    bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
+    return "" if bound == NODES else f"{bound} of {NODES} are bound"
 
 
 async def not_suspended(api: Api, name: str) -> str:

@@ -51,8 +51,8 @@ class Record:
         self.said.append(told.message)
         return self._write(f"mark {name}")
 
-    async def delete_pod(self, namespace: str, name: str, uid: str) -> Outcome:
-        return self._write(f"delete {name}")
+    async def delete_pod(self, namespace: str, name: str, uid: str, grace: int | None = None) -> Outcome:
+        return self._write(f"delete {name}" if grace is None else f"delete {name} within {grace}")
 
     async def create(self, resource: Resource, namespace: str, body: bytes) -> Outcome:
         assert (resource, namespace) == (CONFIG_MAPS, "own")
@@ -134,7 +134,13 @@ class House:
     @property
     def leaving(self) -> set[str]:
         bound = self.mirror.state.snapshot().bound
-        return {o.key.removeprefix("default/") for o in bound.occupants[bound.terminating]}
+        return {o.key.removeprefix("default/") for o in bound.occupants[bound.leaving(LIMIT)]}
+
+    def linger(self, name: str, where: str) -> None:
+        """Somebody has deleted this pod, and given it ten years."""
+        pod = self.victim(name, where, deleted=True)
+        years = msgspec.structs.replace(pod.metadata, deletion_grace_period_seconds=10 * 365 * 86_400)
+        self.mirror.put_pod(msgspec.structs.replace(pod, metadata=years))
 
     @property
     def promised(self) -> dict[str, str]:
@@ -149,6 +155,7 @@ def house() -> Iterator[House]:
         yield House(runner)
 
 
+LIMIT = 3600
 SEATS = (seat("a", "n1"), seat("b", "n2"))
 ALL = preempting(eviction("x"), eviction("y"), eviction("z"), seats=SEATS)
 PROMISED = {"default/a": "n1", "default/b": "n2"}
@@ -484,3 +491,47 @@ def test_pods_of_a_suspended_job_that_wait_are_not_decided(house: House) -> None
     house.put_job(suspend=True)
     waiting_pods = {pod for view in house.mirror.state.snapshot().groups for pod in view.pods}
     assert "default/w" not in waiting_pods
+
+
+# ---- grace periods
+
+
+def test_a_victim_that_asks_for_years_gets_as_long_as_the_policy_says(house: House) -> None:
+    house.mirror.put_pod(house.victim("v", "n1", spec={"terminationGracePeriodSeconds": LIMIT + 1}))
+    house.mirror.put_pod(house.victim("w", "n1", spec={"terminationGracePeriodSeconds": LIMIT}))
+    written = house.carry_out(preempting(eviction("v"), eviction("w"), eviction("z"), seats=SEATS))
+    assert sorted(line for line in written if line.startswith("delete")) == [
+        *(f"delete v within {LIMIT}", "delete w", "delete z")
+    ]
+
+
+def test_one_that_lingers_is_deleted_again_with_less_time_and_leaves_from_then_on(house: House) -> None:
+    house.linger("x", "n1")
+    assert house.leaving == set()
+    written = house.carry_out(ALL)
+    assert f"delete x within {LIMIT}" in written
+    house.linger("x", "n1")
+    assert house.leaving == {"x", "y", "z"}, "late news of before the writes change nothing"
+    house.mirror.put_pod(house.victim("x", "n1", deleted=True))
+    house.clock.now += 10_000
+    house.mirror.let_stay()
+    assert "x" in house.leaving, "by now it is the API server's own word"
+
+
+def test_one_that_lingers_and_could_not_be_hurried_does_not_leave(house: House) -> None:
+    house.linger("x", "n1")
+    house.record.answers[f"delete x within {LIMIT}"] = [FORBIDDEN]
+    house.carry_out(ALL)
+    assert "x" not in house.leaving
+    house.linger("y", "n1")
+    house.clock.now += 90
+    house.mirror.let_stay()
+    assert house.leaving == set(), "nor one that was told to and does not"
+
+
+def test_a_job_that_its_user_has_suspended_makes_nobody_leave_who_lingers(house: House) -> None:
+    house.linger("x", "n1")
+    house.put_job(suspend=True)
+    assert house.leaving == {"y", "z"}
+    house.linger("y", "n1")
+    assert house.leaving == {"z"}

@@ -70,11 +70,11 @@ def nominated(objects: list[Obj], *nodes: str) -> list[Obj]:
     return objects
 
 
-def leaving(objects: list[Obj]) -> list[Obj]:
+def leaving(objects: list[Obj], grace: int = 30) -> list[Obj]:
     """The same pods, terminating."""
     for item in objects:
         if item["kind"] == "Pod":
-            item["metadata"].update(deletionTimestamp=NOW, deletionGracePeriodSeconds=30)
+            item["metadata"].update(deletionTimestamp=NOW, deletionGracePeriodSeconds=grace)
     return objects
 
 

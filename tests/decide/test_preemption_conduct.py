@@ -114,6 +114,49 @@ def test_who_leaves_anyway_is_waited_for(priority: int, told: str) -> None:
     assert (verdict(plan), evicted(plan)) == (told, [])
 
 
+TEN_YEARS = 10 * 365 * 24 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("limit", "grace", "lingers"),
+    [
+        *(("1h", HOUR, False), ("1h", HOUR + 1, True), ("1h", 2**63 - 1, True)),
+        *(("500d", TEN_YEARS, True), ("1500ms", 2, False), ("none", TEN_YEARS, False)),
+    ],
+)
+def test_who_was_given_longer_to_leave_than_the_policy_allows_is_hurried(
+    limit: str, grace: int, lingers: bool
+) -> None:
+    """Its room is not waited for: it is evicted like one that runs, although others deleted it before."""
+    objects = [ONES[0], *leaving(low(1), grace), *gang(1)]
+    plan = decided(objects, policy={"preemption": {"graceLimit": limit}})
+    assert (verdict(plan), evicted(plan)) == ("Preempting", ["low-0"] if lingers else [])
+    if lingers:
+        departure = receipt(plan, "low-0")["departure"]
+        assert departure["by"] == "delete"
+        assert departure["words"].endswith(f"with a grace period that is cut to {limit}")
+
+
+def test_who_lingers_yields_to_higher_priority_only_and_counts_for_no_quorum() -> None:
+    """One of a gang of two lingers. It leaves alone, and nothing of its work is lost by that."""
+    assert evicted(decided([ONES[0], *leaving(low(1, priority=100), TEN_YEARS), *gang(1)])) == []
+    v = band("v", ["n1", "n2"], quorum=2, gpu=1)
+    leaving(v[-1:], TEN_YEARS)
+    plan = decided([*GPU_NODES, *v, *gang(1, gpu=1)])
+    assert evicted(plan) == ["v-1"]
+    told = receipt(plan, "v-1")
+    assert (told["unit"], told["workLostDeviceHours"]) == ("default/v-1", 0)
+
+
+def test_a_job_one_of_whose_pods_lingers_is_suspended_for_the_others() -> None:
+    pods_of_job = low(2, owner="Job/train")
+    pods_of_job[1]["spec"]["nodeName"] = "n2"
+    leaving(pods_of_job[1:], TEN_YEARS)
+    plan = decided([*ONES[:2], job("train", 2), *pods_of_job, *gang(2)])
+    assert evicted(plan) == ["low-0", "low-1"]
+    assert [receipt(plan, name)["departure"]["by"] for name in ("low-0", "low-1")] == ["suspend", "delete"]
+
+
 def test_only_what_those_who_leave_do_not_free_is_evicted() -> None:
     """A quorum of two, one pod is leaving: one more has to, and both members are told where they will sit."""
     plan = decided([*ONES[:2], *leaving(low(1)), *low(1, "n2", name="more"), *gang(2)])

@@ -107,6 +107,14 @@ def test_who_is_late_is_expected_to_be_later() -> None:
     assert late in found.assumptions
 
 
+@pytest.mark.parametrize(("policy", "latest"), [({}, 1), ({"preemption": {"graceLimit": "2h"}}, 2)])
+def test_victims_that_ask_for_years_will_have_left_when_the_policy_says(policy: b.Obj, latest: float) -> None:
+    years = {"terminationGracePeriodSeconds": 10 * 365 * 86_400}
+    objects = [*nodes(1), *gang("run", on="n0", ran=3, spec=years), *gang("wait", priority=10)]
+    found = estimate(scene(objects, policy), "default/wait")
+    assert hours(found.likely) == latest
+
+
 def test_those_who_run_end_in_several_ways() -> None:
     leaving = gang("leave", on="n0", gpu=1)[1]
     leaving["metadata"] |= {"deletionTimestamp": at(0), "deletionGracePeriodSeconds": 30}

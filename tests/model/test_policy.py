@@ -46,6 +46,7 @@ def test_the_defaults() -> None:
             "delay": "0s",
             "victims": "any",
             "jobs": "suspend",
+            "graceLimit": "1h",
             "protection": {"namespaces": None, "devicesPerNamespace": None},
         },
         "prices": {"currency": "USD", "devices": ()},

@@ -28,6 +28,7 @@ MARKS: tuple[dict[str, str], ...] = (
     {"maitred.dev/last-checkpoint": "2036-01-01T00:00:00Z"},
     {"maitred.dev/checkpoint-interval": "soon"},
 )
+GRACES = (*(None,) * 6, 30, 10 * 365 * 86_400)
 
 
 @st.composite
@@ -45,6 +46,19 @@ def squatted(
     ranked = [_ranked(obj, ranks) for obj in objects]
     found = [*ranked, *_squatters(draw, ranked, marks), *_budgets(draw)]
     return found if surplus else [_whole(obj, found) for obj in found]
+
+
+@st.composite
+def lingered(draw: DrawFn, features: Iterable[str] = HARMLESS) -> list[Obj]:
+    """The same, where some who run are being deleted, and were given seconds or years for that."""
+    return [_deleted(obj, draw(st.sampled_from(GRACES))) for obj in draw(squatted(features))]
+
+
+def _deleted(obj: Obj, grace: int | None) -> Obj:
+    if grace is None or obj["kind"] != "Pod" or "nodeName" not in obj["spec"]:
+        return obj
+    dying = {"deletionTimestamp": moment(START + grace), "deletionGracePeriodSeconds": grace}
+    return {**obj, "metadata": {**obj["metadata"], **dying}}
 
 
 def _whole(obj: Obj, objects: list[Obj]) -> Obj:

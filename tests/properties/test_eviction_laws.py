@@ -10,7 +10,7 @@ from tests.oracle.builders import Obj, pod
 from tests.oracle.effort import examples
 from tests.oracle.traits import FEATURES
 from tests.preemption.rounds import Habits, Rounds
-from tests.preemption.worlds import START, squatted
+from tests.preemption.worlds import START, lingered, squatted
 from tests.support import decide
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=START + 86_400)
@@ -23,6 +23,8 @@ POLICIES: tuple[Obj, ...] = (
     *({},) * 6,
     {"preemption": {"mode": "never"}},
     {"preemption": {"victims": "own"}},
+    {"preemption": {"graceLimit": "10s"}},
+    {"preemption": {"graceLimit": "none"}},
     {"preemption": {"delay": "400d"}},
     {"preemption": {"delay": "1h", "jobs": "delete"}},
     {"preemption": {"protection": {"devicesPerNamespace": 2}}},
@@ -38,13 +40,13 @@ def breaches(objects: list[Obj], policy: Obj, law: int) -> list[Breach]:
     return [breach for breach in verify(objects, plan, policy, now=NOW) if breach.law == law]
 
 
-@given(squatted(), st.sampled_from(POLICIES))
+@given(squatted() | lingered(), st.sampled_from(POLICIES))
 @examples(200)
 def test_law_4_no_upward_eviction(objects: list[Obj], policy: Obj) -> None:
     assert breaches(objects, policy, 4) == []
 
 
-@given(squatted(features=ASKING), st.sampled_from(POLICIES))
+@given(squatted(features=ASKING) | lingered(features=ASKING), st.sampled_from(POLICIES))
 @examples(200)
 def test_law_5_no_eviction_in_vain(objects: list[Obj], policy: Obj) -> None:
     assert breaches(objects, policy, 5) == []

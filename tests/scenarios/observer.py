@@ -20,12 +20,8 @@ class SeenStatus(Lean, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class SeenMeta(WatchedMeta, frozen=True):
-    deletion_grace_period_seconds: int | None = None
-
-
 class SeenPod(Lean, frozen=True):
-    metadata: SeenMeta
+    metadata: WatchedMeta
     spec: SeenSpec = SeenSpec()
     status: SeenStatus = SeenStatus()
 
@@ -79,7 +75,7 @@ class Observer:
             life.reasons.append(pod.status.reason)
         life.nominated = pod.status.nominated_node_name or life.nominated
         life.told_to_leave |= pod.must_leave
-        if life.grace is None:
+        if life.grace is None and pod.metadata.deletion_timestamp is not None:
             life.grace = pod.metadata.deletion_grace_period_seconds
 
     def gone(self, key: str) -> None:

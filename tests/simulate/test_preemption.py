@@ -65,6 +65,13 @@ def test_a_job_that_was_sent_away_waits_from_when_it_has_left() -> None:
     assert [outcome.waited for outcome in run(loop).outcomes] == [50.0, 10.0]
 
 
+def test_nobody_holds_its_devices_for_longer_than_the_policy_says() -> None:
+    jobs = [low(grace=1000 * GRACE, checkpoint=0), high()]
+    limited = play([node("n1")], jobs, policy=Policy(preemption=Preemption(grace_limit="4s")))
+    plain = play([node("n1")], [low(grace=4 * SECOND, checkpoint=0), high()])
+    assert ends(limited) == ends(plain) != ends(play([node("n1")], jobs))
+
+
 def test_members_above_the_quorum_go_one_by_one_and_the_others_work_on() -> None:
     """Four members of two devices, of which two are enough; the higher one needs the places of two."""
     elastic = job("low", workers=4, quorum=2, gpus=2, seconds=100)

@@ -11,7 +11,7 @@ from maitred.cluster.snapshot import BoundPods, Occupant
 FREE = -1
 _TYPES = {
     **dict.fromkeys(("terminating", "fixed", "working"), np.bool_),
-    **dict.fromkeys(("started", "checkpoint", "due"), np.int64),
+    **dict.fromkeys(("started", "checkpoint", "due", "grace"), np.int64),
 }
 COLUMNS = {column.name: _TYPES.get(column.name, np.int32) for column in fields(BoundPods)}
 COLUMNS["occupants"] = np.object_
@@ -43,6 +43,7 @@ class BoundTable:
         started: int,
         checkpoint: int,
         due: int,
+        grace: int,
     ) -> int:
         row = self._free.pop() if self._free else self._new_row()
         columns = self._columns
@@ -58,6 +59,7 @@ class BoundTable:
         columns["started"][row] = started
         columns["checkpoint"][row] = checkpoint
         columns["due"][row] = due
+        columns["grace"][row] = grace
         columns["occupants"][row] = occupant
         return row
 
@@ -73,11 +75,14 @@ class BoundTable:
     def set_budgets(self, row: int, budgets: int) -> None:
         self._columns["budgets"][row] = budgets
 
-    def set_progress(self, row: int, working: bool, started: int, checkpoint: int, due: int) -> None:
+    def set_progress(
+        self, row: int, working: bool, started: int, checkpoint: int, due: int, grace: int
+    ) -> None:
         self._columns["working"][row] = working
         self._columns["started"][row] = started
         self._columns["checkpoint"][row] = checkpoint
         self._columns["due"][row] = due
+        self._columns["grace"][row] = grace
 
     def _new_row(self) -> int:
         if self._height == len(self._columns["node"]):

@@ -91,7 +91,9 @@ class Member:
     started: int = UNKNOWN_TIME
     checkpoint: int = UNKNOWN_TIME
     due: int = UNKNOWN_TIME
-    """By when it is to be gone, if it is being deleted."""
+    """By when it is to be gone, if it is being deleted,"""
+    grace: int = 0
+    """and how long it was given."""
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND
     label_class: int = 0

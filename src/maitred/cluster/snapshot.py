@@ -95,8 +95,15 @@ class BoundPods:
     checkpoint: Ints
     due: Ints
     """By when it is to be gone, if it is terminating. All in milliseconds since 1970, or UNKNOWN_TIME."""
+    grace: Ints
+    """How long it was given to leave, if it is terminating, in milliseconds."""
     occupants: NDArray[np.object_]
     """An Occupant each."""
+
+    def leaving(self, limit: int | None) -> Mask:
+        """Terminating pods whose room may be counted on: those that were given more than so many seconds to
+        leave linger, and hold their places as if they ran."""
+        return self.terminating & (self.grace <= limit * 1000) if limit is not None else self.terminating
 
     def where(self, chosen: "Mask | NDArray[np.intp]") -> "BoundPods":
         """Some of the pods, by a mask or by their places."""

@@ -64,6 +64,8 @@ from maitred.model.storage import (
     VolumeAttachment,
 )
 
+LONGEST_GRACE = 2**40
+"""In seconds: a pod may be given more than a column can count."""
 FORGOTTEN = -1
 """The needs of a finished pod, which nothing reads any more."""
 STORAGE_KINDS = (
@@ -259,6 +261,7 @@ class ClusterState:
             started=in_milliseconds(pod.status.start_time),
             checkpoint=UNKNOWN_TIME if protection.last_checkpoint is None else protection.last_checkpoint,
             due=in_milliseconds(pod.metadata.deletion_timestamp),
+            grace=min(pod.metadata.deletion_grace_period_seconds, LONGEST_GRACE) * 1000,
         )
 
     def _standing(self, pod: Pod, protection: Protection) -> tuple[Standing, int]:
@@ -275,9 +278,12 @@ class ClusterState:
 
     def _note_progress(self, known: Member, member: Member) -> None:
         """A pod has started, or saved its work: nobody need be decided again for that."""
-        now = (member.working, member.started, member.checkpoint, member.due)
-        self.version += (known.working, known.started, known.checkpoint, known.due) != now
-        known.working, known.started, known.checkpoint, known.due = now
+        now = (member.working, member.started, member.checkpoint, member.due, member.grace)
+        self.version += (known.working, known.started, known.checkpoint, known.due, known.grace) != now
+        if known.grace != member.grace:  # who waits for its room may count on it by now, or no longer
+            self.news.effects |= Effect.ROOM
+            self.news.nodes.add(known.node)
+        known.working, known.started, known.checkpoint, known.due, known.grace = now
         if known.bound_row != NOT_BOUND:
             self._bound.set_progress(known.bound_row, *now)
 
@@ -355,6 +361,7 @@ class ClusterState:
             started=member.started,
             checkpoint=member.checkpoint,
             due=member.due,
+            grace=member.grace,
         )
         for claim in member.claims:
             self._claims_in_use.setdefault(claim, []).append(row)

@@ -75,10 +75,11 @@ class Writer:
     async def delete_pod(
         self, namespace: str, name: str, uid: str, grace_seconds: int | None = None
     ) -> Done | Refused | Unknown:
-        """Done when that pod is gone or on its way."""
+        """Done when that pod is gone or on its way. One that is on its way already gets no more time by this,
+        but it may get less."""
 
         async def judge(error: KubeError) -> Done | Refused | None:
-            return await self._judge_removal(error, namespace, name, uid)
+            return await self._judge_removal(error, namespace, name, uid, grace_seconds)
 
         path = PODS.path(namespace, name)
         return await self._write("DELETE", path, bodies.deletion(uid, grace_seconds), DONE, judge)
@@ -91,7 +92,7 @@ class Writer:
         async def judge(error: KubeError) -> Done | Refused | None:
             if isinstance(error, ApiError) and is_budget(error):
                 return Refused(Why.BUDGET, error.message)
-            return await self._judge_removal(error, namespace, name, uid)
+            return await self._judge_removal(error, namespace, name, uid, grace_seconds)
 
         path = PODS.path(namespace, name, "eviction")
         return await self._write("POST", path, bodies.eviction(name, uid, grace_seconds), DONE, judge)
@@ -276,7 +277,7 @@ class Writer:
             await asyncio.sleep(wait)
 
     async def _judge_removal(
-        self, error: KubeError, namespace: str, name: str, uid: str
+        self, error: KubeError, namespace: str, name: str, uid: str, grace_seconds: int | None
     ) -> Done | Refused | None:
         refused = refusal(error)
         if refused is not None and refused.why is Why.GONE:
@@ -287,8 +288,10 @@ class Writer:
             pod = await self._find(namespace, name)
         except KubeError:
             return None
-        going = pod is None or pod.metadata.uid != uid or pod.metadata.deletion_timestamp is not None
-        return DONE if going else None
+        if pod is None or pod.metadata.uid != uid:
+            return DONE
+        in_time = grace_seconds is None or pod.metadata.deletion_grace_period_seconds <= grace_seconds
+        return DONE if pod.metadata.deletion_timestamp is not None and in_time else None
 
     async def _find(self, namespace: str, name: str) -> "Found | None":
         return await self._get_if_there(PODS.path(namespace, name), Found)
@@ -336,6 +339,7 @@ class FoundJob(Lean, frozen=True):
 class FoundMeta(Lean, frozen=True):
     uid: str = ""
     deletion_timestamp: Timestamp | None = None
+    deletion_grace_period_seconds: int = 0
 
 
 class Gate(Lean, frozen=True):

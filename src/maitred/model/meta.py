@@ -29,6 +29,9 @@ class ObjectMeta(Lean, frozen=True):
     uid: str = ""
     creation_timestamp: Timestamp | None = None
     deletion_timestamp: Timestamp | None = None
+    """By when it is to be gone,"""
+    deletion_grace_period_seconds: int = 0
+    """and how long after its deletion that is."""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from math import ceil
 from typing import Annotated, Literal
 
 import msgspec
 
+from maitred.model.duration import milliseconds
 from maitred.model.meta import Lean
 from maitred.model.node import HEALTH_TAINTS, Taint
 from maitred.model.pod import Resources
 from maitred.model.selector import LabelSelector
 
 API_VERSION = "maitred.dev/v1alpha1"
+NO_LIMIT = "none"
 
 
 class Setting(Lean, frozen=True, forbid_unknown_fields=True, omit_defaults=False):
@@ -87,6 +90,8 @@ class Preemption(Setting, frozen=True):
     """Pods of any scheduler, or only of the preemptor's own."""
     jobs: Literal["suspend", "delete"] = "suspend"
     """What becomes of a Job all of whose pods must leave."""
+    grace_limit: str = "1h"
+    """The longest that a victim may take to leave, whatever grace period it asks for; `none`: no limit."""
     protection: ProtectionLimits = ProtectionLimits()
 
 
@@ -132,6 +137,12 @@ class Policy(Setting, frozen=True):
 
 def is_device(policy: Policy, resource: str) -> bool:
     return any(fnmatchcase(resource, pattern) for pattern in policy.devices.resources)
+
+
+def grace_limit(policy: Policy) -> int | None:
+    """In whole seconds, as grace periods are; None where there is no limit."""
+    said = policy.preemption.grace_limit
+    return None if said == NO_LIMIT else ceil((milliseconds(said) or 0) / 1000)
 
 
 def health_taints(policy: Policy) -> frozenset[str]:

@@ -8,8 +8,8 @@ import msgspec
 from maitred.cluster.nodes import NodeTable
 from maitred.decide.levels import key_of_level
 from maitred.model.node import Node, NodeCondition, allocatable
-from maitred.model.policy import Level, Policy, is_device
-from maitred.simulate.clock import SECOND, Time
+from maitred.model.policy import Level, Policy, grace_limit, is_device
+from maitred.simulate.clock import LONGEST, SECOND, Time
 from maitred.simulate.jobs import WHOLE
 from maitred.simulate.party import Party, Phase
 from maitred.simulate.results import FloorPlan, Table
@@ -84,6 +84,9 @@ class Floor:
         """Thousandths of devices that nobody can use for now."""
         self._levels = levels
         self._named = policy.topology.levels
+        limit = grace_limit(policy)
+        self.longest_grace: Time = LONGEST if limit is None else limit * SECOND
+        """For how long those who are evicted may hold their devices, whatever grace they have."""
         table = NodeTable()
         for node in nodes:
             table.put(node)

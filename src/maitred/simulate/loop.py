@@ -351,10 +351,11 @@ class Loop:
             party.evictions += 1
             self.books.evictions += 1
             self._stop(party, "lostToEviction")
-        if removal.at_once or not party.job.grace:
+        grace = min(party.job.grace, self.floor.longest_grace)
+        if removal.at_once or not grace:
             self._send_away(party, members)
         else:
-            self._dismiss(party, members, self.now + party.job.grace)
+            self._dismiss(party, members, self.now + grace)
 
     def _stop(self, party: Party, lost_to: Bucket) -> None:
         """It no longer works. What it did since its last checkpoint is lost."""

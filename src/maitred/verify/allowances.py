@@ -24,7 +24,8 @@ def heeded(case: Case) -> set[str]:
     rules, spaces = case.policy.preemption, case.cluster.namespaces
     shielded: dict[str, dict[int, list[Pod]]] = {}
     for pod in case.cluster.pods.values():
-        if pod.running and not stays(pod) and shield(pod, marks_of(case, pod), case.now) is not None:
+        here = pod.running or case.lingers(pod)
+        if here and not stays(pod) and shield(pod, marks_of(case, pod), case.now) is not None:
             units = shielded.setdefault(pod.namespace, {})
             units.setdefault(id(case.group_of[pod.key]), []).append(pod)
     found: set[str] = set()

@@ -24,8 +24,8 @@ class Budget:
         return self.key.startswith(f"{pod.namespace}/") and matches(self.selector, pod.labels)
 
     def counts(self, pod: Pod) -> bool:
-        """Pods whose eviction was granted already are in its status."""
-        return self.speaks_of(pod) and pod.name not in self.going
+        """Pods whose eviction was granted already are in its status, and those that go anyway are not up."""
+        return self.speaks_of(pod) and pod.name not in self.going and not pod.deleting
 
 
 def read_budget(key: str, doc: Doc) -> Budget:

@@ -94,12 +94,19 @@ class Case:
             place(world, pod, node)
         return world
 
+    def lingers(self, pod: Pod) -> bool:
+        """Whether it is on a node and being deleted, but was given more time than the policy gives a victim:
+        its room is not waited for, and it may be evicted, which gives it less."""
+        limit = self.policy.preemption.grace_limit
+        return pod.terminating and pod.holds and limit is not None and pod.given > limit
+
     @cached_property
     def _settled(self) -> World:
-        return world_of(self.cluster, [pod for pod in self.cluster.pods.values() if not pod.terminating])
+        pods = self.cluster.pods.values()
+        return world_of(self.cluster, [pod for pod in pods if not pod.terminating or self.lingers(pod)])
 
     def once_gone(self, gone: Iterable[Pod], seats: Iterable[Bind]) -> World:
-        """The world once terminating pods have left, and these too, with some more pods on their seats."""
+        """The world once those who leave have left, and these too, with some more pods on their seats."""
         world = self._settled.copy()
         for pod in gone:
             world.remove(pod)
@@ -109,8 +116,9 @@ class Case:
 
     @cached_property
     def leaving(self) -> list[Pod]:
-        """Who is on the way out: those who terminate already, and those whom the Plan makes leave."""
-        terminating = [pod for pod in self.cluster.pods.values() if pod.terminating and pod.holds]
+        """Who is on the way out: those who terminate in time, and those whom the Plan makes leave."""
+        pods = self.cluster.pods.values()
+        terminating = [pod for pod in pods if pod.terminating and pod.holds and not self.lingers(pod)]
         return [*terminating, *(eviction.pod for eviction in self.evictions)]
 
     def managed(self) -> list[Node]:

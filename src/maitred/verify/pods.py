@@ -84,6 +84,8 @@ class Pod:
     annotations: Labels
     created: float | None
     deleting: bool
+    given: int
+    """If it is being deleted, the seconds that it was given to leave."""
     phase: str
     node_name: str
     scheduler: str
@@ -171,6 +173,7 @@ def read_pod(doc: Doc) -> Pod:
         annotations=meta.strings("annotations"),
         created=meta.moment("creationTimestamp"),
         deleting=meta.moment("deletionTimestamp") is not None,
+        given=meta.integer("deletionGracePeriodSeconds"),
         phase=status.text("phase"),
         node_name=spec.text("nodeName"),
         scheduler=spec.text("schedulerName") or "default-scheduler",

@@ -17,6 +17,7 @@ HEALTH_TAINTS = frozenset(
     | {f"node.cloudprovider.kubernetes.io/{name}" for name in ("uninitialized", "shutdown")}
 )
 PRIORITY = "priority"
+SHORTEST_GRACE = 1000
 DEVICES = ("*/gpu", "*/gpu-*", "*/tpu", "*/npu", "*/gaudi", "*/neuron*", "*/mig-*")
 
 
@@ -34,6 +35,8 @@ class Preemption:
     delay: int
     own_only: bool
     suspends: bool
+    grace_limit: int | None
+    """The most seconds that a victim may take to leave; None: any number."""
     protectors: Selector | None
     """Namespaces whose pods may protect themselves; None: all."""
     protected_devices: int | None
@@ -84,9 +87,19 @@ def _preemption(doc: Doc) -> Preemption:
         delay=delay,
         own_only=rules.text("victims") == "own",
         suspends=rules.text("jobs", "suspend") == "suspend",
+        grace_limit=_grace_limit(rules),
         protectors=label_selector(rules.doc("protection"), "namespaces"),
         protected_devices=_count(rules.doc("protection"), "devicesPerNamespace"),
     )
+
+
+def _grace_limit(rules: Doc) -> int | None:
+    """Grace periods are whole seconds, so a part of one counts as one."""
+    said = rules.text("graceLimit", "1h")
+    found = duration(said)
+    if said != "none" and (found is None or found < SHORTEST_GRACE):
+        raise rules.error("graceLimit", "must be none or a duration such as 10m, of a second at least")
+    return None if found is None else -(-found // 1000)
 
 
 def _count(doc: Doc, field: str) -> int | None:

@@ -85,7 +85,7 @@ def _read_evictions(case: Case) -> None:
     seen: set[str] = set()
     for doc in case.plan.docs("evictions"):
         pod = case.cluster.pods.get(doc.text("pod"))
-        if pod is None or not pod.running:
+        if pod is None or not (pod.running or case.lingers(pod)):
             case.faults.append(breach(4, doc.text("pod"), "evicted, but no such pod runs"))
             continue
         group = case.group_of[pod.key]

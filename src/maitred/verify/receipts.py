@@ -83,7 +83,7 @@ class _Bill:
 
     @cached_property
     def families(self) -> Counter[Family]:
-        return Counter(map(_family, self.sacrifice.pods))
+        return Counter(_family(pod) for pod in self.sacrifice.pods if pod.running)
 
 
 def _judge_receipt(bill: _Bill, eviction: Eviction, unit: Unit) -> Iterator[str]:
@@ -110,7 +110,9 @@ def _judge_hours(doc: Doc, work: int) -> Iterator[str]:
 
 
 def _lost(case: Case, pod: Pod, now: int) -> int:
-    """Work in thousandths of a device-second."""
+    """Work in thousandths of a device-second. Who is being deleted anyway loses nothing by an eviction."""
+    if pod.deleting:
+        return 0
     return case.policy.device_count(pod.requests) * lost(pod, marks_of(case, pod), now)
 
 
@@ -138,7 +140,8 @@ class _Departures:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.here = Counter(_family(pod) for pod in case.cluster.pods.values() if pod.running)
-        self.leaving = Counter(_family(eviction.pod) for eviction in case.evictions)
+        victims = [eviction.pod for eviction in case.evictions]
+        self.leaving = Counter(_family(pod) for pod in victims if pod.running)
 
     def judge(self, bill: _Bill, eviction: Eviction) -> Iterator[str]:
         departure = eviction.receipt.doc("departure")
@@ -152,7 +155,7 @@ class _Departures:
         """A Job all of whose pods leave for one group is suspended, if the policy says so, it is not yet, no
         other controller manages it and it is none of the system; all other victims are deleted."""
         owner = pod.controller
-        if owner is None or owner[0] != "Job":
+        if owner is None or owner[0] != "Job" or self.case.lingers(pod):
             return "delete", None if owner is None else True
         job = self._job(pod.namespace, owner)
         if job is None or job.suspended:

@@ -39,11 +39,17 @@ def sacrifices(case: Case) -> list[Sacrifice]:
     earlier: dict[Pod, None] = {}
     for preemptor in case.preempting:
         victims = {eviction.pod for eviction in case.evicted_for(preemptor)}
-        touched = {house(case, case.group_of[pod.key]) for pod in victims}
+        touched = {house(case, case.group_of[pod.key]) for pod in victims if pod.running}
         units = [unit for name in sorted(touched) for unit in _units(name, houses[name], victims, earlier)]
+        # Those that linger count for no quorum: nobody breaks with them.
+        units += [Unit(pod.key, (pod,)) for pod in sorted(victims, key=_key) if case.lingers(pod)]
         found.append(Sacrifice(preemptor, units, list(earlier)))
         earlier |= dict.fromkeys(found[-1].pods)
     return found
+
+
+def _key(pod: Pod) -> str:
+    return pod.key
 
 
 def _houses(case: Case) -> dict[str, list[Group]]:

@@ -48,6 +48,13 @@ class Answers:
     refusal: Outcome | None = None
     """Whether records may not be deleted."""
 
+    hastened: list[tuple[str, int | None]] = field(default_factory=list)
+    """Pods that were deleted, and the grace that each was given."""
+
+    async def delete_pod(self, namespace: str, name: str, uid: str, grace: int | None = None) -> Outcome:
+        self.hastened.append((name, grace))
+        return self.outcomes.pop(0) if self.outcomes else Done()
+
     async def resume_job(self, namespace: str, name: str, uid: str) -> Outcome:
         assert uid == f"job-{name}"
         self.resumed.append(f"{namespace}/{name}")
@@ -101,7 +108,7 @@ class House:
         selection = self.agenda.select(mirror.state.take_news(), mirror.parties, 0.0)
         plan = decide(mirror.state.snapshot(), self.policy, NOW, "maitred", selection)
         self.agenda.decided(plan.groups, selection, mirror.parties)
-        left = self.returns.take(plan)
+        left = await self.returns.take(plan)
         for bind in left.binds:
             assert mirror.assume(bind.pod, bind.uid, bind.node)
         for _ in range(10):
@@ -110,6 +117,9 @@ class House:
 
     @property
     def standing(self) -> int:
+        """As the next decision sees it."""
+        if KEY in self.returns._standing_down:
+            return 0
         return list(self.mirror.stand_ins.values()).count(KEY)
 
 
@@ -319,6 +329,39 @@ def test_there_is_a_limit_to_stand_ins_and_beyond_it_pods_wait_themselves(
     in_house(room, story)
 
 
+def test_a_job_that_changes_while_it_is_away_has_room_for_what_it_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its own stand-ins do not count against those that take their place."""
+    monkeypatch.setattr(returns_module, "MOST_IN_NAMESPACE", 6)
+
+    async def story(house: House) -> None:
+        house.put(guest(), job(marks=FOUR))
+        await house.cycle()
+        house.put(job(marks={**FOUR, "example.com/a": "b"}, generation=3))
+        await house.cycle()
+        assert (house.standing, house.api.resumed) == (4, [])
+
+    in_house(room, story)
+
+
+def test_what_changes_nothing_about_its_pods_makes_nobody_stand_in_anew() -> None:
+    """Anyone may write to their Job as often as they like, and so does its controller."""
+
+    async def story(house: House) -> None:
+        house.put(guest(), job(marks=FOUR))
+        await house.cycle()
+        before = dict(house.mirror.waiting)
+        house.put(job(marks=FOUR, status={"ready": 1}, labels={"a": "b"}, generation=3))
+        await house.cycle()
+        assert all(house.mirror.waiting[key] is pod for key, pod in before.items())
+        house.put(job(marks={**FOUR, "example.com/a": "b"}, generation=4))
+        await house.cycle()
+        assert not any(house.mirror.waiting[key] is pod for key, pod in before.items())
+
+    in_house(room, story)
+
+
 def test_many_of_them_do_not_keep_the_event_loop_to_themselves() -> None:
     async def story(house: House) -> None:
         turns = 0
@@ -331,13 +374,23 @@ def test_many_of_them_do_not_keep_the_event_loop_to_themselves() -> None:
 
         beside = asyncio.create_task(others())
         many = gang("train", 2000)
-        house.put(guest(), job(size=2000, marks=many, kept=record(members=2000)))
+        away = job(size=2000, marks=many, kept=record(members=2000))
+        house.put(away)
         await house.returns.prepare()
         assert len(house.mirror.stand_ins) == 2000
         assert turns >= 2000 / returns_module.SLICE
+        turns = 0
+        await house.cycle()
+        assert (house.mirror.assumed, house.api.resumed) == (2000, [KEY])
+        assert turns >= 2000 / returns_module.SLICE, "nor when their places are kept"
+        turns = 0
+        house.returns.job_gone(KEY)
+        await house.returns.prepare()
+        assert not house.mirror.stand_ins
+        assert turns >= 2000 / returns_module.SLICE - 1, "nor when they go"
         beside.cancel()
 
-    in_house(room, story)
+    in_house(lambda: House(node("n1", cpu=4000, pods=4000)), story)
 
 
 def test_pods_that_name_the_job_from_another_namespace_do_not_keep_it_away() -> None:
@@ -682,3 +735,56 @@ def test_it_can_be_suspended_again() -> None:
         assert house.api.resumed == [KEY, KEY]
 
     in_house(room, story)
+
+
+# ---- pods that take years to leave
+
+
+def lingering(*indexes: int, owner: str = "Job/train", namespace: str = "default") -> list[WatchedPod]:
+    """Pods of the Job as the Job controller has deleted them: with the grace period that they ask for."""
+    found = list[WatchedPod]()
+    for index in indexes:
+        pod = watched_pod(f"train-{index}", cpu=1, node="n1", owner=owner, namespace=namespace, deleted=True)
+        given = msgspec.structs.replace(pod.metadata, deletion_grace_period_seconds=10**9)
+        found.append(msgspec.structs.replace(pod, metadata=given))
+    return found
+
+
+def leaving(house: House) -> int:
+    return int(house.mirror.state.snapshot().bound.leaving(3600).sum())
+
+
+def test_pods_of_a_job_that_we_suspended_are_given_less_time_and_each_is_once() -> None:
+    async def story(house: House) -> None:
+        house.put(job(), *lingering(0, 1))
+        await house.cycle()
+        assert house.api.hastened == [("train-0", 3600), ("train-1", 3600)]
+        assert leaving(house) == 2
+        await house.cycle()
+        assert len(house.api.hastened) == 2
+
+    in_house(lambda: House(node("n1", cpu=1)), story)
+
+
+def test_one_that_could_not_be_given_less_time_is_tried_again() -> None:
+    async def story(house: House) -> None:
+        house.put(job(), *lingering(0))
+        house.api.outcomes = [Refused(Why.FORBIDDEN, "no")]
+        await house.cycle()
+        assert leaving(house) == 0
+        await house.cycle()
+        assert house.api.hastened == [("train-0", 3600)] * 2
+        assert leaving(house) == 1
+
+    in_house(lambda: House(node("n1", cpu=1)), story)
+
+
+def test_others_take_their_time() -> None:
+    """Pods of a Job that its user has suspended, and pods elsewhere that name the UID of one of ours."""
+
+    async def story(house: House) -> None:
+        house.put(job(), *lingering(0, owner="Job/other"), *lingering(1, namespace="mallory"))
+        await house.cycle()
+        assert house.api.hastened == []
+
+    in_house(lambda: House(node("n1", cpu=1)), story)

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from maitred.kube.errors import ApiError
+from maitred.model.meta import ObjectMeta
 from maitred.sandbox.kubelets.api import AT_ONCE
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import Fleet, kubelets
 from maitred.sandbox.kubelets.kubelet import Kubelet
-from maitred.sandbox.kubelets.objects import Container, Pod, PodMeta, PodSpec
+from maitred.sandbox.kubelets.objects import Container, Pod, PodSpec
 from tests.control_plane.waiting import DEADLINE_SECONDS
 
 Sent = tuple[str, str]
@@ -42,7 +43,7 @@ class Server:
 
 
 def pod(name: str, deleted: datetime | None = None) -> Pod:
-    metadata = PodMeta(name=name, namespace="default", uid=name, deletion_timestamp=deleted)
+    metadata = ObjectMeta(name=name, namespace="default", uid=name, deletion_timestamp=deleted)
     return Pod(metadata, PodSpec(node_name="n1", containers=(Container("main"),)))
 
 

@@ -9,7 +9,7 @@ number in a template is not looked at.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import msgspec
@@ -41,32 +41,38 @@ def number_of_stand_ins(job: WatchedJob, record: Suspension) -> int:
 
 def stand_ins(job: WatchedJob, record: Suspension, scheduler: str) -> list[WatchedPod]:
     """The pods that the Job would make if it were resumed now; the scheduler is the one to decide of them."""
-    spec = spec_of(job, record, scheduler)
+    member = members_of(job, spec_of(job, record, scheduler))
     wanted = number_of_stand_ins(job, record)
     if job.spec.completion_mode == "Indexed":
-        return [member(job, spec, index, str(index)) for index in islice(open_indexes(job), wanted)]
+        return [member(index, str(index)) for index in islice(open_indexes(job), wanted)]
     if job.spec.completions is None and job.status.succeeded:
         return []  # one that has succeeded is enough, and no more are made
-    return [member(job, spec, number) for number in range(wanted)]
+    return [member(number, "") for number in range(wanted)]
 
 
-def member(job: WatchedJob, spec: PodSpec, number: int, index: str = "") -> WatchedPod:
+def members_of(job: WatchedJob, spec: PodSpec) -> Callable[[int, str], WatchedPod]:
+    """How its members are made. They share whatever is alike in them, so that each takes little room."""
     meta, template = job.metadata, job.spec.template.metadata
-    indexed = {INDEX: index} if index else {}
     owner = WatchedOwner(JOBS.kind, meta.name, meta.uid, controller=True, api_version=JOBS.api_version)
-    return WatchedPod(
-        metadata=WatchedMeta(
-            name=f"{meta.name}:{number}",
-            namespace=meta.namespace,
-            uid=f"{meta.uid}:{number}",
-            creation_timestamp=meta.creation_timestamp,
-            labels={**template.labels, **indexed},
-            annotations={**template.annotations, **indexed},
-            owner_references=(owner,),
-        ),
-        spec=spec,
-        status=WatchedPodStatus(phase="Pending"),
-    )
+    owners, status = (owner,), WatchedPodStatus(phase="Pending")
+
+    def member(number: int, index: str) -> WatchedPod:
+        indexed = {INDEX: index}
+        return WatchedPod(
+            metadata=WatchedMeta(
+                name=f"{meta.name}:{number}",
+                namespace=meta.namespace,
+                uid=f"{meta.uid}:{number}",
+                creation_timestamp=meta.creation_timestamp,
+                labels={**template.labels, **indexed} if index else template.labels,
+                annotations={**template.annotations, **indexed} if index else template.annotations,
+                owner_references=owners,
+            ),
+            spec=spec,
+            status=status,
+        )
+
+    return member
 
 
 def spec_of(job: WatchedJob, record: Suspension, scheduler: str) -> PodSpec:

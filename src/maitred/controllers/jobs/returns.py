@@ -18,7 +18,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Container, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ import msgspec
 from maitred.controllers.jobs.members import number_of_stand_ins, stand_ins
 from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.agenda import Agenda
+from maitred.controllers.scheduling.leaving import controller_of, is_of_job
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
@@ -64,6 +65,13 @@ class Absence:
     stands: bool = False
     """Its stand-ins are there."""
 
+    @property
+    def made_from(self) -> tuple[object, ...]:
+        """What its stand-ins are made from: where this is the same, so are they."""
+        job = self.job
+        done = (job.status.completed_indexes, job.status.failed_indexes, job.status.succeeded)
+        return job.metadata.uid, job.metadata.creation_timestamp, job.spec, done, self.record
+
 
 @dataclass(slots=True)
 class Return:
@@ -95,6 +103,10 @@ class Returns:
         """Jobs as they were when we resumed them, until the watch tells so."""
         self._doubts: dict[str, float] = {}
         """When to look into the records of Jobs that do not seem to be suspended, by the UIDs of the Jobs."""
+        self._standing_down: set[str] = set()
+        """Jobs whose stand-ins go before the next decision."""
+        self._hastened: set[str] = set()
+        """UIDs of pods that were given less time to leave, until the watch tells so."""
         self._orders: asyncio.Queue[Callable[[], Coroutine[Any, Any, None]]] = asyncio.Queue()
         suspensions.changed = self._look
 
@@ -122,12 +134,16 @@ class Returns:
         record = self.suspensions.by_uid.get(job.metadata.uid)
         if record is None or not job.spec.suspend or is_over(job):
             self._forget(key)
+            return
+        absence, known = Absence(job, record), self._absences.get(key)
+        if known is not None and known.made_from == absence.made_from:
+            known.job = job  # whatever else has changed, nobody else stands in for it
         else:
-            self._absences[key] = Absence(job, record)
+            self._absences[key] = absence
 
     def _forget(self, key: str) -> None:
         if self._absences.pop(key, None) is not None and key not in self._returns:
-            self._mirror.stand_down(key)
+            self._stand_down(key)
 
     # -- before a cycle --------------------------------------------------------------------------------
 
@@ -136,7 +152,10 @@ class Returns:
         now = time.monotonic()
         for key, returning in list(self._returns.items()):
             self._see_who_has_come(key, returning, now)
+        while self._standing_down:
+            await self._let_go(self._standing_down.pop())
         self._look_into_doubts(now)
+        self._hasten_those_who_linger()
         for key, absence in list(self._absences.items()):
             if key not in self._returns and not absence.stands:
                 await self._stand_in(key, absence)
@@ -157,6 +176,33 @@ class Returns:
                 self._doubt(uid, RETRY_SECONDS)
                 self._orders.put_nowait(partial(self._settle, record))
 
+    def _hasten_those_who_linger(self) -> None:
+        """Pods of Jobs that we have suspended leave within the time that the policy gives victims."""
+        lingering = self._mirror.lingering() if self.suspensions.by_uid else {}
+        self._hastened &= {pod.metadata.uid for pod in lingering.values()}
+        for key, pod in lingering.items():
+            uid, grace = pod.metadata.uid, self._mirror.shorter_grace(key)
+            if grace is not None and uid not in self._hastened and self._have_suspended_its_job(pod):
+                self._hastened.add(uid)
+                self._mirror.dismiss(key, uid)
+                self._orders.put_nowait(partial(self._hasten, key, uid, grace))
+
+    def _have_suspended_its_job(self, pod: WatchedPod) -> bool:
+        """A pod may name any owner: it has to be in the namespace of the Job."""
+        owner = controller_of(pod)
+        if owner is None or not is_of_job(owner):
+            return False
+        record = self.suspensions.by_uid.get(owner.uid)
+        return record is not None and record.job == f"{pod.metadata.namespace}/{owner.name}"
+
+    async def _hasten(self, key: str, uid: str, grace: int) -> None:
+        outcome = await self.suspensions.hasten(key, uid, grace)
+        if not isinstance(outcome, Done):
+            log.warning("pod %s could not be given less time to leave, and is tried again: %s", key, outcome)
+            self._mirror.retract_dismissal(key, uid)
+            self._hastened.discard(uid)
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._mirror.changed.set)
+
     def _is_away(self, record: Suspension) -> bool:
         absence = self._absences.get(record.job)
         return record.job in self._returns or (absence is not None and absence.job.metadata.uid == record.uid)
@@ -168,32 +214,43 @@ class Returns:
     async def _stand_in(self, key: str, absence: Absence) -> None:
         job, record = absence.job, absence.record
         if self._is_leaving(job, record):
-            self._mirror.stand_down(key)
+            await self._let_go(key)
         elif not job.by_kubernetes:
-            self._bring_back(key, absence, "another controller than that of Kubernetes manages it")
-        elif not self._is_room_for(number_of_stand_ins(job, record), job.metadata.namespace):
-            self._bring_back(key, absence, "too many pods are stood in for already, so its own wait")
+            await self._bring_back(key, absence, "another controller than that of Kubernetes manages it")
+        elif not self._is_room_for(key, number_of_stand_ins(job, record)):
+            await self._bring_back(key, absence, "too many pods are stood in for already, so its own wait")
         elif pods := await asyncio.to_thread(stand_ins, job, record, self._scheduler):
             absence.stands = await self._take_in(key, absence, pods)
         elif self._absences.get(key) is absence:
-            self._bring_back(key, absence, "it needs no more pods")
+            await self._bring_back(key, absence, "it needs no more pods")
 
-    def _is_room_for(self, number: int, namespace: str) -> bool:
-        standing = self._mirror.standing
-        here = sum(len(pods) for job, pods in standing.items() if job.startswith(f"{namespace}/"))
-        total = len(self._mirror.stand_ins)
-        return total + number <= MOST_STAND_INS and here + number <= MOST_IN_NAMESPACE
+    def _is_room_for(self, key: str, number: int) -> bool:
+        """Beside the stand-ins of others: its own give way to those that are made now."""
+        others = {job: len(pods) for job, pods in self._mirror.standing.items() if job != key}
+        namespace = f"{key.partition('/')[0]}/"
+        here = sum(count for job, count in others.items() if job.startswith(namespace))
+        return sum(others.values()) + number <= MOST_STAND_INS and here + number <= MOST_IN_NAMESPACE
 
     async def _take_in(self, key: str, absence: Absence, pods: Sequence[WatchedPod]) -> bool:
         """Some at a time. Where the Job changes meanwhile, it is looked at again with the next cycle."""
-        self._mirror.stand_down(key)
+        await self._let_go(key)
         for start in range(0, len(pods), SLICE):
             if self._absences.get(key) is not absence:
-                self._mirror.stand_down(key)
+                await self._let_go(key)
                 return False
             self._mirror.stand_in(key, pods[start : start + SLICE])
             await asyncio.sleep(0)
         return True
+
+    def _stand_down(self, key: str) -> None:
+        """Before the next decision, in which they would still have their places."""
+        if key in self._mirror.standing:
+            self._standing_down.add(key)
+            self._mirror.changed.set()
+
+    async def _let_go(self, key: str) -> None:
+        while self._mirror.stand_down(key, SLICE):
+            await asyncio.sleep(0)
 
     def _is_leaving(self, job: WatchedJob, record: Suspension) -> bool:
         """Whether pods are left that are in the way: those that stay, and others where that matters."""
@@ -222,7 +279,7 @@ class Returns:
         away = {verdict.group for verdict in seats.groups if self._mirror.is_away(verdict.group)}
         return without(seats, (), away, away) if away else seats
 
-    def take(self, plan: Plan) -> Plan:
+    async def take(self, plan: Plan) -> Plan:
         """Carry out what was decided of stand-ins. What is left of the Plan is about pods that exist."""
         owners = dict(self._mirror.stand_ins)
         if not owners:
@@ -234,7 +291,7 @@ class Returns:
                 seats.setdefault(owners[bind.pod], []).append(bind)
         for verdict in plan.groups:
             for job in sorted(away[verdict.group]):
-                self._decided(job, verdict, seats.get(job, ()))
+                await self._decided(job, verdict, seats.get(job, ()))
         for job in sorted({owners[eviction.pod] for eviction in plan.evictions if eviction.pod in owners}):
             self._end(job)  # others of higher rank need the places that were kept
         untold = {group for group, jobs in away.items() if group in owners or jobs & self._returns.keys()}
@@ -244,19 +301,19 @@ class Returns:
         """The Jobs that have stand-ins in this group."""
         return {owners[pod] for pod in self._mirror.parties.get(group, ()) if pod in owners}
 
-    def _decided(self, key: str, verdict: GroupVerdict, seats: Sequence[Bind]) -> None:
+    async def _decided(self, key: str, verdict: GroupVerdict, seats: Sequence[Bind]) -> None:
         absence = self._absences.get(key)
         if absence is None or key in self._returns:
             return
         if seats:
-            self._bring_back(key, absence, "there is room for it", seats)
+            await self._bring_back(key, absence, "there is room for it", seats)
         elif not waits_for_room(verdict):
-            self._bring_back(key, absence, verdict_words(verdict))
+            await self._bring_back(key, absence, verdict_words(verdict))
 
     # -- coming back -----------------------------------------------------------------------------------
 
-    def _bring_back(self, key: str, absence: Absence, why: str, seats: Sequence[Bind] = ()) -> None:
-        if not self._keep_places(seats):
+    async def _bring_back(self, key: str, absence: Absence, why: str, seats: Sequence[Bind] = ()) -> None:
+        if not await self._keep_places(key, absence, seats):
             return  # they have changed since, and are decided again
         returning = self._returns[key] = Return(absence)
         if seats:
@@ -264,17 +321,19 @@ class Returns:
             returning.awaited = len(members)
             self._hold(returning, {group_key(self._mirror.waiting[pod]) or pod for pod in members})
         else:
-            self._mirror.stand_down(key)
+            self._stand_down(key)
         log.info("job %s, suspended for %s, is resumed: %s", key, absence.record.preemptor, why)
         self._orders.put_nowait(partial(self._resume, key))
 
-    def _keep_places(self, seats: Iterable[Bind]) -> bool:
-        kept = list[str]()
-        for seat in seats:
-            if not self._mirror.assume(seat.pod, seat.uid, seat.node):
-                self._mirror.retract(kept)
+    async def _keep_places(self, key: str, absence: Absence, seats: Sequence[Bind]) -> bool:
+        """Some at a time too."""
+        for number, seat in enumerate(seats):
+            if number % SLICE == SLICE - 1:
+                await asyncio.sleep(0)
+            same = self._absences.get(key) is absence
+            if not same or not self._mirror.assume(seat.pod, seat.uid, seat.node):
+                self._mirror.retract(seat.pod for seat in seats[:number])
                 return False
-            kept.append(seat.pod)
         return True
 
     async def run(self) -> None:
@@ -318,7 +377,7 @@ class Returns:
             self._agenda.hold(group)
 
     def _give_up(self, key: str, returning: Return) -> None:
-        self._mirror.stand_down(key)
+        self._stand_down(key)
         returning.absence.stands = False
         groups, returning.groups, returning.awaited = returning.groups, set(), 0
         for group in groups - {group for other in self._returns.values() for group in other.groups}:

@@ -108,6 +108,12 @@ class Suspensions:
                 await self._drop(record.uid)
             return outcome
 
+    async def hasten(self, pod: str, uid: str, grace_seconds: int) -> Outcome:
+        """A pod of a suspended Job, which the Job controller deletes with the grace period that it asks for,
+        gets less time. This is for later: a pod that is deleted before the Job controller knows that its Job
+        is suspended is a failure of the Job."""
+        return await self._writer.delete_pod(*_parts(pod), uid, grace_seconds)
+
     async def settle(self, record: Suspension) -> Outcome:
         """Delete the record of a Job that is not suspended or not there, if the server says so too."""
         with self._busy(record.uid):

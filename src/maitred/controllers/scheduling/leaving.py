@@ -7,7 +7,11 @@ started sees who is leaving as well as the one that told them to.
 
 None of this is believed for ever. Whoever has not left within its grace period and LEAVE_SECONDS stays: it
 counts as running again, and may be evicted again. Otherwise a group that was promised its place would wait
-without end. Only `deletionTimestamp` has no such limit: that is the API server's own word.
+without end.
+
+A `deletionTimestamp` is the API server's own word, and has no such limit. But a pod that was given more time
+than `preemption.graceLimit` of the policy does not count as leaving either: it lingers in its place until it
+is evicted, which gives it less.
 """
 
 import heapq
@@ -20,6 +24,7 @@ from dataclasses import dataclass
 from maitred.kube.resources import JOBS
 from maitred.kube.wire import WatchedOwner, WatchedPod
 from maitred.model.job import Job
+from maitred.model.policy import Policy, grace_limit
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +43,12 @@ class Child:
     """A pod that has not finished."""
 
     uid: str
+    grace: int
+    """The grace period that it asks for."""
     seconds: float
-    """How long it may take to leave."""
+    """How long it may take until its deletion is seen."""
     family: Family | None
-    """Of its controller, if it has one."""
+    """Of its controller, if it has one and is not being deleted."""
     by_job: bool
     until: float = -math.inf
     """When it has left, or stays."""
@@ -49,9 +56,14 @@ class Child:
 
 
 class Leaving:
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, policy: Callable[[], Policy] = Policy, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.owners: dict[str, WatchedOwner] = {}
         """Controllers of the pods that have one and have not finished."""
+        self.deleted: dict[str, WatchedPod] = {}
+        """Pods on nodes that are being deleted, as the API server has them."""
+        self._policy = policy
         self._clock = clock
         self._pods: dict[str, Child] = {}
         self._children: dict[Family, dict[str, str]] = {}
@@ -67,25 +79,33 @@ class Leaving:
 
     def put(self, key: str, pod: WatchedPod) -> bool:
         """A pod that has not finished: whether it is leaving, which its own object does not say."""
-        owner = controller_of(pod)
-        family = None if owner is None else (pod.metadata.namespace, owner.uid)
+        owner, is_deleted = controller_of(pod), pod.metadata.deletion_timestamp is not None
+        family = None if owner is None or is_deleted else (pod.metadata.namespace, owner.uid)
         known = self._pods.get(key)
         if known is None or known.uid != pod.metadata.uid or known.family != family:
             same = known is not None and known.uid == pod.metadata.uid
             was_told = same and key in self._told
             self.gone(key)
-            known = self._pods[key] = Child(pod.metadata.uid, seconds_of(pod), family, is_of_job(owner))
-            if owner is not None and family is not None:
+            grace = grace_of(pod)
+            seconds = min(grace, LONGEST_GRACE) + LEAVE_SECONDS
+            known = self._pods[key] = Child(pod.metadata.uid, grace, seconds, family, is_of_job(owner))
+            if owner is not None:
                 self.owners[key] = owner
+            if family is not None:
                 self._children.setdefault(family, {})[key] = known.uid
             if was_told:
                 self.tell(key)
             elif self._is_of_suspended(known):
                 self._begin(key, known)
+        if is_deleted:
+            self.deleted[key] = pod
+            if not self.lingers(pod):
+                self._told.discard(key)
         return self._is_leaving(key, known)
 
     def gone(self, key: str) -> None:
         self._told.discard(key)
+        self.deleted.pop(key, None)
         self.owners.pop(key, None)
         child = self._pods.pop(key, None)
         if child is None or child.family is None:
@@ -94,6 +114,21 @@ class Leaving:
         children.pop(key, None)
         if not children:
             del self._children[child.family]
+
+    def lingers(self, pod: WatchedPod) -> bool:
+        """Whether a pod that is being deleted was given longer for it than the policy gives anyone."""
+        limit = grace_limit(self._policy())
+        return limit is not None and pod.metadata.deletion_grace_period_seconds > limit
+
+    def shorter_grace(self, key: str) -> int | None:
+        """The grace period to evict a pod with; None for its own."""
+        limit, child = grace_limit(self._policy()), self._pods.get(key)
+        if limit is None or child is None or (child.grace <= limit and key not in self.deleted):
+            return None
+        return limit
+
+    def is_told(self, key: str) -> bool:
+        return key in self._told
 
     def tell(self, key: str) -> None:
         self._told.add(key)
@@ -185,6 +220,6 @@ def is_of_job(owner: WatchedOwner | None) -> bool:
     return owner is not None and owner.kind == JOBS.kind and owner.api_version.partition("/")[0] == JOBS.group
 
 
-def seconds_of(pod: WatchedPod) -> float:
+def grace_of(pod: WatchedPod) -> int:
     asked = pod.spec.termination_grace_period_seconds
-    return min(max(DEFAULT_GRACE if asked is None else asked, 0), LONGEST_GRACE) + LEAVE_SECONDS
+    return max(DEFAULT_GRACE if asked is None else asked, 0)

@@ -162,14 +162,14 @@ class Loop:
             self._recorder.decided(plan)
         self._agenda.decided(plan.groups, selection, mirror.parties)
         self._note_wake_time(plan, now)
-        self._complete(plan, selection, snapshot, took)
+        await self._complete(plan, selection, snapshot, took)
         if self._binder is not None:
             verdicts = {verdict.group: verdict for verdict in plan.groups}
             for order in orders:
                 self._binder.explained(order, verdicts[order.group])
         return took
 
-    def _complete(self, plan: Plan, selection: Selection, snapshot: Snapshot, took: float) -> None:
+    async def _complete(self, plan: Plan, selection: Selection, snapshot: Snapshot, took: float) -> None:
         """Carry out what is left of the Plan when its binds have been handed over, and tell all of it."""
         plan = with_receipts(plan, selection)
         told = as_told(plan, selection)
@@ -177,7 +177,7 @@ class Loop:
         if self._tracing is not None:
             self._tracing.cycle(told, snapshot, took)
         if self._returns is not None:
-            plan = self._returns.take(plan)
+            plan = await self._returns.take(plan)
             told = as_told(plan, selection)
         for actor in self._actors:
             actor.decided(plan, snapshot, time.monotonic())

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Generic, TypeVar
 
 import msgspec
@@ -26,6 +27,7 @@ from maitred.model.job import Job
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
+from maitred.model.policy import Policy
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ class Mirror:
         scheduler: str | None,
         journal: Journal | None = None,
         clock: Callable[[], float] = time.monotonic,
+        policy: Callable[[], Policy] = Policy,
     ) -> None:
         self.state = ClusterState(journal)
         self.changed = asyncio.Event()
@@ -79,7 +82,7 @@ class Mirror:
         self._assumed: dict[str, Assumption] = {}
         self._promises: dict[str, Assumption] = {}
         """Nominations that we have ordered and not yet seen; no node where one is taken back."""
-        self._leaving = Leaving(clock)
+        self._leaving = Leaving(policy, clock)
         self._scheduler = scheduler
         self.gangs: Gangs | None = None
         """Set for a shadow, which tells gangs as an audit does."""
@@ -122,12 +125,17 @@ class Mirror:
             self.put_pod(pod)
         self.changed.set()
 
-    def stand_down(self, job: str) -> None:
-        """Nobody waits for the Job any more."""
-        for key in sorted(self.standing.pop(job, ())):
+    def stand_down(self, job: str, most: int) -> bool:
+        """Nobody is to wait for the Job any more. So many go at once; whether others are left."""
+        standing = self.standing.get(job, set())
+        for key in list(islice(standing, most)):
+            standing.discard(key)
             del self.stand_ins[key]
             self.pod_gone(key)
             self.changed.set()
+        if not standing:
+            self.standing.pop(job, None)
+        return bool(standing)
 
     def put_group(self, group: WatchedGroup) -> None:
         self.groups[key_of(group.metadata)] = group
@@ -141,10 +149,7 @@ class Mirror:
         self.jobs[key_of(job.metadata)] = job
         self.state.apply(Put(job))
         for key, uid in self._leaving.put_job(job).items():
-            if (pod := self.waiting.get(key)) is not None:
-                self._show(key, pod)
-            else:
-                self.state.set_leaving(key, uid, job.spec.suspend)
+            self._set_leaving(key, uid, job.spec.suspend)
 
     def job_gone(self, key: str) -> None:
         job = self.jobs.pop(key, None)
@@ -155,13 +160,18 @@ class Mirror:
     def let_stay(self) -> None:
         """Who ought to have left by now, and has not, counts as running again."""
         for key, uid in self._leaving.overdue().items():
-            if (pod := self.waiting.get(key)) is not None:
-                self._show(key, pod)
-            else:
-                self.state.set_leaving(key, uid, False)
+            self._set_leaving(key, uid, False)
 
     def next_overdue(self) -> float:
         return self._leaving.next_at()
+
+    def _set_leaving(self, key: str, uid: str, leaving: bool) -> None:
+        """Let the state know that a pod has begun to leave, or does not any more."""
+        pod = self.waiting.get(key) or self._leaving.deleted.get(key)
+        if pod is not None:
+            self._show(key, pod)
+        else:
+            self.state.set_leaving(key, uid, leaving)
 
     def _leave_party(self, key: str) -> None:
         pod = self.waiting.pop(key, None)
@@ -185,13 +195,15 @@ class Mirror:
 
     def _show(self, key: str, pod: WatchedPod) -> None:
         """Let the state have the pod as the API server has it, and as we have ordered it."""
-        if is_over(pod):
+        holds = bool(pod.spec.node_name) and pod.status.phase not in FINISHED
+        if is_over(pod) and not holds:
             self._leaving.gone(key)
         pod = self._as_promised(key, self._as_assumed(key, pod))
         if key in self.waiting:
             node = "" if pod.spec.node_name else pod.status.nominated_node_name
             self._note_promise(group_key(pod) or key, key, node)
-        if not is_over(pod) and key not in self.stand_ins and self._leaving.put(key, pod):
+        counts = key not in self.stand_ins and (holds or not is_over(pod))
+        if counts and self._leaving.put(key, pod):
             pod = on_its_way_out(pod)
         self.state.apply(Put(pod))
 
@@ -273,6 +285,12 @@ class Mirror:
 
     def dismiss(self, key: str, uid: str) -> bool:
         """Take a pod on a node as leaving from now on; False if it is not that pod, or leaves already."""
+        if (pod := self._leaving.deleted.get(key)) is not None:
+            if pod.metadata.uid != uid or not self._leaving.lingers(pod) or self._leaving.is_told(key):
+                return False
+            self._leaving.tell(key)
+            self._show(key, pod)
+            return True
         if not self.state.set_leaving(key, uid, True):
             return False
         self._leaving.tell(key)
@@ -281,7 +299,15 @@ class Mirror:
     def retract_dismissal(self, key: str, uid: str) -> None:
         """It was not told to go after all."""
         if self._leaving.untell(key):
-            self.state.set_leaving(key, uid, False)
+            self._set_leaving(key, uid, False)
+
+    def shorter_grace(self, key: str) -> int | None:
+        """The grace period to evict a pod with, in seconds, where the policy gives less than it asks for."""
+        return self._leaving.shorter_grace(key)
+
+    def lingering(self) -> dict[str, WatchedPod]:
+        """Pods on nodes that are being deleted, and were given longer for it than the policy gives anyone."""
+        return {key: pod for key, pod in self._leaving.deleted.items() if self._leaving.lingers(pod)}
 
     def pods_of(self, namespace: str, controller: str) -> Collection[str]:
         """Pods of the controller of this UID that have neither finished nor begun to terminate."""
@@ -320,7 +346,9 @@ def nominated_to(pod: WatchedPod, node: str) -> WatchedPod:
 
 
 def on_its_way_out(pod: WatchedPod) -> WatchedPod:
-    leaving = msgspec.structs.replace(pod.metadata, deletion_timestamp=datetime.now(UTC))
+    leaving = msgspec.structs.replace(
+        pod.metadata, deletion_timestamp=datetime.now(UTC), deletion_grace_period_seconds=0
+    )
     return msgspec.structs.replace(pod, metadata=leaving)
 
 

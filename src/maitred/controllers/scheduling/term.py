@@ -113,7 +113,7 @@ class Term:
         self._recorder = None
         if ring is not None and self._chronicle is not None:
             self._recorder = Recorder(ring, self._chronicle, settings.scheduler)
-        self._mirror = mirror = Mirror(settings.scheduler, self._chronicle)
+        self._mirror = mirror = Mirror(settings.scheduler, self._chronicle, policy=lambda: keeper.policy)
         if settings.shadow:
             mirror.watch_gangs()
         mirror.state.group_makers.served = served.groups is not None

@@ -25,6 +25,7 @@ from maitred.decide.preemption.units import Units
 from maitred.decide.seating import by_shape, commit, per_node, required_domain, rules_for, seat_within
 from maitred.model.duration import milliseconds
 from maitred.model.plan import NO_LESSER, Eviction
+from maitred.model.policy import grace_limit
 from maitred.model.priority import Rank
 from maitred.model.words import counted, moment
 
@@ -79,7 +80,7 @@ class Promises:
     def __init__(self, snapshot: Snapshot, house: House, now: datetime) -> None:
         self.snapshot, self.house = snapshot, house
         self.now = round(now.timestamp() * 1000)
-        self.leaving: Mask = snapshot.bound.terminating.copy()
+        self.leaving: Mask = snapshot.bound.leaving(grace_limit(house.policy)).copy()
         self.exhausted = False
         self.wake_at: int | None = None
         """In milliseconds: when time alone may allow what it forbids now."""

@@ -28,10 +28,11 @@ def evictions(units: Units, choice: Choice, preemptor: str, priority: int, faili
     entries = units.entries_of(chosen)
     pods = units.pods[entries]
     columns = (pods, units.unit[entries], roster.bound.occupants[pods], roster.priority[pods])
-    more = (roster.work[pods], roster.lost_since[pods], roster.owners[1][pods])
-    rows = zip(*(column.tolist() for column in (*columns, *more)), strict=True)
+    losses = (roster.work[pods], roster.lost_since[pods])
+    going = (roster.owners[1][pods], roster.bound.terminating[pods])
+    rows = zip(*(column.tolist() for column in (*columns, *losses, *going)), strict=True)
     unheeded = {pod: roster.unheeded_words(pod) for pod in pods[roster.heeds[pods] != Heed.HEEDED].tolist()}
-    for pod, unit, occupant, theirs, work, since, owner in rows:
+    for pod, unit, occupant, theirs, work, since, owner, lingers in rows:
         group = roster.group_of(pod)
         key = None if group is None else group.key
         rule = f"priority {priority} is higher than {theirs}"
@@ -43,7 +44,7 @@ def evictions(units: Units, choice: Choice, preemptor: str, priority: int, faili
             work_lost_device_hours=device_hours(work),
             lost_since=moment(since // 1000) if work else None,
             budgets=tuple(name for name, speaks_of in broken.items() if speaks_of[unit]),
-            departure=departures.of(owner),
+            departure=departures.hurried(owner) if lingers else departures.of(owner),
             toll=toll,
             alternatives=alternatives,
         )
@@ -74,17 +75,26 @@ class Departures:
     """How pods leave, by what is known of whoever made them."""
 
     def __init__(self, units: Units, chosen: Mask, failing: Ints) -> None:
-        self._roster = units.roster
+        self._roster = roster = units.roster
         self._known = dict[int, Departure]()
-        self._jobs = self._roster.snapshot.jobs
-        self._suspends = self._roster.policy.preemption.jobs == "suspend"
-        self._leaving = Counter(self._roster.owners[1][units.pods_of(chosen)].tolist())
+        self._jobs = roster.snapshot.jobs
+        self._suspends = roster.policy.preemption.jobs == "suspend"
+        leaving = units.pods_of(chosen)
+        leaving = leaving[~roster.bound.terminating[leaving]]
+        self._leaving = Counter(roster.owners[1][leaving].tolist())
         self._failing = failing
 
     def of(self, owner: int) -> Departure:
         if owner not in self._known:
             self._known[owner] = self._of(owner)
         return self._known[owner]
+
+    def hurried(self, owner: int) -> Departure:
+        """Of a pod that is being deleted: whoever made it knows that it goes, and has acted on that."""
+        _, kind, name, _ = self._roster.owners[0][owner]
+        limit = self._roster.policy.preemption.grace_limit
+        words = f"it is being deleted already, with a grace period that is cut to {limit}"
+        return Departure(f"{kind} {name}" if kind else "", "delete", True if kind else None, words)
 
     def _of(self, owner: int) -> Departure:
         namespace, kind, name, uid = self._roster.owners[0][owner]

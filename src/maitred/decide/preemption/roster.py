@@ -15,7 +15,7 @@ from maitred.cluster.trial import Rows
 from maitred.decide.preemption.allowance import Heed, heeds
 from maitred.model.group import CompositePodGroup, Group, disruption
 from maitred.model.meta import key_of
-from maitred.model.policy import Policy, is_device
+from maitred.model.policy import Policy, grace_limit, is_device
 from maitred.model.priority import rank_of
 from maitred.model.protection import (
     FIELDS,
@@ -47,6 +47,9 @@ class Roster:
         self.snapshot, self.policy, self.now = snapshot, policy, now
         self.bound = snapshot.bound
         self.grouped: Mask = self.bound.group != NO_GROUP
+        self.leaving: Mask = self.bound.leaving(grace_limit(policy))
+        """Pods whose room will be there without more ado. Others that terminate may have to be hurried: they
+        can be victims, and break with nobody, since they count for no quorum any more."""
 
     def _by_pod(self, groups: Ints, otherwise: Ints) -> Ints:
         """What the group of each pod has; for lone pods, what they have themselves."""
@@ -120,7 +123,7 @@ class Roster:
         """Equal for pods that break together; one of its own for every other pod."""
         alone = len(self.snapshot.seated) + np.arange(len(self.bound.node))
         found = self._by_pod(self._families[0], np.full(len(alone), SINGLE, dtype=np.int64))
-        return np.where(found == SINGLE, alone, found)
+        return np.where((found == SINGLE) | (self.bound.terminating & ~self.leaving), alone, found)
 
     @cached_property
     def by_family(self) -> Rows:
@@ -214,7 +217,7 @@ class Roster:
     @cached_property
     def heeds(self) -> Ints:
         """Whether the marks that would keep a pod where it is count by the policy, and else why not."""
-        here: Mask = ~(self.bound.fixed | self.bound.terminating)
+        here: Mask = ~(self.bound.fixed | self.leaving)
         claims = here & (self._exempt | self._unreadable | (self._asked_until > self.now))
         return heeds(self.snapshot, self.policy, claims, self.devices)
 
@@ -222,7 +225,7 @@ class Roster:
     def movable(self) -> Mask:
         """Pods that may have to leave, as far as it depends on them alone and not on the hour."""
         stays: Mask = (self._exempt | self._unreadable) & (self.heeds == Heed.HEEDED)
-        stays |= self.bound.fixed | self.bound.terminating | (self.priority == NOT_KNOWN)
+        stays |= self.bound.fixed | self.leaving | (self.priority == NOT_KNOWN)
         return ~stays
 
     @cached_property
@@ -272,8 +275,8 @@ class Roster:
 
     @cached_property
     def work(self) -> Ints:
-        """What would be lost with each pod, in device-milliseconds."""
-        return self.devices * (self.now - self.lost_since)
+        """What would be lost with each pod, in device-milliseconds. Who goes anyway loses nothing by it."""
+        return np.where(self.bound.terminating, 0, self.devices * (self.now - self.lost_since))
 
     @cached_property
     def started(self) -> Ints:
@@ -283,7 +286,7 @@ class Roster:
 
     def ranks_below(self, priority: int) -> Mask:
         """Pods that rank lower, or of which nobody knows how they rank, whether or not they may leave."""
-        here: Mask = ~(self.bound.fixed | self.bound.terminating)
+        here: Mask = ~(self.bound.fixed | self.leaving)
         return here & (self.priority < priority)
 
     def below(self, priority: int, schedulers: tuple[str, ...]) -> Mask:

@@ -31,8 +31,6 @@ class SeenPodStatus(PodStatus, frozen=True):
 
 
 class SeenPodMeta(ObjectMeta, frozen=True):
-    deletion_grace_period_seconds: int = 0
-
     @property
     def deleted_at(self) -> float | None:
         """When it was told to go, in seconds since 1970. Its deletion timestamp is when it has to be gone."""

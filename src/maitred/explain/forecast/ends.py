@@ -36,6 +36,8 @@ class Tenants:
     snapshot: Snapshot
     now: float
     runs: Runs
+    grace_limit: int | None = None
+    """In seconds: the most that the policy gives those who must leave."""
 
     @cached_property
     def _grouping(self) -> tuple[Rows, Rows]:
@@ -135,8 +137,8 @@ class Tenants:
 
     @cached_property
     def graces(self) -> Floats:
-        """In seconds."""
-        return self._said("grace")
+        """In seconds, as far as the policy lets them have it."""
+        return np.minimum(self._said("grace"), np.inf if self.grace_limit is None else self.grace_limit)
 
     @cached_property
     def _time_to_leave(self) -> Floats:

@@ -24,6 +24,7 @@ from maitred.explain.remedies.rerun import kin, plain
 from maitred.explain.scene import Scene
 from maitred.model.group import Group
 from maitred.model.plan import Blocker
+from maitred.model.policy import grace_limit
 from maitred.model.runtime import Runtime
 
 
@@ -44,7 +45,7 @@ class Opening:
         self.cast = cast_of(scene.snapshot, scene.history.groups)
         self.snapshot = self.cast.snapshot
         self.house = House(self.policy, known_levels(self.policy, self.snapshot))
-        self.tenants = Tenants(self.snapshot, self.now, self.runs)
+        self.tenants = Tenants(self.snapshot, self.now, self.runs, grace_limit(self.policy))
         self.comers = Comers(scene.history, self.now, self.cast, self.runs, self.policy.order)
         self.seatings = list[Seating]()
         self.waiting = list[Guest]()
@@ -131,7 +132,8 @@ class Opening:
     @cached_property
     def leaving(self) -> Ints:
         """Tenants that make room for those who were promised their places."""
-        gone = self.snapshot.bound.terminating[self.tenants.heads] & bool(self.plan.nominations)
+        leaving = self.snapshot.bound.leaving(self.tenants.grace_limit)
+        gone = leaving[self.tenants.heads] & bool(self.plan.nominations)
         gone[self.displaced] = True
         return np.flatnonzero(gone)
 

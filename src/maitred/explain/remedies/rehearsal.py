@@ -23,6 +23,7 @@ from maitred.explain.hearing import Hearing
 from maitred.explain.remedies.effort import Effort, Memory
 from maitred.explain.remedies.rerun import Rehearsal, kin, needs_of, plain
 from maitred.model.plan import Bind, Blocker, Verdict
+from maitred.model.policy import grace_limit
 
 PROBE_STEPS = 2_000
 """A try is to be quick: it searches less long than a cycle does."""
@@ -277,7 +278,7 @@ class Stage:
         """Pods that are on their way out, or are to be; a changed snapshot has its new pods after these."""
         evicted, bound = {eviction.pod for eviction in self.plan.evictions}, self.snapshot.bound
         gone = [occupant.key in evicted for occupant in bound.occupants]
-        return bound.terminating | np.array(gone, dtype=np.bool_)
+        return bound.leaving(grace_limit(self.policy)) | np.array(gone, dtype=np.bool_)
 
     def probe(self, snapshot: Snapshot, entry: Entry, need: int | None = None) -> Assignment:
         """Seats for a group of a changed snapshot beside all that others got before; none if it does not

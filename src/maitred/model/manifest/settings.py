@@ -16,9 +16,11 @@ from maitred.model.manifest.checks import (
 )
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, parts
-from maitred.model.policy import LIVE_ORDERS, Policy, Prices
+from maitred.model.policy import LIVE_ORDERS, NO_LIMIT, Policy, Preemption, Prices
 
 LONGEST_CURRENCY = 16
+SHORTEST_GRACE = 1000
+"""In milliseconds. With none at all the API server forgets a pod whose containers may still be running."""
 
 T = TypeVar("T")
 
@@ -105,14 +107,22 @@ def check_policy(policy: Policy) -> None:
     check_templates(policy)
     for position, key in enumerate(policy.health.taints):
         check_key(f"health.taints[{position}]", key)
-    if milliseconds(policy.preemption.delay) is None:
-        raise FieldError("preemption.delay", f"{policy.preemption.delay!r} is not {FORM}")
-    check_selector("preemption.protection.namespaces", policy.preemption.protection.namespaces)
+    check_preemption(policy.preemption)
     for position, pattern in enumerate(policy.devices.resources):
         check_pattern(f"devices.resources[{position}]", pattern, "resource names")
     for position, key in enumerate(policy.devices.model_labels):
         check_key(f"devices.modelLabels[{position}]", key)
     check_prices(policy.prices)
+
+
+def check_preemption(preemption: Preemption) -> None:
+    if milliseconds(preemption.delay) is None:
+        raise FieldError("preemption.delay", f"{preemption.delay!r} is not {FORM}")
+    limit = preemption.grace_limit
+    if limit != NO_LIMIT and (milliseconds(limit) or 0) < SHORTEST_GRACE:
+        what = f"{limit!r} is neither {NO_LIMIT} nor {FORM}, and 1s at least"
+        raise FieldError("preemption.graceLimit", what)
+    check_selector("preemption.protection.namespaces", preemption.protection.namespaces)
 
 
 def check_pattern(field: str, pattern: str, of: str) -> None:

@@ -34,7 +34,6 @@ class Owner(WatchedOwner, frozen=True):
 class Meta(WatchedMeta, frozen=True):
     owner_references: tuple[Owner, ...] = ()
     finalizers: tuple[str, ...] = ()
-    deletion_grace_period_seconds: int = 0
 
     @property
     def controller(self) -> Owner | None:

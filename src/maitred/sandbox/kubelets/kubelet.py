@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -14,7 +15,7 @@ from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.admission import NODE_AFFINITY, Rejection, Room, rejection
 from maitred.sandbox.kubelets.api import Api
 from maitred.sandbox.kubelets.bodies import Json
-from maitred.sandbox.kubelets.marks import exit_code, run_seconds, start_seconds
+from maitred.sandbox.kubelets.marks import exit_code, run_seconds, start_seconds, stop_seconds
 from maitred.sandbox.kubelets.objects import Node, Pod
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ class Pace:
     start_seconds: float
     """From being admitted to Running, for pods that do not say."""
     stop_seconds: float
-    """From being deleted to gone, at most; a pod with less grace has less."""
+    """From being deleted to gone, for pods that do not say; a pod with less grace has less."""
 
 
 class Stage(Enum):
@@ -46,6 +47,8 @@ class Guest:
     stage: Stage = Stage.NEW
     task: asyncio.Task[None] | None = None
     """What is being done for it."""
+    stops_within: float = math.inf
+    """Seconds that it was given to stop, if it is stopping."""
 
 
 class Kubelet:
@@ -94,8 +97,11 @@ class Kubelet:
         if pod.is_finished:
             self._room.free(pod.metadata.uid)
         if pod.metadata.deletion_timestamp is not None:
-            if guest.stage is not Stage.STOPPING:
-                self._begin(guest, Stage.STOPPING, self._stop(guest))
+            usual, meta = self._pace.stop_seconds, pod.metadata
+            seconds = min(stop_seconds(meta, usual), meta.deletion_grace_period_seconds)
+            if guest.stage is not Stage.STOPPING or seconds < guest.stops_within:
+                guest.stops_within = seconds
+                self._begin(guest, Stage.STOPPING, self._stop(guest, seconds))
         elif guest.stage is Stage.NEW and not pod.is_finished:
             self._admit(guest)
 
@@ -147,9 +153,9 @@ class Kubelet:
             self._room.free(guest.pod.metadata.uid)
             await self._report(guest.pod, bodies.ended(guest.pod, exit_code(guest.pod.metadata)))
 
-    async def _stop(self, guest: Guest) -> None:
+    async def _stop(self, guest: Guest, seconds: float) -> None:
         pod = guest.pod
-        await asyncio.sleep(min(self._pace.stop_seconds, pod.metadata.deletion_grace_period_seconds))
+        await asyncio.sleep(seconds)
         self._room.free(pod.metadata.uid)
         if not guest.pod.is_finished:
             await self._report(pod, bodies.ended(pod, KILLED))

@@ -21,6 +21,8 @@ EXIT_CODE = "maitred.dev/exit-code"
 """How such a pod ends; without `run-seconds`, as soon as it runs. Anything but 0 is a failure."""
 START_SECONDS = "maitred.dev/start-seconds"
 """From being admitted to Running, as if an image were pulled."""
+STOP_SECONDS = "maitred.dev/stop-seconds"
+"""From being deleted to gone; its grace period at most."""
 
 LARGEST_EXIT_CODE = 255
 
@@ -41,6 +43,11 @@ def run_seconds(metadata: ObjectMeta) -> float | None:
 
 def start_seconds(metadata: ObjectMeta, usual: float) -> float:
     given = number(metadata, START_SECONDS)
+    return usual if given is None else given
+
+
+def stop_seconds(metadata: ObjectMeta, usual: float) -> float:
+    given = number(metadata, STOP_SECONDS)
     return usual if given is None else given
 
 

@@ -77,12 +77,8 @@ class PodStatus(Lean, frozen=True):
     phase: str = ""
 
 
-class PodMeta(ObjectMeta, frozen=True):
-    deletion_grace_period_seconds: int = 0
-
-
 class Pod(Lean, frozen=True):
-    metadata: PodMeta
+    metadata: ObjectMeta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
