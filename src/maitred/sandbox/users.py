@@ -4,25 +4,24 @@ import csv
 import io
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from maitred.sandbox.apiserver.users import ADMIN, User, service_account
 from maitred.sandbox.kubeconfig import write_private
 
+__all__ = [
+    "ADMIN",
+    "CONTROLLER_MANAGER",
+    "KUBE_SCHEDULER",
+    "MAITRED",
+    "Tokens",
+    "User",
+    "make_tokens",
+    "service_account",
+    "write_token_file",
+]
 
-@dataclass(frozen=True, slots=True)
-class User:
-    name: str
-    groups: tuple[str, ...] = ()
 
-
-def service_account(namespace: str, name: str) -> User:
-    """A user that the server takes for this service account, so that role bindings to it apply."""
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-    return User(f"system:serviceaccount:{namespace}:{name}", groups)
-
-
-ADMIN = User("admin", ("system:masters",))
 MAITRED = service_account("maitred-system", "maitred")
 # With one credential for all controllers, its own role is too small: it expects one account for each of them.
 CONTROLLER_MANAGER = User("system:kube-controller-manager", ("system:masters",))

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from maitred.sandbox.apiserver import front, receiving
+from maitred.sandbox.apiserver.yamltext import MOST_EVENTS
 from tests.sandbox.apiserver.session import NOTES, PODS, TOKEN, Session, note, pod, session
 
 MIB = 2**20
@@ -177,7 +178,7 @@ def test_yaml_without_bottom(verb: str, data: bytes) -> None:
 
 
 def test_large_yaml_is_bounded_and_large_json_is_not() -> None:
-    many = receiving.MOST_EVENTS // 2
+    many = MOST_EVENTS // 2
 
     async def test(here: Session) -> None:
         assert (

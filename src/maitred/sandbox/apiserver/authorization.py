@@ -10,7 +10,7 @@ from maitred.sandbox.apiserver.kinds.rbac import GROUP
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Change, Key, Shelf, Store
-from maitred.sandbox.users import User
+from maitred.sandbox.apiserver.users import User
 
 MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"

@@ -5,13 +5,11 @@ from typing import Any
 from maitred.sandbox.apiserver.kinds import events
 from maitred.sandbox.apiserver.kinds.claims import PERSISTENT_VOLUME_CLAIMS
 from maitred.sandbox.apiserver.kinds.configuration import CONFIG_MAPS, SECRETS
-from maitred.sandbox.apiserver.kinds.csinodes import CSI_NODES
 from maitred.sandbox.apiserver.kinds.definitions import DEFINITIONS
 from maitred.sandbox.apiserver.kinds.disruptions import DISRUPTION_BUDGETS
 from maitred.sandbox.apiserver.kinds.groups import COMPOSITE_POD_GROUPS, POD_GROUPS, WORKLOADS
 from maitred.sandbox.apiserver.kinds.jobs import JOBS
 from maitred.sandbox.apiserver.kinds.kind import ALL_VERBS, Kind
-from maitred.sandbox.apiserver.kinds.leases import LEASES
 from maitred.sandbox.apiserver.kinds.names import label, path_segment
 from maitred.sandbox.apiserver.kinds.namespaces import NAMESPACES
 from maitred.sandbox.apiserver.kinds.nodes import NODES
@@ -19,8 +17,7 @@ from maitred.sandbox.apiserver.kinds.pods import PODS
 from maitred.sandbox.apiserver.kinds.priorities import PRIORITY_CLASSES
 from maitred.sandbox.apiserver.kinds.rbac import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from maitred.sandbox.apiserver.kinds.services import SERVICES
-from maitred.sandbox.apiserver.kinds.slices import SLICES
-from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUMES, STORAGE_CLASSES
+from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUMES
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -186,7 +183,6 @@ WORK = (
         "coordination.v1",
         "Lease",
         "leases",
-        strategy=LEASES,
         is_put_to_create=True,
         needs_version=True,
     ),
@@ -194,7 +190,6 @@ WORK = (
         "discovery.v1",
         "EndpointSlice",
         "endpointslices",
-        strategy=SLICES,
         is_counted=True,
     ),
     served(
@@ -266,7 +261,6 @@ STORAGE = (
         "StorageClass",
         "storageclasses",
         namespaced=False,
-        strategy=STORAGE_CLASSES,
         short_names=("sc",),
         is_returned=True,
     ),
@@ -275,7 +269,6 @@ STORAGE = (
         "CSINode",
         "csinodes",
         namespaced=False,
-        strategy=CSI_NODES,
         is_returned=True,
         needs_version=True,
     ),

@@ -13,7 +13,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     too_long,
     unsupported,
 )
-from maitred.sandbox.users import User
+from maitred.sandbox.apiserver.users import User
 
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 OPTIONS = {

@@ -15,7 +15,7 @@ from maitred.sandbox.apiserver.schema.times import now
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import Served
 from maitred.sandbox.apiserver.store import Change, Item
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.apiserver.users import ADMIN
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 """All of them, in the order in which the real server has them for custom kinds."""

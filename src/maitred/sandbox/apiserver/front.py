@@ -30,9 +30,9 @@ from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.selectors import named
 from maitred.sandbox.apiserver.served import GROUPS, Served
 from maitred.sandbox.apiserver.store import Store, encode
+from maitred.sandbox.apiserver.users import User
 from maitred.sandbox.apiserver.verbs import Answer, Verbs
 from maitred.sandbox.apiserver.watching import Stream, error_line, watch_of
-from maitred.sandbox.users import User
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from multidict import MultiMapping
 from maitred.sandbox.apiserver.authorization import Authorizer
 from maitred.sandbox.apiserver.call import legible
 from maitred.sandbox.apiserver.refusals import Refusal
-from maitred.sandbox.users import User, service_account
+from maitred.sandbox.apiserver.users import User, service_account
 
 ACCOUNT = "system:serviceaccount:"
 

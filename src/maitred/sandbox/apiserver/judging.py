@@ -16,7 +16,7 @@ from maitred.sandbox.apiserver.receiving import conformed
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Store
-from maitred.sandbox.users import User
+from maitred.sandbox.apiserver.users import User
 
 KINDS = {(kind.api_version, kind.name): kind for kind in BUILTIN}
 UNKNOWN = "unknown field "

@@ -9,6 +9,7 @@ from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.metadata import check_metadata, check_metadata_update
+from maitred.sandbox.apiserver.kinds.rules import check_object
 from maitred.sandbox.apiserver.patching import ownership
 from maitred.sandbox.apiserver.refusals import MODIFIED, Refusal
 from maitred.sandbox.apiserver.schema.types import Body
@@ -61,7 +62,8 @@ class Objects:
             name_rule=kind.name_rule,
             any_finalizers=kind.takes_any_finalizers,
         )
-        self._refuse_invalid(kind, meta.get("name", ""), errors + kind.strategy.check(body))
+        errors += check_object(kind.type, body) + kind.strategy.check(body)
+        self._refuse_invalid(kind, meta.get("name", ""), errors)
         kind.strategy.before_store(body)
         call.warnings += kind.strategy.warnings(body, None)
         key = Key(namespace if kind.namespaced else "", meta["name"])
@@ -146,7 +148,7 @@ class Objects:
         kind.strategy.before_update(body, old.body)
         if kind.is_counted and asks_other(body, old.body):
             body["metadata"]["generation"] = old.body["metadata"].get("generation", 0) + 1
-        return kind.strategy.check_update(body, old.body)
+        return check_object(kind.type, body, old.body) + kind.strategy.check_update(body, old.body)
 
     def _settle(self, kind: Kind, old: Item, body: Body, call: Call) -> Item:
         """Store what has changed; an object that waited for its last finalizer is gone with it."""

@@ -175,7 +175,7 @@ def _within(type: Type) -> Iterable[Type]:
 
 def schema_of(type: Struct) -> Body:
     schema: Body = {"type": "object"}
-    needed = sorted(name for name, field in type.fields.items() if field.required)
+    needed = sorted(name for name, field in type.fields.items() if field.listed)
     if needed:
         schema["required"] = needed
     if type.fields:

@@ -1,12 +1,10 @@
 """From the bytes of a request to a body that conforms to its type, with its defaults."""
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 import yaml
 
-from maitred.model.manifest.yamltext import LOADER, YamlError, build
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.fielderrors import invalid
@@ -19,9 +17,7 @@ from maitred.sandbox.apiserver.schema.protobuf import ProtobufError, read_protob
 from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.types import Body, Struct
 from maitred.sandbox.apiserver.store import decode, encode
-
-MOST_EVENTS = 200_000
-"""Of a YAML parser, several for each value. No object is so large, and to read more would take seconds."""
+from maitred.sandbox.apiserver.yamltext import YamlError, read_yaml
 
 
 def parse(data: bytes, media: str, type: Struct) -> Body:
@@ -57,23 +53,12 @@ def is_json(data: bytes) -> bool:
 
 
 def json_of(data: bytes) -> bytes:
-    """YAML as JSON. It is read event by event: a tree of unknown depth would have to be built recursively."""
+    """YAML as JSON."""
     try:
-        value = next(build(bounded(yaml.parse(data, Loader=LOADER))), None)
-        return encode(value)
-    except (YamlError, yaml.YAMLError, UnicodeError, OverflowError) as error:
+        return encode(read_yaml(data))
+    except (YamlError, yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
         problem = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise bad_request(f"the object provided is unrecognized (must be of type YAML): {problem}") from None
-
-
-def bounded(events: Iterable[Any]) -> Iterator[Any]:
-    """Without aliases: nothing that is small here may be large afterwards."""
-    for number, event in enumerate(events):
-        if number == MOST_EVENTS:
-            raise YamlError("there is too much of it; JSON may be larger")
-        if isinstance(event, yaml.AliasEvent):
-            raise YamlError("anchors and aliases are not accepted here")
-        yield event
 
 
 def as_object(value: Any) -> Body:

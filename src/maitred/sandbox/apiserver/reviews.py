@@ -9,7 +9,7 @@ from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.routing import Target
 from maitred.sandbox.apiserver.schema.types import Body
-from maitred.sandbox.users import User
+from maitred.sandbox.apiserver.users import User
 
 Authenticate = Callable[[str], User | None]
 UNKNOWN_TOKEN = "invalid bearer token"

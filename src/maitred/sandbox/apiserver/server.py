@@ -33,8 +33,8 @@ from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.served import Served
 from maitred.sandbox.apiserver.store import Store
 from maitred.sandbox.apiserver.subresources import Subresources
+from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.apiserver.verbs import Verbs
-from maitred.sandbox.users import ADMIN, User
 
 HOST = "127.0.0.1"
 IDLE_SECONDS = 75.0

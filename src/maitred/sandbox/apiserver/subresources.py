@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import msgspec
-
-from maitred.model.selector import LabelSelector, matches, selector_of
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.admission import Admission
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.deletion import Deletion, check_preconditions, wish_of
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, required, unsupported
 from maitred.sandbox.apiserver.kinds.kind import Kind
+from maitred.sandbox.apiserver.kinds.labels import selects
 from maitred.sandbox.apiserver.kinds.names import subdomain
 from maitred.sandbox.apiserver.objects import Objects
 from maitred.sandbox.apiserver.refusals import Refusal, bad_request
@@ -162,8 +160,7 @@ def covers(budget: Item, pod: Item) -> bool:
     selector = budget.body["spec"].get("selector")
     if budget.key.namespace != pod.key.namespace or selector is None:
         return False
-    wanted = selector_of(msgspec.convert(selector, LabelSelector))
-    return matches(wanted, pod.body["metadata"].get("labels", {}))
+    return selects(selector, pod.body["metadata"].get("labels", {}))
 
 
 def is_spare(pod: Body, budget: Body) -> bool:

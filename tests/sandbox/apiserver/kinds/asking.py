@@ -1,36 +1,27 @@
 """Questions to a kind of object, and the answers that our rules and a real server give to them."""
 
-import re
-from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
-from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.builtin import BUILTIN
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.metadata import check_metadata, check_metadata_update
+from maitred.sandbox.apiserver.kinds.rules import check_object
 from maitred.sandbox.apiserver.schema.conform import conform
 from maitred.sandbox.apiserver.schema.defaults import fill
 from maitred.sandbox.apiserver.schema.types import Body
 from tests.sandbox.apiserver.schema.real import Real
 
 UID = "00000000-0000-4000-8000-000000000000"
-ANY_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+NOW = "2026-01-01T00:00:00Z"
 NAMESPACE = "default"
 KINDS = {(kind.api_version, kind.name): kind for kind in BUILTIN}
-OWN = ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields", "finalizers")
-"""Of metadata: what a server sets by itself."""
-SHOWN_OTHERWISE = (
-    "spec.template",
-    "spec.template.spec",
-    "spec.versions",
-    "spec.compositePodGroupTemplates[0]",
-)
-"""Large values, which a real server shows as it has them within itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +29,38 @@ class Case:
     what: str
     body: Body
     """What is to be created."""
-    errors: tuple[str, ...] = ()
     change: Body | None = None
-    """If given, it is merged into the object, which is a good one: the errors are those of the update."""
+    """If given, it is merged into the object, which is a good one: the answer is that to the update."""
     status: Body | None = None
     """Which the object has before the change."""
     part: str = ""
     """The subresource that the change is sent to."""
+    refused: tuple[str, ...] = ()
+    there: tuple[str, ...] = ()
+    """What a real server names, which has more rules."""
+    why: str = ""
+    """A rule is left out here."""
 
     def __str__(self) -> str:
         return f"{self.body['kind']}: {self.what}"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    code: int
-    body: Body
+def cases() -> list[Case]:
+    found = yaml.safe_load((Path(__file__).parent / "rules.yaml").read_text())
+    return [
+        case_of(title, what, each["base"], given)
+        for title, each in found.items()
+        for what, given in each["cases"].items()
+    ]
+
+
+def case_of(title: str, what: str, base: Body, given: Body) -> Case:
+    version, kind = title.split(" ")
+    body = {"apiVersion": version, "kind": kind, **merged(base, given.get("body", {}))}
+    refused = tuple(sorted(given.get("refused", ())))
+    there = tuple(sorted(given.get("there", refused)))
+    asked = {name: given[name] for name in ("change", "status", "part", "why") if name in given}
+    return Case(what, body, refused=refused, there=there, **asked)
 
 
 def kind_of(case: Case) -> Kind:
@@ -72,24 +79,10 @@ def merged(base: Any, change: Any) -> Any:
 # -- here --------------------------------------------------------------------------------------------------
 
 
-def errors_here(case: Case) -> list[FieldError]:
-    return ask_here(case)[1]
-
-
-def answer_here(case: Case) -> Answer:
-    kind = kind_of(case)
-    body, errors = ask_here(case)
-    if not errors:
-        return Answer(201 if case.change is None else 200, kind.from_stored(body))
-    group = "" if kind.stored_as else kind.group
-    refusal = refusals.invalid(group, kind.name, body["metadata"].get("name", ""), errors)
-    return Answer(refusal.code, refusal.body())
-
-
 def ask_here(case: Case) -> tuple[Body, list[FieldError]]:
     kind = kind_of(case)
     body = read(kind, case.body)
-    body["metadata"].update(uid=UID, creationTimestamp="2026-01-01T00:00:00Z")
+    body["metadata"].update(uid=UID, creationTimestamp=NOW)
     if kind.namespaced:
         body["metadata"]["namespace"] = NAMESPACE
     if kind.has_status and not kind.is_born_with_status:
@@ -97,7 +90,8 @@ def ask_here(case: Case) -> tuple[Body, list[FieldError]]:
     kind.strategy.before_create(body)
     errors = check_metadata(
         body, namespaced=kind.namespaced, name_rule=kind.name_rule, any_finalizers=kind.takes_any_finalizers
-    ) + kind.strategy.check(body)
+    )
+    errors += check_object(kind.type, body) + kind.strategy.check(body)
     if not errors:
         kind.strategy.before_store(body)
     if case.change is None:
@@ -119,7 +113,7 @@ def change_here(kind: Kind, old: Body, case: Case) -> tuple[Body, list[FieldErro
         new["status"] = old["status"]
     kind.strategy.before_update(new, old)
     errors = check_metadata_update(new, old, any_finalizers=kind.takes_any_finalizers)
-    return new, errors + kind.strategy.check_update(new, old)
+    return new, errors + check_object(kind.type, new, old) + kind.strategy.check_update(new, old)
 
 
 def read(kind: Kind, given: Body) -> Body:
@@ -134,10 +128,19 @@ def read(kind: Kind, given: Body) -> Body:
 # -- there -------------------------------------------------------------------------------------------------
 
 
-def answer_there(real: Real, case: Case) -> Answer:
+def refused_there(real: Real, case: Case) -> tuple[str, ...]:
+    """The fields that it names."""
+    code, answer = ask_there(real, case)
+    if code < 400:
+        return ()
+    assert code == 422, answer
+    return tuple(sorted({cause["field"] for cause in answer["details"].get("causes", ())}))
+
+
+def ask_there(real: Real, case: Case) -> tuple[int, Any]:
     kind = kind_of(case)
     if case.change is None:
-        return Answer(*real.ask("POST", f"{path_of(kind)}?dryRun=All", case.body))
+        return real.ask("POST", f"{path_of(kind)}?dryRun=All", case.body)
     path = f"{path_of(kind)}/{case.body['metadata']['name']}"
     code, old = real.ask("POST", path_of(kind), case.body)
     assert code == 201, old
@@ -146,7 +149,7 @@ def answer_there(real: Real, case: Case) -> Answer:
             code, old = real.ask("PUT", f"{path}/status", {**old, "status": case.status})
             assert code == 200, old
         part = f"/{case.part}" if case.part else ""
-        return Answer(*real.ask("PUT", f"{path}{part}?dryRun=All", merged(old, case.change)))
+        return real.ask("PUT", f"{path}{part}?dryRun=All", merged(old, case.change))
     finally:
         remove_there(real, path)
 
@@ -162,28 +165,3 @@ def remove_there(real: Real, path: str) -> None:
 def path_of(kind: Kind) -> str:
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
     return f"{root}/namespaces/{NAMESPACE}/{kind.plural}" if kind.namespaced else f"{root}/{kind.plural}"
-
-
-# -- comparing ---------------------------------------------------------------------------------------------
-
-
-def comparable(answer: Answer, hidden: Iterable[str] = ()) -> Any:
-    """Without what each server makes up by itself, and without these fields of `spec`."""
-    body = msgspec.json.decode(ANY_UID.sub("UID", msgspec.json.encode(answer.body).decode()))
-    if answer.code >= 400:
-        return answer.code, *without_large_values(body)
-    for name in OWN:
-        body["metadata"].pop(name, None)
-    for name in hidden:
-        body.get("spec", {}).pop(name, None)
-    return {key: value for key, value in body.items() if key != "status"}
-
-
-def without_large_values(refusal: Body) -> tuple[str, Any]:
-    message, details = refusal["message"], refusal.get("details", {})
-    for cause in details.get("causes", ()):
-        if cause["field"] in SHOWN_OTHERWISE:
-            short = re.sub(r": .*[}\]]: ", ": ...: ", cause["message"], flags=re.DOTALL)
-            message = message.replace(cause["message"], short)
-            cause["message"] = short
-    return message, details

@@ -88,9 +88,8 @@ WELL: list[Any] = [
     {"text": "xa", "inner": {"x": 1}, "open": {"x": None}, "keyed": [{"name": "a", "x": 2}], "other": 1},
     {"text": "xa", "amounts": {"a": 1, "b": None}},
     {"text": "xa", "one": {"a": "x"}, "any": {"b": 3}, "all": "abc", "not": "y", "both": {"a": "x"}},
-    {"text": "xa", "digits": 5, "place": 5, "list": ["a", "b", "a"], "letters": "abc", "slow": "aaa"},
+    {"text": "xa", "digits": 5, "list": ["a", "b", "a"], "letters": "abc", "slow": "aaa"},
     {"text": "xa", "digits": "5", "place": "1.2.3.4", "list": ["c"]},
-    {"text": "xa", "date-time": [1], "date": None},
 ]
 ILL: list[Any] = [
     "text",

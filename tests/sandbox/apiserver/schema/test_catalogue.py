@@ -7,7 +7,7 @@ import yaml
 
 from maitred.sandbox.apiserver.schema import catalogue
 from maitred.sandbox.apiserver.schema.catalogue import struct
-from maitred.sandbox.apiserver.schema.notation import parse
+from maitred.sandbox.apiserver.schema.notation import UNBOUNDED, parse
 from maitred.sandbox.apiserver.schema.types import UNSET, Field, ListOf, MapOf, Relation, Scalar, Struct
 from tests.sandbox.apiserver.schema.types_in_use import types_in_use
 
@@ -28,7 +28,8 @@ def test_scalars_and_what_becomes_of_empty_ones() -> None:
     assert field("string") == Field(Scalar.STRING)
     assert field("int32?") == Field(Scalar.INT32, explicit=True)
     assert field("time kept") == Field(Scalar.TIME, kept=True)
-    assert field("string required") == Field(Scalar.STRING, required=True, kept=True)
+    assert field("string required") == Field(Scalar.STRING, required=True, listed=True, kept=True)
+    assert field("string listed") == Field(Scalar.STRING, listed=True, kept=True)
     assert field("string? kept") == Field(Scalar.STRING, explicit=True, kept=True)
 
 
@@ -37,6 +38,17 @@ def test_a_struct_is_always_there_unless_it_may_be_missing() -> None:
     assert field("Inner?") == Field(INNER, explicit=True)
     assert field("Inner? replaced").replaced
     assert field("Inner retaining keys").retains_keys
+
+
+def test_rules_in_the_notation() -> None:
+    assert field("string as label").form == "label"
+    assert field("string? one of A|B = A").choices == ("A", "B")
+    assert field("int32 1..8 required").bounds == (1, 8)
+    assert field("int32 0..").bounds == (0, UNBOUNDED)
+    assert field("int32 ..8").bounds == (-UNBOUNDED, 8)
+    assert field("list of Inner merged by name unique 1..").unique
+    assert field("Inner? either immutable").either
+    assert field("Inner? lasting").lasting
 
 
 def test_a_granular_struct_shares_its_fields() -> None:

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.model.quantity import parse_nano
-from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.conform import conform
 from maitred.sandbox.apiserver.schema.defaults import fill
 from maitred.sandbox.apiserver.schema.notation import parse
@@ -16,7 +15,7 @@ from maitred.sandbox.apiserver.schema.quantities import QuantityError, canonical
 from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.times import TimeError, canonical_micro_time, canonical_time
 from maitred.sandbox.apiserver.schema.types import Body, Struct
-from tests.sandbox.apiserver.schema.bodies import BODIES
+from tests.sandbox.apiserver.kinds.asking import cases, kind_of
 
 
 def type_of(**fields: str) -> Struct:
@@ -156,16 +155,15 @@ def test_a_body_that_is_too_deep_is_refused() -> None:
         conform(body, type_of(o="Outer?"))
 
 
-@pytest.mark.parametrize(("name", "body"), [(name, body) for name, _, body, _ in BODIES])
-def test_what_conforms_is_not_changed_again(name: str, body: Body) -> None:
-    type = struct(name)
-    body = deepcopy(body)
-    conform(body, type)
-    fill(body, type)
-    again = deepcopy(body)
-    assert conform(again, type) == []
-    fill(again, type)
-    assert again == body
+def test_what_conforms_is_not_changed_again() -> None:
+    for case in cases():
+        type, body = kind_of(case).type, deepcopy(case.body)
+        conform(body, type)
+        fill(body, type)
+        again = deepcopy(body)
+        assert conform(again, type) == []
+        fill(again, type)
+        assert again == body, str(case)
 
 
 # -- defaults ----------------------------------------------------------------------------------------------

@@ -35,7 +35,9 @@ def one(message: bytes, type: Any) -> Any:
 
 
 def test_numbers_in_the_notation() -> None:
-    assert parse("3 string required", struct) == Field(Scalar.STRING, (3,), required=True, kept=True)
+    assert parse("3 string required", struct) == Field(
+        Scalar.STRING, (3,), required=True, listed=True, kept=True
+    )
     assert parse("2.14 core.v1.Pod?", struct).number == (2, 14)
     assert parse("string", struct).number == ()
     extra = parse("5 map of list of string", struct).type

@@ -1,24 +1,12 @@
 """Amounts of resources as objects have them, added up and compared."""
 
 from collections.abc import Mapping
-from functools import lru_cache
 
-from maitred.model.quantity import QuantityError, parse_nano
-from maitred.sandbox.apiserver.schema.quantities import canonical
+from maitred.sandbox.apiserver.schema.quantities import canonical, nano
 
 UNIT = 10**9
 """Quantities are counted in billionths."""
 KIBI = 1024 * UNIT
-ENDLESS = 10**100
-
-
-@lru_cache(maxsize=65536)
-def nano(quantity: str) -> int:
-    """In billionths. What is too long to be counted is more than anything else, or less."""
-    try:
-        return parse_nano(quantity)
-    except QuantityError:
-        return -ENDLESS if quantity.startswith("-") else ENDLESS
 
 
 def is_whole(quantity: str) -> bool:

@@ -3,22 +3,12 @@
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, required, too_long
-from maitred.sandbox.apiserver.kinds.metadata import immutable
-from maitred.sandbox.apiserver.kinds.names import check_name, config_key
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, too_long
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 
 LARGEST_DATA = 2**20
 SEALED = "field is immutable when `immutable` is set"
-ACCOUNT = "kubernetes.io/service-account.name"
-NEEDED_KEYS = {
-    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
-    "kubernetes.io/tls": ("tls.crt", "tls.key"),
-    "kubernetes.io/dockercfg": (".dockercfg",),
-    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
-}
-"""By type of secret."""
 
 
 class ConfigMaps(Strategy):
@@ -36,11 +26,10 @@ class Secrets(Strategy):
             body.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
 
     def check(self, body: Body) -> list[FieldError]:
-        return list(_check_secret(body))
+        return [too_long("data", LARGEST_DATA)] if _size(body.get("data", {})) > LARGEST_DATA else []
 
     def check_update(self, new: Body, old: Body) -> list[FieldError]:
-        kinds = immutable("type", new.get("type"), old.get("type"))
-        return [*kinds, *_check_sealed(new, old, ("data",)), *self.check(new)]
+        return [*_check_sealed(new, old, ("data",)), *self.check(new)]
 
 
 CONFIG_MAPS = ConfigMaps()
@@ -60,11 +49,8 @@ def _check_sealed(new: Body, old: Body, names: Sequence[str]) -> Iterator[FieldE
 def _check_config(body: Body) -> Iterator[FieldError]:
     data, binary = body.get("data", {}), body.get("binaryData", {})
     for key in data:
-        yield from check_name(f"data[{key}]", key, config_key)
         if key in binary:
             yield invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
-    for key in binary:
-        yield from check_name(f"binaryData[{key}]", key, config_key)
     size = sum(len(text.encode()) for text in data.values()) + _size(binary)
     if size > LARGEST_DATA:
         # So the server writes a path without parts.
@@ -74,22 +60,3 @@ def _check_config(body: Body) -> Iterator[FieldError]:
 def _size(data: Mapping[str, str | None]) -> int:
     """Of what is encoded, without decoding it."""
     return sum(len(text) * 3 // 4 - text.count("=", -2) for text in data.values() if text)
-
-
-def _check_secret(body: Body) -> Iterator[FieldError]:
-    data, kind = body.get("data", {}), body.get("type", "")
-    for key in data:
-        yield from check_name(f"data[{key}]", key, config_key)
-    if _size(data) > LARGEST_DATA:
-        yield too_long("data", LARGEST_DATA)
-    if kind == "kubernetes.io/service-account-token":
-        if not body["metadata"].get("annotations", {}).get(ACCOUNT):
-            yield required(f"metadata.annotations[{ACCOUNT}]")
-    elif kind == "kubernetes.io/basic-auth":
-        if data.keys().isdisjoint(("username", "password")):
-            yield required("data[username]")
-            yield required("data[password]")
-    else:
-        for key in NEEDED_KEYS.get(kind, ()):
-            if key not in data or (kind == "kubernetes.io/ssh-auth" and not data[key]):
-                yield required(f"data[{key}]")

@@ -4,16 +4,12 @@ import re
 from collections.abc import Iterator
 
 from maitred.sandbox.apiserver.kinds.conditions import check_conditions
-from maitred.sandbox.apiserver.kinds.fielderrors import NOT_NEGATIVE, FieldError, invalid, unsupported
-from maitred.sandbox.apiserver.kinds.inner import inner
-from maitred.sandbox.apiserver.kinds.labels import check_label_selector
+from maitred.sandbox.apiserver.kinds.fielderrors import NOT_NEGATIVE, FieldError, invalid
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 
-SPEC = dict.fromkeys(("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy"))
 BOUNDS = ("minAvailable", "maxUnavailable")
 COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
-EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
 class DisruptionBudgetStrategy(Strategy):
@@ -32,15 +28,10 @@ class DisruptionBudgetStrategy(Strategy):
 
 def check_spec(spec: Body) -> Iterator[FieldError]:
     if all(name in spec for name in BOUNDS):
-        yield invalid("spec", inner(spec, SPEC), "minAvailable and maxUnavailable cannot be both set")
+        yield invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
     for name in BOUNDS:
         if name in spec:
             yield from check_share(spec[name], f"spec.{name}")
-    if "selector" in spec:
-        yield from check_label_selector(spec["selector"], "spec.selector")
-    policy = spec.get("unhealthyPodEvictionPolicy")
-    if policy is not None and policy not in EVICTION_POLICIES:
-        yield unsupported("spec.unhealthyPodEvictionPolicy", policy, EVICTION_POLICIES)
 
 
 def check_share(share: int | str, path: str) -> Iterator[FieldError]:

@@ -1,10 +1,8 @@
 """Events: stored in their older form (core v1), served in that and in the newer one (events.k8s.io/v1)."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, required
-from maitred.sandbox.apiserver.kinds.inner import inner
 from maitred.sandbox.apiserver.kinds.metadata import immutable
 from maitred.sandbox.apiserver.kinds.names import check_name, label_key
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
@@ -23,12 +21,9 @@ NEWER_NAMES = {older: newer for newer, older in OLDER_NAMES.items()}
 NAMED = ("reportingComponent", "reportingInstance")
 """Shown also where they are empty, but only in the older form."""
 
-OBJECT = dict.fromkeys(("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"), "")
-SOURCE = {"component": "", "host": ""}
-TYPES = ("Normal", "Warning")
+UNCHANGING = ("involvedObject", "reason", "message", "type", "eventTime", "action", "related")
 LONGEST_WORD = 128
 LONGEST_MESSAGE = 1024
-UNSET = "needs to be unset"
 
 
 def to_stored(body: Body) -> Body:
@@ -65,14 +60,9 @@ class StrictEventStrategy(EventStrategy):
 
     reporter = "reportingController"
 
-    def check(self, body: Body) -> list[FieldError]:
-        return [*super().check(body), *check_series(body), *check_newness(body)]
-
     def check_update(self, new: Body, old: Body) -> list[FieldError]:
-        errors = super().check(new)
-        if new.get("series") != old.get("series"):
-            errors += check_series(new)
-        return [*errors, *check_unchanged(new, old)]
+        fixed = (error for name in UNCHANGING for error in immutable(name, new.get(name), old.get(name)))
+        return [*super().check(new), *fixed]
 
 
 def check_namespace_of_old(body: Body) -> Iterator[FieldError]:
@@ -105,52 +95,6 @@ def check_words(body: Body) -> Iterator[FieldError]:
 def check_length(name: str, text: str, limit: int) -> Iterator[FieldError]:
     if len(text.encode()) > limit:
         yield invalid(name, "", f"can have at most {limit} characters")
-
-
-def check_series(body: Body) -> Iterator[FieldError]:
-    series = body.get("series")
-    if series is None:
-        return
-    if series.get("count", 0) < 2:
-        yield invalid("series.count", "", "should be at least 2")
-    if not series.get("lastObservedTime"):
-        yield required("series.lastObservedTime")
-
-
-def check_newness(body: Body) -> Iterator[FieldError]:
-    if not body.get("eventTime"):
-        yield required("eventTime")
-    kind = body.get("type", "")
-    if kind not in TYPES:
-        yield invalid("type", "", f"has invalid value: {kind}")
-    for name in ("firstTimestamp", "lastTimestamp", "count", "source"):
-        if body.get(name):
-            yield invalid(name, "", UNSET)
-
-
-def check_unchanged(new: Body, old: Body) -> Iterator[FieldError]:
-    after, before = unchanging(new), unchanging(old)
-    for name, value in after.items():
-        yield from immutable(name, value, before[name])
-
-
-def unchanging(body: Body) -> dict[str, Any]:
-    """What no update may change, as the messages show it."""
-    return {
-        "involvedObject": inner(body.get("involvedObject", {}), OBJECT),
-        "reason": body.get("reason", ""),
-        "message": body.get("message", ""),
-        "source": inner(body.get("source", {}), SOURCE),
-        "firstTimestamp": body.get("firstTimestamp"),
-        "lastTimestamp": body.get("lastTimestamp"),
-        "count": body.get("count", 0),
-        "type": body.get("type", ""),
-        "eventTime": body.get("eventTime"),
-        "action": body.get("action", ""),
-        "related": inner(body.get("related"), OBJECT),
-        "reportingController": body.get("reportingComponent", ""),
-        "reportingInstance": body.get("reportingInstance", ""),
-    }
 
 
 EVENTS = EventStrategy()

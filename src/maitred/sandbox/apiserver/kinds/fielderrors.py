@@ -1,6 +1,5 @@
 """What is wrong with an object, field by field, in the words of the API server."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -86,11 +85,3 @@ def unsupported(field: str, value: Any, supported: list[str] | tuple[str, ...]) 
     """`supported` in the order in which the server names them, which is not always sorted."""
     known = ", ".join(f'"{name}"' for name in supported)
     return FieldError(Fault.NOT_SUPPORTED, field, value, f"supported values: {known}")
-
-
-def check_choice(field: str, value: str, known: tuple[str, ...], detail: str = "") -> Iterator[FieldError]:
-    """`detail`: what to say of it where it is not given."""
-    if not value:
-        yield required(field, detail)
-    elif value not in known:
-        yield unsupported(field, value, known)

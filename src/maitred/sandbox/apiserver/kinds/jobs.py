@@ -1,30 +1,15 @@
 """Job: pods that run to completion."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-import msgspec
-
-from maitred.model.selector import LabelSelector, matches, selector_of
-from maitred.sandbox.apiserver.kinds import jobstatuses
 from maitred.sandbox.apiserver.kinds.conditions import is_true
-from maitred.sandbox.apiserver.kinds.declared import Rule, Shape, at_least, violations
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, required
-from maitred.sandbox.apiserver.kinds.groups import CLAIMS, CONSTRAINTS, MODE, OPTION
-from maitred.sandbox.apiserver.kinds.jobspecs import (
-    MANY_COMPLETIONS,
-    MOST_OF_MANY,
-    check_restarts,
-    check_spec,
-    inner_failure,
-    inner_success,
-    is_indexed,
-)
-from maitred.sandbox.apiserver.kinds.labels import check_label_selector
+from maitred.sandbox.apiserver.kinds.jobspecs import check_spec, is_indexed
+from maitred.sandbox.apiserver.kinds.labels import selects
 from maitred.sandbox.apiserver.kinds.metadata import immutable
 from maitred.sandbox.apiserver.kinds.names import label
 from maitred.sandbox.apiserver.kinds.poddefaults import set_pod_template_defaults
 from maitred.sandbox.apiserver.kinds.podspecs import check_pod_template
-from maitred.sandbox.apiserver.kinds.podwarnings import spec_warnings
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -32,18 +17,6 @@ UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 NO_LIMIT = 2**31 - 1
 DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")
-
-GANG = Rule(shape=Shape({"minCount": Rule((at_least(1),))}))
-POLICY = Shape({"basic": OPTION, "gang": GANG}, union=("basic", "gang"))
-SCHEDULING = Shape(
-    {
-        "schedulingPolicy": Rule(shape=POLICY, is_fixed=True),
-        "schedulingConstraints": CONSTRAINTS,
-        "disruptionMode": MODE,
-        "resourceClaims": CLAIMS,
-    }
-)
-SPEC = Shape({"scheduling": Rule(shape=SCHEDULING, is_fixed=True)})
 
 
 class JobStrategy(Strategy):
@@ -80,52 +53,23 @@ class JobStrategy(Strategy):
             metadata["labels"] = dict(labels)
 
     def check(self, body: Body) -> list[FieldError]:
-        return [
-            *check_generated(body),
-            *check_all(body["spec"]),
-            *check_hostnames(body),
-            *violations(SPEC, "spec", body["spec"]),
-        ]
+        return [*check_generated(body), *check_all(body["spec"]), *check_hostnames(body)]
 
     def check_update(self, new: Body, old: Body) -> list[FieldError]:
         spec, before = new["spec"], old["spec"]
         return [
             *check_all(spec),
             *check_completions(spec, before),
-            *immutable("spec.selector", *(shown_selector(each.get("selector")) for each in (spec, before))),
+            *immutable("spec.selector", spec.get("selector"), before.get("selector")),
             *check_template_change(new, old),
-            *check_fixed(spec, before),
+            *check_variant(spec, before),
             *check_hostnames(new),
-            *violations(SPEC, "spec", spec, before),
         ]
-
-    def check_status(self, new: Body, old: Body) -> list[FieldError]:
-        return jobstatuses.check_status(new, old)
-
-    def warnings(self, body: Body, old: Body | None) -> list[str]:
-        spec = body["spec"]
-        if old is not None and spec == old["spec"]:
-            return []
-        found = list[str]()
-        if old is None and (problems := label(body["metadata"]["name"])):
-            found.append(
-                "metadata.name: this is used in Pod names and hostnames, which can result in surprising "
-                f"behavior; a DNS label is recommended: [{' '.join(problems)}]"
-            )
-        many = spec.get("completions", 0) > MANY_COMPLETIONS and spec.get("parallelism", 0) > MOST_OF_MANY
-        if many and is_indexed(spec):
-            found.append(
-                "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism "
-                "higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number "
-                "of indexes fail"
-            )
-        return [*found, *spec_warnings(spec["template"]["spec"], "spec.template.spec")]
 
 
 def check_all(spec: Body) -> Iterator[FieldError]:
     yield from check_spec(spec)
     yield from check_pod_template(spec["template"], "spec.template")
-    yield from check_restarts(spec)
     yield from check_selector(spec)
 
 
@@ -148,42 +92,24 @@ def check_generated(body: Body) -> Iterator[FieldError]:
         for key in pair:
             if labels.get(key) != expected[key]:
                 path = f"spec.template.metadata.labels[{key}]"
-                yield invalid(path, in_order(labels), f"must be '{expected[key]}'")
-    if selects(spec["selector"], expected) is False:
-        yield invalid("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated")
+                yield invalid(path, labels, f"must be '{expected[key]}'")
+    if not selects(spec["selector"], expected):
+        yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
 
 
 def check_selector(spec: Body) -> Iterator[FieldError]:
     selector = spec.get("selector")
     if selector is None:
         yield required("spec.selector")
-    yield from check_label_selector(selector, "spec.selector")
     labels = template_labels(spec)
-    if selects(selector, labels) is False:
+    if not selects(selector, labels):
         path = "spec.template.metadata.labels"
-        yield invalid(path, in_order(labels) or None, "`selector` does not match template `labels`")
+        yield invalid(path, labels or None, "`selector` does not match template `labels`")
 
 
 def template_labels(spec: Body) -> dict[str, str]:
     found: dict[str, str] = spec["template"].get("metadata", {}).get("labels", {})
     return found
-
-
-def selects(selector: Body | None, labels: Mapping[str, str]) -> bool | None:
-    """None for a selector that is not a good one."""
-    if any(check_label_selector(selector, "")):
-        return None
-    return matches(selector_of(msgspec.convert(selector, LabelSelector | None)), labels)
-
-
-def shown_selector(selector: Body | None) -> Body | None:
-    if selector is None or "matchLabels" not in selector:
-        return selector
-    return {**selector, "matchLabels": in_order(selector["matchLabels"])}
-
-
-def in_order(labels: dict[str, str]) -> dict[str, str]:
-    return dict(sorted(labels.items()))
 
 
 def check_hostnames(body: Body) -> Iterator[FieldError]:
@@ -203,18 +129,6 @@ def check_completions(new: Body, old: Body) -> Iterator[FieldError]:
         yield from immutable("spec.completions", count, before)
     elif count not in (None, before, new.get("parallelism")):
         yield invalid("spec.completions", count, "can only be modified in tandem with spec.parallelism")
-
-
-def check_fixed(new: Body, old: Body) -> Iterator[FieldError]:
-    name = "completionMode"
-    yield from immutable(f"spec.{name}", new.get(name), old.get(name))
-    name = "podFailurePolicy"
-    yield from immutable(f"spec.{name}", inner_failure(new.get(name)), inner_failure(old.get(name)))
-    for name in ("backoffLimitPerIndex", "managedBy"):
-        yield from immutable(f"spec.{name}", new.get(name), old.get(name))
-    name = "successPolicy"
-    yield from immutable(f"spec.{name}", inner_success(new.get(name)), inner_success(old.get(name)))
-    yield from check_variant(new, old)
 
 
 def check_variant(new: Body, old: Body) -> Iterator[FieldError]:

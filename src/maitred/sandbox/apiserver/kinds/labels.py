@@ -1,7 +1,6 @@
 """The rules for labels, annotations, and what selects by labels."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid, required, too_long
 from maitred.sandbox.apiserver.kinds.names import NameRule, check_name, label_key, label_value, subdomain
@@ -33,34 +32,70 @@ def are_too_large(annotations: Mapping[str, str]) -> bool:
     return sum(len(f"{key}{text}".encode()) for key, text in annotations.items()) > LARGEST_ANNOTATIONS
 
 
-def check_label_selector(selector: Body | None, path: str) -> Iterator[FieldError]:
+def selects(selector: Body | None, labels: Mapping[str, str]) -> bool:
+    """Whether these labels are meant. An empty selector means everything, none means nothing."""
     if selector is None:
-        return
-    yield from check_labels(selector.get("matchLabels", {}), f"{path}.matchLabels")
+        return False
+    return all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items()) and all(
+        _holds(requirement, labels) for requirement in selector.get("matchExpressions", ())
+    )
+
+
+def _holds(requirement: Body, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.get("key", ""))
+    match requirement.get("operator"):
+        case "In":
+            return value in requirement.get("values", ())
+        case "NotIn":
+            return value not in requirement.get("values", ())
+        case "Exists":
+            return value is not None
+        case _:
+            return value is None
+
+
+def check_label_selector(selector: Body, path: str) -> Iterator[FieldError]:
+    """But for `matchLabels`, which are labels like any others."""
+    yield from check_expressions(selector.get("matchExpressions", ()), path, of_nodes=False)
     for index, requirement in enumerate(selector.get("matchExpressions", ())):
-        yield from _check_requirement(requirement, f"{path}.matchExpressions[{index}]", operators=())
+        yield from check_values(requirement, f"{path}.matchExpressions[{index}]", label_value)
 
 
 def check_node_selector(selector: Body, path: str) -> Iterator[FieldError]:
-    terms = selector.get("nodeSelectorTerms") or ()
-    if not terms:
-        yield required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")
-    for index, term in enumerate(terms):
-        yield from check_node_selector_term(term, f"{path}.nodeSelectorTerms[{index}]")
+    """Values of what is required are such as labels can have; those of preferences need not be."""
+    for number, term in enumerate(selector.get("nodeSelectorTerms") or ()):
+        for index, requirement in enumerate(term.get("matchExpressions", ())):
+            here = f"{path}.nodeSelectorTerms[{number}].matchExpressions[{index}]"
+            yield from check_values(requirement, here, label_value)
 
 
-def check_node_selector_term(term: Body, path: str, *, any_values: bool = False) -> Iterator[FieldError]:
-    """`any_values`: values of preferences need not be such as labels can have."""
-    for index, requirement in enumerate(term.get("matchExpressions", ())):
+def check_expressions(expressions: Sequence[Body], path: str, *, of_nodes: bool) -> Iterator[FieldError]:
+    for index, requirement in enumerate(expressions):
         here = f"{path}.matchExpressions[{index}]"
-        yield from _check_requirement(requirement, here, operators=COMPARES, any_values=any_values)
-    for index, requirement in enumerate(term.get("matchFields", ())):
-        yield from _check_field_requirement(requirement, f"{path}.matchFields[{index}]")
+        yield from _check_operator(requirement, here, operators=COMPARES if of_nodes else ())
+        yield from check_name(f"{here}.key", requirement.get("key", ""), label_key)
 
 
-def _check_requirement(
-    requirement: Body, path: str, *, operators: tuple[str, ...], any_values: bool = False
-) -> Iterator[FieldError]:
+def check_field_expressions(expressions: Sequence[Body], path: str) -> Iterator[FieldError]:
+    for index, requirement in enumerate(expressions):
+        here, values = f"{path}.matchFields[{index}]", requirement.get("values", [])
+        if requirement.get("operator") not in NAMES_VALUES:
+            yield invalid(f"{here}.operator", requirement.get("operator", ""), BAD_OPERATOR)
+        elif len(values) != 1:
+            why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            yield required(f"{here}.values", why)
+        if requirement.get("key") == "metadata.name":
+            yield from check_values(requirement, here, subdomain)
+        else:
+            yield invalid(f"{here}.key", requirement.get("key", ""), "not a valid field selector key")
+
+
+def check_values(requirement: Body, path: str, rule: NameRule) -> Iterator[FieldError]:
+    for index, value in enumerate(requirement.get("values", ())):
+        yield from check_name(f"{path}.values[{index}]", value, rule)
+
+
+def _check_operator(requirement: Body, path: str, *, operators: tuple[str, ...]) -> Iterator[FieldError]:
     operator, values = requirement.get("operator", ""), requirement.get("values", [])
     if operator in NAMES_VALUES:
         if not values:
@@ -74,24 +109,3 @@ def _check_requirement(
             yield required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
     else:
         yield invalid(f"{path}.operator", operator, BAD_OPERATOR)
-    yield from check_name(f"{path}.key", requirement.get("key", ""), label_key)
-    if not any_values:
-        yield from _check_values(values, path, label_value)
-
-
-def _check_field_requirement(requirement: Body, path: str) -> Iterator[FieldError]:
-    values: list[Any] = requirement.get("values", [])
-    if requirement.get("operator") not in NAMES_VALUES:
-        yield invalid(f"{path}.operator", requirement.get("operator", ""), BAD_OPERATOR)
-    elif len(values) != 1:
-        why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        yield required(f"{path}.values", why)
-    if requirement.get("key") == "metadata.name":
-        yield from _check_values(values, path, subdomain)
-    else:
-        yield invalid(f"{path}.key", requirement.get("key", ""), "not a valid field selector key")
-
-
-def _check_values(values: list[str], path: str, rule: NameRule) -> Iterator[FieldError]:
-    for index, value in enumerate(values):
-        yield from check_name(f"{path}.values[{index}]", value, rule)

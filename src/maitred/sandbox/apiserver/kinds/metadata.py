@@ -34,6 +34,11 @@ def immutable(field: str, new: object, old: object) -> Iterator[FieldError]:
         yield invalid(field, new, IMMUTABLE)
 
 
+def changed_fields(new: Body, old: Body) -> str:
+    names = sorted(name for name in new.keys() | old.keys() if new.get(name) != old.get(name))
+    return ", ".join(f"`spec.{name}`" for name in names)
+
+
 def check_finalizer(name: str, field: str) -> Iterator[FieldError]:
     """That it says whose it is, unless it is one of Kubernetes itself."""
     if "/" not in name and name not in STANDARD_FINALIZERS:

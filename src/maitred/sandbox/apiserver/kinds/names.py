@@ -6,7 +6,7 @@ A rule takes a text and says what is wrong with it: one message for each thing.
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import ip_address
 from typing import TypeAlias
 
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid
@@ -15,17 +15,14 @@ NameRule: TypeAlias = Callable[[str], list[str]]
 
 LONGEST_SUBDOMAIN = 253
 LONGEST_LABEL = 63
-LARGEST_ID = 2**31 - 1
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
-_UNDERSCORED_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-_UNDERSCORED = rf"{_UNDERSCORED_LABEL}(\.{_UNDERSCORED_LABEL})*"
 _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_KEY})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
-_HEADER = "[-A-Za-z0-9]+"
+_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 _KEY_WORDS = (
     "must consist of alphanumeric characters, '-', '_' or '.', "
@@ -48,17 +45,6 @@ def _remembered(rule: NameRule, value: str) -> tuple[str, ...]:
 
 def subdomain(value: str) -> list[str]:
     return _subdomain(value, "characters")
-
-
-def subdomain_with_underscores(value: str) -> list[str]:
-    words = (
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
-        "and must start and end with an alphanumeric character"
-    )
-    return [
-        *_at_most(LONGEST_SUBDOMAIN, "characters", value),
-        *_matching(_UNDERSCORED, value, words, "example.com"),
-    ]
 
 
 def label(value: str) -> list[str]:
@@ -126,20 +112,6 @@ def config_key(value: str) -> list[str]:
     ]
 
 
-def variable(value: str) -> list[str]:
-    """The name of an environment variable."""
-    if all(" " <= character <= "~" and character != "=" for character in value):
-        return []
-    return [
-        "a valid environment variable name must consist only of printable ASCII characters other than '='"
-    ]
-
-
-def header(value: str) -> list[str]:
-    words = "a valid HTTP header must consist of alphanumeric characters or '-'"
-    return _matching(_HEADER, value, words, "X-Header-Name")
-
-
 def port_name(value: str) -> list[str]:
     problems = _at_most(15, "characters", value)
     if not re.fullmatch("[-a-z0-9]+", value):
@@ -153,68 +125,19 @@ def port_name(value: str) -> list[str]:
     return problems
 
 
-def condition_reason(value: str) -> list[str]:
-    words = (
-        "a condition reason must start with alphabetic character, optionally followed by a string of "
-        "alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'"
-    )
-    examples = ("my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB")
-    return _matching("[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", value, words, *examples)
-
-
-def check_range(field: str, value: int, lowest: int, highest: int) -> Iterator[FieldError]:
-    if not lowest <= value <= highest:
-        yield invalid(field, value, f"must be between {lowest} and {highest}, inclusive")
-
-
-def check_port(field: str, value: int | str) -> Iterator[FieldError]:
-    """A number, or the name of a port of the container."""
-    if isinstance(value, str):
-        return check_name(field, value, port_name)
-    return check_range(field, value, 1, 65535)
-
-
-def check_id(field: str, value: int | None) -> Iterator[FieldError]:
-    """Of a user or a group."""
-    return iter(()) if value is None else check_range(field, value, 0, LARGEST_ID)
+def domain_path(value: str) -> list[str]:
+    host, _, rest = value.partition("/")
+    if not host or not rest:
+        return ['must be a domain-prefixed path (such as "acme.io/foo")']
+    return [*subdomain(host), *_matching(_PATH, rest, "Invalid path", "foo/bar")]
 
 
 def address(value: str) -> list[str]:
     try:
-        parsed = ip_address(value)
+        ip_address(value)
     except ValueError:
-        return _no_address(value)
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped:
-        return ["must not be an IPv4-mapped IPv6 address"]
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
     return []
-
-
-def address_range(value: str) -> list[str]:
-    base, _, length = value.partition("/")
-    try:
-        network = ip_network(value, strict=False) if length.isdecimal() else None
-    except ValueError:
-        network = None
-    if network is None:
-        return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
-    if network.network_address != ip_address(base):
-        return ["must not have bits set beyond the prefix length"]
-    return []
-
-
-def family(value: str) -> int:
-    """4 or 6, of an address or a range of them; 0 if it is neither."""
-    try:
-        return ip_address(value.partition("/")[0]).version
-    except ValueError:
-        return 0
-
-
-def _no_address(value: str) -> list[str]:
-    parts = re.fullmatch(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})", value, re.ASCII)
-    if parts and all(int(part) < 256 for part in parts.groups()):
-        return ["must not have leading 0s"]
-    return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
 
 
 def _subdomain(value: str, units: str) -> list[str]:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from maitred.model.node import NOT_READY, UNREACHABLE
-from maitred.sandbox.apiserver.kinds.podvolumes import SOURCES
+from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import Body
 
+NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
+SOURCES = tuple(name for name, field in struct("core.v1.Volume").fields.items() if field.either)
 _HOST = r"[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?"
 _PART = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
 _IMAGE = re.compile(

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator
 
-from maitred.sandbox.apiserver.kinds.containers import check_image
-from maitred.sandbox.apiserver.kinds.fielderrors import NOT_NEGATIVE, FieldError, forbidden, invalid
-from maitred.sandbox.apiserver.kinds.names import label
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden
 from maitred.sandbox.apiserver.kinds.placement import PREFERRED, REQUIRED
 from maitred.sandbox.apiserver.kinds.poddefaults import set_pod_defaults, tolerate_faults
 from maitred.sandbox.apiserver.kinds.podresources import set_pod_resources
-from maitred.sandbox.apiserver.kinds.podspecs import check_pod_annotations, check_pod_spec
+from maitred.sandbox.apiserver.kinds.podspecs import check_pod_spec
 from maitred.sandbox.apiserver.kinds.podstatuses import check_pod_status, keep_status
 from maitred.sandbox.apiserver.kinds.podupdates import check_pod_change
-from maitred.sandbox.apiserver.kinds.podwarnings import pod_warnings
 from maitred.sandbox.apiserver.kinds.qos import quality_of_service
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
@@ -32,7 +29,7 @@ class Pods(Strategy):
             body["status"]["conditions"] = [_gated(body["metadata"].get("creationTimestamp"))]
 
     def check(self, body: Body) -> list[FieldError]:
-        return [*_check_pod(body), *_check_new(body["spec"])]
+        return [*check_pod_spec(body["spec"], "spec", is_pod=True), *_check_new(body["spec"])]
 
     def before_update(self, new: Body, old: Body) -> None:
         tolerate_faults(new["spec"])
@@ -40,7 +37,7 @@ class Pods(Strategy):
             new["spec"].setdefault("resources", old["spec"]["resources"])
 
     def check_update(self, new: Body, old: Body) -> list[FieldError]:
-        return [*_check_pod(new), *check_pod_change(new, old)]
+        return [*check_pod_spec(new["spec"], "spec", is_pod=True), *check_pod_change(new, old)]
 
     def before_status(self, new: Body, old: Body) -> None:
         keep_status(new.setdefault("status", {}), old.get("status", {}))
@@ -48,33 +45,8 @@ class Pods(Strategy):
     def check_status(self, new: Body, old: Body) -> list[FieldError]:
         return list(check_pod_status(new, old))
 
-    def warnings(self, body: Body, old: Body | None) -> list[str]:
-        return [] if old else [*_name_warnings(body["metadata"]["name"]), *pod_warnings(body)]
-
 
 PODS = Pods()
-
-
-def _check_pod(body: Body) -> Iterator[FieldError]:
-    metadata, spec = body["metadata"], body["spec"]
-    yield from check_pod_annotations(metadata.get("annotations", {}), spec, "metadata.annotations")
-    yield from check_pod_spec(spec, "spec", metadata)
-    if not spec.get("serviceAccountName"):
-        yield from _check_no_token(spec)
-    grace = spec.get("terminationGracePeriodSeconds", 0)
-    if grace < 0:
-        yield invalid("spec.terminationGracePeriodSeconds", grace, NOT_NEGATIVE)
-    for kind in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(kind, ())):
-            yield from check_image(container, f"spec.{kind}[{index}]")
-
-
-def _check_no_token(spec: Body) -> Iterator[FieldError]:
-    for index, volume in enumerate(spec.get("volumes", ())):
-        for number, source in enumerate(volume.get("projected", {}).get("sources") or ()):
-            if "serviceAccountToken" in source:
-                path = f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken"
-                yield forbidden(path, "must not be specified when serviceAccountName is not set")
 
 
 def _check_new(spec: Body) -> Iterator[FieldError]:
@@ -125,12 +97,3 @@ def _terms(spec: Body) -> Iterator[Body]:
         yield from (term.get("podAffinityTerm", {}) for term in affinity.get(PREFERRED, ()))
         yield from affinity.get(REQUIRED, ())
     yield from spec.get("topologySpreadConstraints", ())
-
-
-def _name_warnings(name: str) -> list[str]:
-    problems = label(name)
-    if not problems:
-        return []
-    recommended = "a DNS label is recommended"
-    what = "this is used in the Pod's hostname, which can result in surprising behavior"
-    return [f"metadata.name: {what}; {recommended}: [{' '.join(problems)}]"]

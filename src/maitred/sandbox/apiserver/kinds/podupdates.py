@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from maitred.sandbox.apiserver.kinds.differences import difference
 from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, invalid
-from maitred.sandbox.apiserver.kinds.inner import inner
-from maitred.sandbox.apiserver.kinds.names import check_range
+from maitred.sandbox.apiserver.kinds.metadata import changed_fields
 from maitred.sandbox.apiserver.kinds.placement import REQUIRED
-from maitred.sandbox.apiserver.kinds.podspecs import LONGEST_DEADLINE, MIRROR
 from maitred.sandbox.apiserver.schema.types import Body
 
 MUTABLE = (
@@ -17,21 +14,16 @@ MUTABLE = (
     "`spec.tolerations` (only additions to existing tolerations)",
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 )
-REQUIREMENT = {"key": "", "operator": "", "values": None}
 TERMS = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms"
 
 
 def check_pod_change(new: Body, old: Body) -> Iterator[FieldError]:
-    yield from check_annotation_change(new, old)
     spec, before = new["spec"], old["spec"]
     for kind in ("containers", "initContainers"):
         if len(spec.get(kind, ())) != len(before.get(kind, ())):
             yield forbidden(f"spec.{kind}", "pod updates may not add or remove containers")
             return
-    deadline = list(_check_deadline(spec, before))
-    yield from deadline
-    if deadline and "activeDeadlineSeconds" in spec:
-        return
+    yield from _check_deadline(spec, before)
     yield from _check_tolerations(spec.get("tolerations", ()), before.get("tolerations", ()))
     yield from _check_gates(spec.get("schedulingGates", ()), before.get("schedulingGates", ()))
     if before.get("schedulingGates"):
@@ -39,30 +31,16 @@ def check_pod_change(new: Body, old: Body) -> Iterator[FieldError]:
     fixed = _without_mutable(spec, before)
     if fixed != before:
         words = f"pod updates may not change fields other than {','.join(MUTABLE)}"
-        yield forbidden("spec", f"{words}\n{difference(before, fixed)}")
-
-
-def check_annotation_change(new: Body, old: Body) -> Iterator[FieldError]:
-    """A pod of a file of its kubelet says so, and never anything else."""
-    after, before = (body["metadata"].get("annotations", {}).get(MIRROR) for body in (new, old))
-    if before is not None and after != before:
-        path = f"metadata.annotations[{MIRROR}]"
-        yield forbidden(path, "may not remove or update mirror pod annotation")
-    elif before is None and after is not None:
-        yield forbidden(f"metadata.annotations[{MIRROR}]", "may not add mirror pod annotation")
+        yield forbidden("spec", f"{words}; this one changes {changed_fields(fixed, before)}")
 
 
 def _check_deadline(spec: Body, before: Body) -> Iterator[FieldError]:
     path = "spec.activeDeadlineSeconds"
     deadline, old = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
-    if deadline is None:
-        if old is not None:
-            yield invalid(path, None, "must not update from a positive integer to nil value")
-        return
-    problems = list(check_range(path, deadline, 0, LONGEST_DEADLINE))
-    if not problems and old is not None and old < deadline:
-        problems.append(invalid(path, deadline, "must be less than or equal to previous value"))
-    yield from problems
+    if old is not None and deadline is None:
+        yield invalid(path, None, "must not update from a positive integer to nil value")
+    elif old is not None and deadline is not None and old < deadline:
+        yield invalid(path, deadline, "must be less than or equal to previous value")
 
 
 def _check_tolerations(new: Sequence[Body], old: Sequence[Body]) -> Iterator[FieldError]:
@@ -93,12 +71,12 @@ def _check_narrowing(spec: Body, before: Body) -> Iterator[FieldError]:
     terms, were = _node_terms(spec), _node_terms(before)
     if were and len(terms) != len(were):
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        yield invalid(TERMS, [_inner_term(term) for term in terms] or None, why)
+        yield invalid(TERMS, terms or None, why)
         return
     for index, (term, was) in enumerate(zip(terms, were, strict=False)):
         if not _only_adds(term, was):
             why = "only additions are allowed (no mutations or deletions)"
-            yield invalid(f"{TERMS}[{index}]", _inner_term(term), why)
+            yield invalid(f"{TERMS}[{index}]", term, why)
 
 
 def _node_terms(spec: Body) -> list[Body]:
@@ -112,15 +90,6 @@ def _only_adds(term: Body, was: Body) -> bool:
         # An empty term selects nothing, so anything added to it selects more.
         return not any(term.get(part) for part in parts)
     return all(term.get(part, [])[: len(was.get(part, []))] == was.get(part, []) for part in parts)
-
-
-def _inner_term(term: Body) -> Body | None:
-    parts: Body = {
-        part: [inner(requirement, REQUIREMENT) for requirement in term[part]]
-        for part in ("matchExpressions", "matchFields")
-        if part in term
-    }
-    return inner(parts, {"matchExpressions": None, "matchFields": None})
 
 
 def _without_mutable(spec: Body, before: Body) -> Body:

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, unsupported
-from maitred.sandbox.apiserver.kinds.metadata import immutable
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 
 SYSTEM_PREFIX = "system-"
 HIGHEST_OF_USERS = 1_000_000_000
 PREEMPT = "PreemptLowerPriority"
-PREEMPTION_POLICIES = (PREEMPT, "Never")
 
 
 def system_class(name: str, value: int, description: str) -> Body:
@@ -46,18 +44,11 @@ class PriorityClassStrategy(Strategy):
         body["metadata"]["generation"] = 1  # for good: nothing counts further
 
     def check(self, body: Body) -> list[FieldError]:
-        errors = list(check_rank(body))
-        policy = body.get("preemptionPolicy", PREEMPT)
-        if policy not in PREEMPTION_POLICIES:
-            errors.append(unsupported("preemptionPolicy", policy, PREEMPTION_POLICIES))
-        return errors
+        return list(check_rank(body))
 
     def check_update(self, new: Body, old: Body) -> list[FieldError]:
-        errors = list[FieldError]()
-        if new.get("value", 0) != old.get("value", 0):
-            errors.append(forbidden("value", "may not be changed in an update."))
-        policy = "preemptionPolicy"
-        return [*errors, *immutable(policy, new.get(policy), old.get(policy))]
+        changed = new.get("value", 0) != old.get("value", 0)
+        return [forbidden("value", "may not be changed in an update.")] if changed else []
 
 
 def check_rank(body: Body) -> Iterator[FieldError]:

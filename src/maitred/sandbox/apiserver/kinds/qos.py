@@ -1,7 +1,7 @@
 """How a pod is treated when its node runs short: its class of service."""
 
-from maitred.sandbox.apiserver.kinds.amounts import nano
 from maitred.sandbox.apiserver.kinds.resources import QOS_RESOURCES, is_of_pods
+from maitred.sandbox.apiserver.schema.quantities import nano
 from maitred.sandbox.apiserver.schema.types import Body
 
 BEST_EFFORT, BURSTABLE, GUARANTEED = "BestEffort", "Burstable", "Guaranteed"

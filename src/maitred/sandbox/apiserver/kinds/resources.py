@@ -4,19 +4,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from maitred.model.quantity import QuantityError, parse_nano
-from maitred.sandbox.apiserver.kinds.amounts import UNIT, add, is_whole, nano, raise_to
+from maitred.sandbox.apiserver.kinds.amounts import add, is_whole, raise_to
 from maitred.sandbox.apiserver.kinds.fielderrors import (
     NOT_NEGATIVE,
     Fault,
     FieldError,
-    duplicate,
     forbidden,
     invalid,
     required,
     unsupported,
 )
-from maitred.sandbox.apiserver.kinds.names import check_name, label, label_key
+from maitred.sandbox.apiserver.kinds.names import check_name, label_key
+from maitred.sandbox.apiserver.schema.quantities import QuantityError, nano
 from maitred.sandbox.apiserver.schema.types import Body
 
 ResourceCheck: TypeAlias = Callable[[str, str], Iterator[FieldError]]
@@ -88,9 +87,6 @@ def check_pod_resources(spec: Body, path: str) -> Iterator[FieldError]:
     """Those of the pod as a whole, which bound those of its containers."""
     resources = spec.get("resources")
     if resources is None:
-        return
-    if spec.get("os", {}).get("name") == "windows":
-        yield forbidden(path, "may not be set for a windows pod")
         return
     if "claims" in resources:
         yield forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
@@ -177,40 +173,20 @@ def _check_pages(name: str, quantity: str, path: str) -> Iterator[FieldError]:
     if not name.startswith(HUGE_PAGES):
         return
     try:
-        page = parse_nano(name.removeprefix(HUGE_PAGES))
+        page = nano(name.removeprefix(HUGE_PAGES))
     except QuantityError:
         page = 0
-    # The server rounds the amount up before it divides.
-    if page <= 0 or page % UNIT or -(-nano(quantity) // UNIT) * UNIT % page:
+    if page <= 0 or nano(quantity) % page:
         yield invalid(path, quantity, f"{quantity} is not positive integer multiple of {name}")
 
 
 def _check_claims(claims: list[Body], known: Sequence[str], path: str) -> Iterator[FieldError]:
-    seen = set[tuple[str, str]]()
     for index, claim in enumerate(claims):
-        here, name, request = f"{path}[{index}]", claim.get("name", ""), claim.get("request", "")
-        if not name:
-            yield required(here)
-            continue
-        yield from _check_claim(name, request, seen, here)
-        seen.add((name, request))
-        if name not in known:
+        name = claim.get("name", "")
+        if name and name not in known:
             among = f": {', '.join(sorted(known))}" if known else " which is empty"
             detail = f"must be one of the names in pod.spec.resourceClaims{among}"
-            yield FieldError(Fault.NOT_FOUND, here, name, detail)
-
-
-def _check_claim(name: str, request: str, seen: set[tuple[str, str]], path: str) -> Iterator[FieldError]:
-    """A claim is used as a whole, or by its requests, each once."""
-    if (name, "") in seen:
-        yield duplicate(path, name)
-        return
-    if request:
-        yield from check_name(f"{path}.request", request, label)
-        if (name, request) in seen:
-            yield duplicate(path, f"{name}/{request}")
-    else:
-        yield from (duplicate(path, name) for other, _ in seen if other == name)
+            yield FieldError(Fault.NOT_FOUND, f"{path}[{index}]", name, detail)
 
 
 def _check_sums(spec: Body, resources: Body, path: str) -> Iterator[FieldError]:

@@ -1,21 +1,14 @@
 """Services: their addresses, and the rules for them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from maitred.sandbox.apiserver.kinds.containers import PROTOCOLS
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, duplicate, invalid, required, unsupported
-from maitred.sandbox.apiserver.kinds.inner import inner
-from maitred.sandbox.apiserver.kinds.labels import check_labels
-from maitred.sandbox.apiserver.kinds.names import check_name, check_port, check_range, label, subdomain
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, required
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.schema.types import Body
 
 ADDRESSES = IPv4Network("10.0.0.0/16")
 """Of services."""
-SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-PORT = {"name": "", "protocol": "", "appProtocol": None, "port": 0, "targetPort": 0, "nodePort": 0}
-AFFINITIES = ("ClientIP", "None")
 AFFINITY_SECONDS = 10800
 
 
@@ -89,39 +82,9 @@ def _check_service(spec: Body) -> Iterator[FieldError]:
     if not ports and not headless and kind != "ExternalName":
         yield required("spec.ports")
     if headless and kind in ("LoadBalancer", "NodePort"):
-        why = f"may not be set to 'None' for {kind} services"
-        yield invalid("spec.clusterIPs[0]", "None", why)
-    if kind == "ExternalName":
-        name = spec.get("externalName", "").removesuffix(".")
-        if not name:
-            yield required("spec.externalName")
-        else:
-            yield from check_name("spec.externalName", name, subdomain)
-    yield from _check_ports(ports)
-    yield from check_labels(spec.get("selector", {}), "spec.selector")
-    if spec.get("sessionAffinity") not in AFFINITIES:
-        yield unsupported("spec.sessionAffinity", spec.get("sessionAffinity", ""), AFFINITIES)
-    if kind not in SERVICE_TYPES:
-        yield unsupported("spec.type", kind, SERVICE_TYPES)
-
-
-def _check_ports(ports: Sequence[Body]) -> Iterator[FieldError]:
-    names, seen = set[str](), list[Body]()
-    for index, port in enumerate(ports):
-        path, name = f"spec.ports[{index}]", port.get("name", "")
-        if name:
-            yield from check_name(f"{path}.name", name, label)
-            if name in names:
-                yield duplicate(f"{path}.name", name)
-            names.add(name)
-        elif len(ports) > 1:
-            yield required(f"{path}.name")
-        yield from check_range(f"{path}.port", port.get("port", 0), 1, 65535)
-        if port.get("protocol") not in PROTOCOLS:
-            yield unsupported(f"{path}.protocol", port.get("protocol", ""), PROTOCOLS)
-        yield from check_port(f"{path}.targetPort", port.get("targetPort", 0))
-    for index, port in enumerate(ports):
-        key = {"protocol": port.get("protocol", ""), "port": port.get("port", 0)}
-        if key in seen:
-            yield duplicate(f"spec.ports[{index}]", inner(key, PORT))
-        seen.append(key)
+        yield invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")
+    if kind == "ExternalName" and not spec.get("externalName"):
+        yield required("spec.externalName")
+    for index, port in enumerate(ports if len(ports) > 1 else ()):
+        if not port.get("name"):
+            yield required(f"spec.ports[{index}].name")

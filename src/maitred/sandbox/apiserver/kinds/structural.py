@@ -1,4 +1,8 @@
-"""Schemas of custom kinds: the server must know the type of every field, and what its lists and maps are."""
+"""Schemas of custom kinds: the server must know the type of every field, and what its lists and maps are.
+
+Checked is what this server needs of a schema, and what people get wrong. What a schema may not say in places
+where it only restricts (`anyOf` and its like) is left to the real server.
+"""
 
 from collections.abc import Iterator
 
@@ -11,130 +15,56 @@ LIST_TYPES = ("atomic", "set", "map")
 MAP_TYPES = ("atomic", "granular")
 LIST, KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
 MAP = "x-kubernetes-map-type"
-OPEN, EITHER, EMBEDDED = (
-    "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-int-or-string",
-    "x-kubernetes-embedded-resource",
-)
-UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
+OPEN, EITHER = "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string"
 JUNCTORS = ("anyOf", "allOf", "oneOf")
-INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
-
-EMPTY, UNDEFINED, FALSE = "empty", "undefined", "false"
-NOT_NESTED = {
-    "type": EMPTY,
-    "additionalProperties": UNDEFINED,
-    "default": UNDEFINED,
-    "title": EMPTY,
-    "description": EMPTY,
-    "nullable": FALSE,
-    OPEN: FALSE,
-    EMBEDDED: FALSE,
-    EITHER: FALSE,
-    KEYS: EMPTY,
-    LIST: UNDEFINED,
-    MAP: UNDEFINED,
-}
-"""What anyOf and its like may not say: they restrict values, and do not describe them."""
-NO_TYPE = {
-    "root": "must not be empty at the root",
-    "item": "must not be empty for specified array items",
-    "field": "must not be empty for specified object fields",
-}
 
 
-def check_schema(schema: Body, path: str) -> list[FieldError]:
-    structure = sorted(check_structure(schema, path, "root"), key=str)
-    return [*structure, *check_openapi(schema, path)]
+def check_schema(schema: Body, path: str) -> Iterator[FieldError]:
+    if schema.get("type") != "object":
+        yield invalid(f"{path}.type", schema.get("type", ""), "must be object at the root")
+    yield from check_structure(schema, path)
 
 
-# -- structure ---------------------------------------------------------------------------------------------
-
-
-def check_structure(schema: Body, path: str, level: str) -> Iterator[FieldError]:
-    if schema.get("type") == "array" and "items" not in schema:
+def check_structure(schema: Body, path: str, *, restricts: bool = False) -> Iterator[FieldError]:
+    """`restricts`: what is below `anyOf` and its like restricts values, and need not describe them."""
+    kind = schema.get("type", "")
+    if kind and kind not in TYPES:
+        yield unsupported(f"{path}.type", kind, TYPES)
+    elif not kind and not restricts and not schema.get(EITHER) and not schema.get(OPEN):
+        yield required(f"{path}.type", "must not be empty")
+    if not isinstance(schema.get("items", {}), dict):
+        yield forbidden(f"{path}.items", "items must be a schema object and not an array")
+    elif kind == "array" and "items" not in schema and not restricts:
         yield required(f"{path}.items", "must be specified")
-    for child, here, below in children(schema, path):
-        yield from check_structure(child, here, below)
-    if "additionalProperties" in schema and level == "root":
-        yield forbidden(f"{path}.additionalProperties", "must not be used at the root")
-    for name in (OPEN, EMBEDDED):
-        if schema.get(EITHER) and schema.get(name):
-            yield invalid(f"{path}.{name}", True, f"must be false if {EITHER} is true")
-    yield from check_restrictions(schema, path)
-    yield from check_type(schema, path, level)
-    if level == "root" or schema.get(EMBEDDED):
-        yield from check_resource(schema, path, is_root=level == "root")
+    if schema.get("properties") and isinstance(schema.get("additionalProperties"), dict):
+        why = "additionalProperties and properties are mutual exclusive"
+        yield forbidden(f"{path}.additionalProperties", why)
+    if pattern := schema.get("pattern"):
+        yield from check_pattern(pattern, f"{path}.pattern")
+    yield from check_relations(schema, path)
+    for child, here, below in parts(schema, path):
+        yield from check_structure(child, here, restricts=restricts or below)
 
 
-def children(schema: Body, path: str) -> Iterator[tuple[Body, str, str]]:
-    """With their paths and levels."""
-    if isinstance(schema.get("items"), dict):
-        yield schema["items"], f"{path}.items", "item"
+def parts(schema: Body, path: str) -> Iterator[tuple[Body, str, bool]]:
+    """All schemas directly within this one, with their paths, and whether they only restrict it."""
+    for name in ("items", "additionalProperties"):
+        if isinstance(schema.get(name), dict):
+            yield schema[name], f"{path}.{name}", False
     for name, child in schema.get("properties", {}).items():
-        yield child, f"{path}.properties[{name}]", "field"
-    if isinstance(schema.get("additionalProperties"), dict):
-        yield schema["additionalProperties"], f"{path}.additionalProperties", "field"
-
-
-def parts(schema: Body, path: str) -> Iterator[tuple[Body, str]]:
-    """All schemas directly within this one, those that only restrict it too."""
-    for child, here, _ in children(schema, path):
-        yield child, here
+        yield child, f"{path}.properties[{name}]", False
     if "not" in schema:
-        yield schema["not"], f"{path}.not"
+        yield schema["not"], f"{path}.not", True
     for junctor in JUNCTORS:
         for index, nested in enumerate(schema.get(junctor, [])):
-            yield nested, f"{path}.{junctor}[{index}]"
+            yield nested, f"{path}.{junctor}[{index}]", True
 
 
 def every_schema(schema: Body) -> Iterator[Body]:
     """This one, and all within it."""
     yield schema
-    for child, _ in parts(schema, ""):
+    for child, _, _ in parts(schema, ""):
         yield from every_schema(child)
-
-
-def check_type(schema: Body, path: str, level: str) -> Iterator[FieldError]:
-    kind = schema.get("type", "")
-    if schema.get(EMBEDDED) and kind != "object":
-        why = f"must be object if {EMBEDDED} is true"
-        yield invalid(f"{path}.type", kind, why) if kind else required(f"{path}.type", why)
-    elif not kind and not schema.get(EITHER) and not schema.get(OPEN):
-        yield required(f"{path}.type", NO_TYPE[level])
-    if level == "root" and kind not in ("", "object"):
-        yield invalid(f"{path}.type", kind, "must be object at the root")
-
-
-def check_resource(schema: Body, path: str, *, is_root: bool) -> Iterator[FieldError]:
-    """What every object has is known already."""
-    properties = schema.get("properties", {})
-    for name, expected in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
-        found = properties.get(name, {"type": expected}).get("type", "")
-        if found != expected:
-            yield invalid(f"{path}.properties[{name}].type", found, f"must be {expected}")
-    metadata = properties.get("metadata", {})
-    if is_root and (set(metadata) - {"type", "properties"} or not only_names(metadata.get("properties", {}))):
-        why = (
-            "must not specify anything other than name and generateName, but metadata is implicitly specified"
-        )
-        yield forbidden(f"{path}.properties[metadata]", why)
-
-
-def only_names(properties: Body) -> bool:
-    return set(properties) <= {"name", "generateName"}
-
-
-def check_restrictions(schema: Body, path: str) -> Iterator[FieldError]:
-    for junctor in JUNCTORS:
-        if junctor == "anyOf" and schema.get(junctor) == INT_OR_STRING:
-            continue
-        for index, nested in enumerate(schema.get(junctor, [])):
-            yield from check_nested(nested, f"{path}.{junctor}[{index}]")
-    if "not" in schema:
-        yield from check_nested(schema["not"], f"{path}.not")
-    if schema.get("pattern"):
-        yield from check_pattern(schema["pattern"], f"{path}.pattern")
 
 
 def check_pattern(pattern: str, path: str) -> Iterator[FieldError]:
@@ -144,96 +74,19 @@ def check_pattern(pattern: str, path: str) -> Iterator[FieldError]:
         yield invalid(path, pattern, f"must be a valid regular expression, but isn't: {bad}")
 
 
-def check_nested(schema: Body, path: str) -> Iterator[FieldError]:
-    yield from check_restrictions(schema, path)
-    for child, here, _ in children(schema, path):
-        if here != f"{path}.additionalProperties":
-            yield from check_nested(child, here)
-    for name, state in NOT_NESTED.items():
-        if schema.get(name):
-            yield forbidden(f"{path}.{name}", f"must be {state} to be structural")
-    if "metadata" in schema.get("properties", {}):
-        yield forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context")
-
-
-# -- OpenAPI -----------------------------------------------------------------------------------------------
-
-
-def check_openapi(schema: Body, path: str) -> Iterator[FieldError]:
-    yield from check_words(schema, path)
-    if schema.get("uniqueItems"):
-        why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield forbidden(f"{path}.uniqueItems", why)
-    if schema.get("properties") and schema.get("additionalProperties", True) is not True:
-        why = "additionalProperties and properties are mutual exclusive"
-        yield forbidden(f"{path}.additionalProperties", why)
-    for child, here in parts(schema, path):
-        yield from check_openapi(child, here)
-    if schema.get(OPEN) is False:
-        yield invalid(f"{path}.{OPEN}", False, "must be true or undefined")
-    yield from check_relation(schema, path, MAP, "object", MAP_TYPES)
-    yield from check_relation(schema, path, LIST, "array", LIST_TYPES)
-    yield from check_keys(schema, path)
-
-
-def check_words(schema: Body, path: str) -> Iterator[FieldError]:
-    kind = schema.get("type", "")
-    if kind and kind not in TYPES:
-        yield unsupported(f"{path}.type", kind, TYPES)
-    for name in UNSUPPORTED:
-        if name in schema:
-            yield forbidden(f"{path}.{name}", f"{name} is not supported")
-    if kind == "null":
-        yield forbidden(f"{path}.type", "type cannot be set to null, use nullable as an alternative")
-    if isinstance(schema.get("items"), list):
-        yield forbidden(f"{path}.items", "items must be a schema object and not an array")
-
-
-def check_relation(
-    schema: Body, path: str, name: str, expected: str, known: tuple[str, ...]
-) -> Iterator[FieldError]:
-    relation, kind = schema.get(name), schema.get("type", "")
-    if relation is None:
-        return
-    if kind != expected:
-        why = f"must be {expected} if {name} is specified"
-        yield invalid(f"{path}.type", kind, why) if kind else required(f"{path}.type", why)
-    if relation not in known:
-        yield unsupported(f"{path}.{name}", relation, known)
-
-
-def check_keys(schema: Body, path: str) -> Iterator[FieldError]:
-    relation, keys = schema.get(LIST), schema.get(KEYS, [])
-    if keys and relation != "map":
-        why = f"must be map if {KEYS} is non-empty"
-        yield invalid(f"{path}.{LIST}", relation, why) if relation else required(f"{path}.{LIST}", why)
-    if relation != "map":
+def check_relations(schema: Body, path: str) -> Iterator[FieldError]:
+    for name, known in ((MAP, MAP_TYPES), (LIST, LIST_TYPES)):
+        if schema.get(name) is not None and schema[name] not in known:
+            yield unsupported(f"{path}.{name}", schema[name], known)
+    keys = schema.get(KEYS, [])
+    if schema.get(LIST) != "map":
+        if keys:
+            yield required(f"{path}.{LIST}", f"must be map if {KEYS} is non-empty")
         return
     if not keys:
         yield required(f"{path}.{KEYS}", f"must not be empty if {LIST} is map")
     items = schema.get("items")
-    if items is None:
-        yield required(f"{path}.items", f"must have a schema if {LIST} is map")
-    elif isinstance(items, dict) and items.get("type") != "object":
-        why = f"must be object if parent array's {LIST} is map"
-        yield invalid(f"{path}.items.type", items.get("type", ""), why)
-    elif isinstance(items, dict):
-        yield from check_each_key(items, path, keys)
-
-
-def check_each_key(items: Body, path: str, keys: list[str]) -> Iterator[FieldError]:
-    properties, seen = items.get("properties", {}), set[str]()
+    properties = items.get("properties", {}) if isinstance(items, dict) else {}
     for key in keys:
-        if key not in properties:
-            yield invalid(f"{path}.{KEYS}", keys, "entries must all be names of item properties")
-        elif properties[key].get("type") in ("array", "object"):
-            why = f"must be a scalar type if parent array's {LIST} is map"
-            yield invalid(f"{path}.items.properties[{key}].type", "object", why)
-        if key in seen:
-            yield invalid(f"{path}.{KEYS}", keys, "must not contain duplicate entries")
-        seen.add(key)
-    for key in keys:
-        if key in properties and key not in items.get("required", []) and "default" not in properties[key]:
-            why = "so it must have a default or be a required property"
-            here = f"{path}.items.properties[{key}].default"
-            yield required(here, f"this property is in {KEYS}, {why}")
+        if properties.get(key, {"type": "object"}).get("type") in ("array", "object"):
+            yield invalid(f"{path}.{KEYS}", keys, "entries must all be names of scalar item properties")

@@ -11,9 +11,9 @@ from typing import Final
 
 import yaml
 
-from maitred.model.manifest.yamltext import LOADER
 from maitred.sandbox.apiserver.schema.notation import parse
 from maitred.sandbox.apiserver.schema.types import Struct
+from maitred.sandbox.apiserver.yamltext import LOADER
 
 META: Final = "meta.v1"
 _DATA: Final = Path(__file__).parent / "data"

@@ -17,7 +17,15 @@ Behind it come, in this order, the marks that it needs:
     merged            a strategic merge patch merges the list, by its first key
     retaining keys    a strategic merge patch says which keys of it stay
     replaced          a strategic merge patch replaces it
+    unique            no two items of the list have the same keys
+    as label          a text, or each of a list of texts, has the form of a label; a map has that of `labels`
+    one of A|B        a text, or each of a list of texts, is one of these
+    1..8              a number is within these bounds, a text has so many characters, a list so many items
+    either            exactly one of the fields with this mark is given
+    immutable         an update cannot change it
+    lasting           an update can neither set nor clear it, nor add or remove items of a list
     required          it must be given; like `kept`, it is on the wire also when it is empty
+    listed            the description of the API calls it required, though it may be empty; `kept` too
     kept              it is on the wire also when it is empty
     = Always          what it is where it is not given
 
@@ -43,6 +51,7 @@ from maitred.sandbox.apiserver.schema.types import (
     Type,
 )
 
+UNBOUNDED = 2**63 - 1
 _SCALARS: dict[str, Type] = {scalar.value: scalar for scalar in Scalar}
 _EXPRESSION = re.compile(
     r"((?P<number>\d+(\.\d+)*) )?"
@@ -55,7 +64,13 @@ _EXPRESSION = re.compile(
     r"( by (?P<keys>\w+(\+\w+)*))?"
     r"(?P<retaining> retaining keys)?"
     r"(?P<replaced> replaced)?"
-    r"( (?P<stays>required|kept))?"
+    r"(?P<unique> unique)?"
+    r"( as (?P<form>\w+))?"
+    r"( one of (?P<choices>\S+))?"
+    r"( (?P<least>\d*)\.\.(?P<most>\d*))?"
+    r"(?P<either> either)?"
+    r"( (?P<stable>immutable|lasting))?"
+    r"( (?P<stays>required|listed|kept))?"
     r"( =( (?P<default>.+))?)?"
 )
 
@@ -73,11 +88,25 @@ def parse(expression: str, struct: Callable[[str], Struct]) -> Field:
         number=tuple(map(int, match["number"].split("."))) if match["number"] else (),
         default=_default(match, type),
         required=match["stays"] == "required",
+        listed=match["stays"] in ("required", "listed"),
         kept=bool(match["stays"]) or (isinstance(type, Struct) and not match["explicit"]),
         explicit=bool(match["explicit"]),
         replaced=bool(match["replaced"]),
         retains_keys=bool(match["retaining"]),
+        unique=bool(match["unique"]),
+        form=match["form"] or "",
+        choices=tuple(match["choices"].split("|")) if match["choices"] else (),
+        bounds=_bounds(match["least"], match["most"]),
+        either=bool(match["either"]),
+        immutable=match["stable"] == "immutable",
+        lasting=match["stable"] == "lasting",
     )
+
+
+def _bounds(least: str | None, most: str | None) -> tuple[int, int] | None:
+    if least is None and most is None:
+        return None
+    return int(least) if least else -UNBOUNDED, int(most) if most else UNBOUNDED
 
 
 def _shaped(match: re.Match[str], item: Type) -> Type:

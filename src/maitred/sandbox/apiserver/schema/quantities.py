@@ -58,6 +58,14 @@ def rounded(text: str) -> str:
     return _text(Fraction(up, 1000), parsed.notation)
 
 
+@lru_cache(maxsize=65536)
+def nano(text: str) -> int:
+    """In billionths, rounded away from zero."""
+    amount = _parse(text).amount * _NANO
+    up = -(-abs(amount.numerator) // amount.denominator)
+    return -up if amount < 0 else up
+
+
 def _parse(text: str) -> _Parsed:
     match = _PATTERN.fullmatch(text) if 0 < len(text) <= _LONGEST_TEXT else None
     if match is None:

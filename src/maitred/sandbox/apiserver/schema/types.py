@@ -46,7 +46,9 @@ class Field:
     """Of it in protobuf, behind that of a message around it which JSON does not have."""
     default: Any = UNSET
     required: bool = False
-    """Said in the description of the API; the rules of a kind say what happens without it."""
+    """An object without it is refused."""
+    listed: bool = False
+    """The description of the API calls it required."""
     kept: bool = False
     """On the wire also when it is empty; others are left out then."""
     explicit: bool = False
@@ -57,6 +59,31 @@ class Field:
     """A strategic merge patch replaces it instead of merging it."""
     retains_keys: bool = False
     """A client that merges says which keys stay; the server hears it in the patch."""
+    unique: bool = False
+    """No two items of the list have the same keys."""
+    form: str = ""
+    """What a text, each of a list of texts, or the keys and values of a map look like; such as `label`."""
+    choices: tuple[str, ...] = ()
+    bounds: tuple[int, int] | None = None
+    """Least and most: of a number, of the length of a text, of how many items a list has."""
+    either: bool = False
+    """Exactly one of the fields with this mark must be given."""
+    immutable: bool = False
+    lasting: bool = False
+    """An update may change it, but neither set nor clear it; of a list, neither add nor remove items."""
+
+    @property
+    def is_ruled(self) -> bool:
+        marks = (
+            self.required,
+            self.unique,
+            self.form,
+            self.choices,
+            self.bounds,
+            self.immutable,
+            self.lasting,
+        )
+        return any(marks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

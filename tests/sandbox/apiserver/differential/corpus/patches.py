@@ -1,0 +1,167 @@
+"""Patches of the four sorts, server-side apply, and who owns which field afterwards."""
+
+from tests.sandbox.apiserver.differential.corpus.objects import CONTAINER, config_map, job, node, pod
+from tests.sandbox.apiserver.differential.requests import (
+    CONFIG_MAPS,
+    JOBS,
+    NODES,
+    PATCHES,
+    PODS,
+    Json,
+    Request,
+    apply,
+    delete,
+    get,
+    patch,
+    post,
+    put,
+    story,
+)
+
+MAP, POD = f"{CONFIG_MAPS}/a", f"{PODS}/a"
+
+
+def mapped(**data: str) -> Json:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+
+
+def applied_pod(**container: object) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a"},
+        "spec": {"containers": [{"name": "main", "image": "registry.example/work:1", **container}]},
+    }
+
+
+STORIES = [
+    story(
+        "json-patch",
+        post(CONFIG_MAPS, config_map("a", x="1", y="2")),
+        patch("json", MAP, [{"op": "add", "path": "/data/z", "value": "3"}]),
+        patch("json", MAP, [{"op": "replace", "path": "/data/x", "value": "4"}]),
+        patch("json", MAP, [{"op": "remove", "path": "/data/y"}]),
+        patch("json", MAP, [{"op": "move", "from": "/data/z", "path": "/data/w"}]),
+        patch("json", MAP, [{"op": "copy", "from": "/data/w", "path": "/data/v"}]),
+        patch("json", MAP, [{"op": "test", "path": "/data/x", "value": "4"}]),
+        patch("json", MAP, [{"op": "test", "path": "/data/x", "value": "no"}]),
+        patch("json", MAP, [{"op": "remove", "path": "/data/none"}]),
+        patch("json", MAP, [{"op": "replace", "path": "/data/none", "value": "1"}]),
+        patch("json", MAP, [{"op": "add", "path": "/none/deep", "value": "1"}]),
+        patch("json", MAP, [{"op": "dance", "path": "/data/x"}]),
+        patch("json", MAP, [{"op": "add", "path": "/metadata/labels", "value": {"a~b": "c"}}]),
+        patch("json", MAP, [{"op": "add", "path": "/metadata/annotations", "value": {"a/b": "c"}}]),
+        patch("json", MAP, [{"op": "remove", "path": "/metadata/annotations/a~1b"}]),
+        patch("json", MAP, {"op": "add"}),
+        patch("json", MAP, "nonsense"),
+        patch("json", MAP, []),
+    ),
+    story(
+        "merge-patch",
+        post(CONFIG_MAPS, config_map("a", x="1", y="2")),
+        patch("merge", MAP, {"data": {"y": None, "z": "3"}}),
+        patch("merge", MAP, {"data": {"y": None, "z": "3"}}),
+        patch("merge", MAP, {"data": None}),
+        patch("merge", MAP, {"data": {"x": 1}}),
+        patch("merge", MAP, {"nothing": 1}),
+        patch("merge", MAP, {"nothing": 1}, fieldValidation="Strict"),
+        patch("merge", MAP, {"kind": "Secret"}),
+        patch("merge", MAP, "nonsense"),
+        patch("merge", MAP, "[]"),
+        patch("merge", MAP, {}),
+        patch("merge", MAP, {"metadata": {"finalizers": ["example.dev/a"], "labels": {"bad label": "x"}}}),
+        Request("PATCH", MAP, {"data": {"q": "r"}}),
+        Request("PATCH", MAP, {"data": {"q": "r"}}, content_type="text/plain"),
+        patch("merge", f"{CONFIG_MAPS}/none", {"data": {"q": "r"}}),
+        patch("merge", MAP, {"data": {"q": "r"}}, force="true"),
+        patch("merge", MAP, {"data": {"q": "r"}}, fieldManager="x" * 129),
+        patch("merge", MAP, {"data": {"q": "s"}}, fieldManager="someone"),
+    ),
+    story(
+        "strategic-patch",
+        post(PODS, pod("a", containers=[CONTAINER, {"name": "side", "image": "registry.example/side:1"}])),
+        patch(
+            "strategic", POD, {"spec": {"containers": [{"name": "side", "image": "registry.example/side:2"}]}}
+        ),
+        patch("strategic", POD, {"metadata": {"finalizers": ["example.dev/a"]}}),
+        patch("strategic", POD, {"metadata": {"finalizers": ["example.dev/b"]}}),
+        patch("strategic", POD, {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.dev/a"]}}),
+        patch("strategic", POD, {"metadata": {"labels": {"a": "b"}}}),
+        patch("strategic", POD, {"metadata": {"labels": {"$patch": "replace", "c": "d"}}}),
+        patch("strategic", POD, {"spec": {"containers": [{"name": "side", "$patch": "delete"}]}}),
+        patch("strategic", POD, {"spec": {"containers": [{"image": "x"}]}}),
+        patch("strategic", POD, {"spec": {"$patch": "dance"}}),
+        patch("strategic", POD, {"spec": {"tolerations": [{"key": "k", "operator": "Exists"}]}}),
+        patch("strategic", f"{POD}/status", {"status": {"conditions": [{"type": "A", "status": "True"}]}}),
+        patch("strategic", f"{POD}/status", {"status": {"conditions": [{"type": "B", "status": "True"}]}}),
+        patch(
+            "strategic",
+            f"{POD}/status",
+            {"status": {"$setElementOrder/conditions": [{"type": "B"}, {"type": "A"}]}},
+        ),
+        post(NODES, node("{ns}-n", taints=[{"key": "a", "effect": "NoSchedule"}])),
+        patch("strategic", f"{NODES}/{{ns}}-n", {"spec": {"taints": [{"key": "b", "effect": "NoExecute"}]}}),
+    ),
+    story(
+        "apply",
+        apply(MAP, mapped(x="1", y="2")),
+        apply(MAP, mapped(x="1", y="2")),
+        apply(MAP, mapped(x="1")),
+        apply(MAP, mapped(x="3"), manager="other"),
+        apply(MAP, mapped(x="3"), manager="other", force="true"),
+        apply(MAP, mapped(x="1", z="2")),
+        apply(MAP, mapped(x="3", z="2")),
+        patch("merge", MAP, {"data": {"z": "4"}}),
+        apply(MAP, mapped(x="3", z="5")),
+        apply(MAP, mapped(z="5"), force="true"),
+        get(MAP),
+        apply(MAP, {**mapped(), "metadata": {"name": "a", "managedFields": [{"manager": "x"}]}}),
+        apply(MAP, mapped(q="1"), manager=""),
+        Request("PATCH", MAP, mapped(q="1"), content_type=PATCHES["apply"]),
+        apply(MAP, {**mapped(), "metadata": {"name": "b"}}),
+        apply(MAP, {**mapped(), "apiVersion": "v2"}),
+        apply(MAP, {**mapped(), "nothing": 1}),
+        apply(MAP, {**mapped(), "data": {"x": 1}}),
+        apply(MAP, "x: [unclosed"),
+        apply(MAP, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {yaml: 'yes'}\n"),
+        apply(MAP, {**mapped(), "metadata": {"name": "a", "uid": "3a3a3a3a-1111-2222-3333-444444444444"}}),
+        apply(f"{CONFIG_MAPS}/u", {**mapped(), "metadata": {"name": "u", "resourceVersion": "1"}}),
+        apply(MAP, mapped(dry="run"), dryRun="All"),
+        delete(MAP),
+    ),
+    story(
+        "apply-pod",
+        apply(POD, applied_pod(resources={"requests": {"cpu": "0.5"}})),
+        apply(POD, applied_pod(resources={"requests": {"cpu": "500m"}}), manager="other"),
+        apply(POD, applied_pod(image="registry.example/work:2"), manager="other"),
+        apply(POD, applied_pod(image="registry.example/work:2"), manager="other", force="true"),
+        apply(POD, {**applied_pod(), "spec": {"containers": [CONTAINER, CONTAINER]}}),
+        apply(POD, {**applied_pod(), "spec": {"containers": [{"image": "unnamed"}]}}),
+        apply(
+            f"{POD}/status",
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "a"},
+                "status": {"conditions": [{"type": "Seated", "status": "True"}]},
+            },
+            manager="scheduler",
+        ),
+        apply(
+            f"{POD}/status",
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "status": {}},
+            manager="scheduler",
+        ),
+        get(POD),
+    ),
+    story(
+        "owners",
+        post(JOBS, job("a", parallelism=1), fieldManager="maker").named("made"),
+        patch("merge", f"{JOBS}/a", {"spec": {"parallelism": 2}}, fieldManager="scaler"),
+        patch("merge", f"{JOBS}/a/status", {"status": {"active": 1}}, fieldManager="controller"),
+        patch("json", f"{JOBS}/a", [{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]),
+        patch("merge", f"{JOBS}/a", {"metadata": {"annotations": {"a": "b"}}}, fieldManager="late"),
+        patch("merge", f"{JOBS}/a", {"metadata": {"annotations": None}}, fieldManager="late"),
+        put(f"{JOBS}/a", "$made", fieldManager="other"),
+    ),
+]
