@@ -120,7 +120,8 @@ def run(arguments: Sequence[str], folder: Path) -> tuple[int, str]:
     terminal, pipe = Terminal(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     with (
         chdir(folder),
-        patch.dict(os.environ, {"COLUMNS": str(COLUMNS)}),
+        # With a home of its own: a reader's cluster, or a sandbox that runs beside the tests, is not asked.
+        patch.dict(os.environ, {"COLUMNS": str(COLUMNS), "HOME": str(folder), "KUBECONFIG": ""}),
         redirect_stdout(pipe if file else terminal),
         redirect_stderr(terminal),
     ):
