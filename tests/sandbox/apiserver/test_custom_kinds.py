@@ -107,25 +107,3 @@ def test_rules_that_are_not_read_are_told() -> None:
             assert "CEL is not read here" in answer.headers["Warning"]
 
     with_session(test)
-
-
-def test_a_custom_kind_has_a_scale() -> None:
-    paths = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
-
-    async def test(here: Session) -> None:
-        await here.make(DEFINITIONS, definition(OPEN, scale={**paths, "labelSelectorPath": ".status.of"}))
-        made = await here.make(THINGS, thing(spec={"size": 3}))
-        await here.ask("PUT", f"{THINGS}/a/status", {**made, "status": {"size": 2, "of": "a=b"}})
-        _, scale = await here.ask("GET", f"{THINGS}/a/scale")
-        assert (scale["apiVersion"], scale["kind"]) == ("autoscaling/v1", "Scale")
-        assert (scale["spec"], scale["status"]) == ({"replicas": 3}, {"replicas": 2, "selector": "a=b"})
-        status, answer = await here.ask("PUT", f"{THINGS}/a/scale", {**scale, "spec": {"replicas": 5}})
-        assert (status, answer["spec"]) == (200, {"replicas": 5})
-        _, now = await here.ask("GET", f"{THINGS}/a")
-        assert (now["spec"], now["status"]["size"], now["metadata"]["generation"]) == ({"size": 5}, 2, 2)
-        assert (await here.ask("PUT", f"{THINGS}/a/scale", scale))[0] == 409
-        merge = "application/merge-patch+json"
-        less = {"spec": {"replicas": -1}}
-        assert (await here.ask("PATCH", f"{THINGS}/a/scale", less, content_type=merge))[0] == 422
-
-    with_session(test)

@@ -138,13 +138,7 @@ CORE = (
         is_returned=True,
     ),
     served("core.v1", "Secret", "secrets", strategy=SECRETS, fields={"type": ""}),
-    served(
-        "core.v1",
-        "ServiceAccount",
-        "serviceaccounts",
-        short_names=("sa",),
-        is_returned=True,
-    ),
+    served("core.v1", "ServiceAccount", "serviceaccounts", short_names=("sa",), is_returned=True),
     served(
         "core.v1",
         "Service",
@@ -179,19 +173,8 @@ WORK = (
         is_counted=True,
         needs_version=True,
     ),
-    served(
-        "coordination.v1",
-        "Lease",
-        "leases",
-        is_put_to_create=True,
-        needs_version=True,
-    ),
-    served(
-        "discovery.v1",
-        "EndpointSlice",
-        "endpointslices",
-        is_counted=True,
-    ),
+    served("coordination.v1", "Lease", "leases", is_put_to_create=True, needs_version=True),
+    served("discovery.v1", "EndpointSlice", "endpointslices", is_counted=True),
     served(
         "events.v1",
         "Event",
@@ -264,14 +247,7 @@ STORAGE = (
         short_names=("sc",),
         is_returned=True,
     ),
-    served(
-        "storage.v1",
-        "CSINode",
-        "csinodes",
-        namespaced=False,
-        is_returned=True,
-        needs_version=True,
-    ),
+    served("storage.v1", "CSINode", "csinodes", namespaced=False, is_returned=True, needs_version=True),
 )
 
 RIGHTS = (
@@ -291,13 +267,7 @@ RIGHTS = (
         strategy=CLUSTER_ROLES,
         name_rule=path_segment,
     ),
-    served(
-        "rbac.v1",
-        "RoleBinding",
-        "rolebindings",
-        strategy=ROLE_BINDINGS,
-        name_rule=path_segment,
-    ),
+    served("rbac.v1", "RoleBinding", "rolebindings", strategy=ROLE_BINDINGS, name_rule=path_segment),
     served("rbac.v1", "Role", "roles", strategy=ROLES, name_rule=path_segment),
 )
 

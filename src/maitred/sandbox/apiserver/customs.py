@@ -1,6 +1,6 @@
 """Kinds that were defined while the server runs, by CustomResourceDefinitions."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from maitred.sandbox.apiserver.builtin import DEFINED
 from maitred.sandbox.apiserver.call import Call
@@ -9,7 +9,6 @@ from maitred.sandbox.apiserver.kinds.fielderrors import FieldError
 from maitred.sandbox.apiserver.kinds.kind import Kind, unchanged
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
 from maitred.sandbox.apiserver.objects import Objects
-from maitred.sandbox.apiserver.scales import PRESENT, WANTED, size_errors
 from maitred.sandbox.apiserver.schema.custom import from_openapi, violations
 from maitred.sandbox.apiserver.schema.times import now
 from maitred.sandbox.apiserver.schema.types import Body
@@ -26,13 +25,11 @@ SERVER = "kube-apiserver"
 class CustomStrategy(Strategy):
     """The rules that the schema of its definition has."""
 
-    def __init__(self, schema: Body, scale: Mapping[str, str]) -> None:
+    def __init__(self, schema: Body) -> None:
         self._schema = schema
-        self._sizes = [scale[name] for name in (WANTED, PRESENT) if name in scale]
 
     def check(self, body: Body) -> list[FieldError]:
-        sizes = [error for path in self._sizes for error in size_errors(body, path)]
-        return violations(body, self._schema) + sizes
+        return violations(body, self._schema)
 
     def check_status(self, new: Body, old: Body) -> list[FieldError]:
         return self.check(new)
@@ -82,7 +79,6 @@ def kind_of(spec: Body, names: Body, version: Body, stored: str) -> Kind:
     schema = version.get("schema", {}).get("openAPIV3Schema", {})
     served = f"{spec['group']}/{version['name']}"
     subresources = version.get("subresources", {})
-    scale: dict[str, str] = subresources.get("scale", {})
     return Kind(
         spec["group"],
         version["name"],
@@ -91,9 +87,8 @@ def kind_of(spec: Body, names: Body, version: Body, stored: str) -> Kind:
         from_openapi(schema),
         namespaced=spec["scope"] == "Namespaced",
         verbs=VERBS,
-        strategy=CustomStrategy(schema, scale),
-        subresources=tuple(name for name in ("status", "scale") if name in subresources),
-        scale=scale,
+        strategy=CustomStrategy(schema),
+        subresources=("status",) if "status" in subresources else (),
         short_names=tuple(names.get("shortNames", ())),
         categories=tuple(names.get("categories", ())),
         fields={field["jsonPath"].removeprefix("."): "" for field in version.get("selectableFields", ())},

@@ -13,7 +13,6 @@ KINDS_OF_PARTS = {
     "binding": ("", "", "Binding"),
     "eviction": ("policy", "v1", "Eviction"),
     "proxy": ("", "", "ServiceProxyOptions"),
-    "scale": ("autoscaling", "v1", "Scale"),
 }
 """Subresources that are objects of a kind of their own."""
 CREATED = ("binding", "eviction")

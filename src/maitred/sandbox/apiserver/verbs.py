@@ -11,7 +11,7 @@ from maitred.sandbox.apiserver.forms import Form
 from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.lists import Lists, question
-from maitred.sandbox.apiserver.media import APPLY, JSON_PATCH, MERGE_PATCH
+from maitred.sandbox.apiserver.media import APPLY
 from maitred.sandbox.apiserver.objects import Objects
 from maitred.sandbox.apiserver.patches import patched
 from maitred.sandbox.apiserver.patching.apply import apply
@@ -19,7 +19,6 @@ from maitred.sandbox.apiserver.receiving import as_object, conformed, parse, par
 from maitred.sandbox.apiserver.refusals import Refusal, bad_request
 from maitred.sandbox.apiserver.reviews import Reviews
 from maitred.sandbox.apiserver.routing import Target
-from maitred.sandbox.apiserver.scales import SCALES, patchable_scale, resized, scale_of
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Item, Key, encode
@@ -55,8 +54,6 @@ class Verbs:
 
     def get(self, target: Target, form: Form) -> Answer:
         item = self._objects.find(target.kind, key_of(target))
-        if target.subresource == "scale":
-            return Answer(200, forms.one(SCALES, scale_of(target.kind, item), form))
         return Answer(200, forms.one(target.kind, item, form))
 
     def check_there(self, target: Target) -> None:
@@ -102,9 +99,6 @@ class Verbs:
 
     def update(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
         kind = target.kind
-        if target.subresource == "scale":
-            scale = conformed(SCALES, parse(data, media, SCALES.type), call)
-            return self._resize(target, scale, call, form)
         body = kind.to_stored(conformed(kind, parse(data, media, kind.type), call))
         check_place(target, body)
         old = self._objects.shelf(kind).get(key_of(target))
@@ -119,8 +113,6 @@ class Verbs:
         return Answer(200, forms.one(kind, item, form))
 
     def patch(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
-        if target.subresource == "scale":
-            return self._patch_scale(target, data, media, call, form)
         if media == APPLY:
             return self._apply(target, data, call, form)
         kind = target.kind
@@ -133,24 +125,6 @@ class Verbs:
         check_place(target, body)
         item = self._objects.replace(kind, old, body, call, target.subresource)
         return Answer(200, forms.one(kind, item, form))
-
-    def _patch_scale(self, target: Target, data: bytes, media: str, call: Call, form: Form) -> Answer:
-        if media == APPLY:
-            raise refusals.unsupported_media((JSON_PATCH, MERGE_PATCH))
-        old = self._objects.find(target.kind, key_of(target))
-
-        def made() -> Body:
-            return patched(target.kind, patchable_scale(target.kind, old), data, media)
-
-        return self._resize(target, conformed_patch(SCALES, made, call), call, form)
-
-    def _resize(self, target: Target, scale: Body, call: Call, form: Form) -> Answer:
-        kind = target.kind
-        check_place(target, scale)
-        old = self._objects.find(kind, key_of(target))
-        check_identity(kind, old, scale)
-        item = self._objects.replace(kind, old, resized(kind, old, scale), call, target.subresource)
-        return Answer(200, forms.one(SCALES, scale_of(kind, item), form))
 
     def _apply(self, target: Target, data: bytes, call: Call, form: Form) -> Answer:
         kind = target.kind

@@ -15,6 +15,8 @@ TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{6})?Z")
 ADDRESS = re.compile(r"\b10\.0\.\d+\.\d+\b|127\.0\.0\.1:\d+")
 VERSION = re.compile(r'(in record \(|in object meta: |current: |resourceVersion\\?":\\?")\d+')
 """Within messages."""
+MISFIT = re.compile(r"(cannot be handled as an? \w+): (?!strict decoding).*", re.DOTALL)
+"""A value of a wrong type is refused in words of our own."""
 AGE = re.compile(r"\b\d+[smh](\d+[sm])?\b")
 SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 LONGEST_BEGIN = 58
@@ -109,6 +111,7 @@ class _Normaliser:
     def _text(self, text: str) -> str:
         text = UID.sub(lambda found: self._names.of("uid", found[0]), text)
         text = VERSION.sub(r"\1<version>", text)
+        text = MISFIT.sub(r"\1: <words>", text)
         text = ADDRESS.sub("<address>", text)
         for begin in self._names.generated:
             text = re.sub(rf"({re.escape(begin)})({SUFFIX})", self._generated, text)

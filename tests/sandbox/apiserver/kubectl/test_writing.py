@@ -33,9 +33,14 @@ def test_run(both: Both) -> None:
 def test_bad_manifests(both: Both) -> None:
     assert "unknown field" in both("create", "-f", "-", stdin=CONFIG + "colour: red\n")
     both("create", "-f", "-", "--validate=warn", stdin=CONFIG + "colour: red\n")
-    both("apply", "-f", "-", stdin=POD.replace("500m", "much"))
+    both("apply", "-f", "-", stdin=POD.replace("500m", "much"), view=without_field)
     both("apply", "-f", "-", stdin=POD.replace("worker", "Worker_1"))
     both("apply", "-f", "-", stdin=CONFIG.replace("v1", "v7"))
+
+
+def without_field(text: str) -> str:
+    """The sandbox names the field of a value that cannot be read; the real server does not."""
+    return text.replace("as a Pod: spec.containers.resources.requests: ", "as a Pod: ")
 
 
 def test_apply(both: Both) -> None:

@@ -126,25 +126,25 @@ def test_unknown_fields_are_gone_and_named() -> None:
 @pytest.mark.parametrize(
     ("type", "value", "words"),
     [
-        ("string", 1, "number into Go struct field Outer.x of type string"),
-        ("bool", "true", "string into Go struct field Outer.x of type bool"),
-        ("int32", True, "bool into Go struct field Outer.x of type int32"),
-        ("int32", 2**31, "number 2147483648 into Go struct field Outer.x of type int32"),
-        ("int64", 1.0, "number 1.0 into Go struct field Outer.x of type int64"),
-        ("number", "1", "string into Go struct field Outer.x of type float64"),
-        ("list of Inner", {}, "object into Go struct field Outer.x of type []v1.Inner"),
-        ("list of Inner", [{"a": 1}], "number into Go struct field Inner.x.a of type string"),
-        ("map of int32", [], "array into Go struct field Outer.x of type map[string]int32"),
-        ("Inner?", [], "array into Go struct field Outer.x of type v1.Inner"),
-        ("intOrString", 1.5, "number 1.5 into Go struct field Outer.x of type int32"),
-        ("time", 1, "number into Go struct field Outer.x of type string"),
-        ("bytes", {}, "object into Go struct field Outer.x of type []uint8"),
+        ("string", 1, "x: must be string, not a number"),
+        ("bool", "true", "x: must be bool, not a string"),
+        ("int32", True, "x: must be int32, not a boolean"),
+        ("int32", 2**31, "x: must be int32, not 2147483648"),
+        ("list of Inner", {}, "x: must be a list, not an object"),
+        ("list of Inner", [{"a": 1}], "x.a: must be string, not a number"),
+        ("map of int32", [], "x: must be an object, not a list"),
+        ("Inner?", [], "x: must be an object, not a list"),
+        ("intOrString", 1.5, "x: must be int32, not 1.5"),
+        ("bytes", {}, "x: must be bytes, not an object"),
+        ("bytes", "Y*==", "x: must be base64"),
+        ("time", "yesterday", "x: 'yesterday' is no time such as 2026-01-02T03:04:05Z"),
+        ("time", "2024-02-30T10:00:00Z", "x: '2024-02-30T10:00:00Z' is no time that there is"),
     ],
 )
 def test_a_value_of_a_wrong_type_is_refused(type: str, value: Any, words: str) -> None:
     with pytest.raises(Misfit) as misfit:
         conform({"x": value}, type_of(x=type))
-    assert str(misfit.value) == f"json: cannot unmarshal {words}"
+    assert str(misfit.value) == words
 
 
 def test_a_body_that_is_too_deep_is_refused() -> None:
@@ -252,5 +252,5 @@ def test_times_are_written_to_the_second(text: str, written: str | None) -> None
 
 def test_micro_times_are_written_to_the_microsecond() -> None:
     assert canonical_micro_time("2024-01-01T01:00:00.123456+01:00") == "2024-01-01T00:00:00.123456Z"
-    with pytest.raises(TimeError, match=r'cannot parse "Z" as "\.000000"'):
+    with pytest.raises(TimeError):
         canonical_micro_time("2024-01-01T01:00:00Z")

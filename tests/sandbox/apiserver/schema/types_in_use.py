@@ -2,7 +2,6 @@
 
 from maitred.sandbox.apiserver.builtin import BUILTIN
 from maitred.sandbox.apiserver.openapi import OF_EVERY_GROUP
-from maitred.sandbox.apiserver.scales import SCALES
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import ListOf, MapOf, Struct, Type
 from maitred.sandbox.apiserver.verbs import EVICTIONS
@@ -11,7 +10,7 @@ from maitred.sandbox.apiserver.verbs import EVICTIONS
 def types_in_use() -> dict[str, Struct]:
     """By name."""
     found: dict[str, Struct] = {}
-    waiting: list[Type] = [kind.type for kind in (*BUILTIN, EVICTIONS, SCALES)]
+    waiting: list[Type] = [kind.type for kind in (*BUILTIN, EVICTIONS)]
     waiting += [struct(name) for name in OF_EVERY_GROUP]
     while waiting:
         match waiting.pop():

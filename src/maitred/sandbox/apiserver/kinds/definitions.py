@@ -116,11 +116,6 @@ def check_version(version: Body, path: str) -> Iterator[FieldError]:
         yield required(f"{path}.schema.openAPIV3Schema")
     else:
         yield from check_schema(schema, f"{path}.schema.openAPIV3Schema")
-    scale = version.get("subresources", {}).get("scale", {})
-    for name, root in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
-        if scale.get(name) and not scale[name].startswith(root):
-            why = f"should be a json path under {root[:-1]}"
-            yield invalid(f"{path}.subresources.scale.{name}", scale[name], why)
     for index, column in enumerate(version.get("additionalPrinterColumns", ())):
         if column.get("jsonPath") and not column["jsonPath"].startswith("."):
             here = f"{path}.additionalPrinterColumns[{index}].jsonPath"

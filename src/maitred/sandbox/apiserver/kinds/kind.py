@@ -52,8 +52,6 @@ class Kind:
     """Whether a write to `status` may change labels and annotations too."""
     columns: tuple[Body, ...] = ()
     """What a table of it shows, as the definition of a custom kind has it."""
-    scale: Mapping[str, str] = field(default_factory=dict)
-    """Of a custom kind: where its objects have their size, as its definition has it."""
     stored_as: str = ""
     """The name of its shelf, where the same objects are served as more than one kind."""
     to_stored: Callable[[Body], Body] = field(default=unchanged)

@@ -61,29 +61,25 @@ def _node_address(status: Body, kind: str) -> str:
 NODE = Printer(
     (
         NAME,
-        Column("Status", "Whether the node is ready, and whether it takes new pods."),
-        Column("Roles", "The roles that the labels of the node say."),
+        Column("Status"),
+        Column("Roles"),
         AGE,
-        Column("Version", "The version of the kubelet."),
-        wide("Internal-IP", "The first address within the cluster."),
-        wide("External-IP", "The first address for the world outside."),
-        wide("OS-Image", "The operating system."),
-        wide("Kernel-Version", "The kernel, and for which architecture it is."),
-        wide("Container-Runtime", "What runs the containers."),
+        Column("Version"),
+        wide("Internal-IP"),
+        wide("External-IP"),
+        wide("OS-Image"),
+        wide("Kernel-Version"),
+        wide("Container-Runtime"),
     ),
     node_cells,
 )
 
 
 def namespace_cells(namespace: Body, now: datetime) -> Cells:
-    return [
-        name_of(namespace),
-        status_of(namespace).get("phase", ""),
-        age(namespace, now),
-    ]
+    return [name_of(namespace), status_of(namespace).get("phase", ""), age(namespace, now)]
 
 
-NAMESPACE = Printer((NAME, Column("Status", "Active, or Terminating."), AGE), namespace_cells)
+NAMESPACE = Printer((NAME, Column("Status"), AGE), namespace_cells)
 
 
 def event_cells(event: Body, now: datetime) -> Cells:
@@ -115,16 +111,16 @@ def event_cells(event: Body, now: datetime) -> Cells:
 
 EVENT = Printer(
     (
-        Column("Last Seen", "How long ago it happened last."),
-        Column("Type", "Normal or Warning."),
-        Column("Reason", "What happened, in one word."),
-        Column("Object", "The object that it is about."),
-        wide("Subobject", "The part of the object that it is about."),
-        wide("Source", "Who has reported it."),
-        Column("Message", "What happened, in a sentence."),
-        wide("First Seen", "How long ago it happened first."),
-        wide("Count", "How often it happened."),
-        Column("Name", "The name of the object.", format="name", priority=1),
+        Column("Last Seen"),
+        Column("Type"),
+        Column("Reason"),
+        Column("Object"),
+        wide("Subobject"),
+        wide("Source"),
+        Column("Message"),
+        wide("First Seen"),
+        wide("Count"),
+        Column("Name", format="name", priority=1),
     ),
     event_cells,
 )
@@ -135,22 +131,14 @@ def config_map_cells(config: Body, now: datetime) -> Cells:
     return [name_of(config), size, age(config, now)]
 
 
-CONFIG_MAP = Printer((NAME, Column("Data", "How many entries it has."), AGE), config_map_cells)
+CONFIG_MAP = Printer((NAME, Column("Data"), AGE), config_map_cells)
 
 
 def secret_cells(secret: Body, now: datetime) -> Cells:
-    return [
-        name_of(secret),
-        secret.get("type", ""),
-        len(secret.get("data", ())),
-        age(secret, now),
-    ]
+    return [name_of(secret), secret.get("type", ""), len(secret.get("data", ())), age(secret, now)]
 
 
-SECRET = Printer(
-    (NAME, Column("Type", "What the secret is for."), Column("Data", "How many entries it has."), AGE),
-    secret_cells,
-)
+SECRET = Printer((NAME, Column("Type"), Column("Data"), AGE), secret_cells)
 
 
 def name_and_age(body: Body, now: datetime) -> Cells:
@@ -194,12 +182,12 @@ def _port(port: Body) -> str:
 SERVICE = Printer(
     (
         NAME,
-        Column("Type", "How the service is reached."),
-        Column("Cluster-IP", "Its address within the cluster."),
-        Column("External-IP", "Its addresses for the world outside."),
-        Column("Port(s)", "Its ports."),
+        Column("Type"),
+        Column("Cluster-IP"),
+        Column("External-IP"),
+        Column("Port(s)"),
         AGE,
-        wide("Selector", "The labels of the pods behind it."),
+        wide("Selector"),
     ),
     service_cells,
 )
@@ -223,14 +211,7 @@ def _first_few(texts: list[str]) -> str:
 
 
 ENDPOINT_SLICE = Printer(
-    (
-        NAME,
-        Column("AddressType", "Of which kind the addresses are."),
-        Column("Ports", "The ports of the pods."),
-        Column("Endpoints", "Where the pods are."),
-        AGE,
-    ),
-    slice_cells,
+    (NAME, Column("AddressType"), Column("Ports"), Column("Endpoints"), AGE), slice_cells
 )
 
 
@@ -238,19 +219,15 @@ def lease_cells(lease: Body, now: datetime) -> Cells:
     return [name_of(lease), spec_of(lease).get("holderIdentity", ""), age(lease, now)]
 
 
-LEASE = Printer((NAME, Column("Holder", "Who holds the lease."), AGE), lease_cells)
+LEASE = Printer((NAME, Column("Holder"), AGE), lease_cells)
 
 
 def created_at_cells(body: Body, now: datetime) -> Cells:
     return [name_of(body), body["metadata"].get("creationTimestamp")]
 
 
-CREATED = Column("Created At", "When the object was created.", type="date")
-CREATED_AT = Printer(
-    (NAME, CREATED),
-    created_at_cells,
-    null_if_empty=True,
-)
+CREATED = Column("Created At", type="date")
+CREATED_AT = Printer((NAME, CREATED), created_at_cells, null_if_empty=True)
 """For kinds that have no table of their own."""
 
 
@@ -273,13 +250,13 @@ def definition_cells(definition: Body, now: datetime) -> Cells:
 DEFINITION = Printer(
     (
         NAME,
-        Column("Scope", "Whether its objects are in namespaces."),
-        Column("Versions", "The versions that are served, and which of them is stored."),
+        Column("Scope"),
+        Column("Versions"),
         CREATED,
-        wide("Group", "The API group of its objects."),
-        wide("Kind", "The kind of its objects."),
-        wide("ShortNames", "Short names of its objects."),
-        Column("Established", "Whether its objects are served.", type="boolean", priority=1),
+        wide("Group"),
+        wide("Kind"),
+        wide("ShortNames"),
+        Column("Established", type="boolean", priority=1),
     ),
     definition_cells,
     null_if_empty=True,
@@ -303,13 +280,5 @@ def binding_cells(binding: Body, now: datetime) -> Cells:
 
 
 ROLE_BINDING = Printer(
-    (
-        NAME,
-        Column("Role", "The role that is given."),
-        AGE,
-        wide("Users", "The users that have it."),
-        wide("Groups", "The groups that have it."),
-        wide("ServiceAccounts", "The service accounts that have it."),
-    ),
-    binding_cells,
+    (NAME, Column("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")), binding_cells
 )

@@ -7,11 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer
-from maitred.sandbox.apiserver.printing.text import (
-    age,
-    name_of,
-    since,
-)
+from maitred.sandbox.apiserver.printing.text import age, name_of, since
 from maitred.sandbox.apiserver.schema.types import Body
 
 STEP = re.compile(

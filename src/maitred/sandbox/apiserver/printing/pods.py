@@ -5,15 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer, wide
-from maitred.sandbox.apiserver.printing.text import (
-    NONE,
-    age,
-    conditions,
-    name_of,
-    since,
-    spec_of,
-    status_of,
-)
+from maitred.sandbox.apiserver.printing.text import NONE, age, conditions, name_of, since, spec_of, status_of
 from maitred.sandbox.apiserver.schema.types import Body
 
 LOST = "NodeLost"
@@ -176,14 +168,14 @@ def pod_conditions(pod: Body) -> list[Body]:
 POD = Printer(
     (
         NAME,
-        Column("Ready", "How many containers of the pod are ready, of how many."),
-        Column("Status", "What the pod and its containers are at."),
-        Column("Restarts", "How often containers of the pod were restarted, and how long ago the last was."),
+        Column("Ready"),
+        Column("Status"),
+        Column("Restarts"),
         AGE,
-        wide("IP", "The address of the pod."),
-        wide("Node", "The node that the pod is bound to."),
-        wide("Nominated Node", "The node that a scheduler has reserved for the pod."),
-        wide("Readiness Gates", "How many further conditions of readiness are true, of how many."),
+        wide("IP"),
+        wide("Node"),
+        wide("Nominated Node"),
+        wide("Readiness Gates"),
     ),
     pod_cells,
     pod_conditions,

@@ -13,11 +13,12 @@ Cells: TypeAlias = list[Any]
 @dataclass(frozen=True, slots=True)
 class Column:
     name: str
-    description: str
     type: str = "string"
     format: str = ""
     priority: int = 0
     """Above 0: kubectl shows it only with `-o wide`."""
+    description: str = ""
+    """Only custom kinds have one: no client shows it."""
 
     def definition(self) -> Body:
         return {
@@ -29,8 +30,8 @@ class Column:
         }
 
 
-def wide(name: str, description: str) -> Column:
-    return Column(name, description, priority=1)
+def wide(name: str) -> Column:
+    return Column(name, priority=1)
 
 
 def no_conditions(body: Body) -> list[Body]:
@@ -49,5 +50,5 @@ class Printer:
     """A list without objects has null for its rows, as it is in the tables that kinds have by default."""
 
 
-NAME = Column("Name", "The name of the object.", format="name")
-AGE = Column("Age", "How long ago the object was created.")
+NAME = Column("Name", format="name")
+AGE = Column("Age")

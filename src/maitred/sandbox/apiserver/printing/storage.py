@@ -49,21 +49,21 @@ def volume_cells(volume: Body, now: datetime) -> Cells:
     ]
 
 
-MODES = Column("Access Modes", "How many nodes may mount it, and how.")
-CLASS = Column("StorageClass", "The storage class that it is of.")
-ATTRIBUTES_CLASS = Column("VolumeAttributesClass", "The class of its further attributes.")
-VOLUME_MODE = wide("VolumeMode", "Whether it is a file system or a raw block device.")
+MODES = Column("Access Modes")
+CLASS = Column("StorageClass")
+ATTRIBUTES_CLASS = Column("VolumeAttributesClass")
+VOLUME_MODE = wide("VolumeMode")
 VOLUME = Printer(
     (
         NAME,
-        Column("Capacity", "How much it holds."),
+        Column("Capacity"),
         MODES,
-        Column("Reclaim Policy", "What becomes of it when its claim is gone."),
-        Column("Status", "Whether it is free, bound or released."),
-        Column("Claim", "The claim that it is bound to."),
+        Column("Reclaim Policy"),
+        Column("Status"),
+        Column("Claim"),
         CLASS,
         ATTRIBUTES_CLASS,
-        Column("Reason", "Why it is in this state."),
+        Column("Reason"),
         AGE,
         VOLUME_MODE,
     ),
@@ -90,9 +90,9 @@ def claim_cells(claim: Body, now: datetime) -> Cells:
 VOLUME_CLAIM = Printer(
     (
         NAME,
-        Column("Status", "Whether the claim is bound."),
-        Column("Volume", "The volume that it is bound to."),
-        Column("Capacity", "How much this volume holds."),
+        Column("Status"),
+        Column("Volume"),
+        Column("Capacity"),
         MODES,
         CLASS,
         ATTRIBUTES_CLASS,
@@ -117,10 +117,10 @@ def storage_class_cells(storage: Body, now: datetime) -> Cells:
 STORAGE_CLASS = Printer(
     (
         NAME,
-        Column("Provisioner", "Who makes its volumes."),
-        Column("ReclaimPolicy", "What becomes of its volumes when their claims are gone."),
-        Column("VolumeBindingMode", "When its claims are bound."),
-        Column("AllowVolumeExpansion", "Whether its volumes can grow."),
+        Column("Provisioner"),
+        Column("ReclaimPolicy"),
+        Column("VolumeBindingMode"),
+        Column("AllowVolumeExpansion"),
         AGE,
     ),
     storage_class_cells,
@@ -132,6 +132,4 @@ def csi_node_cells(node: Body, now: datetime) -> Cells:
     return [name_of(node), len(spec_of(node).get("drivers") or ()), age(node, now)]
 
 
-CSI_NODE = Printer(
-    (NAME, Column("Drivers", "How many drivers run on the node.", type="integer"), AGE), csi_node_cells
-)
+CSI_NODE = Printer((NAME, Column("Drivers", type="integer"), AGE), csi_node_cells)

@@ -69,13 +69,7 @@ def table_of_list(
 
 
 def table_of_one(
-    printer: Printer,
-    body: Body,
-    now: datetime,
-    *,
-    include: Include,
-    version: str,
-    headers: bool = True,
+    printer: Printer, body: Body, now: datetime, *, include: Include, version: str, headers: bool = True
 ) -> Body:
     """Also for events of a watch, of which only the first has headers."""
     version_of_body = body["metadata"].get("resourceVersion")
@@ -117,8 +111,4 @@ def _embedding(include: Include, version: str) -> Callable[[Body], Body | None]:
 
 def partial(body: Body, version: str) -> Body:
     """The metadata of an object alone."""
-    return {
-        "kind": PARTIAL,
-        "apiVersion": f"{GROUP}/{version}",
-        "metadata": body["metadata"],
-    }
+    return {"kind": PARTIAL, "apiVersion": f"{GROUP}/{version}", "metadata": body["metadata"]}

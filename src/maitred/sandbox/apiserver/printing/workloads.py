@@ -16,9 +16,9 @@ from maitred.sandbox.apiserver.printing.text import (
 )
 from maitred.sandbox.apiserver.schema.types import Body
 
-CONTAINERS = wide("Containers", "The containers of the pod template.")
-IMAGES = wide("Images", "The images of these containers.")
-SELECTOR = wide("Selector", "The labels of its pods.")
+CONTAINERS = wide("Containers")
+IMAGES = wide("Images")
+SELECTOR = wide("Selector")
 
 JOB_ENDS = ("Complete", "Failed")
 JOB_STATES = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
@@ -63,16 +63,7 @@ def _job_duration(status: Body, now: datetime) -> str:
 
 
 JOB = Printer(
-    (
-        NAME,
-        Column("Status", "What the job is at."),
-        Column("Completions", "How many pods have succeeded, of how many."),
-        Column("Duration", "How long the job has taken."),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ),
+    (NAME, Column("Status"), Column("Completions"), Column("Duration"), AGE, CONTAINERS, IMAGES, SELECTOR),
     job_cells,
 )
 
@@ -100,11 +91,9 @@ def composite_group_cells(group: Body, now: datetime) -> Cells:
     ]
 
 
-POLICY = Column("Policy", "How its pods are scheduled: all at once, or each on its own.")
-WORKLOAD = Column("Workload", "The Workload that it belongs to.")
-POD_GROUP = Printer(
-    (NAME, POLICY, WORKLOAD, Column("Status", "Whether the group was scheduled."), AGE), pod_group_cells
-)
+POLICY = Column("Policy")
+WORKLOAD = Column("Workload")
+POD_GROUP = Printer((NAME, POLICY, WORKLOAD, Column("Status"), AGE), pod_group_cells)
 COMPOSITE_POD_GROUP = Printer((NAME, POLICY, WORKLOAD, AGE), composite_group_cells)
 
 
@@ -121,10 +110,10 @@ def priority_class_cells(priority: Body, now: datetime) -> Cells:
 PRIORITY_CLASS = Printer(
     (
         NAME,
-        Column("Value", "The priority that pods of this class have.", type="integer"),
-        Column("Global-Default", "Whether pods without a class are of this one.", type="boolean"),
+        Column("Value", type="integer"),
+        Column("Global-Default", type="boolean"),
         AGE,
-        Column("PreemptionPolicy", "Whether its pods may displace others."),
+        Column("PreemptionPolicy"),
     ),
     priority_class_cells,
 )
@@ -144,9 +133,9 @@ def budget_cells(budget: Body, now: datetime) -> Cells:
 DISRUPTION_BUDGET = Printer(
     (
         NAME,
-        Column("Min Available", "How many pods must stay."),
-        Column("Max Unavailable", "How many pods may be missing."),
-        Column("Allowed Disruptions", "How many pods may be evicted now.", type="integer"),
+        Column("Min Available"),
+        Column("Max Unavailable"),
+        Column("Allowed Disruptions", type="integer"),
         AGE,
     ),
     budget_cells,

@@ -114,7 +114,7 @@ def _member(struct: Struct, name: str, value: Any, reader: Reader, unknown: list
     try:
         fit = reader(value, unknown)
     except Misfit as misfit:
-        misfit.within(struct.name.rpartition(".")[2], name)
+        misfit.within(name)
         raise
     if len(unknown) > before:
         _put_within(unknown, before, name)

@@ -5,34 +5,27 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from maitred.sandbox.apiserver.schema.gotext import quoted
-
-_LONGEST_TEXT: Final = 64
-_ZONE: Final = ("Z07:00", r"Z|[+-]\d\d:\d\d")
-_FRACTION: Final = ("", r"(?:[.,]\d+)?")
-_SIX_DIGITS: Final = (".000000", r"[.,]\d{6}")
-_UNTIL_SECONDS: Final = (
-    *(("2006", r"\d{4}"), ("-", "-"), ("01", r"\d\d"), ("-", "-"), ("02", r"\d\d"), ("T", "T")),
-    *(("15", r"\d\d"), (":", ":"), ("04", r"\d\d"), (":", ":"), ("05", r"\d\d")),
+_TIME: Final = re.compile(
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,64}))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
-_TIME: Final = (*_UNTIL_SECONDS, _FRACTION, _ZONE)
-_MICRO_TIME: Final = (*_UNTIL_SECONDS, _SIX_DIGITS, _ZONE)
+_MICROS: Final = 6
+_LONGEST_SHOWN: Final = 64
 _NO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class TimeError(ValueError):
-    """In the words of the API server."""
+    """The text is no point in time."""
 
 
 @lru_cache(maxsize=4096)
 def canonical_time(text: str) -> str | None:
     """None for the time that Go takes for none."""
-    return _written(_parse(text, _TIME), "seconds")
+    return _written(_parse(text), "seconds")
 
 
 @lru_cache(maxsize=4096)
 def canonical_micro_time(text: str) -> str | None:
-    return _written(_parse(text, _MICRO_TIME), "microseconds")
+    return _written(_parse(text, digits=_MICROS), "microseconds")
 
 
 def now() -> str:
@@ -48,41 +41,16 @@ def _written(time: datetime, precision: str) -> str | None:
     return None if time == _NO_TIME else time.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
 
 
-def _parse(text: str, layout: tuple[tuple[str, str], ...]) -> datetime:
-    parts, rest = [], text[:_LONGEST_TEXT]
-    for element, pattern in layout:
-        match = re.match(pattern, rest, re.ASCII)
-        if match is None:
-            names = "".join(name for name, _ in layout)
-            raise TimeError(
-                f"parsing time {quoted(text)} as {quoted(names)}: "
-                f"cannot parse {quoted(rest)} as {quoted(element)}"
-            )
-        parts.append(match[0])
-        rest = rest[match.end() :]
-    if rest:
-        raise TimeError(f"parsing time {quoted(text)}: extra text: {quoted(rest)}")
-    numbers = [int(part) for part in parts[:11:2]]
-    micros = int(parts[11][1:7].ljust(6, "0")) if parts[11] else 0
+def _parse(text: str, digits: int | None = None) -> datetime:
+    """`digits`: how many the fraction of its second must have."""
+    match = _TIME.fullmatch(text)
+    if match is None or (digits is not None and len(match[2] or "") != digits):
+        raise TimeError(f"{text[:_LONGEST_SHOWN]!r} is no time such as 2026-01-02T03:04:05Z")
+    offset = timedelta(hours=int(match[4] or 0), minutes=int(match[5] or 0))
     try:
-        return (datetime(*numbers, micros, tzinfo=UTC) - _offset(parts[12])).astimezone(UTC)  # type: ignore[arg-type,misc]
+        time = datetime.fromisoformat(match[1]).replace(tzinfo=UTC)
+        return time.replace(microsecond=int((match[2] or "")[:_MICROS].ljust(_MICROS, "0"))) - (
+            -offset if match[3] == "-" else offset
+        )
     except (ValueError, OverflowError):
-        raise TimeError(f"parsing time {quoted(text)}: {_out_of_range(numbers)} out of range") from None
-
-
-def _offset(zone: str) -> timedelta:
-    if zone == "Z":
-        return timedelta()
-    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))
-    return -offset if zone[0] == "-" else offset
-
-
-def _out_of_range(numbers: list[int]) -> str:
-    _, month, _, hour, minute, second = numbers
-    wrong = {
-        "month": not 1 <= month <= 12,
-        "hour": hour > 23,
-        "minute": minute > 59,
-        "second": second > 59,
-    }
-    return next((name for name, is_wrong in wrong.items() if is_wrong), "day")
+        raise TimeError(f"{text[:_LONGEST_SHOWN]!r} is no time that there is") from None

@@ -12,7 +12,6 @@ from tests.sandbox.apiserver.differential.requests import (
     get,
     patch,
     post,
-    put,
     story,
 )
 
@@ -92,33 +91,7 @@ RULED: Json = {
 }
 LOCKS = "/apis/example.dev/v1/namespaces/{ns}/locks"
 FREES = "/apis/example.dev/v1/namespaces/{ns}/frees"
-FLEETS = "/apis/example.dev/v1/namespaces/{ns}/fleets"
 COUNTED: Json = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
-SCALED: Json = {
-    "name": "v1",
-    "served": True,
-    "storage": True,
-    "schema": {
-        "openAPIV3Schema": {
-            "type": "object",
-            "properties": {
-                "spec": COUNTED,
-                "status": {
-                    "type": "object",
-                    "properties": {"replicas": {"type": "integer"}, "selector": {"type": "string"}},
-                },
-            },
-        }
-    },
-    "subresources": {
-        "status": {},
-        "scale": {
-            "specReplicasPath": ".spec.replicas",
-            "statusReplicasPath": ".status.replicas",
-            "labelSelectorPath": ".status.selector",
-        },
-    },
-}
 RULERS = "/apis/example.dev/v1/namespaces/{ns}/rulers"
 
 
@@ -128,14 +101,6 @@ def lock(**spec: Any) -> Json:
 
 def free(name: str = "a", **fields: Any) -> Json:
     return of_kind("example.dev/v1", "Free", name, **fields)
-
-
-def fleet(name: str, **spec: Any) -> Json:
-    return of_kind("example.dev/v1", "Fleet", name, spec=spec)
-
-
-def scale(name: str, replicas: int) -> Json:
-    return of_kind("autoscaling/v1", "Scale", name, spec={"replicas": replicas})
 
 
 def pattern(text: str) -> Json:
@@ -227,35 +192,6 @@ STORIES = [
         post(FREES, {**free("b"), "apiVersion": ""}),
         post(FREES, {"metadata": {"name": "b"}}),
         get("/apis/example.dev/v1/namespaces/{ns}/nothings"),
-    ),
-    story(
-        "scale",
-        post(DEFINITIONS, definition("fleets", versions=[SCALED])),
-        get(FLEETS).until(200),
-        replace(get("/apis/example.dev/v1"), only=("fleets", "fleets/status", "fleets/scale")),
-        post(FLEETS, fleet("a", replicas=3)),
-        patch("merge", f"{FLEETS}/a/status", {"status": {"replicas": 2, "selector": "a=b"}}),
-        get(f"{FLEETS}/a/scale").named("scale"),
-        put(f"{FLEETS}/a/scale", scale("a", 5)),
-        get(f"{FLEETS}/a"),
-        put(f"{FLEETS}/a/scale", {**scale("a", 6), "metadata": "$scale.metadata"}),
-        put(f"{FLEETS}/a/scale", {}),
-        put(f"{FLEETS}/a/scale", scale("b", 1)),
-        patch("merge", f"{FLEETS}/a/scale", {"spec": {"replicas": 6}}),
-        patch("strategic", f"{FLEETS}/a/scale", {"spec": {"replicas": 6}}),
-        patch("json", f"{FLEETS}/a/scale", [{"op": "replace", "path": "/spec/replicas", "value": 7}]),
-        patch("merge", f"{FLEETS}/a/scale", {"spec": {"replicas": -1}}),
-        patch("merge", f"{FLEETS}/a", {"spec": {"replicas": -1}}),
-        patch("merge", f"{FLEETS}/a/scale", {"spec": {"replicas": "x"}}),
-        patch("merge", f"{FLEETS}/a/scale", {"spec": {"replicas": 9}}, dryRun="All"),
-        patch("merge", f"{FLEETS}/a/scale", {"spec": {"replicas": 0}}),
-        get(f"{FLEETS}/a/scale").as_(TABLE),
-        get(f"{FLEETS}/none/scale"),
-        put(f"{FLEETS}/none/scale", scale("none", 1)),
-        post(FLEETS, fleet("b")),
-        get(f"{FLEETS}/b/scale"),
-        patch("merge", f"{FLEETS}/b/scale", {"metadata": {"labels": {"a": "b"}}}),
-        patch("merge", f"{FLEETS}/b/scale", {"spec": {"replicas": 1}}),
     ),
     story(
         "rules",
