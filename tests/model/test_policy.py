@@ -40,7 +40,7 @@ def test_the_defaults() -> None:
                 "k8s.amazonaws.com/accelerator",
             ),
         },
-        "search": {"steps": 500_000, "cycleSteps": 2_000_000},
+        "search": {"steps": 500_000, "cycleSteps": 1_000_000},
         "preemption": {
             "mode": "priority",
             "delay": "0s",

@@ -69,7 +69,7 @@ class Search(Setting, frozen=True):
     a scheduler for all."""
 
     steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 500_000
-    cycle_steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000_000)] = 2_000_000
+    cycle_steps: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000_000)] = 1_000_000
 
 
 class ProtectionLimits(Setting, frozen=True):
