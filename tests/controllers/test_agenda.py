@@ -14,7 +14,7 @@ from maitred.controllers.scheduling import agenda
 from maitred.controllers.scheduling.agenda import FIRST_REST, LONGEST_REST, Agenda, was_cut
 from maitred.controllers.scheduling.loop import with_receipts
 from maitred.decide import decide
-from maitred.model.group import group_key
+from maitred.model.membership import group_key
 from maitred.model.meta import Timestamp
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.pod import Pod

@@ -8,11 +8,13 @@ import msgspec
 from maitred.explain.audit.answer import Audit
 from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.seen import ForeignGroup, SeenPod, TrainingJob
+from maitred.explain.audit.seen import SeenPod
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
+from maitred.model.membership import ForeignGroup
 from maitred.model.node import Node
 from maitred.model.policy import Policy
+from maitred.model.training import TrainingJob
 
 Json = dict[str, Any]
 GPU = "nvidia.com/gpu"

@@ -15,6 +15,7 @@ from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
 from maitred.explain.audit.stays import Stay
 from maitred.model.job import Job
+from maitred.model.membership import GroupId
 from maitred.model.policy import Policy
 from tests.explain.audited import GPU, NOON, Json, audited, half_started, job, node, pod, tell
 
@@ -219,7 +220,7 @@ def test_second_by_second_it_is_the_same(
     members: list[Stay], quorum: int, begin: int, watched: int | None
 ) -> None:
     now = 30
-    found = holding(Party("Job", "ml/g", quorum, tuple(members)), begin, now, watched)
+    found = holding(Party(GroupId("Job", "ml/g"), quorum, tuple(members)), begin, now, watched)
     seconds = [second for second in range(begin, now) if is_incomplete(members, quorum, second, watched)]
     assert total(found.incomplete) == sum(held_at(members, second) for second in seconds)
     readied = sorted(stay.ready for stay in members if stay.ready is not None)

@@ -7,8 +7,9 @@ import yaml
 
 from maitred.explain.proposal.expansion import Expansion
 from maitred.explain.proposal.supposition import Supposition
-from maitred.model.group import PodGroup, group_key
+from maitred.model.group import PodGroup
 from maitred.model.manifest import InputError
+from maitred.model.membership import ALONE, MARKS, group_key
 from maitred.model.pod import Pod
 from maitred.model.requests import pod_requests
 from maitred.model.storage import PersistentVolumeClaim
@@ -93,7 +94,7 @@ def test_a_job_that_is_a_gang() -> None:
     assert last.spec.priority_class_name == "high"
     assert pod_requests(last.spec) == {"cpu": 4000, "memory": 16 * 2**30, "nvidia.com/gpu": 8, "pods": 1}
     (party,) = Supposition(tuple(found.objects)).parties
-    assert (party.title, party.form, len(party.groups)) == ("Job team-a/train", "marks", 1)
+    assert (party.title, party.source, len(party.groups)) == ("Job team-a/train", MARKS, 1)
 
 
 def test_what_is_no_business_of_a_scheduler_is_not_passed_on() -> None:
@@ -105,7 +106,7 @@ def test_a_job_without_a_group_is_lone_pods() -> None:
     found = expanded(job, namespace="team-b")
     assert (names(found), groups(found)) == (["main-0", "main-1"], {None})
     (party,) = Supposition(tuple(found.objects)).parties
-    assert (party.title, party.form, len(party.groups)) == ("Job team-b/main", "lone", 2)
+    assert (party.title, party.source, len(party.groups)) == ("Job team-b/main", ALONE, 2)
 
 
 def test_a_job_that_asks_for_a_pod_group() -> None:

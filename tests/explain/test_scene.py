@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.explain.scene import Scene
-from maitred.model.group import group_key
+from maitred.model.membership import group_key
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.pod import Pod
 from tests.cluster.seen import read, state_of

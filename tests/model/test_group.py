@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from maitred.model.group import Group, PodGroup, group_from_marks, group_from_pod_group, group_key, marks_of
+from maitred.model.group import Group, PodGroup, group_from_marks, group_from_pod_group, marks_of
+from maitred.model.membership import group_key
 from maitred.model.pod import Pod
 from maitred.model.priority import PriorityClass, Rank, rank_of
 from tests.oracle.builders import GROUP, MIN_COUNT, TOPOLOGY, Obj, gang, pod, pod_group, priority_class

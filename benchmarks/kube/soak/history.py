@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from maitred.kube.wire import WatchedJob, WatchedPod, WatchedPodStatus
-from maitred.model.group import group_key
+from maitred.model.membership import group_key
 from maitred.model.meta import key_of
 from maitred.model.suspension import SUSPENDED
 

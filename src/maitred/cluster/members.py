@@ -1,7 +1,7 @@
 """Pods as members of groups: what the state remembers of each, and what a decision sees of a group."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
@@ -21,17 +21,8 @@ from maitred.cluster.snapshot import (
     SeatedGroup,
     Standing,
 )
-from maitred.model.group import (
-    GROUP,
-    MIN_COUNT,
-    NO_MARKS,
-    Group,
-    Marks,
-    group_from_marks,
-    group_key,
-    marks_of,
-    names_pod_group,
-)
+from maitred.model.group import Group, Marks
+from maitred.model.membership import ALONE, GroupId, Membership, group_of
 from maitred.model.meta import Timestamp, controller_of, mark
 from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
@@ -72,7 +63,7 @@ class Member:
     key: str
     uid: str
     state: State
-    group: "RecordKey | None"
+    group: GroupId | None
     node: str
     needs: int
     labels: Labels
@@ -127,7 +118,7 @@ ENDS: dict[State, Literal["Succeeded", "Failed"]] = {State.SUCCEEDED: "Succeeded
 def end_of(known: Member, now: Member | None) -> PodEnd | None:
     """What became of a pod that had a place; `now` is what has its name by now, if anything has."""
     how = ENDS.get(now.state) if now is not None and now.uid == known.uid else "Gone"
-    group = known.key if known.group is None else known.group[1]
+    group = known.key if known.group is None else known.group.key
     return None if how is None else PodEnd(known.key, group, how, known.state == State.TERMINATING)
 
 
@@ -163,40 +154,18 @@ def in_milliseconds(moment: Timestamp | None) -> int:
     return UNKNOWN_TIME if moment is None else round(moment.timestamp() * 1000)
 
 
-RecordKey = tuple[Literal["PodGroup", "marks", "pod"], str]
-"""How a group is declared, and its `namespace/name`: equal names of different kinds are different groups."""
-
-
-def record_key(pod: Pod, pod_key: str, state: State) -> RecordKey | None:
-    """The group that a pod belongs to. A lone pod is a group only while it waits."""
-    key = group_key(pod)
-    if key is None:
-        return ("pod", pod_key) if state == State.PENDING else None
-    return ("PodGroup" if names_pod_group(pod) else "marks", key)
-
-
-def declared_twice(pod: Pod) -> str:
-    """What is wrong when a pod names one group in its spec and another by mark."""
-    other = mark(pod.metadata, GROUP)
-    if other is None or not names_pod_group(pod):
-        return ""
-    key = group_key(pod)
-    if key is None or key.endswith(f"/{other}"):
-        return ""
-    named = f"pod {pod.metadata.name} names group {key} in spec.schedulingGroup and {other} by {GROUP}"
-    return f"{named}; remove one of the two"
-
-
-def marks_for_group(pod: Pod) -> Marks:
-    """Marks on pods describe a group only where no PodGroup object does."""
-    return NO_MARKS if names_pod_group(pod) else marks_of(pod.metadata)
+def record_id(found: Membership | None, pod_key: str, state: State) -> GroupId | None:
+    """The group that a pod is recorded with. A lone pod is a group only while it waits."""
+    if found is not None:
+        return found.id
+    return GroupId(ALONE, pod_key) if state == State.PENDING else None
 
 
 @dataclass(slots=True, eq=False)
 class GroupRecord:
     """All pods of one group. The view is made when asked for and kept until a member changes."""
 
-    key: RecordKey
+    id: GroupId
     declared: Group | None = None
     members: dict[str, Member] = field(default_factory=dict)
     pending: int = 0
@@ -222,17 +191,13 @@ class GroupRecord:
         self.view = None
 
     def group(self) -> Group:
-        kind, key = self.key
-        if kind == "PodGroup":
-            return self.declared or Group(key, exists=False)
+        return group_of(self.id, self._marks(), self.declared)
+
+    def _marks(self) -> Iterator[Marks]:
+        """Of those that are not finished, if there are any."""
         members = self.members.values()
-        marks = [m.marks for m in members if m.state in UNFINISHED] or [m.marks for m in members]
-        if kind == "pod":  # a count means nothing where nobody can join
-            marks = [msgspec.structs.replace(mark, min_count=None) for mark in marks]
-        elif all(mark.min_count is None for mark in marks):
-            said = f"group {key}: no member says {MIN_COUNT}, so any one of them is a quorum"
-            return msgspec.structs.replace(group_from_marks(key, marks), warnings=(said,))
-        return group_from_marks(key, marks)
+        open_ones = any(m.state in UNFINISHED for m in members)
+        yield from (m.marks for m in members if not open_ones or m.state in UNFINISHED)
 
     def current_view(self, shape_of: Callable[[Member], int], storage_version: int) -> GroupView:
         """The view, made anew only if a member changed or its volumes may mean something else by now."""

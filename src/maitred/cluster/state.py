@@ -19,15 +19,12 @@ from maitred.cluster.members import (
     NOT_BOUND,
     GroupRecord,
     Member,
-    RecordKey,
     State,
-    declared_twice,
     end_of,
     in_milliseconds,
-    marks_for_group,
     order_of,
     owner_of,
-    record_key,
+    record_id,
     state_of,
 )
 from maitred.cluster.news import Effect, News, PodEnd
@@ -45,8 +42,18 @@ from maitred.cluster.snapshot import (
 from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.device import DeviceClass, class_of_resources
-from maitred.model.group import CompositePodGroup, PodGroup, Workload, group_from_pod_group
+from maitred.model.group import CompositePodGroup, Group, PodGroup, Workload
 from maitred.model.job import Job
+from maitred.model.membership import (
+    DECLARING,
+    GroupId,
+    contradiction,
+    declaration,
+    declared_id,
+    marks_for,
+    memberships,
+    sorting_key,
+)
 from maitred.model.meta import Namespace, key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
@@ -114,8 +121,8 @@ class ClusterState:
         self._bound = BoundTable()
         self._interner = Interner()
         self._pods: dict[str, Member] = {}
-        self._groups: dict[RecordKey, GroupRecord] = {}
-        self._waiting: dict[RecordKey, GroupRecord] = {}
+        self._groups: dict[GroupId, GroupRecord] = {}
+        self._waiting: dict[GroupId, GroupRecord] = {}
         self._charges: dict[int, tuple[Ints, Ints]] = {}
         self._standings: dict[Standing, tuple[Standing, int]] = {}
         self._seated = SeatedTable()
@@ -151,8 +158,10 @@ class ClusterState:
         elif isinstance(item, Node):
             if self._nodes.put(item):
                 self._node_changed(item.metadata.name)
-        elif isinstance(item, PodGroup):
-            self._declare(key_of(item.metadata), item)
+        elif isinstance(item, DECLARING):
+            if isinstance(item, PodGroup):
+                self.group_makers.put(key_of(item.metadata), item)
+            self._declare(*declaration(item))
         elif isinstance(item, PodDisruptionBudget):
             self.version += 1
             self._budgets.put(item)
@@ -172,8 +181,10 @@ class ClusterState:
         elif kind is Node:
             if self._nodes.delete(key):
                 self._node_changed(key)
-        elif kind is PodGroup:
-            self._declare(key, None)
+        elif issubclass(kind, DECLARING):
+            if kind is PodGroup:
+                self.group_makers.put(key, None)
+            self._declare(declared_id(kind, key), None)
         elif kind is PodDisruptionBudget:
             self.version += 1
             self._budgets.delete(key)
@@ -207,16 +218,14 @@ class ClusterState:
                 self._storage_version += 1
                 self.news.effects |= Effect.STORAGE
 
-    def _declare(self, key: str, declared: PodGroup | None) -> None:
-        self.group_makers.put(key, declared)
-        record = self._record(("PodGroup", key))
-        known = record.declared
-        record.declared = group_from_pod_group(declared) if declared else None
-        if record.declared != known:
+    def _declare(self, id: GroupId, declared: Group | None) -> None:
+        record = self._record(id)
+        known, record.declared = record.declared, declared
+        if declared != known:
             record.view = None
             self.version += 1
             self._seated.changed(record)
-            self.news.groups.add(key)
+            self.news.groups.add(id.key)
         self._forget_if_empty(record)
 
     # -- pods ------------------------------------------------------------------------------------------
@@ -238,11 +247,13 @@ class ClusterState:
         claims = claim_names(pod) if spec.volumes else ()
         protection = protection_of(pod.metadata)
         standing, number = self._standing(pod, protection)
+        found = memberships(pod)
+        membership = found[0] if found else None
         return Member(
             key=key,
             uid=pod.metadata.uid,
             state=state,
-            group=record_key(pod, key, state),
+            group=record_id(membership, key, state),
             node=spec.node_name,
             needs=self._interner.needs_number(pod),
             labels=pod.metadata.labels,
@@ -251,8 +262,8 @@ class ClusterState:
             standing_number=number,
             occupant=Occupant(key, pod.metadata.uid, owner_of(pod), claims, pod.metadata.labels),
             order=order_of(pod),
-            marks=marks_for_group(pod),
-            conflict=declared_twice(pod),
+            marks=marks_for(pod, membership),
+            conflict=contradiction(pod, found),
             gates=tuple([gate.name for gate in spec.scheduling_gates]),
             claims=claims,
             brought=ephemeral_specs(pod) if claims else {},
@@ -320,9 +331,9 @@ class ClusterState:
             record = member.record = self._record(member.group)
             record.add(member)
             self._seated.changed(record)
-            self.news.groups.add(member.group[1])
+            self.news.groups.add(member.group.key)
             if record.pending:
-                self._waiting[record.key] = record
+                self._waiting[record.id] = record
         if member.state in (State.RUNNING, State.TERMINATING):
             self._seat(member)
 
@@ -339,9 +350,9 @@ class ClusterState:
         if record is not None:
             record.remove(member)
             self._seated.changed(record)
-            self.news.groups.add(record.key[1])
+            self.news.groups.add(record.id.key)
             if not record.pending:
-                self._waiting.pop(record.key, None)
+                self._waiting.pop(record.id, None)
             self._forget_if_empty(record)
 
     def _seat(self, member: Member) -> None:
@@ -400,15 +411,15 @@ class ClusterState:
 
     # -- groups ----------------------------------------------------------------------------------------
 
-    def _record(self, key: RecordKey) -> GroupRecord:
-        record = self._groups.get(key)
+    def _record(self, id: GroupId) -> GroupRecord:
+        record = self._groups.get(id)
         if record is None:
-            record = self._groups[key] = GroupRecord(key)
+            record = self._groups[id] = GroupRecord(id)
         return record
 
     def _forget_if_empty(self, record: GroupRecord) -> None:
         if not record.members and record.declared is None:
-            self._groups.pop(record.key, None)
+            self._groups.pop(record.id, None)
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -430,7 +441,7 @@ class ClusterState:
         self._look_at_budgets()
         storage = self.storage
         budgets, budget_sets = self._budgets.view()
-        records = sorted(self._waiting.values(), key=lambda record: (record.key[1], record.key[0]))
+        records = sorted(self._waiting.values(), key=lambda record: sorting_key(record.id))
         version = self._storage_version
         groups = tuple(record.current_view(lambda m: self._shape(m, storage), version) for record in records)
         nodes, (used, fixed), tables = self.nodes, self._nodes.load(), self._tables

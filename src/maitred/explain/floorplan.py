@@ -10,14 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Literal, get_args
 
-from maitred.model.group import (
-    Marks,
-    PodGroup,
-    group_from_marks,
-    group_from_pod_group,
-    group_key,
-    marks_of,
-)
+from maitred.model.group import Marks, PodGroup, group_from_marks, group_from_pod_group, marks_of
+from maitred.model.membership import MARKS, membership_of
 from maitred.model.meta import Lean, Timestamp, key_of
 from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node, allocatable, effective_taints
 from maitred.model.plan import Verdict
@@ -146,19 +140,18 @@ class Floor(Lean, frozen=True, omit_defaults=False):
 
 
 def member_of(pod: Guest) -> Member:
-    grouped = group_key(pod)
-    own = pod.spec.scheduling_group is None and grouped is not None
+    found = membership_of(pod)
     scheduled = next((said for said in pod.status.conditions if said.type == "PodScheduled"), Condition())
     return Member(
-        group=grouped or key_of(pod.metadata),
+        group=key_of(pod.metadata) if found is None else found.key,
         node=pod.spec.node_name,
         standing=standing(pod),
         needs=pod_requests(pod.spec),
         created=pod.metadata.creation_timestamp,
         seated=seated_at(pod, scheduled),
         words="" if scheduled.status == "True" else scheduled.message,
-        marks=marks_of(pod.metadata) if own else None,
-        lone=grouped is None,
+        marks=marks_of(pod.metadata) if found is not None and found.source == MARKS else None,
+        lone=found is None,
     )
 
 

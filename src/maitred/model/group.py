@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from maitred.model.meta import Lean, ObjectMeta, key_of, mark, own_mark
-from maitred.model.pod import Pod
+from maitred.model.meta import Lean, ObjectMeta, key_of, own_mark
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 from maitred.model.runtime import EXPECTED_RUNTIME, NOT_SAID, Runtime, runtime_of
 
@@ -162,19 +161,6 @@ TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOL
 MARKS = (GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME)
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
-
-
-def group_key(pod: Pod) -> str | None:
-    """`namespace/name` of the group that a pod names; None for a lone pod."""
-    group = pod.spec.scheduling_group
-    name = group.pod_group_name if group else None
-    if name is None:
-        name = mark(pod.metadata, GROUP)
-    return None if name is None else f"{pod.metadata.namespace or 'default'}/{name}"
-
-
-def names_pod_group(pod: Pod) -> bool:
-    return pod.spec.scheduling_group is not None and pod.spec.scheduling_group.pod_group_name is not None
 
 
 def marks_of(metadata: ObjectMeta) -> Marks:

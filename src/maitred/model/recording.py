@@ -8,10 +8,10 @@ whoever reports a problem, and reading it must not run anything.
 import msgspec
 
 from maitred.model.budget import PodDisruptionBudget
-from maitred.model.conventions import GROUPINGS
 from maitred.model.device import DeviceClass
 from maitred.model.group import CompositePodGroup, PodGroup, Workload
 from maitred.model.job import Job
+from maitred.model.membership import KEYS
 from maitred.model.meta import Lean, Namespace
 from maitred.model.node import Node
 from maitred.model.objects import Object
@@ -62,7 +62,7 @@ READ = frozenset(
         "volume.kubernetes.io/selected-node",
         OLD_CLASS,
         BIND_COMPLETED,
-        *GROUPINGS,
+        *KEYS,
     }
 )
 """Annotations that decisions read, beside our own and those that name groups, which an audit goes by. All

@@ -1,6 +1,6 @@
 """Training jobs of Kubeflow, read for one thing: with how many of their pods they can work."""
 
-from maitred.model.meta import Lean
+from maitred.model.meta import Lean, ObjectMeta
 
 API_GROUP = "kubeflow.org"
 OPERATOR = "kubeflow.org/training-operator"
@@ -34,3 +34,10 @@ class TrainingSpec(Lean, frozen=True):
         elastic = None if self.elastic_policy is None else self.elastic_policy.min_replicas
         said = (self.run_policy.scheduling_policy.min_available, elastic)
         return next((count for count in said if count is not None and count > 0), None)
+
+
+class TrainingJob(Lean, frozen=True):
+    """A PyTorchJob, which may do with fewer workers than it has."""
+
+    metadata: ObjectMeta
+    spec: TrainingSpec = TrainingSpec()

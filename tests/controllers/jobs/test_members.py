@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from maitred.controllers.jobs.members import MOST_ALONE, open_indexes, spans, stand_ins
 from maitred.kube.wire import WatchedPod
-from maitred.model.group import group_key
+from maitred.model.membership import group_key
 from maitred.model.pod import SchedulingGroup
 from maitred.sandbox.housekeeping.jobs.indexes import written
 from tests.controllers.jobs.made import RECORD, job, record

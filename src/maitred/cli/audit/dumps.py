@@ -6,14 +6,16 @@ from typing import TypeVar
 
 from maitred.cli.files import sources
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.seen import KINDS, ForeignGroup, Seen, SeenPod, TrainingJob
+from maitred.explain.audit.seen import KINDS, Seen, SeenPod
 from maitred.model.manifest import Document, InputError, Reader, documents
 from maitred.model.manifest.checks import check_nothing
 from maitred.model.manifest.errors import FieldError
 from maitred.model.manifest.reader import Kind, decode, kind
+from maitred.model.membership import ForeignGroup
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
+from maitred.model.training import TrainingJob
 
 T = TypeVar("T")
 

@@ -4,14 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from maitred.explain.audit.seen import (
-    FOREIGN_GROUPS,
-    TRAINING,
-    ForeignGroup,
-    Seen,
-    SeenPod,
-    TrainingJob,
-)
+from maitred.explain.audit.seen import FOREIGN_GROUPS, TRAINING, Seen, SeenPod
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError
@@ -19,7 +12,9 @@ from maitred.kube.lists import NEEDED, PLAIN, served_plain
 from maitred.kube.resources import JOBS, PODS, Resource
 from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
+from maitred.model.membership import ForeignGroup
 from maitred.model.meta import Lean
+from maitred.model.training import TrainingJob
 
 GRANT = "maitred audit --role | kubectl apply -f - grants it"
 NOBODY = "maitred-audit-probe"

@@ -16,7 +16,7 @@ import msgspec
 
 from maitred.kube.resources import JOBS
 from maitred.kube.wire import WatchedJob, WatchedMeta, WatchedOwner, WatchedPod, WatchedPodStatus
-from maitred.model.group import GROUP
+from maitred.model.membership import membership_of_template
 from maitred.model.pod import PodSpec, SchedulingGroup
 from maitred.model.suspension import Suspension
 
@@ -34,9 +34,8 @@ _RUN = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
 def number_of_stand_ins(job: WatchedJob, record: Suspension) -> int:
     """At most; fewer where indexes are done."""
     wanted = min(job.members, record.members)
-    template = job.spec.template
-    grouped = record.pod_group or template.spec.scheduling_group or GROUP in template.metadata.annotations
-    return wanted if grouped or GROUP in template.metadata.labels else min(wanted, MOST_ALONE)
+    grouped = record.pod_group or membership_of_template(job) is not None
+    return wanted if grouped else min(wanted, MOST_ALONE)
 
 
 def stand_ins(job: WatchedJob, record: Suspension, scheduler: str) -> list[WatchedPod]:

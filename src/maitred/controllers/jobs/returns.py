@@ -33,8 +33,8 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
 from maitred.kube.wire import WatchedJob, WatchedPod
-from maitred.model.group import group_key
 from maitred.model.job import Job
+from maitred.model.membership import group_key
 from maitred.model.meta import key_of
 from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.suspension import Suspension

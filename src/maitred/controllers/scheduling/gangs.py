@@ -8,19 +8,16 @@ its members hold devices and wait for the last of them.
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from maitred.explain.audit.gangs import Party, Sizes, bond_in
-from maitred.explain.audit.seen import Seen
+from maitred.explain.audit.gangs import Party, party_of
 from maitred.explain.audit.stays import FAILED, SUCCEEDED, Stay
 from maitred.kube.wire import WatchedGroup, WatchedPod
-from maitred.model.conventions import Bond, bond_of
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
+from maitred.model.membership import GroupId, Objects, Sizing, observed, settled
 from maitred.model.policy import Policy, is_device
 from maitred.model.requests import pod_requests
 
-T = TypeVar("T", bound=Seen)
-Tie = tuple[str, str, str]
-"""Key, convention and UID of what pods have in common."""
+T = TypeVar("T", bound=Sizing)
 
 
 class Gangs:
@@ -29,17 +26,17 @@ class Gangs:
     def __init__(self, jobs: dict[str, Job], groups: dict[str, WatchedGroup]) -> None:
         self._jobs, self._groups = jobs, groups
         self._stays: dict[str, Stay] = {}
-        self._tied: dict[Tie, dict[str, Stay]] = {}
+        self._members: dict[GroupId, dict[str, Stay]] = {}
 
     def put(self, key: str, pod: WatchedPod) -> None:
         self.gone(key)
-        bond = bond_of(pod)
-        if bond is None:
+        membership = observed(pod)
+        if membership is None:
             return
         about, over = pod.metadata, pod.status.phase in (SUCCEEDED, FAILED)
         stay = Stay(
             pod,
-            bond,
+            membership,
             pod_requests(pod.spec),
             created=0.0 if about.creation_timestamp is None else about.creation_timestamp.timestamp(),
             bound=0.0 if pod.spec.node_name else None,
@@ -47,31 +44,34 @@ class Gangs:
             ended=0.0 if over else None,
         )
         self._stays[key] = stay
-        self._tied.setdefault(tie(bond), {})[key] = stay
+        self._members.setdefault(membership.id, {})[key] = stay
 
     def gone(self, key: str) -> None:
-        stay = self._stays.pop(key, None)
-        if stay is not None and stay.bond is not None:
-            tied = self._tied[tie(stay.bond)]
-            del tied[key]
-            if not tied:
-                del self._tied[tie(stay.bond)]
+        id = self.group_of(key)
+        self._stays.pop(key, None)
+        if id is not None:
+            del self._members[id][key]
+            if not self._members[id]:
+                del self._members[id]
 
-    def tie_of(self, pod: str) -> Tie | None:
+    def group_of(self, pod: str) -> GroupId | None:
+        """What the pod names, or what its owner makes of it."""
         stay = self._stays.get(pod)
-        return None if stay is None or stay.bond is None else tie(stay.bond)
+        return None if stay is None or stay.membership is None else stay.membership.id
 
     def of(self, pod: str) -> Party | None:
         """The gang that a pod is part of; None where it is of use by itself, or nobody says."""
-        stay = self._stays.get(pod)
-        bond = None if stay is None else bond_in(stay, self)
-        if stay is None or stay.bond is None or bond is None:
+        named = self.group_of(pod)
+        if named is None:
             return None
-        stays = tuple(self._tied[tie(stay.bond)].values())
-        party = Party(bond.by, bond.key, Sizes(self).quorum(bond.by, bond.key, bond.uid, stays), stays)
+        stay = self._stays[pod]
+        membership = settled(stay.pod, stay.membership, self)
+        if membership is None:
+            return None
+        party = party_of(membership.id, tuple(self._members[named].values()), Objects(self))
         return party if party.is_gang else None
 
-    # -- what `Sizes` looks up -------------------------------------------------------------------------
+    # -- what quorums are looked up in ---------------------------------------------------------------------
 
     def find(self, kind: type[T], key: str, uid: str = "", api_group: str = "") -> T | None:
         known = self._of_kind(kind).get(key)
@@ -85,10 +85,6 @@ class Gangs:
     def _of_kind(self, kind: type) -> Mapping[str, object]:
         known: dict[type, Mapping[str, object]] = {Job: self._jobs, PodGroup: self._groups}
         return known.get(kind, {})
-
-
-def tie(bond: Bond) -> Tie:
-    return bond.key, bond.by, bond.uid
 
 
 def seated_in(party: Party) -> int:

@@ -22,8 +22,9 @@ from maitred.controllers.scheduling.gangs import Gangs
 from maitred.controllers.scheduling.leaving import Leaving, controller_of
 from maitred.controllers.scheduling.seating import ANNOTATION, Seating, parse_seating
 from maitred.kube.wire import WatchedGroup, WatchedOwner, WatchedPod
-from maitred.model.group import PodGroup, group_key
+from maitred.model.group import PodGroup
 from maitred.model.job import Job
+from maitred.model.membership import group_key
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.pod import Pod

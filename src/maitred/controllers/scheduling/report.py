@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.scheduling.gangs import Tie, held_in, seated_in
+from maitred.controllers.scheduling.gangs import held_in, seated_in
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.audit.gangs import Party
 from maitred.explain.receipts import to_leave
 from maitred.explain.verdicts import head_of, pod_words, verdict_words
+from maitred.model.membership import GroupId
 from maitred.model.meta import key_of
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.policy import Policy
@@ -38,7 +39,7 @@ class Report:
             log.info("no pod waits")
         self._first = False
         seats = Counter(bind.pod for bind in plan.binds)
-        judged: dict[Tie, Party | None] = {}
+        judged: dict[GroupId, Party | None] = {}
         for verdict in plan.groups:
             gang = self._half_started(verdict, seats, judged)
             head = head_of(verdict) if gang is None else f"{HALF_STARTED}: {verdict.blockers[0].category}"
@@ -63,21 +64,21 @@ class Report:
         return f"would seat {verdict.placed} of {counted(verdict.members, 'member')} on {named}"
 
     def _half_started(
-        self, verdict: GroupVerdict, seats: Mapping[str, int], judged: dict[Tie, Party | None]
+        self, verdict: GroupVerdict, seats: Mapping[str, int], judged: dict[GroupId, Party | None]
     ) -> Party | None:
         """The gang of which the group is a part, if some of it holds places and this cycle would not give it
         the others that it needs, as an audit judges it. `judged`: those that were looked at in this cycle."""
         gangs = self._mirror.gangs
         waiting = next(iter(self._mirror.parties.get(verdict.group, ())), None)
-        tie = None if gangs is None or waiting is None else gangs.tie_of(waiting)
-        if gangs is None or waiting is None or tie is None or not verdict.blockers:
+        named = None if gangs is None or waiting is None else gangs.group_of(waiting)
+        if gangs is None or waiting is None or named is None or not verdict.blockers:
             return None
-        if tie not in judged:
+        if named not in judged:
             gang = gangs.of(waiting)
             needed = 0 if gang is None else gang.quorum or 0
             coming = sum(seats.get(key_of(stay.pod.metadata), 0) for stay in gang.stays) if gang else 0
-            judged[tie] = gang if gang is not None and 0 < seated_in(gang) < needed - coming else None
-        return judged[tie]
+            judged[named] = gang if gang is not None and 0 < seated_in(gang) < needed - coming else None
+        return judged[named]
 
     def _in_part(self, gang: Party, verdict: GroupVerdict) -> str:
         seated, held = seated_in(gang), held_in(gang, self._policy())

@@ -17,7 +17,7 @@ from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition, WatchedGroup, WatchedPod
 from maitred.kube.writes import Writer
-from maitred.model.group import group_key
+from maitred.model.membership import group_key
 from maitred.model.plan import GroupVerdict
 
 log = logging.getLogger(__name__)

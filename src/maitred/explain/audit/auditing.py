@@ -19,9 +19,9 @@ from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.room import Survey
 from maitred.explain.audit.stays import Stay
 from maitred.explain.empty import blocker_on_empty_cluster
-from maitred.model import conventions
-from maitred.model.group import GROUP, MIN_COUNT, names_pod_group
+from maitred.model.group import GROUP, MIN_COUNT
 from maitred.model.job import Job
+from maitred.model.membership import JOB, is_decided, membership_of
 from maitred.model.node import Node
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, Preemption
@@ -144,7 +144,7 @@ def snapshot_of(observer: Observer, found: Iterable[Party]) -> tuple[Snapshot, l
     of objects whose amounts no cluster has."""
     state, gang_of, uncounted = ClusterState(), dict[int, Party](), list[str]()
     for party in found:
-        if party.is_gang and party.by not in (conventions.MARKS, conventions.POD_GROUP):
+        if party.is_gang and not is_decided(party.id):
             gang_of.update({id(stay): party for stay in party.stays})
     pods = (marked(stay, gang_of.get(id(stay))) for stay in observer.present.values())
     for item in (*observer.objects(), *pods):
@@ -157,7 +157,7 @@ def snapshot_of(observer: Observer, found: Iterable[Party]) -> tuple[Snapshot, l
 
 def marked(stay: Stay, gang: Party | None) -> Pod:
     pod: Pod = stay.pod
-    if gang is None or names_pod_group(pod):
+    if gang is None or membership_of(pod) is not None:
         return pod
     marks = {GROUP: name_of(gang), MIN_COUNT: str(gang.quorum)}
     about = msgspec.structs.replace(pod.metadata, annotations={**pod.metadata.annotations, **marks})
@@ -175,7 +175,7 @@ def never_of(snapshot: Snapshot, policy: Policy, now: datetime, found: Iterable[
     if not snapshot.nodes.alive.any():
         return
     inferred = {f"{party.key.partition('/')[0]}/{name_of(party)}": party for party in found}
-    declared = {party.key: party for party in found if party.by in (conventions.MARKS, conventions.POD_GROUP)}
+    declared = {party.key: party for party in found if is_decided(party.id)}
     alone = msgspec.structs.replace(policy, preemption=Preemption("never"))
     house = House(alone, known_levels(alone, snapshot))
     for view, verdict in zip(snapshot.groups, decide(snapshot, alone, now).groups, strict=True):
@@ -198,7 +198,8 @@ def warnings_of(observer: Observer) -> Iterable[str]:
         yield "there are no nodes; kubectl get nodes,pods,jobs -A -o json writes what an audit reads"
     if not stays:
         yield "there are no pods"
-    jobs = {stay.bond.key for stay in stays if stay.bond is not None and stay.bond.by == conventions.JOB}
+    found = (stay.membership for stay in stays)
+    jobs = {one.key for one in found if one is not None and one.source == JOB}
     missing = sorted(key for key in jobs if observer.find(Job, key) is None)
     if missing:
         yield (

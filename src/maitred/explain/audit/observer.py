@@ -1,13 +1,12 @@
 """What has been seen of a cluster: once, or over a time, as a watch tells of it."""
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from typing import TypeVar, get_args
 
-from maitred.explain.audit.seen import ForeignGroup, Seen, SeenPod, TrainingJob
+from maitred.explain.audit.seen import Seen, SeenPod
 from maitred.explain.audit.stays import Stay, stay_of
 from maitred.model.device import DeviceClass
-from maitred.model.group import PodGroup
-from maitred.model.job import Job
+from maitred.model.membership import ForeignGroup, Sizing
 from maitred.model.meta import Namespace, key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
@@ -15,6 +14,7 @@ from maitred.model.pod import is_node_bound
 from maitred.model.policy import Policy
 from maitred.model.priority import PriorityClass
 from maitred.model.storage import CSIDriver, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from maitred.model.training import TrainingJob
 
 MOST_PAST = 200_000
 """What is gone is remembered up to so many of each kind: the last ones."""
@@ -23,7 +23,7 @@ CLUSTER_WIDE = (
     *(Node, Namespace, PriorityClass, PersistentVolume, StorageClass, CSINode),
     *(CSIDriver, VolumeAttachment, DeviceClass),
 )
-SIZED = (Job, PodGroup, ForeignGroup, TrainingJob)
+SIZED = get_args(Sizing)
 """Kinds that say how many members a group takes."""
 
 T = TypeVar("T", bound=Seen)
@@ -85,7 +85,7 @@ class Observer:
 
     def _bury(self, stay: Stay, at: float) -> None:
         """A pod on its own that had no devices is of no interest any more."""
-        if stay.bond is None and (stay.bound is None or not stay.devices):
+        if stay.membership is None and (stay.bound is None or not stay.devices):
             return
         stay.ended = at if stay.ended is None else stay.ended
         stay.leaving = at if stay.leaving is None else stay.leaving

@@ -15,6 +15,7 @@ from maitred.explain.audit.gangs import Party, fullest, parties
 from maitred.explain.audit.holding import whole_since
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.stays import Stay
+from maitred.model.membership import ALONE, GroupId
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.policy import Placement, Policy
@@ -123,7 +124,7 @@ def units(observer: Observer) -> Iterable[Party]:
             yield party
     for stay in observer.stays():
         if id(stay) not in together:
-            yield Party("Pod", key_of(stay.pod.metadata), 1, (stay,))
+            yield Party(GroupId(ALONE, key_of(stay.pod.metadata)), 1, (stay,))
 
 
 def takes_devices(stays: Sequence[Stay]) -> bool:

@@ -1,10 +1,11 @@
 """Objects as an audit reads them: the model's, and with it the times at which things happened."""
 
 from maitred.explain.floorplan import Condition
+from maitred.model.membership import ForeignGroup
 from maitred.model.meta import Lean, ObjectMeta, Timestamp
 from maitred.model.objects import Object
 from maitred.model.pod import Pod, PodStatus
-from maitred.model.training import API_GROUP, TrainingSpec
+from maitred.model.training import API_GROUP, TrainingJob
 
 
 class Running(Lean, frozen=True):
@@ -41,24 +42,6 @@ class SeenPodMeta(ObjectMeta, frozen=True):
 class SeenPod(Pod, frozen=True, kw_only=True):
     metadata: SeenPodMeta
     status: SeenPodStatus = SeenPodStatus()
-
-
-class MinMember(Lean, frozen=True):
-    min_member: int = 0
-
-
-class ForeignGroup(Lean, frozen=True):
-    """A PodGroup of another scheduler. They all call their quorum the same."""
-
-    metadata: ObjectMeta
-    spec: MinMember = MinMember()
-
-
-class TrainingJob(Lean, frozen=True):
-    """A PyTorchJob, which may do with fewer workers than it has."""
-
-    metadata: ObjectMeta
-    spec: TrainingSpec = TrainingSpec()
 
 
 Seen = Object | ForeignGroup | TrainingJob

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from maitred.explain.audit.seen import ContainerStatus, SeenPod
-from maitred.model.conventions import Bond, bond_of
+from maitred.model.membership import Membership, observed
 from maitred.model.meta import Timestamp
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, is_device
@@ -17,7 +17,7 @@ class Stay:
     """One pod as far as it is known. What has not happened, or is not known, is None."""
 
     pod: Pod
-    bond: Bond | None
+    membership: Membership | None
     devices: dict[str, int]
     created: float
     bound: float | None = None
@@ -58,7 +58,7 @@ def stay_of(pod: SeenPod, at: float, policy: Policy) -> Stay:
     requests = pod_requests(pod.spec)
     stay = Stay(
         pod,
-        bond_of(pod),
+        observed(pod),
         {resource: count for resource, count in requests.items() if is_device(policy, resource)},
         at if created is None else min(created.timestamp(), at),
     )

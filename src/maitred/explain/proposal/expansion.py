@@ -21,9 +21,10 @@ from maitred.explain.proposal.workloads import (
     Workload,
     expansion_of,
 )
-from maitred.model.group import GROUP, MIN_COUNT, PodGroup, group_key
+from maitred.model.group import GROUP, MIN_COUNT, PodGroup
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError
+from maitred.model.membership import membership_of
 from maitred.model.meta import ObjectMeta, OwnerReference
 from maitred.model.objects import Object
 from maitred.model.pod import ClaimVolume, Pod, SchedulingGroup, Volume
@@ -186,7 +187,7 @@ class Made:
 
     def _grouped(self, pods: list[Pod]) -> Iterable[Pod]:
         """The pods with what says their group."""
-        if not pods or any(group_key(pod) for pod in pods):
+        if not pods or any(membership_of(pod) for pod in pods):
             return pods
         if self.workload.scheduling is not None:
             return self._in_pod_group(pods, self.workload.scheduling)

@@ -30,6 +30,7 @@ from maitred.explain.scene import Scene
 from maitred.explain.tables import next_best, way
 from maitred.model.group import PodGroup
 from maitred.model.manifest import InputError
+from maitred.model.membership import ALONE, MARKS, POD_GROUP
 from maitred.model.meta import key_of
 from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Bind, Blocker, Eviction, GroupVerdict, Remedy, Verdict
@@ -95,7 +96,7 @@ class Asked:
 
     def _verdicts_of(self, party: Party) -> list[GroupVerdict]:
         api, at_once = self.scene.snapshot.group_api, party.owner in self.supposition.at_once
-        if party.form == "marks" and (clash := contradiction(api, party.kind, party.name, at_once)):
+        if party.source == MARKS and (clash := contradiction(api, party.kind, party.name, at_once)):
             raise InputError("", party.title, "", clash)
         verdicts = [self._verdicts[key] for key in party.groups]
         for verdict in verdicts:
@@ -167,7 +168,7 @@ class Asked:
             return True
         seated = (one.group.key for one in snapshot.seated if one is not None)
         alone = (
-            (one.key for one in snapshot.bound.occupants if one is not None) if party.form == "lone" else ()
+            (one.key for one in snapshot.bound.occupants if one is not None) if party.source == ALONE else ()
         )
         return party.name in chain(seated, alone, (view.group.key for view in snapshot.groups))
 
@@ -186,14 +187,14 @@ class Asked:
     def _ganging(self, party: Party) -> Iterator[str]:
         """What becomes of pods that name no group, and of a group that the cluster does not make."""
         api, count = self.scene.snapshot.group_api, len(party.groups)
-        if party.form == "lone" and party.kind and count > 1:
+        if party.source == ALONE and party.kind and count > 1:
             if said := gang_by_itself(api, party.kind, party.owner in self.supposition.at_once, count):
                 yield f"{party.title}: {said}"
                 return
             advice = gang_advice(api, party.kind, party.name.partition("/")[2], count)
             apart = f"{party.title} says no group, so its {count} pods are seated one by one"
             yield f"{apart}; to make them a gang, {advice}"
-        if party.form == "PodGroup" and party.kind == BATCH_JOB.title and api.served is False:
+        if party.source == POD_GROUP and party.kind == BATCH_JOB.title and api.served is False:
             yield (
                 f"{party.title}: this cluster has no PodGroups, so spec.scheduling is ignored and its pods "
                 f"are seated one by one; {marks_words(party.name.partition('/')[2], self._quorum(party))}"

@@ -12,15 +12,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
 from maitred.explain.proposal.expansion import PLANNED, as_new, manifest_of
 from maitred.explain.proposal.workloads import MOST_PODS
-from maitred.model.group import GROUP, GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy, group_key
+from maitred.model.group import GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError, field_error
+from maitred.model.membership import (
+    ALONE,
+    DECIDED,
+    DECLARING,
+    GroupId,
+    declaration,
+    group_key,
+    membership_of,
+)
 from maitred.model.meta import Lean, ObjectMeta, key_of
 from maitred.model.objects import Object
 from maitred.model.owners import kind_of
@@ -57,7 +66,8 @@ class Party:
     """`namespace/name`, as the user knows it."""
     kind: str
     """Of what makes the pods; empty for pods that are given themselves."""
-    form: Literal["PodGroup", "marks", "lone"]
+    source: str
+    """Of its membership; ALONE for lone pods."""
     groups: tuple[str, ...]
     """What decisions call it: the group, or each of the lone pods."""
     owner: str = ""
@@ -97,8 +107,8 @@ class Supposition:
         return [item for item in self.objects if isinstance(item, Pod)]
 
     @cached_property
-    def _declared(self) -> frozenset[str]:
-        return frozenset(key_of(item.metadata) for item in self.objects if isinstance(item, PodGroup))
+    def _declared(self) -> frozenset[GroupId]:
+        return frozenset(declaration(item)[0] for item in self.objects if isinstance(item, DECLARING))
 
     def stand_ins(self, now: datetime, scheduler: str | None = None) -> list[Object]:
         """The objects as they would be if they were created now, for this scheduler if it is the only one."""
@@ -112,14 +122,18 @@ class Supposition:
         )
         if isinstance(item, PodGroup):
             return PodGroup(metadata, item.spec)
-        labels, annotations = map(_with_marked_group, (metadata.labels, metadata.annotations))
-        spec = item.spec
-        if spec.scheduling_group is not None and group_key(item) in self._declared:
-            group = SchedulingGroup(f"{spec.scheduling_group.pod_group_name}{MARK}")
-            spec = msgspec.structs.replace(spec, scheduling_group=group)
-        if scheduler is not None:
-            spec = msgspec.structs.replace(spec, scheduler_name=scheduler)
-        return Pod(msgspec.structs.replace(metadata, labels=labels, annotations=annotations), spec)
+        pod = self._in_supposed_groups(Pod(metadata, item.spec))
+        if scheduler is None:
+            return pod
+        return Pod(pod.metadata, msgspec.structs.replace(pod.spec, scheduler_name=scheduler))
+
+    def _in_supposed_groups(self, pod: Pod) -> Pod:
+        """In every way that it names a group, but for groups that are there already."""
+        for source, decided in DECIDED:
+            found = source.find(pod)
+            if found is not None and (decided.declared_by is None or found.id in self._declared):
+                pod = decided.renamed(pod, f"{found.key.partition('/')[2]}{MARK}")
+        return pod
 
     @property
     def parties(self) -> tuple[Party, ...]:
@@ -134,21 +148,14 @@ class Supposition:
 
     def _decided_as(self, pod: Pod) -> str:
         """The name of its group once both are supposed."""
-        key = group_key(pod)
-        if key is not None and pod.spec.scheduling_group is not None and key not in self._declared:
-            return key  # of a group that is there already, or of none
-        return f"{key or key_of(pod.metadata)}{MARK}"
+        found = membership_of(self._in_supposed_groups(pod))
+        return f"{key_of(pod.metadata)}{MARK}" if found is None else found.key
 
     def _party(self, name: str, members: dict[str, Pod]) -> Party:
         first = next(iter(members.values()))
-        form: Literal["PodGroup", "marks", "lone"] = "lone"
-        if group_key(first) is not None:
-            form = "marks" if first.spec.scheduling_group is None else "PodGroup"
-        return Party(name, _owner_kind(first), form, tuple(members), _owner_key(first))
-
-
-def _with_marked_group(marks: dict[str, str]) -> dict[str, str]:
-    return {**marks, GROUP: f"{marks[GROUP]}{MARK}"} if GROUP in marks else marks
+        found = membership_of(first)
+        source = ALONE if found is None else found.source
+        return Party(name, _owner_kind(first), source, tuple(members), _owner_key(first))
 
 
 def _owner_kind(pod: Pod) -> str:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from maitred.cluster.groupapi import GroupApi, GroupMakers
 from maitred.explain.ganging import contradiction, gang_by_itself
 from maitred.explain.proposal.expansion import PLANNED, Expander, manifest_of
-from maitred.model.group import PodGroup, group_key
+from maitred.model.group import PodGroup
 from maitred.model.job import Job
 from maitred.model.manifest import Document, InputError
 from maitred.model.manifest.reader import jobs_with_pods
+from maitred.model.membership import MARKS, membership_of
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.owners import BATCH_JOB
@@ -68,8 +69,9 @@ def group_api(objects: Iterable[Object]) -> GroupApi:
 def check(job: Job, document: Document, made: Iterable[Object], api: GroupApi) -> None:
     """Marks that the cluster of these objects would not have, `plan` refuses too."""
     for pod in made:
-        if isinstance(pod, Pod) and pod.spec.scheduling_group is None and (group := group_key(pod)):
-            if clash := contradiction(api, BATCH_JOB.title, group, job.at_once):
+        found = membership_of(pod) if isinstance(pod, Pod) else None
+        if found is not None and found.source == MARKS:
+            if clash := contradiction(api, BATCH_JOB.title, found.key, job.at_once):
                 raise InputError(document.source, document.title, "", clash)
             return
 

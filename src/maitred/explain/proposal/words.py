@@ -9,6 +9,7 @@ from maitred.explain.proposal.answer import Cost, Proposal, Where
 from maitred.explain.proposal.supposition import DEVICES, Party
 from maitred.explain.tables import LONGEST_LIST, listed
 from maitred.model.group import MIN_COUNT, SLICE_SIZE, SLICE_TOPOLOGY, TOPOLOGY_REQUIRED, TopologyRequest
+from maitred.model.membership import MARKS, POD_GROUP
 from maitred.model.plan import Detail, Remedy
 from maitred.model.quantity import CPU, MEMORY, is_whole
 from maitred.model.words import counted
@@ -162,9 +163,9 @@ def _request(resource: str, amount: str) -> str:
 
 
 def _quorum(count: int, party: Party) -> list[str]:
-    if party.form == "marks":
+    if party.source == MARKS:
         return [f'{MIN_COUNT}: "{count}"']
-    return [f"{_group_field(party, 'schedulingPolicy')}.gang.minCount: {count}"] * (party.form == "PodGroup")
+    return [f"{_group_field(party, 'schedulingPolicy')}.gang.minCount: {count}"] * (party.source == POD_GROUP)
 
 
 def _group_field(party: Party, field: str) -> str:

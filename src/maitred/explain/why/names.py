@@ -17,9 +17,9 @@ from maitred.explain.aliases import MARK
 from maitred.explain.scene import Scene
 from maitred.explain.why.answer import KINDS, Kind
 from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod
-from maitred.model.group import GROUP, group_key
 from maitred.model.job import Job
 from maitred.model.manifest.errors import InputError
+from maitred.model.membership import group_key, membership_of_template
 from maitred.model.meta import key_of
 from maitred.model.owners import BATCH_JOB, BY_NAME, Owner, OwnerKind, owner_of, owners_of
 from maitred.model.selector import Labels
@@ -106,8 +106,8 @@ class Names:
     def away(self) -> dict[str, Job]:
         """Groups that suspended Jobs name in their templates: their pods will come from these Jobs."""
         suspended = (job for job in self.snapshot.jobs.values() if job.spec.suspend)
-        named = ((template_group(job), job) for job in suspended)
-        return {f"{job.metadata.namespace}/{group}": job for group, job in named if group}
+        named = ((membership_of_template(job), job) for job in suspended)
+        return {found.key: job for found, job in named if found is not None}
 
     def is_gang(self, key: str) -> bool:
         """Whether it was declared that some of its members need each other."""
@@ -232,13 +232,6 @@ class Names:
         named = {key.partition("/")[0] for key in keys}
         seen = (pod.metadata.namespace for pod in self.seen.pods)
         return {DEFAULT, *self.snapshot.namespaces, *named, *seen}
-
-
-def template_group(job: Job) -> str:
-    template = job.spec.template
-    own = template.spec.scheduling_group
-    marks = (template.metadata.annotations.get(GROUP), template.metadata.labels.get(GROUP))
-    return (own.pod_group_name if own else "") or marks[0] or marks[1] or ""
 
 
 def nearest_words(key: str, names: Iterable[str]) -> str:

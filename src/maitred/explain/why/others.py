@@ -10,8 +10,9 @@ from maitred.explain.why.names import Names
 from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.progress import ImageSizes, progress_of
 from maitred.explain.why.seen import SeenPod
-from maitred.model.group import Group, group_from_marks, group_from_pod_group, marks_of
+from maitred.model.group import Group
 from maitred.model.job import Job
+from maitred.model.membership import group_of_pods
 from maitred.model.meta import key_of
 from maitred.model.words import counted
 
@@ -44,10 +45,8 @@ def of_past(scene: Scene, key: str, pods: Sequence[SeenPod], names: Names) -> Wh
 
 
 def group_of(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
-    for declared in names.seen.groups:
-        if key_of(declared.metadata) == key:
-            return group_from_pod_group(declared)
-    return group_from_marks(key, [marks_of(pod.metadata) for pod in pods])
+    declared = {key_of(group.metadata): group for group in names.seen.groups}
+    return group_of_pods(key, pods, declared)
 
 
 def of_declared(key: str, names: Names) -> Why:

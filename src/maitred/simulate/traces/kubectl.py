@@ -2,22 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
-from maitred.model.group import (
-    MIN_COUNT,
-    Group,
-    PodGroup,
-    group_from_marks,
-    group_from_pod_group,
-    group_key,
-    marks_of,
-    names_pod_group,
-)
+from maitred.model.group import MIN_COUNT, Group, PodGroup
 from maitred.model.manifest import InputError, Reader, documents
+from maitred.model.membership import ALONE, GroupId, group_of_pods, membership_of
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
@@ -41,6 +32,8 @@ from maitred.simulate.traces.traced import Reading, Traced, pod_name
 
 Gangs = Literal["declared", "owners"]
 """Which pods are one job: those that name one group, or also those that one Job or the like controls."""
+OWNER = "owner"
+"""Instead of a source of membership: whatever kind the owner is of, a trace was told to take its pods so."""
 
 TOO_FEW = "groups have fewer pods than their quorum; it is taken to be all of them"
 UNSAID = f"groups have a quorum of 1: no pod has {MIN_COUNT}, no PodGroup is there; give quorum if it is more"
@@ -80,10 +73,10 @@ def reading_of(
     source: str,
 ) -> Reading:
     """The jobs that pods were, with what was `changed` for it and what was `told` of the file already."""
-    bonds = defaultdict[Bond, list[Stay]](list)
+    groups = defaultdict[GroupId, list[Stay]](list)
     for stay in stays:
-        bonds[bond_of(stay, gangs)].append(stay)
-    jobs = list(jobs_of(bonds, objects, quorum, changed))
+        groups[group_in(stay, gangs)].append(stay)
+    jobs = list(jobs_of(groups, objects, quorum, changed))
     warnings = [*told, *(f"{count} {what}" for what, count in changed.items() if count)]
     if jobs and gangs == "declared" and not any(map(is_gang, jobs)):
         warnings.append(ALL_ALONE)
@@ -94,23 +87,15 @@ def is_gang(job: Traced) -> bool:
     return sum(crew.count for crew in job.crews) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class Bond:
-    """What makes pods one job. A pod without any is a job by itself."""
-
-    by: Literal["group", "owner", "pod"]
-    key: str
-    uid: str = ""
-    """An owner that was made anew under its name is another one."""
-
-
-def bond_of(stay: Stay, gangs: Gangs) -> Bond:
+def group_in(stay: Stay, gangs: Gangs) -> GroupId:
+    """A pod without a group is a job by itself."""
     about, owner = stay.pod.metadata, stay.owner
-    if key := group_key(stay.pod):
-        return Bond("group", key)
+    if found := membership_of(stay.pod):
+        return found.id
     if owner is not None and gangs == "owners":
-        return Bond("owner", f"{about.namespace or 'default'}/{owner.name}", f"{owner.kind} {owner.uid}")
-    return Bond("pod", key_of(about))
+        key = f"{about.namespace or 'default'}/{owner.name}"
+        return GroupId(OWNER, key, f"{owner.kind} {owner.uid}")
+    return GroupId(ALONE, key_of(about))
 
 
 class Objects:
@@ -123,15 +108,13 @@ class Objects:
         }
 
     def group(self, key: str, members: list[Stay]) -> Group:
-        if declared := self.groups.get(key) if names_pod_group(members[0].pod) else None:
-            return group_from_pod_group(declared)
-        return group_from_marks(key, (marks_of(member.pod.metadata) for member in members))
+        return group_of_pods(key, [member.pod for member in members], self.groups)
 
-    def quorum(self, bond: Bond, group: Group, members: int, changed: Counter[str]) -> int:
-        if bond.by == "owner":
+    def quorum(self, id: GroupId, group: Group, members: int, changed: Counter[str]) -> int:
+        if id.source == OWNER:
             return members
         changed[TOO_FEW] += group.quorum > members
-        changed[UNSAID] += members > 1 and not group.gang and bond.key not in self.groups
+        changed[UNSAID] += members > 1 and not group.gang and id.key not in self.groups
         return min(group.quorum, members)
 
     def priority(self, group: Group, member: PodSpec) -> int:
@@ -144,19 +127,20 @@ class Objects:
 
 
 def jobs_of(
-    bonds: Mapping[Bond, list[Stay]], objects: Objects, quorum: int | None, changed: Counter[str]
+    groups: Mapping[GroupId, list[Stay]], objects: Objects, quorum: int | None, changed: Counter[str]
 ) -> Iterator[Traced]:
-    beginning = min((stay.created for stays in bonds.values() for stay in stays), default=FOREVER)
+    beginning = min((stay.created for stays in groups.values() for stay in stays), default=FOREVER)
     names = Counter[str]()
-    for bond, stays in bonds.items():
-        members = at_their_most(stays) if bond.by == "owner" else stays
-        group = objects.group(bond.key, members)
+    for id, stays in groups.items():
+        owned = id.source == OWNER
+        members = at_their_most(stays) if owned else stays
+        group = objects.group(id.key, members)
         yield Traced(
-            name=told_apart(pod_name(bond.key), names),
+            name=told_apart(pod_name(id.key), names),
             arrival=lasted(beginning, min(stay.created for stay in stays)),
             crews=tuple(crews_of([member.pod.spec for member in members], changed, Policy())),
-            run_time=time_together(stays, members) if bond.by == "owner" else longest(members),
-            quorum=min(quorum or objects.quorum(bond, group, len(members), changed), len(members)),
+            run_time=time_together(stays, members) if owned else longest(members),
+            quorum=min(quorum or objects.quorum(id, group, len(members), changed), len(members)),
             priority=objects.priority(group, members[0].pod.spec),
             within=group.topology.required,
         )

@@ -1,0 +1,106 @@
+"""The sources that decisions go by: PodGroups, and marks of ours where there is no PodGroup."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from maitred.model.group import (
+    GROUP,
+    MIN_COUNT,
+    Group,
+    Marks,
+    PodGroup,
+    group_from_marks,
+    group_from_pod_group,
+)
+from maitred.model.membership.source import (
+    Decided,
+    GroupId,
+    Members,
+    Membership,
+    Objects,
+    Source,
+    in_namespace,
+)
+from maitred.model.meta import mark
+from maitred.model.pod import Pod, SchedulingGroup
+
+POD_GROUP, MARKS = "PodGroup", "maitred.dev"
+
+
+# -- PodGroups ---------------------------------------------------------------------------------------------
+
+
+def by_pod_group(pod: Pod) -> Membership | None:
+    named = pod.spec.scheduling_group
+    if named is None or named.pod_group_name is None:
+        return None
+    return Membership(GroupId(POD_GROUP, in_namespace(pod.metadata, named.pod_group_name)))
+
+
+def group_of_pod_group(key: str, _: Iterable[Marks], declared: Group | None) -> Group:
+    return declared or Group(key, exists=False)
+
+
+def quorum_of_pod_group(id: GroupId, _: Members, known: Objects) -> int | None:
+    declared = known.find(PodGroup, id.key)
+    return None if declared is None else group_from_pod_group(declared).quorum
+
+
+def in_pod_group(pod: Pod, name: str) -> Pod:
+    spec = msgspec.structs.replace(pod.spec, scheduling_group=SchedulingGroup(name))
+    return msgspec.structs.replace(pod, spec=spec)
+
+
+# -- marks -------------------------------------------------------------------------------------------------
+
+
+def by_marks(pod: Pod) -> Membership | None:
+    name = mark(pod.metadata, GROUP)
+    return None if name is None else Membership(GroupId(MARKS, in_namespace(pod.metadata, name)))
+
+
+def group_of_marks(key: str, marks: Iterable[Marks], _: Group | None) -> Group:
+    said = list(marks)
+    group = group_from_marks(key, said)
+    if any(one.min_count is not None for one in said):
+        return group
+    unsaid = f"group {key}: no member says {MIN_COUNT}, so any one of them is a quorum"
+    return msgspec.structs.replace(group, warnings=(unsaid,))
+
+
+def quorum_of_marks(id: GroupId, members: Members, _: Objects) -> int | None:
+    marked = group_from_marks(id.key, members.marks)
+    return None if marked.problems else marked.quorum
+
+
+def in_marked_group(pod: Pod, name: str) -> Pod:
+    about = pod.metadata
+    labels, annotations = (
+        {**marks, GROUP: name} if GROUP in marks else marks for marks in (about.labels, about.annotations)
+    )
+    about = msgspec.structs.replace(about, labels=labels, annotations=annotations)
+    return msgspec.structs.replace(pod, metadata=about)
+
+
+DECLARED = (
+    Source(
+        POD_GROUP,
+        keys=(),
+        find=by_pod_group,
+        quorum=quorum_of_pod_group,
+        decided=Decided(
+            group=group_of_pod_group,
+            renamed=in_pod_group,
+            said="in spec.schedulingGroup",
+            declared_by=(PodGroup, group_from_pod_group),
+        ),
+    ),
+    Source(
+        MARKS,
+        keys=(GROUP, MIN_COUNT),
+        find=by_marks,
+        quorum=quorum_of_marks,
+        decided=Decided(group=group_of_marks, renamed=in_marked_group, said=f"by {GROUP}"),
+    ),
+)

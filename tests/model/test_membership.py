@@ -1,0 +1,115 @@
+"""The sources of membership: which of them counts, and what each of them reads."""
+
+import re
+from itertools import combinations
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import maitred
+from maitred.model.job import Job
+from maitred.model.membership import (
+    KEYS,
+    SOURCES,
+    GroupId,
+    membership_of,
+    membership_of_template,
+    observed,
+)
+from maitred.model.pod import Pod
+from maitred.model.recording import allowed
+from tests.oracle import builders as b
+from tests.oracle.builders import GROUP, Obj
+
+SOURCE = Path(maitred.__file__).parent
+LWS, YUNIKORN = "leaderworkerset.sigs.k8s.io/", "yunikorn.apache.org/"
+CLAIMS: dict[str, Obj] = {
+    "PodGroup": {"spec": {"schedulingGroup": {"podGroupName": "podgroup"}}},
+    "maitred.dev": {"annotations": {GROUP: "marks"}},
+    "Coscheduling": {"labels": {"scheduling.x-k8s.io/pod-group": "g"}},
+    "Volcano": {"annotations": {"scheduling.k8s.io/group-name": "g"}},
+    "KAI": {"annotations": {"pod-group-name": "g"}},
+    "Koordinator": {"annotations": {"gang.scheduling.koordinator.sh/name": "g"}},
+    "Kueue": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"}},
+    "Armada": {"annotations": {"armadaproject.io/gangId": "g"}},
+    "Gödel": {"annotations": {"godel.bytedance.com/pod-group-name": "g"}},
+    "YuniKorn": {"annotations": {f"{YUNIKORN}app-id": "g", f"{YUNIKORN}task-group-name": "w"}},
+    "LeaderWorkerSet": {"labels": {f"{LWS}name": "g", f"{LWS}group-index": "0"}},
+    "JobSet": {"labels": {"jobset.sigs.k8s.io/jobset-name": "g"}},
+    "Ray": {"labels": {"ray.io/cluster": "g"}, "annotations": {"ray.io/gang-scheduling-enabled": "true"}},
+    "Job": {"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "g", "controller": True}]},
+    "Kubeflow": {
+        "ownerReferences": [
+            {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "g", "controller": True}
+        ]
+    },
+}
+
+
+def claimed(*sources: str) -> Obj:
+    """A pod that all of these sources claim."""
+    raw = b.pod("p")
+    for source in sources:
+        for field, value in CLAIMS[source].items():
+            home = raw if field == "spec" else raw["metadata"]
+            if isinstance(value, list):
+                home[field] = [*home.get(field, []), *value]
+            else:
+                home[field] = {**home.get(field, {}), **value}
+    return raw
+
+
+def read(raw: Obj) -> Pod:
+    return msgspec.convert(raw, Pod)
+
+
+def test_every_source_has_a_claim_here() -> None:
+    assert list(CLAIMS) == [source.title for source in SOURCES]
+
+
+def test_the_first_source_in_the_table_counts() -> None:
+    for first, second in combinations(CLAIMS, 2):
+        found = observed(read(claimed(second, first)))
+        assert found is not None
+        assert found.source == first, f"with {second} beside it"
+
+
+@pytest.mark.parametrize("source", CLAIMS)
+def test_decisions_go_by_what_is_declared_alone(source: str) -> None:
+    found = membership_of(read(claimed(source)))
+    assert (None if found is None else found.source) == (
+        source if source in ("PodGroup", "maitred.dev") else None
+    )
+
+
+@pytest.mark.parametrize("source", CLAIMS)
+def test_what_a_source_reads_is_recorded(source: str) -> None:
+    """A record with less would be audited in another way."""
+    about = claimed(source)["metadata"]
+    read_by_it = {*about.get("labels", {}), *about.get("annotations", {})}
+    assert read_by_it <= KEYS
+    assert set(allowed(dict.fromkeys(read_by_it, ""))) == read_by_it
+
+
+def test_only_the_table_reads_the_group_of_a_pod() -> None:
+    """`verify` has its own reading on purpose, and the sandbox stands in for Kubernetes."""
+    own = re.compile(r"\bpod_group_name\b|mark\([^()]*\bGROUP\)|\bget\(GROUP\)|\bGROUP in\b")
+    packages = ("cluster", "decide", "explain", "simulate", "ledger", "kube", "controllers", "cli")
+    readers = [
+        str(path.relative_to(SOURCE))
+        for package in packages
+        for path in sorted((SOURCE / package).rglob("*.py"))
+        if own.search(path.read_text())
+    ]
+    assert readers == []
+
+
+def test_a_template_tells_the_group_of_the_pods_made_from_it() -> None:
+    template: Obj = {"metadata": {"labels": {GROUP: "label"}, "annotations": {GROUP: "annotation"}}}
+    job = {"metadata": {"name": "j", "namespace": "ml"}, "spec": {"template": template}}
+    made = {"metadata": {**template["metadata"], "name": "j-0", "namespace": "ml"}}
+    found = membership_of_template(msgspec.convert(job, Job))
+    assert found is not None
+    assert found.id == GroupId("maitred.dev", "ml/label")
+    assert found == membership_of(read(made))
