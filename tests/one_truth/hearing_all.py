@@ -14,12 +14,12 @@ from maitred.controllers.answers.route import Asked, Question, Route
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import nothing_known, worked_out
 from maitred.decide import decide
-from maitred.explain.anonymity import as_seen_by
 from maitred.explain.audit.answer import Audit
 from maitred.explain.audit.auditing import audit
 from maitred.explain.capacity.document import Capacity
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.supposition import Supposition
+from maitred.explain.redaction.scene import as_seen_by
 from maitred.explain.remedies.seeking import explained_plan
 from maitred.explain.replay import Replay, Replayer
 from maitred.explain.scene import Scene
@@ -75,7 +75,7 @@ class Cluster:
     @cached_property
     def live(self) -> Scene:
         """As the scheduler makes it, for somebody who may see everything."""
-        return Scene(as_seen_by(self.state.snapshot(), None), policy_of(self.policy), NOW)
+        return as_seen_by(Scene(self.state.snapshot(), policy_of(self.policy), NOW), None)
 
     def asked(self, path: str, question: Question, scene: Scene | None = None) -> bytes:
         return worked_out(ROUTE[path], Asked(scene or self.live, question, nothing_known))
@@ -89,12 +89,8 @@ class Cluster:
         return msgspec.json.decode(self.asked("capacity", Question({})), type=Capacity)
 
     def live_plan(self, supposition: Supposition) -> Proposals:
-        supposed = Scene(
-            as_seen_by(self.state.supposing(supposition.stand_ins(NOW)), None),
-            policy_of(self.policy),
-            NOW,
-            waiting=self.live.in_vain(),
-        )
+        state = self.state.supposing(supposition.stand_ins(NOW))
+        supposed = as_seen_by(Scene(state, policy_of(self.policy), NOW, waiting=self.live.in_vain()), None)
         found = self.asked("plan", Question({}, supposition), supposed)
         return msgspec.json.decode(found, type=Proposals)
 

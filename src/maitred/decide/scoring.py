@@ -131,7 +131,7 @@ def _images_present(nodes: NodeView, images: tuple[str, ...]) -> Ints:
 def _image_sizes(nodes: NodeView, images: tuple[str, ...]) -> dict[str, dict[int, int]]:
     """Image -> rows of nodes that have it -> its size there."""
     index = nodes.derived("images", lambda: _index_images(nodes))
-    found = {image: index.get(_with_tag(image), {}) for image in images}
+    found = {image: index.get(with_tag(image), {}) for image in images}
     return {image: present for image, present in found.items() if present}
 
 
@@ -144,7 +144,7 @@ def _index_images(nodes: NodeView) -> dict[str, dict[int, int]]:
     return index
 
 
-def _with_tag(image: str) -> str:
+def with_tag(image: str) -> str:
     """Nodes list images with a tag or digest; without one, `latest` is meant."""
     last = image.rpartition("/")[2]
     return image if ":" in last or "@" in last else f"{image}:latest"

@@ -13,8 +13,6 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from maitred.model.plan import Blocker, GroupVerdict
 from maitred.model.words import counted
 
@@ -80,8 +78,14 @@ def reader_of(key: str) -> Reader:
 def as_told_at_home(verdict: GroupVerdict) -> GroupVerdict:
     """The verdict of a group as it is written into the group's namespace: conditions and Events."""
     reader = reader_of(verdict.group)
-    return msgspec.structs.replace(
-        verdict, blockers=tuple(_blocker(one, reader) for one in verdict.blockers), remedies=()
+    return GroupVerdict(
+        group=verdict.group,
+        verdict=verdict.verdict,
+        members=verdict.members,
+        quorum=verdict.quorum,
+        placed=verdict.placed,
+        domains=verdict.domains,
+        blockers=tuple(_blocker(one, reader) for one in verdict.blockers),
     )
 
 

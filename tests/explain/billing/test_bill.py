@@ -20,10 +20,10 @@ from maitred.explain.billing.bill import (
     read_grouping,
     read_month,
     shared_out,
-    usage_as_seen_by,
 )
 from maitred.explain.billing.document import Bill, Usage, Use
 from maitred.explain.billing.tables import bill_csv, bill_lines
+from maitred.explain.redaction.usage import usage_as_seen_by
 from maitred.model.manifest import InputError
 from maitred.model.policy import Policy
 from maitred.simulate.results import BUCKETS

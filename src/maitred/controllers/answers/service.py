@@ -16,10 +16,10 @@ from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.replica import View
 from maitred.controllers.answers.route import Asked, Question, Route
 from maitred.controllers.answers.worker import InterruptedJob
-from maitred.explain.anonymity import as_seen_by, history_as_seen_by
-from maitred.explain.billing.bill import usage_as_seen_by
 from maitred.explain.billing.document import Usage
 from maitred.explain.proposal.supposition import Supposition, read_supposition
+from maitred.explain.redaction.scene import as_seen_by
+from maitred.explain.redaction.usage import usage_as_seen_by
 from maitred.explain.scene import Scene
 from maitred.explain.why.seen import Seen
 from maitred.kube.answers import Reason
@@ -176,13 +176,9 @@ class Service:
 
     def _scene(self, stage: Stage, mine: Collection[str] | None) -> Scene:
         """In the thread. Nothing after this knows a name that the visitor may not know."""
-        return Scene(
-            as_seen_by(stage.snapshot, mine),
-            stage.view.policy,
-            stage.now,
-            stage.view.scheduler,
-            history_as_seen_by(self._past(stage.now, mine), mine),
-        )
+        past = self._past(stage.now, mine)
+        whole = Scene(stage.snapshot, stage.view.policy, stage.now, stage.view.scheduler, past)
+        return as_seen_by(whole, mine)
 
     async def _look(self, view: View, namespace: str, pods: Collection[str] | None) -> Seen:
         groups = [group for key, group in view.groups.items() if key.startswith(f"{namespace}/")]

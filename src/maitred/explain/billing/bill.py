@@ -3,12 +3,10 @@
 import calendar
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import NamedTuple
-
-import msgspec
 
 from maitred.explain.billing.document import Bill, BillRow, Part, Usage, Use
 from maitred.explain.billing.levels import Device
@@ -64,21 +62,6 @@ def read_grouping(by: str) -> Grouping:
     if kind == "label" and key:
         return lambda use: use.labels.get(key) or {"": FREE, OTHERS: OTHERS}.get(use.namespace, NO_LABEL)
     raise InputError("--by", "", "", f"{by[:60]!r} is not namespace, model or label:KEY")
-
-
-def usage_as_seen_by(usage: Usage, namespaces: Container[str] | None) -> Usage:
-    """Without the names and labels of others, of whom one may see the sum; None for who may see all."""
-    if namespaces is None:
-        return usage
-    return msgspec.structs.replace(
-        usage,
-        uses=tuple(
-            use
-            if not use.namespace or use.namespace in namespaces
-            else msgspec.structs.replace(use, namespace=OTHERS, labels={})
-            for use in usage.uses
-        ),
-    )
 
 
 def bill(usage: Usage, by: str, policy: Policy, month: Month, now: datetime) -> Bill:

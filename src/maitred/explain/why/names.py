@@ -13,7 +13,7 @@ import numpy as np
 
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.cluster.trial import Rows
-from maitred.explain.aliases import MARK
+from maitred.explain.redaction.aliases import MARK
 from maitred.explain.scene import Scene
 from maitred.explain.why.answer import KINDS, Kind
 from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.snapshot import NAMESPACE_NAME, Snapshot
 from maitred.cluster.state import ClusterState, Put
 from maitred.decide import decide
-from maitred.explain.anonymity import as_seen_by, history_as_seen_by
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
+from maitred.explain.redaction.scene import as_seen_by
 from maitred.explain.remedies.seeking import explained_plan
 from maitred.explain.scene import Scene
 from maitred.explain.why.comparing import compare
@@ -25,6 +25,7 @@ from maitred.model.manifest import InputError, Reader
 from maitred.model.meta import Timestamp
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Record, Toll
 from maitred.model.policy import Policy
+from maitred.model.protection import NON_PREEMPTIBLE
 from maitred.model.suspension import SUSPENDED
 from tests.explain.tenants import OURS, SECRET, with_strangers
 from tests.explain.whys import plan_of
@@ -32,7 +33,7 @@ from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
-from tests.support import NOON, snapshot_of
+from tests.support import NOON, policy_of, snapshot_of
 
 NOW = msgspec.convert(NOON, Timestamp)
 WISH = Supposition(gang_objects("wish", "default", 2, 2, {"cpu": "1"}))
@@ -47,8 +48,7 @@ def state_of(objects: list[Obj]) -> ClusterState:
 
 
 def seen(snapshot: Snapshot, history: History | None = None) -> Scene:
-    past = history_as_seen_by(history or History(), OURS)
-    return Scene(as_seen_by(snapshot, OURS), Policy(), NOW, None, past)
+    return as_seen_by(Scene(snapshot, Policy(), NOW, None, history or History()), OURS)
 
 
 def answers(scene: Scene) -> Iterator[Record | str]:
@@ -106,7 +106,7 @@ def test_names_of_strangers_are_in_no_plan_of_what_does_not_exist_yet(objects: l
 @examples(50)
 def test_own_groups_are_decided_as_they_are(objects: list[Obj]) -> None:
     snapshot = snapshot_of(with_strangers(objects))
-    veiled, whole = (decide(cluster, Policy(), NOW) for cluster in (as_seen_by(snapshot, OURS), snapshot))
+    veiled, whole = (decide(cluster, Policy(), NOW) for cluster in (seen(snapshot).snapshot, snapshot))
     own = [group for group in whole.groups if SECRET not in group.group]
     assert [(group.group, group.verdict, group.placed) for group in own] == [
         (group.group, group.verdict, group.placed) for group in veiled.groups if "#" not in group.group
@@ -161,7 +161,7 @@ def test_what_happened_to_strangers_is_not_told() -> None:
             PastEviction(1.0, msgspec.structs.replace(own, pod=f"{SECRET}-a/x")),
         ],
     )
-    found = history_as_seen_by(history, OURS)
+    found = seen(snapshot_of([]), history).history
     assert_kept([found.groups, found.waits, found.evictions])
     assert len(found.groups) == 1
     assert found.waits == {"default/own": {"Capacity": 2.0}}
@@ -184,7 +184,26 @@ def test_whom_an_own_job_made_room_for_is_not_told() -> None:
     assert_kept(answer)
 
 
+@pytest.mark.parametrize("chosen", [{"tier": f"{SECRET}-gold"}, {NAMESPACE_NAME: f"{SECRET}-team"}], ids=str)
+def test_the_policy_protects_the_same_strangers_whoever_asks(chosen: dict[str, str]) -> None:
+    """It chooses their namespaces by words that the reader does not see."""
+    space = f"{SECRET}-team"
+    snapshot = snapshot_of(
+        [
+            b.node("n0", cpu=2, pods=10),
+            b.namespace(space, {"tier": f"{SECRET}-gold"}),
+            b.pod("stays", node="n0", cpu=2, namespace=space, annotations={NON_PREEMPTIBLE: "true"}),
+            b.pod("lone", cpu=2, priority=100),
+        ]
+    )
+    for namespaces, verdict in ((chosen, "Waiting"), ({"tier": "iron"}, "Preempting")):
+        limits = {"namespaces": {"matchLabels": namespaces}}
+        whole = Scene(snapshot, policy_of({"preemption": {"protection": limits}}), NOW)
+        told = as_seen_by(whole, OURS)
+        assert [scene.decided().groups[0].verdict for scene in (whole, told)] == [verdict] * 2
+        assert_kept(told.policy)
+
+
 def test_who_may_see_everything_sees_it_as_it_is() -> None:
-    snapshot, history = snapshot_of([]), History()
-    assert as_seen_by(snapshot, None) is snapshot
-    assert history_as_seen_by(history, None) is history
+    scene = Scene(snapshot_of([]), Policy(), NOW)
+    assert as_seen_by(scene, None) is scene

@@ -1,0 +1,222 @@
+"""The cluster as someone sees it who may look into some namespaces only.
+
+What is in other namespaces stays, for it takes room and goes first; but it has no name. Things of one name
+get one new name, and the order of names stays as it is, so that ties are decided as they are in the cluster
+itself.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+
+import msgspec
+import numpy as np
+
+from maitred.cluster.nodes import Mask, NodeView
+from maitred.cluster.snapshot import BoundPods, GroupView, Occupant, Shape, Snapshot
+from maitred.decide.scoring import with_tag
+from maitred.explain.redaction.aliases import MARK, Names
+from maitred.explain.redaction.groups import GroupFields
+from maitred.explain.redaction.nodes import Told, nodes_as_told
+from maitred.explain.redaction.pods import LabelWords, PodFields
+from maitred.explain.redaction.storage import StorageFields
+from maitred.explain.redaction.vocabulary import Vocabulary, words_in
+from maitred.explain.tenant_words import told_to
+from maitred.explain.why.progress import full_name
+from maitred.model.job import Job
+from maitred.model.meta import key_of
+from maitred.model.owners import OWNER_KINDS
+from maitred.model.pod import NODE_OWNERS
+from maitred.model.policy import Policy
+from maitred.model.suspension import SUSPENDED
+
+TICK = 1e-6
+"""Seconds by which ages that were equal are told apart, in the order in which names did."""
+KINDS = frozenset((*(one.title for one in OWNER_KINDS), *NODE_OWNERS))
+OTHER_KIND = "controller"
+"""In place of a kind that is not known: whoever writes an owner reference may write anything."""
+
+
+class Redaction:
+    """One cluster for one reader: what everything in it is called, and the snapshot that is built of it."""
+
+    def __init__(
+        self, snapshot: Snapshot, policy: Policy, scheduler: str | None, namespaces: Collection[str]
+    ) -> None:
+        self._cluster = snapshot
+        self.names = Names(namespaces, namespaces_of(snapshot), keys_of(snapshot))
+        self._own_needs = {n for n, needs in enumerate(snapshot.needs) if needs.namespace in namespaces}
+        self.words = Vocabulary(snapshot, policy, scheduler, self.names, self._said())
+        self.labels = LabelWords(snapshot, policy, self.names, self.words)
+        self.pods = PodFields(self.names, self.words, self.labels)
+        self.groups = GroupFields(self.names, self.words, self.pods)
+        self._storage = StorageFields(snapshot.storage, self.names, self.words)
+
+    def _said(self) -> Iterator[str]:
+        """Words of the reader's own pods and groups."""
+        old, is_own = self._cluster, self.names.is_own
+        yield from words_in([old.needs[number] for number in self._own_needs])
+        yield from words_in([one.labels for one in old.classes if self.names.owns(one.namespace)])
+        yield from words_in([old.standings[number] for number in self._own_standings])
+        for view in old.groups:
+            if is_own(view.group.key):
+                yield from words_in((view.group, view.ranks, view.schedulers))
+        yield from words_in([one.group for one in old.seated if one is not None and is_own(one.group.key)])
+
+    @cached_property
+    def _own_pods(self) -> Mask:
+        bound, keys = self._cluster.bound.occupants.tolist(), self.names.keys
+        return np.array([one is not None and one.key not in keys for one in bound], dtype=np.bool_)
+
+    @cached_property
+    def _own_standings(self) -> frozenset[int]:
+        return frozenset(np.unique(self._cluster.bound.standing[self._own_pods]).tolist())
+
+    def snapshot(self) -> Snapshot:
+        old, names = self._cluster, self.names
+        return Snapshot(
+            nodes=self._nodes(),
+            used=old.used,
+            fixed=old.fixed,
+            bound=self._bound(old.bound),
+            needs=tuple(
+                needs if number in self._own_needs else self.pods.needs(needs)
+                for number, needs in enumerate(old.needs)
+            ),
+            classes=self.labels.classes(),
+            classes_with=self.labels.classes_with(),
+            shapes=tuple(map(self._shape, old.shapes)),
+            groups=tuple(map(self._view, old.groups, ages(old.groups))),
+            namespaces={names.namespace(name): self.labels.namespace(name) for name in old.namespaces},
+            storage=self._storage.view,
+            claims_in_use={names.key(claim): rows for claim, rows in old.claims_in_use.items()},
+            priority_classes=old.priority_classes,
+            composites={
+                names.key(key): one if names.is_own(key) else self.groups.composite(one)
+                for key, one in old.composites.items()
+            },
+            standings=tuple(
+                standing if number in self._own_standings else self.pods.standing(standing)
+                for number, standing in enumerate(old.standings)
+            ),
+            seated=tuple(
+                one if one is None or names.is_own(one.group.key) else self.groups.seated(one)
+                for one in old.seated
+            ),
+            budgets=tuple(
+                one if names.is_own(key_of(one.metadata)) else self.groups.budget(one) for one in old.budgets
+            ),
+            budget_sets=old.budget_sets,
+            jobs={names.key(key): self._job(key, job) for key, job in old.jobs.items()},
+            group_api=old.group_api,
+            device_classes=old.device_classes,
+        )
+
+    def _nodes(self) -> NodeView:
+        nodes, own, others = self._cluster.nodes, set[str](), dict[str, str]()
+        for number, needs in enumerate(self._cluster.needs if any(nodes.images) else ()):
+            if number in self._own_needs:
+                own.update(map(full_name, needs.images))
+            else:
+                others.update((with_tag(one), with_tag(self.pods.image(one))) for one in needs.images)
+        told = Told(
+            names=self._node_names(nodes),
+            resources=tuple(map(self.words.told, nodes.resources)),
+            own_images=frozenset(own),
+            other_images=tuple(others.items()),
+        )
+        return nodes_as_told(nodes, told)
+
+    def _node_names(self, nodes: NodeView) -> tuple[str, ...]:
+        """A node that is gone, or never was, may be a word of those whose pods name it."""
+        if nodes.alive.all():
+            return nodes.names
+        own = set(self._cluster.bound.node[self._own_pods].tolist())
+        gone = set(np.flatnonzero(~nodes.alive).tolist()) - own
+        return tuple(self.names.other(name) if row in gone else name for row, name in enumerate(nodes.names))
+
+    def _bound(self, bound: BoundPods) -> BoundPods:
+        occupants, keys = np.empty_like(bound.occupants), self.names.keys
+        occupants[:] = [
+            one if one is None or one.key not in keys else self._occupant(one, keys[one.key])
+            for one in bound.occupants
+        ]
+        return BoundPods(
+            node=bound.node,
+            needs=bound.needs,
+            labels=bound.labels,
+            terminating=bound.terminating,
+            fixed=bound.fixed,
+            standing=bound.standing,
+            group=bound.group,
+            budgets=bound.budgets,
+            working=bound.working,
+            started=bound.started,
+            checkpoint=bound.checkpoint,
+            due=bound.due,
+            grace=bound.grace,
+            occupants=occupants,
+        )
+
+    def _occupant(self, occupant: Occupant, key: str) -> Occupant:
+        claims = tuple(map(self.names.key, occupant.claims)) if occupant.claims else ()
+        return Occupant(key, key, self._owner(occupant), claims)
+
+    def _owner(self, occupant: Occupant) -> tuple[str, str, str]:
+        """Which one it is counts for Jobs only, and of these for those that are known."""
+        kind, name, uid = occupant.owner
+        if kind == "Job":
+            job = f"{occupant.key.partition('/')[0]}/{name}"
+            if job in self._cluster.jobs:
+                return kind, self.names.name(job), self.names.other(uid)
+        return kind if not kind or kind in KINDS else OTHER_KIND, name and MARK, ""
+
+    def _shape(self, shape: Shape) -> Shape:
+        if shape.needs in self._own_needs:
+            return shape
+        return Shape(
+            needs=shape.needs,
+            labels=shape.labels,
+            volumes=tuple(map(self._storage.need, shape.volumes)) if shape.volumes else (),
+        )
+
+    def _view(self, view: GroupView, created: float) -> GroupView:
+        if self.names.is_own(view.group.key):
+            return replace(view, created=created)
+        return self.groups.view(view, created)
+
+    def _job(self, key: str, job: Job) -> Job:
+        """Who an own Job made room for may be in another namespace."""
+        if not self.names.is_own(key):
+            return self.groups.job(job)
+        marks, line = job.metadata.annotations, job.metadata.annotations.get(SUSPENDED)
+        if line is None:
+            return job
+        told = {**marks, SUSPENDED: told_to(self.names.own, line)}
+        return Job(msgspec.structs.replace(job.metadata, annotations=told), job.spec, job.status)
+
+
+def namespaces_of(snapshot: Snapshot) -> Iterator[str]:
+    yield from snapshot.namespaces
+    yield from (one.namespace for one in snapshot.classes)
+    yield from (needs.namespace for needs in snapshot.needs)
+
+
+def keys_of(snapshot: Snapshot) -> Iterator[str]:
+    """Everything that has a name in a namespace, as far as the order of names may count."""
+    for view in snapshot.groups:
+        yield view.group.key
+        yield from view.pods
+    yield from (one.group.key for one in snapshot.seated if one is not None)
+    yield from (one.key for one in snapshot.bound.occupants if one is not None)
+    for table in (snapshot.jobs, snapshot.composites, snapshot.storage.claims):
+        yield from table
+    yield from (key_of(budget.metadata) for budget in snapshot.budgets)
+
+
+def ages(groups: Iterable[GroupView]) -> Iterator[float]:
+    """When each came; those who came together a tick apart, in the order of their names as they are."""
+    together: dict[float, int] = {}
+    for view in groups:
+        ticks = together[view.created] = together.get(view.created, -1) + 1
+        yield view.created + TICK * ticks
