@@ -24,6 +24,7 @@ from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.promises import Claimant, Promise, Promises, not_before
 from maitred.decide.screen import Screening, invalid_blocker, screen
 from maitred.decide.seating import commit
+from maitred.model.categories import CATEGORIES
 from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
@@ -438,7 +439,7 @@ class Cycle:
             verdict, blockers = "Invalid", tuple(map(invalid_blocker, screening.problems))
         elif screening.obstacles:
             blockers = screening.obstacles
-            if self._is_explained(case) and all(blocker.category == "Gated" for blocker in blockers):
+            if self._is_explained(case) and all(CATEGORIES[one.category].hides_others for one in blockers):
                 blockers += self._behind_gates(case)
         elif case.promised:
             verdict, blockers = "Preempting", case.blockers
