@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from maitred.cluster.news import Effect
 from maitred.cluster.state import Change, ClusterState, Delete, Put
 from maitred.controllers.scheduling import agenda
 from maitred.controllers.scheduling.agenda import FIRST_REST, LONGEST_REST, Agenda, was_cut
 from maitred.controllers.scheduling.loop import with_receipts
 from maitred.decide import decide
+from maitred.model.categories import Effect
 from maitred.model.membership import group_key
 from maitred.model.meta import Timestamp
 from maitred.model.plan import GroupVerdict, Plan

@@ -19,7 +19,8 @@ from maitred.kube.bodies import Regarding
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition
-from maitred.model.plan import Bind, Blocker, Category, GroupVerdict, Plan, Verdict
+from maitred.model.categories import Category
+from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
 from tests.controllers.watched import watched_group, watched_pod
 from tests.oracle.builders import gang
 

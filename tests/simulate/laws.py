@@ -10,7 +10,7 @@ from maitred.simulate.clock import Time
 from maitred.simulate.loop import Loop, Watcher
 from maitred.simulate.party import Party, Phase
 from maitred.simulate.seating.objects import group_key, pod, pod_key
-from maitred.simulate.seating.orders import MEASURES
+from maitred.simulate.seating.orders import measure_of
 from maitred.simulate.seating.seater import Moves, Removal, Seating
 
 MOST_MOVES = 200
@@ -67,7 +67,7 @@ class Laws(Watcher):
         """Law 4, in the order of the policy."""
         party = removal.party
         preemptor = next(s.party for s in moves.seatings if s.party.name == removal.preemptor)
-        measure = MEASURES[self.policy.order]
+        measure = measure_of(self.policy.order)
         assert rank(preemptor, measure(preemptor, now)) < rank(party, measure(party, now))
         assert party.phase in (Phase.STARTING, Phase.WORKING, Phase.INCOMPLETE)
         assert removal.members == party.sitters()

@@ -1,23 +1,9 @@
 """What has changed since somebody last asked, in terms of whom it may concern."""
 
 from dataclasses import dataclass, field
-from enum import Flag, auto
 from typing import Literal
 
-
-class Effect(Flag):
-    """Kinds of change. Each can seat groups that wait for it, and no others."""
-
-    ROOM = auto()
-    """A node came, went or changed, or load left one."""
-    COMPANY = auto()
-    """A pod on a node came, went or changed its labels: affinity and spread count those."""
-    STORAGE = auto()
-    RULES = auto()
-    """Priority classes, labels of namespaces: what may concern anyone."""
-
-
-NO_EFFECT = Effect(0)
+from maitred.model.categories import NO_EFFECT, Effect
 
 
 @dataclass(slots=True)

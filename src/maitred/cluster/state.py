@@ -27,7 +27,7 @@ from maitred.cluster.members import (
     record_id,
     state_of,
 )
-from maitred.cluster.news import Effect, News, PodEnd
+from maitred.cluster.news import News, PodEnd
 from maitred.cluster.nodes import Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
 from maitred.cluster.snapshot import (
@@ -41,6 +41,7 @@ from maitred.cluster.snapshot import (
 )
 from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
 from maitred.model.budget import PodDisruptionBudget
+from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
 from maitred.model.group import CompositePodGroup, Group, PodGroup, Workload
 from maitred.model.job import Job

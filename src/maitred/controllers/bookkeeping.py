@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.controllers.answers.refusals import RefusedError
@@ -20,18 +21,15 @@ from maitred.ledger.clerk import Clerk
 from maitred.ledger.connections import LedgerError
 from maitred.ledger.records import Arrival, Evicted, Sight, VerdictChange
 from maitred.ledger.store import Ledger
+from maitred.model.categories import CATEGORIES, Category
 from maitred.model.history import NO_HISTORY, History
-from maitred.model.plan import Category, Eviction, GroupVerdict, Plan
+from maitred.model.plan import Eviction, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
 
 log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_SIGHTS = 1.0
-NOT_FOR_SEATS: frozenset[Category] = frozenset(
-    {"Members", "Gated", "Request", "Quota", "Budget", "Reservation", "Backoff"}
-)
-"""Who waits for one of these would wait however the free devices lay."""
 
 
 @dataclass(slots=True)
@@ -70,7 +68,7 @@ class Bookkeeper:
 
     def __init__(self, mirror: Mirror, policy: Callable[[], Policy], clerk: Clerk) -> None:
         self._mirror, self._policy, self._clerk = mirror, policy, clerk
-        self._verdicts: dict[str, tuple[str, str]] = {}
+        self._verdicts: dict[str, tuple[Verdict, Category | Literal[""]]] = {}
         self._seen_version = -1
 
     @property
@@ -105,10 +103,11 @@ class Bookkeeper:
         self._seen_version = state.version
 
     def _hopeless(self) -> frozenset[str]:
+        """Who would wait however the free devices lay."""
         return frozenset(
             group
             for group, (verdict, category) in self._verdicts.items()
-            if verdict in ("Impossible", "Invalid") or category in NOT_FOR_SEATS
+            if verdict in ("Impossible", "Invalid") or (category and not CATEGORIES[category].about_room)
         )
 
     def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:

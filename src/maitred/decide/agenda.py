@@ -1,28 +1,36 @@
-"""The agenda: whose turn it is.
+"""The agenda: whose turn it is, and by which rule. Nothing else says who goes before whom.
 
-Priority first, high to low, unless the policy's order is first come, first served. Within one priority, by
-the measure of the policy's order if it has one, then by age: quorums, and late members of groups whose quorum
-runs already; then the surplus of groups that were seated in this cycle. Places that were promised are held
-against equals too, so within one priority they are held first, and those whom they were promised come next.
+The fields of a `Turn` are the rules, in the order in which they are looked at. The first field in which two
+turns differ decides, and `rule_between` names its rule. Answers, remedies, forecasts and simulations compare
+turns; they do not sort groups themselves.
 
-A cycle with a budget may not get to all of them. Whom it did not get to comes first among its equals later.
+Priority comes first, high to low, unless the policy's order is first come, first served. Within one priority,
+groups go by the measure of the policy's order if it has one, then by age: quorums, and late members of groups
+whose quorum runs already; then the surplus of groups that were seated in this cycle. Promised places are held
+against equals too, so within one priority they are held first, and the groups that they were promised to come
+next. A cycle with a budget may not get to all groups. Those that it does not get to come first among their
+equals in a later cycle.
+
+To add a rule, give it a name in `Rule`, a field in `Turn` at its place and words in `explain/why/rules.py`. A
+rule that goes by what the cycle has given away so far is looked up in `Agenda.next`, which sees the trial.
 """
 
 import heapq
-from dataclasses import dataclass
+import math
+import sys
+from typing import NamedTuple, get_args
 
-from maitred.model.policy import Order
+from maitred.cluster.trial import Trial
+from maitred.model.policy import Order, Rule
+
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 HELD, PROMISED, QUORUM, SURPLUS = -2, -1, 0, 1
+NOT_CUT_OFF = sys.maxsize
+"""The place in the rotation of those whom earlier cycles got to: last, and all alike."""
 
 
-def rank(priority: int, order: Order) -> int:
-    """What turns are compared by first."""
-    return 0 if order == "fifo" else -priority
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Turn:
+class Turn(NamedTuple):
     """Turns compare in the order in which they come."""
 
     rank: int
@@ -35,7 +43,89 @@ class Turn:
     created: float
     key: str
     number: int
-    """Which of the cycle's groups."""
+    """Of several groups that have one name."""
+
+    @property
+    def priority(self) -> int:
+        """As far as the order goes by it: 0 for all where it does not."""
+        return -self.rank
+
+    @property
+    def promised(self) -> bool:
+        """Whether places are held for it."""
+        return self.part < QUORUM
+
+    @property
+    def held(self) -> "Turn":
+        """When the places that the group was promised are held for it."""
+        return self._replace(claims=False, part=HELD)
+
+    @property
+    def surplus(self) -> "Turn":
+        """When the members above the quorum have their turn."""
+        return self._replace(place=NOT_CUT_OFF, part=SURPLUS)
+
+    @property
+    def again(self) -> "Turn":
+        """When it is tried once more, after everybody else."""
+        return self._replace(part=QUORUM)
+
+    def anew(self, created: float) -> "Turn":
+        """Of the same group when it has lost its seats and is created again."""
+        return self._replace(part=QUORUM, created=created)
+
+    @property
+    def strength(self) -> tuple[int, float]:
+        """What decides whether a group may take another's place. A greater age gives no right to that."""
+        return self.rank, self.measure
+
+    def by(self, rule: Rule) -> tuple[float | str, ...]:
+        """What one rule compares."""
+        values: tuple[float | str, ...] = self
+        return tuple(value for one, value in zip(RULE_OF_FIELD, values, strict=True) if one == rule)
+
+
+RULE_OF_FIELD: tuple[Rule, ...] = (
+    "priority",
+    "promised",
+    "rotation",
+    "promised",
+    "measure",
+    "age",
+    "name",
+    "name",
+)
+
+
+def goes_by_priority(order: Order) -> bool:
+    return order != "fifo"
+
+
+def rank(priority: int, order: Order) -> int:
+    """What turns are compared by first."""
+    return -priority if goes_by_priority(order) else 0
+
+
+def first_turn(
+    order: Order,
+    priority: int,
+    created: float,
+    key: str,
+    *,
+    promised: bool = False,
+    measure: float = math.inf,
+    place: int = NOT_CUT_OFF,
+    number: int = 0,
+) -> Turn:
+    """When the quorum of a group has its turn, or the late members of a group whose quorum runs."""
+    part = PROMISED if promised else QUORUM
+    return Turn(rank(priority, order), True, place, part, measure, created, key, number)
+
+
+def rule_between(one: Turn, other: Turn) -> Rule:
+    """The rule that decides which of the two comes first."""
+    fields = zip(RULE_OF_FIELD, one, other, strict=True)
+    return next((rule for rule, mine, theirs in fields if mine != theirs), "name")
 
 
 class Agenda:
@@ -47,5 +137,7 @@ class Agenda:
     def add(self, turn: Turn) -> None:
         heapq.heappush(self._turns, turn)
 
-    def next(self) -> Turn | None:
+    def next(self, trial: Trial) -> Turn | None:
+        """The first of those that are left, given what the trial has given away so far. No rule of today asks
+        the trial: a turn stays where it was when it was added."""
         return heapq.heappop(self._turns) if self._turns else None

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
+from maitred.decide.agenda import NOT_CUT_OFF
 from maitred.decide.seats import Meter
 from maitred.model.plan import Blocker
 from maitred.model.rotation import Rotation
@@ -38,8 +39,8 @@ class Budget:
         self._used = Counter[str]()
 
     def place(self, group: str) -> int:
-        """Where it comes in the rotation; those who were not cut off come last, all alike."""
-        return self._place.get(group, len(self._place))
+        """Where it comes in the rotation."""
+        return self._place.get(group, NOT_CUT_OFF)
 
     def divide(self, namespaces: Mapping[int, Collection[str]]) -> None:
         """Among these priorities, each with its namespaces."""

@@ -11,8 +11,8 @@ from maitred.cluster.trial import Trial
 from maitred.decide.rules import Company, Conflict, Room, Rules, Spread
 from maitred.decide.seats import PASS
 from maitred.decide.storage import storage_rules
+from maitred.model.categories import Category
 from maitred.model.needs import HostPort, Needs, PodTerm, SpreadTerm
-from maitred.model.plan import Category
 from maitred.model.policy import Policy, health_taints
 from maitred.model.quantity import LARGEST_AMOUNT
 from maitred.model.selector import selector_of

@@ -18,8 +18,9 @@ from maitred.decide.blockers import (
 from maitred.decide.closing import closer_words, closers
 from maitred.decide.compile import served_by_classes
 from maitred.decide.storage import storage_rules, with_driver
+from maitred.model.categories import Category
 from maitred.model.needs import SpreadTerm
-from maitred.model.plan import Blocker, Category, Detail
+from maitred.model.plan import Blocker, Detail
 from maitred.model.policy import health_taints
 from maitred.model.words import counted
 

@@ -14,7 +14,7 @@ import msgspec
 from maitred.cluster.journal import Seated
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import HELD, PROMISED, QUORUM, SURPLUS, Agenda, Turn, rank
+from maitred.decide.agenda import HELD, SURPLUS, Agenda, Turn, first_turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, EXPLAINING, Budget, Level, namespace_of
@@ -24,6 +24,7 @@ from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.promises import Claimant, Promise, Promises, not_before
 from maitred.decide.screen import Screening, invalid_blocker, screen
 from maitred.decide.seating import commit
+from maitred.model.categories import CATEGORIES
 from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict
 from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
@@ -80,6 +81,8 @@ class Case:
     """Why nobody leaves for it, if it could not be seated."""
     blockers: tuple[Blocker, ...] = ()
     """What was in the way when it was promised its places."""
+    turn: Turn | None = None
+    """Its first, as it was handed out: nobody who asks need work out the order again."""
     cut: bool = False
     """Whether its namespace had used its share of the cycle's budget when it was its turn."""
     _rows: tuple[int, ...] | None = None
@@ -165,27 +168,39 @@ class Cycle:
         """Serve everybody."""
         agenda, everyone = Agenda(), [*self.cases, *self.bystanders]
         for number, case in enumerate(everyone):
+            turn = self._first_turn(case, number)
             if not case.blocked and case.view.nominated:
-                agenda.add(self._turn(case, number, HELD))
+                agenda.add(turn.held)
             if number < len(self.cases):
-                agenda.add(self._turn(case, number, PROMISED if case.view.nominated else QUORUM))
+                agenda.add(turn)
         self._divide_budget()
-        while (turn := agenda.next()) is not None:
-            case = everyone[turn.number]
-            if turn.part == HELD:
-                self._hold(case)
-            elif case.blocked:
-                self._note_turn(case)  # what it would have found now is what it is told
-            elif self._serve_within_budget(case, turn.rank) and turn.part != SURPLUS:
-                agenda.add(self._turn(case, turn.number, SURPLUS))
+        while (next_turn := agenda.next(self.trial)) is not None:
+            self._take_turn(everyone[next_turn.number], next_turn, agenda)
         self._retry_those_who_wait_for_others()
         return self
 
-    def _turn(self, case: Case, number: int, part: int) -> Turn:
-        first = self._rank(case)
-        measure = self.measures.get(case.key, math.inf)
-        place = self.budget.place("" if part == SURPLUS else case.key)
-        return Turn(first, part != HELD, place, part, measure, case.view.created, case.key, number)
+    def _take_turn(self, case: Case, turn: Turn, agenda: Agenda) -> None:
+        if turn.part == HELD:
+            self._hold(case)
+            return
+        if case.turn is None:
+            case.turn = turn
+        if case.blocked:
+            self._note_turn(case)  # what it would have found now is what it is told
+        elif self._serve_within_budget(case, turn.rank) and turn.part != SURPLUS:
+            agenda.add(turn.surplus)
+
+    def _first_turn(self, case: Case, number: int) -> Turn:
+        return first_turn(
+            self.house.policy.order,
+            case.screening.rank.priority,
+            case.view.created,
+            case.key,
+            promised=bool(case.view.nominated),
+            measure=self.measures.get(case.key, math.inf),
+            place=self.budget.place(case.key),
+            number=number,
+        )
 
     def _divide_budget(self) -> None:
         namespaces = dict[int, set[str]]()
@@ -345,7 +360,7 @@ class Cycle:
 
     def _retry_those_who_wait_for_others(self) -> None:
         """A group may have had its turn before the pods whose company, or balance, it needs were seated."""
-        turns = sorted(self._turn(case, number, QUORUM) for number, case in enumerate(self.cases))
+        turns = sorted(case.turn.again for case in self.cases if case.turn is not None)
         dependent = [case for turn in turns if self._depends_on_others(case := self.cases[turn.number])]
         progress = self.trial.changed
         while progress:
@@ -438,7 +453,7 @@ class Cycle:
             verdict, blockers = "Invalid", tuple(map(invalid_blocker, screening.problems))
         elif screening.obstacles:
             blockers = screening.obstacles
-            if self._is_explained(case) and all(blocker.category == "Gated" for blocker in blockers):
+            if self._is_explained(case) and all(CATEGORIES[one.category].hides_others for one in blockers):
                 blockers += self._behind_gates(case)
         elif case.promised:
             verdict, blockers = "Preempting", case.blockers

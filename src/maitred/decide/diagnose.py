@@ -24,7 +24,8 @@ from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.empty import empty_healthy_cluster
 from maitred.decide.house import FULL_RULES, House, Leave
 from maitred.decide.seats import Steps
-from maitred.model.plan import Blocker, Category
+from maitred.model.categories import Category, in_order
+from maitred.model.plan import Blocker
 from maitred.model.policy import health_taints
 
 Found = tuple[tuple[Blocker, ...], bool]
@@ -143,7 +144,7 @@ class Diagnosis:
     @staticmethod
     def _named(scene: say.Scene, together: Set[Category], first: list[Category]) -> list[Blocker]:
         """Constraints that are in the way together, and beside what was said first."""
-        named = [category for category in LIFTED if category in together]
+        named = in_order(together & LIFTED.keys())
         return [in_company(scene, category, [*first, *named]) for category in named]
 
     def _besides(self, scene: say.Scene) -> set[Category]:
@@ -197,19 +198,19 @@ class Diagnosis:
     def _suspects(self, ask: Ask, ahead: Ahead) -> list[Category]:
         """Constraints that the group is under at all, in the order in which they are named."""
         needs = [self.trial.needs(shape) for shape in ask.distinct]
-        suspects: list[Category] = ["Priority"] if ahead else []
+        suspects = set[Category]({"Priority"} if ahead else ())
         if ask.topology.required or ask.topology.slice_size:
-            suspects.append("Topology")
+            suspects.add("Topology")
         served = any(served_by_classes(self.trial, shape) for shape in ask.distinct)
         if served or any(need.device_claims for need in needs):
-            suspects.append("Devices")
+            suspects.add("Devices")
         if self.grounds.well is not self.trial.nodes:
-            suspects.append("Health")
+            suspects.add("Health")
         if self._has_affinity(ask):
-            suspects.append("Affinity")
+            suspects.add("Affinity")
         if any(self.trial.shape(shape).volumes for shape in ask.distinct):
-            suspects.append("Volume")
-        return suspects
+            suspects.add("Volume")
+        return in_order(suspects)
 
     def _has_affinity(self, ask: Ask) -> bool:
         """Whether it closes any node, were nothing else in the way, or ties members to each other."""

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import PROMISED, QUORUM, Turn
+from maitred.decide.agenda import Turn
 from maitred.decide.ask import Ask
 from maitred.decide.cycle import Case, Cycle, with_refusal
 from maitred.decide.diagnose import Ahead, Diagnosis
@@ -94,8 +94,9 @@ class Hearing(Cycle):
         return trial.on(trial.nodes)
 
     def turn_of(self, case: Case) -> Turn:
-        """When it had its first turn: turns compare in the order in which they come."""
-        return self._turn(case, 0, PROMISED if case.view.nominated else QUORUM)
+        """Its first turn in this cycle: turns compare in the order in which they came."""
+        assert case.turn is not None, "every group that is decided has a turn"
+        return case.turn
 
     def _note_blockers(self, case: Case) -> None:
         seen = Diagnosis(self._grounds, self.trial.on(self.trial.nodes))

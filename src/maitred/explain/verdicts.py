@@ -1,15 +1,9 @@
 """A verdict in one sentence, as conditions and events carry it."""
 
-from maitred.model.plan import Category, GroupVerdict
+from maitred.model.categories import CATEGORIES
+from maitred.model.plan import GroupVerdict
 from maitred.model.words import counted
 
-MORE_NODES_HELP: frozenset[Category] = frozenset(
-    ("Capacity", "Fragmentation", "Topology", "Health", "Affinity", "Priority")
-)
-"""What a group can wait for that a new node, of a kind the cluster has, could bring. Not `Devices`: claims
-are not allocated, on no node."""
-LARGER_CLUSTER_HELPS: frozenset[Category] = frozenset(("Capacity", "Fragmentation"))
-"""What is impossible on the nodes there are, and would be possible on more of the same kinds."""
 UNSCHEDULABLE = "Unschedulable"
 """The reason that autoscalers buy nodes on."""
 SCHEDULER_ERROR = "SchedulerError"
@@ -41,8 +35,8 @@ def pod_reason(group: GroupVerdict) -> str:
         return UNSCHEDULABLE
     category = group.blockers[0].category
     if group.verdict == "Impossible":
-        return UNSCHEDULABLE if category in LARGER_CLUSTER_HELPS else "Impossible"
-    return UNSCHEDULABLE if category in MORE_NODES_HELP else category
+        return UNSCHEDULABLE if CATEGORIES[category].larger_cluster_helps else "Impossible"
+    return UNSCHEDULABLE if CATEGORIES[category].more_nodes_help else category
 
 
 def group_reason(group: GroupVerdict) -> str:

@@ -4,26 +4,10 @@ from typing import Any, Literal
 
 from msgspec import field
 
+from maitred.model.categories import Category
 from maitred.model.meta import Lean
 from maitred.model.policy import API_VERSION
 
-Category = Literal[
-    "Members",
-    "Gated",
-    "Request",
-    "Capacity",
-    "Fragmentation",
-    "Topology",
-    "Devices",
-    "Health",
-    "Affinity",
-    "Volume",
-    "Quota",
-    "Budget",
-    "Priority",
-    "Reservation",
-    "Backoff",
-]
 Verdict = Literal["Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"]
 Detail = dict[str, Any]
 

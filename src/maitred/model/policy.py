@@ -109,6 +109,8 @@ class Prices(Setting, frozen=True):
 
 
 Order = Literal["priority", "fifo", "shortest", "shortest-remaining", "shortest-service", "least-attained"]
+Rule = Literal["priority", "rotation", "promised", "measure", "age", "name"]
+"""The rules by which one group goes before another, in the order in which `decide.agenda` looks at them."""
 Placement = Literal["whole-groups", "pod-by-pod", "best-fit", "fragmentation-gradient", "least-loss"]
 
 LIVE_ORDERS: tuple[Order, ...] = ("priority", "fifo")
@@ -133,6 +135,11 @@ class Policy(Setting, frozen=True):
     search: Search = Search()
     preemption: Preemption = Preemption()
     prices: Prices = Prices()
+
+
+def preempts(policy: Policy) -> bool:
+    """Whether groups may take the places of those of lower priority."""
+    return policy.preemption.mode == "priority" and policy.order == "priority"
 
 
 def is_device(policy: Policy, resource: str) -> bool:

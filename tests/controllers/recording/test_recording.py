@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.cli.replay import lines_of, segments_of
-from maitred.cluster.news import NO_EFFECT
 from maitred.cluster.state import Change, ClusterState, Put
 from maitred.controllers.recording.chronicle import Chronicle
 from maitred.controllers.recording.recorder import Recorder
@@ -23,6 +22,7 @@ from maitred.controllers.scheduling.agenda import Selection
 from maitred.decide import decide
 from maitred.explain.replay import Replay, Replayer
 from maitred.kube.wire import Condition, WatchedMeta, WatchedPod, WatchedPodStatus
+from maitred.model.categories import NO_EFFECT
 from maitred.model.manifest import InputError
 from maitred.model.policy import Policy, Preemption
 from maitred.model.rotation import Rotation

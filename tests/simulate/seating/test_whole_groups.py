@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.decide import decide
-from maitred.decide.agenda import rank
+from maitred.decide.agenda import first_turn
 from maitred.model.group import PodGroup
 from maitred.model.node import Node
 from maitred.model.pod import Pod
@@ -22,9 +22,9 @@ from maitred.simulate.jobs import Job
 from maitred.simulate.loop import Loop
 from maitred.simulate.party import Party
 from maitred.simulate.seating.arrangement import Arrangement
-from maitred.simulate.seating.kin import Rank, Waiter
+from maitred.simulate.seating.kin import Waiter
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
-from maitred.simulate.seating.orders import MEASURES
+from maitred.simulate.seating.orders import measure_of
 from maitred.simulate.seating.seater import Moves
 from maitred.simulate.seating.whole_groups import WholeGroups, words_of
 from tests.oracle.effort import examples
@@ -78,21 +78,22 @@ class Everybody:
         self.state.apply(Delete(PodGroup, group_key(party.job)))
 
     def cycle(self, now: Time) -> Moves:
-        measure = MEASURES[self.policy.order]
+        measure = measure_of(self.policy.order)
         asked = sorted(
             Waiter(
-                Rank(
-                    rank(party.job.priority, self.policy.order),
-                    not party.nominated,
-                    measure(party, now),
+                first_turn(
+                    self.policy.order,
+                    party.job.priority,
                     party.age,
                     key,
+                    promised=bool(party.nominated),
+                    measure=measure(party, now),
                 ),
                 party,
             )
             for key, party in self.standing.items()
         )
-        measures = {waiter.rank.key: waiter.rank.measure for waiter in asked}
+        measures = {waiter.turn.key: waiter.turn.measure for waiter in asked}
         plan = decide(self.state.snapshot(), self.policy, moment(now), groups=measures, measures=measures)
         self.wake = None if plan.wake_at is None else time_of(datetime.fromisoformat(plan.wake_at))
         well = self.nodes == self.well

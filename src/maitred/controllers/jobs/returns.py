@@ -33,6 +33,7 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
 from maitred.kube.wire import WatchedJob, WatchedPod
+from maitred.model.categories import CATEGORIES
 from maitred.model.job import Job
 from maitred.model.membership import group_key
 from maitred.model.meta import key_of
@@ -416,4 +417,4 @@ def waits_for_room(verdict: GroupVerdict) -> bool:
     """Room may come by itself. All else takes its pods, or somebody who sees them."""
     if verdict.verdict not in ("Waiting", "Scheduled"):
         return False
-    return not verdict.blockers or verdict.blockers[0].category not in ("Members", "Gated")
+    return not verdict.blockers or CATEGORIES[verdict.blockers[0].category].lifted_from_outside

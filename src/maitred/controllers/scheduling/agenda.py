@@ -12,28 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
-from maitred.cluster.news import NO_EFFECT, Effect, News
-from maitred.model.plan import Category, GroupVerdict
+from maitred.cluster.news import News
+from maitred.model.categories import ANYTHING, CATEGORIES, NO_EFFECT, Effect
+from maitred.model.plan import GroupVerdict
 
-ROOM = Effect.ROOM | Effect.RULES
-"""What can make room. A pod that was just bound makes none for those who outrank it: the place that they
-could take from it now was free before. But a priority class can make pods lesser than they were."""
-WAKES: Mapping[Category, Effect] = {
-    "Members": NO_EFFECT,
-    "Gated": NO_EFFECT,
-    "Request": ROOM,
-    "Capacity": ROOM,
-    "Fragmentation": ROOM,
-    "Topology": ROOM,
-    "Devices": ROOM,
-    "Health": ROOM,
-    # Once those who went first are seated, what is short is no longer their rank.
-    "Priority": ROOM | Effect.COMPANY,
-    "Affinity": ROOM | Effect.COMPANY,
-    "Volume": ROOM | Effect.COMPANY | Effect.STORAGE,
-}
-"""What can lift a blocker, beside a change of the group itself."""
-ANYTHING = Effect.ROOM | Effect.COMPANY | Effect.STORAGE | Effect.RULES
 FIRST_REST = 1.0
 LONGEST_REST = 60.0
 MOST_EXPLAINED = 64
@@ -60,7 +42,7 @@ class Selection:
             return True
         if verdict.verdict == "Scheduled":
             return verdict.placed >= verdict.members
-        return any(blocker.category != "Gated" for blocker in verdict.blockers)
+        return any(not CATEGORIES[blocker.category].hides_others for blocker in verdict.blockers)
 
     def __contains__(self, group: object) -> bool:
         if group in self.resting or not isinstance(group, str):
@@ -208,5 +190,5 @@ def woken_by(verdict: GroupVerdict, selection: Selection) -> Effect:
         return ANYTHING
     wakes = NO_EFFECT
     for blocker in verdict.blockers:
-        wakes |= WAKES.get(blocker.category, ANYTHING)
+        wakes |= CATEGORIES[blocker.category].wakes
     return wakes

@@ -11,7 +11,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from maitred.controllers.scheduling.agenda import was_cut
 from maitred.controllers.scheduling.binding import Order
 from maitred.kube.outcomes import Why
-from maitred.model.plan import Category, Eviction, Plan, Verdict
+from maitred.model.categories import CATEGORIES
+from maitred.model.plan import Eviction, Plan, Verdict
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -140,7 +141,7 @@ class Metrics:
         self.short_groups.set_function(now.short_groups)
         self.not_in_ledger.set_function(now.not_in_ledger)
         self.ledger_failing.set_function(now.ledger_failing)
-        for category in get_args(Category):
+        for category in CATEGORIES:
             self.waiting_groups.labels(category).set_function(partial(now.waiting_groups, category))
 
     def policy_read(self, accepted: bool) -> None:

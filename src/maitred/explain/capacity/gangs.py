@@ -15,7 +15,7 @@ from maitred.decide.preemption.units import Units
 from maitred.explain.capacity.document import Gangs, Largest, Placeable, Rank
 from maitred.explain.capacity.shapes import shapes
 from maitred.explain.capacity.survey import Survey, with_shapes
-from maitred.model.policy import Level
+from maitred.model.policy import Level, preempts
 from maitred.model.priority import PriorityClass
 
 MOST_PRIORITIES = 4
@@ -52,7 +52,7 @@ def _with_room(survey: Survey, now: Trial, leaving: Mask, priority: int) -> Tria
     policy, roster = survey.policy, survey.roster
     classes = _classes(survey, priority)
     never = bool(classes) and all(each.preemption_policy == "Never" for each in classes)
-    if never or policy.preemption.mode == "never" or policy.order != "priority":
+    if never or not preempts(policy):
         return None
     ripe = roster.below(priority, (survey.scene.scheduler or OUR_NAME,)) & ~leaving
     ripe &= roster.protected_until <= survey.now

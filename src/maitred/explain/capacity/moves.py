@@ -347,8 +347,8 @@ class Rearranged:
                 continue
             seats = self._seats(ask)
             if seats:
-                # What is above the quorum comes after the others of its rank.
-                first = seats if other.priority > entry.priority or not ask.need else quorum_of(ask, seats)
+                whole = not ask.need or other.turn.surplus < entry.turn
+                first = seats if whole else quorum_of(ask, seats)
                 commit(self.trial, ask, first)
             elif stage.plain(other):
                 too_large.add(stage.kin(other))

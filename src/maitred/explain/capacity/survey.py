@@ -11,6 +11,7 @@ import numpy as np
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.snapshot import LabelClass, Shape, Snapshot
 from maitred.cluster.trial import Trial
+from maitred.decide.agenda import Turn, goes_by_priority
 from maitred.decide.ask import Ask, ask_of
 from maitred.decide.compile import managed_nodes
 from maitred.decide.house import House
@@ -126,7 +127,7 @@ class Survey:
     @cached_property
     def pods_by_priority(self) -> Counter[int]:
         """Pods that take of what is counted, or wait, by priority; everybody has the same in a fifo order."""
-        if self.policy.order != "priority":
+        if not goes_by_priority(self.policy.order):
             return Counter({0: 1})
         bound = self.snapshot.bound
         who = ~bound.fixed & (self.roster.priority != NOT_KNOWN) & (self.counted_by_needs[bound.needs] > 0)
@@ -199,7 +200,7 @@ class Survey:
         """
         trial, leaving = Trial.of(snapshot), self.leaving_for(priority)
         ahead = [entry for entry in self.stage.entries if entry.priority >= priority]
-        for shape, rows, copies in by_shape(self._taken_before(entry, priority) for entry in ahead):
+        for shape, rows, copies in by_shape(self._bound(entry, entry.priority > priority) for entry in ahead):
             trial.seat(shape, rows, copies)
         promised = (self._nominations.get(entry.view.group.key, []) for entry in ahead)
         for shape, rows, copies in by_shape(promised):
@@ -211,24 +212,24 @@ class Survey:
 
         Whoever was promised a place before sits on it.
         """
-        trial, place, surplus = Trial.of(self.snapshot), 0, list[tuple[int, list[Seat]]]()
+        trial, place, surplus = Trial.of(self.snapshot), 0, list[tuple[Turn, list[Seat]]]()
         for entry in entries:
-            taken = [seats for priority, seats in surplus if priority > entry.priority]
-            surplus = [(priority, seats) for priority, seats in surplus if priority <= entry.priority]
+            taken = [seats for turn, seats in surplus if turn < entry.turn]
+            surplus = [(turn, seats) for turn, seats in surplus if turn > entry.turn]
             for other in self.stage.entries[place : entry.place]:
-                first = self._taken_before(other, entry.priority)
+                first = self._bound(other, other.turn.surplus < entry.turn)
                 rest = self._binds.get(other.view.group.key, [])[len(first) :]
                 taken += [first, self._nominations.get(other.view.group.key, [])]
-                surplus += [(other.priority, rest)] if rest else []
+                surplus += [(other.turn.surplus, rest)] if rest else []
             for shape, rows, copies in by_shape(taken):
                 trial.seat(shape, rows, copies)
             place = entry.place
             yield entry, trial
 
-    def _taken_before(self, entry: Entry, priority: int) -> list[Seat]:
-        """What is bound of a group before the surplus of that priority has its turn."""
+    def _bound(self, entry: Entry, surplus_too: bool) -> list[Seat]:
+        """What is bound of a group, with its surplus if that has had its turn."""
         own, missing = self._binds.get(entry.view.group.key, []), entry.view.missing
-        return own[:missing] if entry.priority == priority and missing else own
+        return own if surplus_too or not missing else own[:missing]
 
     def leaving_for(self, priority: int) -> Mask:
         """Pods on their way out, and those that leave for groups of at least that priority."""

@@ -22,6 +22,7 @@ from maitred.explain.forecast.estimate import Orders
 from maitred.explain.remedies.rehearsal import Entry
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Eviction
+from maitred.model.policy import preempts
 from maitred.model.priority import Rank
 
 MOST_GROUPS = 8
@@ -81,7 +82,7 @@ def _forbidden(survey: Survey) -> Iterator[Preemption]:
 def _is_refused(survey: Survey, claimant: Claimant) -> bool:
     """Whether nobody is asked to leave for it, whoever is there."""
     policy = survey.policy
-    if policy.preemption.mode == "never" or policy.order != "priority":
+    if not preempts(policy):
         return True
     wait = milliseconds(policy.preemption.delay) or 0
     too_early = wait + min(claimant.complete_since * 1000, survey.now) > survey.now

@@ -9,8 +9,9 @@ from itertools import count
 import numpy as np
 
 from maitred.cluster.journal import Seated
+from maitred.decide.agenda import Agenda, Turn
 from maitred.decide.ask import Assignment
-from maitred.explain.forecast.guests import Guest, Turn, rest_of
+from maitred.explain.forecast.guests import Guest, rest_of
 from maitred.explain.forecast.hall import Hall, Stay
 from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.runs import NEVER, drawn
@@ -145,9 +146,19 @@ class Future:
 
     def _serve(self, kins: Iterable[Hashable]) -> None:
         """Everyone in turn, but for those of whose kin somebody has found no room."""
-        heads = sorted(self._head(kin) for kin in kins if kin not in self._hopeless)
-        while heads:
-            _, _, kin = heapq.heappop(heads)
+        agenda, asking = Agenda(), dict[int, Hashable]()
+
+        def ask(kin: Hashable, turn: Turn) -> None:
+            """Turns are numbered: two groups may have one name, and so one turn."""
+            number = next(self._numbers)
+            asking[number] = kin
+            agenda.add(turn._replace(number=number))
+
+        for kin in kins:
+            if kin not in self._hopeless:
+                ask(kin, self._queues[kin][0].turn)
+        while (turn := agenda.next(self.hall.trial)) is not None:
+            kin = asking[turn.number]
             queue = self._queues[kin]
             rest = self._seat(queue[0])
             if rest is None:
@@ -155,17 +166,13 @@ class Future:
                 continue
             del queue[0]
             if queue:
-                heapq.heappush(heads, self._head(kin))
+                ask(kin, queue[0].turn)
             else:
                 del self._queues[kin]
             if rest.ask.shapes:
                 self._join(rest)
                 if rest.kin != kin:
-                    heapq.heappush(heads, (rest.after_quorums, next(self._numbers), rest.kin))
-
-    def _head(self, kin: Hashable) -> tuple[Turn, int, Hashable]:
-        """Whose turn is first of a kin; numbered, for two groups may have one name and so one turn."""
-        return self._queues[kin][0].turn, next(self._numbers), kin
+                    ask(rest.kin, rest.turn.surplus)
 
     def _seat(self, guest: Guest) -> Guest | None:
         """Those of it who are left without seats; None if none of it can have any."""

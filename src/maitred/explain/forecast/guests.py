@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 from maitred.cluster.snapshot import MemberOrder
-from maitred.decide.agenda import QUORUM, SURPLUS, rank
+from maitred.decide.agenda import Turn, first_turn
 from maitred.decide.ask import Ask, Assignment
 from maitred.explain.forecast.cast import Cast
 from maitred.explain.forecast.runs import DRAWS, NEVER, Floats, Runs
@@ -17,9 +17,6 @@ from maitred.model.group import TopologyRequest
 from maitred.model.history import History, PastGroup
 from maitred.model.policy import Order
 from maitred.model.runtime import Runtime
-
-Turn = tuple[int, int, float, str]
-"""Rank, part, age and name: what the agenda goes by."""
 
 DAY = 86_400.0
 LATELY = 2 * DAY
@@ -46,21 +43,15 @@ class Guest:
 
     @property
     def priority(self) -> int:
-        return -self.turn[0]
+        return self.turn.priority
 
     def again(self, now: float) -> "Guest":
         """It has lost its seats, and is created anew."""
-        rank, _, _, key = self.turn
-        return replace(self, turn=(rank, QUORUM, now, key))
+        return replace(self, turn=self.turn.anew(now))
 
     def rest(self, seats: Assignment) -> "Guest":
         """Those of it who have no seats yet."""
         return replace(self, ask=self.ask.without(seats), kin=rest_of(self.key))
-
-    @property
-    def after_quorums(self) -> Turn:
-        rank, _, created, key = self.turn
-        return rank, SURPLUS, created, key
 
 
 def rest_of(key: str) -> Hashable:
@@ -108,7 +99,7 @@ class Comers:
             orders, topology = (NOBODY,) * group.members, TopologyRequest(required=group.required)
             ask = Ask((shape,) * group.members, orders, min(group.quorum, group.members), topology)
             kin = ("comer", group.priority, shape, group.members, group.quorum, group.required)
-            turn = (rank(group.priority, self._order), QUORUM, 0.0, "")
+            turn = first_turn(self._order, group.priority, 0.0, "")
             self._known[place] = Guest(group.group, turn, ask, kin, self._run_times(group), came=True)
         return self._known[place]
 
@@ -130,4 +121,4 @@ class Comers:
             times, place = divmod(number, len(self.past))
             at = self.past[place].arrived + self.now - begin + times * self.memory
             guest, key = self._like(place), f"+{number}"
-            yield at, replace(guest, key=key, turn=(guest.turn[0], QUORUM, at, key))
+            yield at, replace(guest, key=key, turn=guest.turn._replace(created=at, key=key))

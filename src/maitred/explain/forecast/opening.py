@@ -8,7 +8,7 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints
 from maitred.cluster.snapshot import NO_GROUP, GroupView
-from maitred.decide.agenda import PROMISED, QUORUM, rank
+from maitred.decide.agenda import first_turn
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.diagnose import Diagnosis, Grounds
 from maitred.decide.house import House
@@ -24,7 +24,7 @@ from maitred.explain.remedies.rerun import kin, plain
 from maitred.explain.scene import Scene
 from maitred.model.group import Group
 from maitred.model.plan import Blocker
-from maitred.model.policy import grace_limit
+from maitred.model.policy import grace_limit, preempts
 from maitred.model.runtime import Runtime
 
 
@@ -80,13 +80,15 @@ class Opening:
         screening = screen(view, self.snapshot, self.house)
         if screening.problems or screening.obstacles or scheduler not in (None, *view.pending_schedulers):
             return None
-        first, part = rank(screening.rank.priority, self.policy.order), PROMISED if view.nominated else QUORUM
+        turn = first_turn(
+            self.policy.order, screening.rank.priority, view.created, key, promised=bool(view.nominated)
+        )
         ask = ask_of(view)
         return Guest(
             key=key,
-            turn=(first, part, view.created, key),
+            turn=turn,
             ask=ask,
-            kin=self._kin(view, first),
+            kin=self._kin(view, turn.rank),
             runs=self._runs(view.group, view.runtime, ask),
             displaces=screening.rank.preemption_policy != "Never",
             displaceable=not view.group.protection.non_preemptible,
@@ -170,7 +172,7 @@ class Opening:
     @cached_property
     def displacing(self) -> frozenset[int]:
         """Priorities for which others may have to leave; none where all are of one priority."""
-        if self.policy.preemption.mode == "never" or self.policy.order != "priority":
+        if not preempts(self.policy):
             return frozenset()
         asking = {guest.priority for guest in self.waiting if guest.displaces}
         asking.update(group.priority for group in self.comers.past)
@@ -186,7 +188,7 @@ class Opening:
         group = Group(snapshot.bound.occupants[first].key) if seated is None else seated.group
         shapes = tuple(self.cast.of_pods[pods].tolist())
         ask = Ask(shapes, (NOBODY,) * len(shapes), min(group.quorum, len(shapes)), group.topology)
-        turn = (rank(int(self.priorities[tenant]), self.policy.order), QUORUM, now, group.key)
+        turn = first_turn(self.policy.order, int(self.priorities[tenant]), now, group.key)
         runs = self._runs(group, lone if seated is None else seated.runtime, ask)
-        alike = ("back", turn[0], shapes, ask.need, group.topology)
+        alike = ("back", turn.rank, shapes, ask.need, group.topology)
         return Guest(group.key, turn, ask, alike, runs)

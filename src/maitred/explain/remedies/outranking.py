@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from maitred.cluster.snapshot import GroupRank, GroupView, Snapshot
+from maitred.decide.agenda import goes_by_priority
 from maitred.explain.remedies.changes import cost_words, with_group
 from maitred.explain.remedies.rehearsal import Entry, Stage
 from maitred.model.plan import Remedy
@@ -44,7 +45,7 @@ class HigherRank:
 def higher_rank(stage: Stage, entry: Entry) -> HigherRank | None:
     """The lowest priority that would seat a group for whom others left no room."""
     ahead = [blocker.detail["ahead"] for blocker in stage.blockers(entry) if blocker.category == "Priority"]
-    if not ahead or stage.policy.order != "priority":
+    if not ahead or not goes_by_priority(stage.policy.order):
         return None
     others = {other.view.group.key: other for other in stage.entries}
     siblings = {key for key, other in others.items() if are_siblings(other.view, entry.view)}

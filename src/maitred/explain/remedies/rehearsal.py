@@ -1,7 +1,7 @@
 """Trying a change: quickly on what a cycle has left free, then for certain, by running the cycle again."""
 
 from bisect import bisect, bisect_left
-from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -11,7 +11,7 @@ import numpy as np
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Rows, Trial
-from maitred.decide.agenda import PROMISED, QUORUM, rank
+from maitred.decide.agenda import Turn
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt
 from maitred.decide.house import House
@@ -34,10 +34,6 @@ SEARCH_STEPS_PER_UNIT = 50
 GROUPS_PER_UNIT = 4
 
 
-Turn = tuple[int, int, float, str, int, int]
-"""What turns are ordered by, and the number and the index of the group."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A group that had its turn in the cycle."""
@@ -48,12 +44,16 @@ class Entry:
     """Its place in the snapshot."""
     place: int
     """Its place in the order of turns."""
-    priority: int
+    turn: Turn
     view: GroupView
     stands: Verdict
     """As the cycle left it: that it can never be seated is found out where somebody asks."""
     held_back: bool = False
     """It may not start yet, whatever room there is."""
+
+    @property
+    def priority(self) -> int:
+        return self.turn.priority
 
     @property
     def waits(self) -> bool:
@@ -131,22 +131,19 @@ class Stage:
             for number, view in enumerate(self.snapshot.groups)
             if self.scheduler is None or self.scheduler in view.pending_schedulers
         ]
-        turns, late = list[Turn](), list[Turn]()
-        for index, (number, view) in enumerate(decided):
+        numbers, turns, late = [number for number, _ in decided], list[Turn](), list[Turn]()
+        for case, (_, view) in zip(self.hearing.cases, decided, strict=True):
             screening = screen(view, self.snapshot, self.house)
             if not screening.problems:
-                first = rank(screening.rank.priority, self.policy.order)
-                part = PROMISED if view.nominated else QUORUM
-                turn = (first, part, view.created, view.group.key, number, index)
-                (late if screening.obstacles else turns).append(turn)
+                (late if screening.obstacles else turns).append(self.hearing.turn_of(case))
         turns.sort()
-        entries = [self._entry(place, turn) for place, turn in enumerate(turns)]
-        return entries, [self._entry(bisect(turns, turn), turn, held_back=True) for turn in sorted(late)]
+        entries = [self._entry(numbers, place, turn) for place, turn in enumerate(turns)]
+        held_back = [self._entry(numbers, bisect(turns, turn), turn, held_back=True) for turn in sorted(late)]
+        return entries, held_back
 
-    def _entry(self, place: int, turn: Turn, held_back: bool = False) -> Entry:
-        first, _, _, _, number, index = turn
-        stands = self.plan.groups[index].verdict
-        return Entry(index, number, place, -first, self.snapshot.groups[number], stands, held_back)
+    def _entry(self, numbers: Sequence[int], place: int, turn: Turn, held_back: bool = False) -> Entry:
+        number, stands = numbers[turn.number], self.plan.groups[turn.number].verdict
+        return Entry(turn.number, number, place, turn, self.snapshot.groups[number], stands, held_back)
 
     def last_to_matter(self, entry: Entry) -> int:
         """The place after which nobody can be in the way of this group, or of one that was seated."""
@@ -270,8 +267,8 @@ class Stage:
             return
         for other in self.entries[: entry.place]:
             if other.number in seats:
-                equal = other.priority == entry.priority and self._has_surplus(other)
-                yield seats[other.number][: other.view.missing] if equal else seats[other.number]
+                later = self._has_surplus(other) and other.turn.surplus > entry.turn
+                yield seats[other.number][: other.view.missing] if later else seats[other.number]
 
     @cached_property
     def _leaving(self) -> Mask:
@@ -398,16 +395,16 @@ class Stage:
         return through
 
     def _is_after(self, one: Entry, other: Entry) -> bool:
-        """Whether a group has a second turn after one that is as high: quorums go before any surplus."""
-        return one.priority == other.priority and self._has_surplus(one)
+        """Whether a group has a second turn after another's first."""
+        return self._has_surplus(one) and one.turn.surplus > other.turn
 
     def _has_surplus(self, other: Entry) -> bool:
         return other.view.missing not in (0, len(other.view.pods)) and other.number in self._seated
 
     def _is_through(self, other: Entry, entry: Entry) -> bool:
-        """A surplus comes later, unless its priority is higher; who needs others near is tried once more."""
+        """A surplus may come later; who needs others near is tried once more."""
         settled = self.plain(other) and other.stands != "Preempting"
-        return settled and (not self._has_surplus(other) or other.priority > entry.priority)
+        return settled and (not self._has_surplus(other) or other.turn.surplus < entry.turn)
 
     def _has_one_turn(self, other: Entry) -> bool:
         """Whether all that it has was given to it in its turn, and nothing could be later."""

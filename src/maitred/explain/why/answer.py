@@ -10,7 +10,7 @@ from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.why.progress import Progress
 from maitred.model.owners import named_kind
 from maitred.model.plan import Alternative, Blocker, Eviction, Record, Remedy, Toll, Verdict
-from maitred.model.policy import API_VERSION
+from maitred.model.policy import API_VERSION, Rule
 
 State = Literal[
     "Waiting",
@@ -67,10 +67,6 @@ def kind_called(text: str) -> Kind | None:
         return _OURS[base]
     owner = named_kind(text)
     return next((kind for kind in KINDS if owner is not None and kind == owner.name), None)
-
-
-Rule = Literal["priority", "promised", "age", "name"]
-"""What decides whose turn is first, in the order in which they are looked at."""
 
 
 class Place(Record, frozen=True):

@@ -7,20 +7,24 @@ import numpy as np
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
-from maitred.decide.agenda import Turn
+from maitred.decide.agenda import RULES, Turn, goes_by_priority
 from maitred.decide.cycle import Case
 from maitred.explain.hearing import Hearing
 from maitred.explain.scene import Scene
 from maitred.explain.verdicts import verdict_words
 from maitred.explain.why.answer import Comparison, Point, Winner
 from maitred.explain.why.names import Names
+from maitred.explain.why.rules import BECAUSE, WORDS
 from maitred.explain.why.seated import placement_of, priority_of
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.explain.why.why import why
 from maitred.model.group import Group
 from maitred.model.manifest.errors import InputError
 from maitred.model.plan import GroupVerdict
-from maitred.model.words import moment
+from maitred.model.policy import Rule
+
+UNKNOWN_HERE: tuple[Rule, ...] = ("rotation", "measure")
+"""An answer is worked out anew, with no earlier cycle and without what only simulations know."""
 
 
 @dataclass(frozen=True)
@@ -97,16 +101,15 @@ def _points(scene: Scene, one: Side, two: Side) -> Iterator[Point]:
 def _compared(scene: Scene, one: Side, two: Side) -> Iterator[tuple[str, str, str, Winner | None]]:
     yield "runs already", _seat(one), _seat(two), _first(one.runs, two.runs)
     yield "may start", _may_start(one), _may_start(two), _first(not one.is_barred, not two.is_barred)
-    if scene.policy.order != "fifo" and one.priority is not None and two.priority is not None:
+    if goes_by_priority(scene.policy.order) and one.priority is not None and two.priority is not None:
         higher = _first(one.priority > two.priority, two.priority > one.priority)
-        yield "priority", str(one.priority), str(two.priority), higher
+        yield WORDS["priority"].title, str(one.priority), str(two.priority), higher
     if one.turn is not None and two.turn is not None:
         mine, theirs = one.turn, two.turn
-        held = ("held" if mine.part < 0 else "none", "held" if theirs.part < 0 else "none")
-        yield "promised places", *held, _first(mine.part < theirs.part, theirs.part < mine.part)
-        earlier = _first(mine.created < theirs.created, theirs.created < mine.created)
-        yield "age", _created(mine), _created(theirs), earlier
-        yield "name", one.key, two.key, _first(mine.key < theirs.key, theirs.key < mine.key)
+        for rule in (rule for rule in RULES if rule not in ("priority", *UNKNOWN_HERE)):
+            words = WORDS[rule]
+            earlier = _first(mine.by(rule) < theirs.by(rule), theirs.by(rule) < mine.by(rule))
+            yield words.title, words.shown(mine), words.shown(theirs), earlier
 
 
 def _first(mine: bool, theirs: bool) -> Winner | None:
@@ -124,10 +127,6 @@ def _may_start(side: Side) -> str:
     if screening.problems:
         return f"no: {screening.problems[0]}"
     return f"no: {screening.obstacles[0].message}" if screening.obstacles else "yes"
-
-
-def _created(turn: Turn) -> str:
-    return moment(int(turn.created)) if np.isfinite(turn.created) else "not known"
 
 
 # -- what it comes to ----------------------------------------------------------------------------------
@@ -193,11 +192,5 @@ def _reason(point: Point, first: Side) -> str:
             return f"it runs already{f', since {first.since}' if first.since else ''}"
         case "may start":
             return f"the other may not start ({theirs.removeprefix('no: ')})"
-        case "priority":
-            return f"its priority is higher ({mine} > {theirs})"
-        case "promised places":
-            return "places that it was promised are held for it"
-        case "age":
-            return f"it is older ({mine}, the other {theirs})"
-        case _:
-            return "they are alike in all else, and its name comes first"
+        case rule:
+            return BECAUSE[rule].format(mine=mine, theirs=theirs)

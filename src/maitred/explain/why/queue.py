@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from maitred.decide.agenda import Turn
+from maitred.decide.agenda import RULES, Turn, rule_between
 from maitred.decide.cycle import Case
 from maitred.explain.hearing import Hearing
-from maitred.explain.why.answer import Earlier, Queue, Rule
+from maitred.explain.why.answer import Earlier, Queue
 from maitred.model.plan import Verdict
 
 MOST_NAMED = 5
@@ -40,15 +40,3 @@ def queue_of(hearing: Hearing, asked: Case) -> Queue | None:
 def earlier(one: tuple[Turn, Case, Verdict], own: Turn) -> Earlier:
     turn, case, verdict = one
     return Earlier(case.key, rule_between(turn, own), verdict, case.screening.rank.priority)
-
-
-RULES: tuple[Rule, ...] = ("priority", "promised", "age", "name")
-
-
-def rule_between(first: Turn, second: Turn) -> Rule:
-    """By what two turns differ first."""
-    if first.rank != second.rank:
-        return "priority"
-    if first.part != second.part:
-        return "promised"
-    return "age" if first.created != second.created else "name"

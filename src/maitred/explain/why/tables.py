@@ -12,21 +12,15 @@ from maitred.explain.why.answer import (
     PodEviction,
     Preemption,
     Queue,
-    Rule,
     Waited,
     Why,
 )
 from maitred.explain.why.progress import Slow
+from maitred.explain.why.rules import WORDS
 from maitred.explain.why.summary import lasting, ready_words
 from maitred.model.plan import Toll
 from maitred.model.words import counted, printable
 
-RULES: dict[Rule, str] = {
-    "priority": "by priority",
-    "promised": "by places held for them",
-    "age": "by age",
-    "name": "by name",
-}
 UNNOTICED = 60.0
 """Seconds of a wait that need no explanation."""
 Rows = list[Sequence[Cell]]
@@ -102,7 +96,7 @@ def waited_words(waited: Waited) -> str:
 def queue_words(queue: Queue) -> str:
     if queue.turn == 1:
         return f"first of {counted(queue.of, 'group')}"
-    rules = ", ".join(f"{count} {RULES[rule]}" for rule, count in queue.rules.items())
+    rules = ", ".join(f"{count} {WORDS[rule].ahead}" for rule, count in queue.rules.items())
     ahead = f"{counted(queue.turn - 1, 'group')} ahead ({rules})"
     fates = (
         (queue.seated, "gets seats now", "get seats now"),

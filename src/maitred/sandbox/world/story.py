@@ -9,11 +9,11 @@ from msgspec import field
 
 import maitred
 from maitred.explain.floorplan import Outcome
+from maitred.model.categories import Category
 from maitred.model.manifest import InputError
 from maitred.model.manifest.checks import name_problem
 from maitred.model.manifest.errors import FieldError
 from maitred.model.manifest.settings import read_settings
-from maitred.model.plan import Category
 from maitred.model.policy import Setting
 
 MOST_STEPS = 1000

@@ -19,16 +19,16 @@ class Arrangement:
         self._removals = removals_of(plan.evictions, parties)
 
     def seatings(self, asked: Sequence[Waiter]) -> list[Seating]:
-        return [Seating(w.party, self._seats[w.rank.key]) for w in asked if w.rank.key in self._seats]
+        return [Seating(w.party, self._seats[w.turn.key]) for w in asked if w.turn.key in self._seats]
 
     def nominations(self, asked: Sequence[Waiter]) -> list[Seating]:
         """Of those for whom other places are kept from now on than were before."""
-        places = [(w.party, self._places.get(w.rank.key, [])) for w in asked if w.rank.key not in self._seats]
+        places = [(w.party, self._places.get(w.turn.key, [])) for w in asked if w.turn.key not in self._seats]
         return [Seating(party, kept) for party, kept in places if dict(kept) != party.nominated]
 
     def removals(self, asked: Sequence[Waiter]) -> list[Removal]:
         """Of those who leave for them."""
-        return [removal for w in asked for removal in self._removals.get(w.rank.key, ())]
+        return [removal for w in asked for removal in self._removals.get(w.turn.key, ())]
 
 
 def seats_of(binds: Iterable[Bind]) -> dict[str, Seats]:

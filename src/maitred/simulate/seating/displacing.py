@@ -61,13 +61,13 @@ class Displacing(WholeGroups):
 
         The further a waiter is behind, the fewer are behind it: they come back one by one.
         """
-        order = sorted((self._rank(party, now).place, party.number, party) for party in self._sitting)
-        ranks, parties = [rank for rank, _, _ in order], [party for _, _, party in order]
+        order = sorted((self._turn(party, now).strength, party.number, party) for party in self._sitting)
+        strengths, parties = [strength for strength, _, _ in order], [party for _, _, party in order]
         free, first = self.state.free(), 0
         for party in parties:
             self._sitting[party].add_to(free)
-        for waiter in sorted((kin.first for kin in self._kins.values()), key=lambda waiter: waiter.rank):
-            behind = bisect_right(ranks, waiter.rank.place)
+        for waiter in sorted((kin.first for kin in self._kins.values()), key=lambda waiter: waiter.turn):
+            behind = bisect_right(strengths, waiter.turn.strength)
             for party in parties[first:behind]:
                 self._sitting[party].take_from(free)
             first = behind
@@ -110,7 +110,7 @@ class Displacing(WholeGroups):
     def _seats_without(self, gone: Sequence[Party], waiter: Waiter, now: Time) -> Seats | None:
         for party in gone:
             self._delete_pods(party, party.sitters())
-        found = seats_of(self._decide([waiter], now).binds).get(waiter.rank.key)
+        found = seats_of(self._decide([waiter], now).binds).get(waiter.turn.key)
         for party in gone:
             self._put_pods(party, party.sitters())
         return found

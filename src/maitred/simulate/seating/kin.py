@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from maitred.decide.agenda import Turn
 from maitred.simulate.clock import HOUR, Time
 from maitred.simulate.party import Party
 
@@ -21,24 +22,8 @@ UNKNOWN = "Undecided"
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Rank(NamedTuple):
-    """Smaller goes first, as on the agenda of `decide`."""
-
-    first: int
-    without_places: bool
-    """Those for whom places are kept go before others of their priority."""
-    measure: float
-    created: Time
-    key: str
-
-    @property
-    def place(self) -> tuple[int, float]:
-        """What those who have places are compared by."""
-        return self.first, self.measure
-
-
 class Waiter(NamedTuple):
-    rank: Rank
+    turn: Turn
     party: Party
 
 
@@ -64,10 +49,10 @@ class Kin:
         return self.waiters[0]
 
     def add(self, waiter: Waiter) -> None:
-        insort(self.waiters, waiter, key=lambda known: known.rank)
+        insort(self.waiters, waiter, key=lambda known: known.turn)
 
     def remove(self, waiter: Waiter) -> None:
-        del self.waiters[bisect_left(self.waiters, waiter.rank, key=lambda known: known.rank)]
+        del self.waiters[bisect_left(self.waiters, waiter.turn, key=lambda known: known.turn)]
 
     def diagnose(self, category: str, words: str, now: Time) -> None:
         self._wind(now)

@@ -8,19 +8,19 @@ from datetime import datetime
 from maitred.cluster.nodes import Ints
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.decide import decide
-from maitred.decide.agenda import rank
+from maitred.decide.agenda import Turn, first_turn
 from maitred.model.group import PodGroup
 from maitred.model.node import Node
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.pod import Pod
-from maitred.model.policy import Policy
+from maitred.model.policy import Policy, preempts
 from maitred.simulate.clock import SECOND, Time, moment, time_of
 from maitred.simulate.party import Party
 from maitred.simulate.seating.amounts import Amounts
 from maitred.simulate.seating.arrangement import Arrangement
-from maitred.simulate.seating.kin import UNKNOWN, Kin, Rank, Waiter, kin_key, passed
+from maitred.simulate.seating.kin import UNKNOWN, Kin, Waiter, kin_key, passed
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
-from maitred.simulate.seating.orders import MEASURES
+from maitred.simulate.seating.orders import measure_of
 from maitred.simulate.seating.seater import Moves, Removal, Seating
 from maitred.simulate.seating.takings import Takings
 
@@ -54,7 +54,7 @@ class WholeGroups:
         for node in self._well.values():
             self.state.apply(Put(node))
         self._now: Time = 0
-        self._measure = MEASURES[policy.order]
+        self._measure = measure_of(policy.order)
         self._kins: dict[Hashable, Kin] = {}
         self._standing: dict[Party, Standing] = {}
         self._waited: dict[Party, Counter[str]] = {}
@@ -63,7 +63,7 @@ class WholeGroups:
         """Parties whose pods the state has, by group. Those far back in a queue are left out of it."""
         self.amounts = Amounts(policy)
         self._takings = Takings(self.amounts)
-        self._preempts = policy.preemption.mode == "priority" and policy.order == "priority"
+        self._preempts = preempts(policy)
         self._room_made = False
         """Whether anything became free since everyone was last looked at."""
         self._promised: dict[Party, None] = {}
@@ -133,7 +133,7 @@ class WholeGroups:
         self._leave_kin(party, now)
         key = kin_key(party)
         kin = self._kins.setdefault(key, Kin(now, before.kin if before and party.nominated else None))
-        waiter = Waiter(self._rank(party, now), party)
+        waiter = Waiter(self._turn(party, now), party)
         kin.add(waiter)
         self._standing[party] = Standing(key, kin, waiter, kin.read_clock(now), not party.has_quorum)
         self._elastic += party.job.is_elastic
@@ -186,7 +186,7 @@ class WholeGroups:
                 kin.open = True
         while heads := self._with_promised(self._heads(now)):
             waiters = [waiter for kin in heads for waiter in self._asked(kin)]
-            explained = {kin.first.rank.key for kin in heads if self._needs_diagnosis(kin, now)}
+            explained = {kin.first.turn.key for kin in heads if self._needs_diagnosis(kin, now)}
             moves = self._moves(heads, self._decide(waiters, now, explained), explained)
             if moves:
                 return moves
@@ -205,7 +205,7 @@ class WholeGroups:
         since those behind would have to be looked at again once they sit."""
         free: Ints | None = None
         heads: list[Kin] = []
-        for kin in sorted(self._kins.values(), key=lambda kin: kin.first.rank):
+        for kin in sorted(self._kins.values(), key=lambda kin: kin.first.turn):
             if len(heads) == LOOKED_AT and not self._elastic:
                 break
             if self._needs_diagnosis(kin, now):
@@ -222,7 +222,7 @@ class WholeGroups:
         if not heads or not self._promised:
             return heads
         promised = [self._standing[party].kin for party in self._promised]
-        return sorted(dict.fromkeys((*heads, *promised)), key=lambda kin: kin.first.rank)
+        return sorted(dict.fromkeys((*heads, *promised)), key=lambda kin: kin.first.turn)
 
     def _could_sit(self, party: Party, free: Ints) -> bool:
         """On what is free, or else in place of lesser ones; False is certain. Places that are kept for it may
@@ -242,8 +242,8 @@ class WholeGroups:
             self.state.snapshot(),
             self.policy,
             moment(now),
-            groups={waiter.rank.key for waiter in waiters},
-            measures={waiter.rank.key: waiter.rank.measure for waiter in waiters},
+            groups={waiter.turn.key for waiter in waiters},
+            measures={waiter.turn.key: waiter.turn.measure for waiter in waiters},
             explained=explained,
         )
         if plan.wake_at is not None:
@@ -262,21 +262,21 @@ class WholeGroups:
         self._put_pods(party, party.standing())
 
     def _moves(self, heads: Sequence[Kin], plan: Plan, explained: Container[str]) -> Moves:
-        """Of the first, and of others as long as nobody who was not asked has a better rank."""
+        """Of the first, and of others as long as nobody who was not asked comes before them."""
         verdicts = {verdict.group: verdict for verdict in plan.groups}
         planned = Arrangement(plan, self._known)
-        not_asked: Rank | None = None
+        not_asked: Turn | None = None
         removals, nominations, seatings = list[Removal](), list[Seating](), list[Seating]()
         impossible = dict[Party, str]()
         for kin in heads:
-            if not_asked is not None and kin.first.rank > not_asked:
+            if not_asked is not None and kin.first.turn > not_asked:
                 break
             asked = self._asked(kin)
             found, kept = planned.seatings(asked), planned.nominations(asked)
             removals += planned.removals(asked)
             nominations += kept
             seatings += found
-            verdict = verdicts[kin.first.rank.key]
+            verdict = verdicts[kin.first.turn.key]
             kin.open = bool(found or kept)
             if verdict.group in explained:
                 kin.hopeless = verdict.verdict not in SOLVABLE
@@ -285,13 +285,19 @@ class WholeGroups:
             if kin.hopeless and not self._unwell:
                 impossible.update(dict.fromkeys((w.party for w in kin.waiters), words_of(verdict)))
             elif kin.open and len(asked) < len(kin):
-                behind = kin.waiters[len(asked)].rank
+                behind = kin.waiters[len(asked)].turn
                 not_asked = behind if not_asked is None else min(behind, not_asked)
         return Moves(removals, nominations, seatings, impossible, plan)
 
-    def _rank(self, party: Party, now: Time) -> Rank:
-        first, measure = rank(party.job.priority, self.policy.order), self._measure(party, now)
-        return Rank(first, not party.nominated, measure, party.age, group_key(party.job))
+    def _turn(self, party: Party, now: Time) -> Turn:
+        return first_turn(
+            self.policy.order,
+            party.job.priority,
+            party.age,
+            group_key(party.job),
+            promised=bool(party.nominated),
+            measure=self._measure(party, now),
+        )
 
 
 def category_of(verdict: GroupVerdict) -> str:

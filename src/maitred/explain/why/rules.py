@@ -1,0 +1,61 @@
+"""The rules of order in words. What they compare is in `decide.agenda`."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from maitred.model.policy import Rule
+from maitred.model.words import moment
+
+if TYPE_CHECKING:
+    from maitred.decide.agenda import Turn  # tables of an answer need no engine
+
+
+class Words(NamedTuple):
+    ahead: str
+    """How others are ahead by it, after their number."""
+    title: str
+    shown: "Callable[[Turn], str]"
+    """What it looks at."""
+    because: str
+    """Why a group comes first by it, with what was looked at of both."""
+
+
+def _created(turn: "Turn") -> str:
+    return moment(int(turn.created)) if math.isfinite(turn.created) else "not known"
+
+
+WORDS: Mapping[Rule, Words] = {
+    "priority": Words(
+        "by priority",
+        "priority",
+        lambda turn: str(turn.priority),
+        "its priority is higher ({mine} > {theirs})",
+    ),
+    "rotation": Words(
+        "not examined in an earlier cycle",
+        "rotation",
+        lambda turn: str(turn.place),
+        "an earlier cycle did not get to it",
+    ),
+    "promised": Words(
+        "by places held for them",
+        "promised places",
+        lambda turn: "held" if turn.promised else "none",
+        "places that it was promised are held for it",
+    ),
+    "measure": Words(
+        "by the policy's order",
+        "measure",
+        lambda turn: f"{turn.measure:g}",
+        "the policy's order puts it first ({mine}, the other {theirs})",
+    ),
+    "age": Words("by age", "age", _created, "it is older ({mine}, the other {theirs})"),
+    "name": Words(
+        "by name",
+        "name",
+        lambda turn: turn.key,
+        "they are alike in all else, and its name comes first",
+    ),
+}
+BECAUSE: Mapping[str, str] = {words.title: words.because for words in WORDS.values()}
