@@ -6,7 +6,7 @@ Whatever a node can run out of is kept here as columns, changed in place by `sea
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
@@ -74,14 +74,15 @@ class Trial:
         The snapshot may be another too, as long as the same pods run in it and it has the same shapes, or
         more.
         """
-        more = nodes.allocatable - self.nodes.allocatable
+        more = 0 if nodes is self.nodes else nodes.allocatable - self.nodes.allocatable
         other = Trial(snapshot or self.snapshot, nodes, self.free + more, self._bound, self._occupied)
         other.later = None if self.later is None else self.later + more
         other._here = self._here.copy()
         if nodes is self.nodes and snapshot is None:
             other._amounts, other._class_match = self._amounts, self._class_match
         other._journal = [
-            replace(entry, mounts=[]) if isinstance(entry, Seated) else entry for entry in self._journal
+            Seated(entry.shape, entry.rows, entry.copies, entry.held) if isinstance(entry, Seated) else entry
+            for entry in self._journal
         ]
         return other
 

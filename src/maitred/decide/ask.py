@@ -1,7 +1,7 @@
 """What a group asks of a trial: members to seat, how many of them at least, and near whom."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,11 +22,11 @@ class Ask:
     topology: TopologyRequest
     seated: tuple[RunningMember, ...] = ()
     """Members that have a place already; a required domain is theirs."""
+    distinct: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """The different shapes, in the order in which members have them."""
 
-    @property
-    def distinct(self) -> tuple[int, ...]:
-        """The different shapes, in the order in which members have them."""
-        return tuple(dict.fromkeys(self.shapes))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "distinct", tuple(dict.fromkeys(self.shapes)))
 
     def demand(self) -> Demand:
         counts = tuple(self.shapes.count(shape) for shape in self.distinct)

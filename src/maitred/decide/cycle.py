@@ -255,9 +255,13 @@ class Cycle:
         case.promise(found.seats)
         case.refusal = ""
         self._note_places(case, self.promises.hold(self.trial, case.ask, found.seats))
-        for other in self.cases:
-            if other.key in found.displaced:
-                self._take_away(other, found.displaced[other.key])
+        for key, pods in found.displaced.items():
+            if key in self._by_key:
+                self._take_away(self._by_key[key], pods)
+
+    @cached_property
+    def _by_key(self) -> dict[str, Case]:
+        return {case.key: case for case in self.cases}
 
     def _note_blockers(self, case: Case) -> None:
         """What is in its way now is gone once its places are held for it."""
@@ -276,8 +280,8 @@ class Cycle:
     def _unserved_ahead_of(self, case: Case) -> list[Ask]:
         """What groups of higher rank lack, for whom nobody leaves: late and surplus members, and others."""
         first = self._rank(case)
-        waiting = (other for other in (*self.cases, *self._undecided) if not other.blocked)
-        ahead = [other for other in waiting if self._rank(other) < first]
+        higher = (other for other in (*self.cases, *self._undecided) if self._rank(other) < first)
+        ahead = [other for other in higher if not other.blocked]
         asks = [other.ask.without(other.promised) if other.promised else other.ask for other in ahead]
         return [ask for ask in asks if ask.shapes]
 

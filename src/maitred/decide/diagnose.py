@@ -100,13 +100,17 @@ class Diagnosis:
         needs = (self.trial.needs(shape) for shape in ask.distinct)
         if not any(need.affinity or need.spread for need in needs):  # it minds nobody who is gone
             self._fits_with_room.add(ask.unnamed())
-        return self._remembered(ask, (), ahead)
+        return self._examined(ask, (), ahead)
 
     def _remembered(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
         key = (ask.unnamed(), own, ahead)
-        if key not in self._known:
-            self._known[key] = tuple(self._blockers(replace(ask, need=max(1, ask.need)), own, ahead))
-        return self._known[key]
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._examined(ask, own, ahead)
+        return found
+
+    def _examined(self, ask: Ask, own: Seating, ahead: Ahead) -> tuple[Blocker, ...]:
+        return tuple(self._blockers(replace(ask, need=max(1, ask.need)), own, ahead))
 
     def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
         scene = say.Scene(self.trial, self.house, ask, self._nearest(ask), ahead)

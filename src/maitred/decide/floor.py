@@ -7,6 +7,7 @@ from maitred.cluster.trial import Rows
 from maitred.decide.rules import Company, Quota, Rules
 
 UNBOUNDED = np.iinfo(np.int64).max
+EVERYWHERE = slice(None)
 
 
 class Floor:
@@ -17,7 +18,10 @@ class Floor:
         self.copies = np.array([copies[rows] for copies in rules.copies])
         self._free = np.array([room.free[rows] for room in rules.rooms])
         self._use = np.array([room.use for room in rules.rooms])
-        self._unused, self._divisor = self._use == 0, np.maximum(self._use, 1)
+        self._uses = [[(room, use) for room, use in enumerate(uses) if use] for uses in self._use.T.tolist()]
+        """By shape, the rooms that it takes from, and how much."""
+        self.one_by_one = bool(rules.conflicts or rules.quotas or rules.ordered)
+        """Whether who sits down changes more for others than the room that there is."""
         self._conflict_codes = [conflict.codes[rows] for conflict in rules.conflicts]
         self._present = [
             [[domains.copy() for domains in company.present] for company in companies]
@@ -36,20 +40,26 @@ class Floor:
                 if use:
                     self._open[position] &= np.append(left >= use, False)[codes]
 
-    def open_to(self, position: int) -> Mask:
+    def open_to(self, position: int, places: Rows | slice = EVERYWHERE) -> Mask:
         """Nodes that the next member of a shape could take now."""
         rules = self.rules
-        allowed: Mask = self._open[position]
+        allowed: Mask = self._open[position, places]
         for company, domains in zip(rules.companies[position], self._present[position], strict=True):
             if company not in self.unfounded(position):
                 for codes, present in zip(company.codes, domains, strict=True):
-                    allowed = allowed & present[codes[self.rows]]
+                    allowed = allowed & present[codes[self.rows[places]]]
         spreads = zip(
             rules.spreads[position], self._counts[position], self._spread_codes[position], strict=True
         )
         for spread, counts, codes in spreads:
-            allowed = allowed & spread.open_domains(counts)[codes]
+            allowed = allowed & spread.open_domains(counts)[codes[places]]
         return allowed
+
+    def closed_ahead(self, position: int, places: Rows) -> int:
+        """How many of these, from the first on, a shape can never take again."""
+        open_ = self._open[position, places]
+        first = int(open_.argmax()) if len(open_) else 0
+        return first if len(open_) and open_[first] else len(open_)
 
     def unfounded(self, position: int) -> list[Company]:
         """Companies that the next member may found: the first of a series that seek each other."""
@@ -59,15 +69,12 @@ class Floor:
     def in_a_row(self, position: int, place: int) -> int:
         """How many members of a shape would choose this node one after the other, once it is the best: until
         it is full, where nobody who sits down changes anything for others but the room that there is."""
-        rules = self.rules
-        alone = not (rules.conflicts or rules.quotas or rules.ordered)
-        return int(self.copies[position, place]) if alone else 1
+        return 1 if self.one_by_one else int(self.copies[position, place])
 
     def seat(self, position: int, place: int, copies: int = 1) -> None:
         rules, row = self.rules, int(self.rows[place])
         self._free[:, place] -= copies * self._use[:, position]
-        self.copies[:, place] = np.where(self.copies[:, place] > 0, self._copies_at(place), 0)
-        self._open[:, place] &= self.copies[:, place] > 0
+        self._count_at(place)
         for conflict, codes in zip(rules.conflicts, self._conflict_codes, strict=True):
             if codes[place] >= 0:
                 elsewhere = codes != codes[place]
@@ -98,9 +105,12 @@ class Floor:
                             present[codes[row]] = True
                             self._anywhere[seeker][index] = True
 
-    def _copies_at(self, place: int) -> Ints:
-        """How many members of each shape fit into what is left there."""
-        fit = self._free[:, place, np.newaxis] // self._divisor
-        fit[self._unused] = UNBOUNDED
-        most: Ints = np.maximum(fit.min(axis=0), 0)
-        return most
+    def _count_at(self, place: int) -> None:
+        """How many members of each shape fit into what is left there, of those that fitted before."""
+        left = self._free[:, place].tolist()
+        for position, uses in enumerate(self._uses):
+            if self.copies[position, place] > 0:
+                most = max(0, min((left[room] // use for room, use in uses), default=UNBOUNDED))
+                self.copies[position, place] = most
+                if not most:
+                    self._open[position, place] = False

@@ -13,6 +13,8 @@ from maitred.decide.seats import PASS, Demand, Seats, Steps
 from maitred.model.policy import Policy
 
 NEVER = np.iinfo(np.int64).max
+LOOKED_AT = 64
+"""So many of the best nodes are looked at first: mostly one of them is open."""
 
 
 def greedy(rules: Rules, rows: Rows, demand: Demand, policy: Policy, steps: Steps) -> Seats:
@@ -64,13 +66,14 @@ def _seat_in_turn(
     rules: Rules, rows: Rows, demand: Demand, orders: list[Ints], sequence: Sequence[int], steps: Steps
 ) -> Seats:
     floor, seats, left = Floor(rules, rows), Seats(), list(demand.counts)
+    queues = [_Queue(floor, position, order) for position, order in enumerate(orders)]
     seated, progress = 0, True
     while progress and seated < demand.want:
         progress = False
         for position in sequence:
             while left[position] and seated < demand.want and steps.goes_on():
                 steps.meter.take(PASS + len(rows) * (1 + len(rules.spreads[position])))
-                place = _choose(floor, position, orders[position], left[position])
+                place = queues[position].next(left[position])
                 if place is None:
                     break
                 copies = min(floor.in_a_row(position, place), left[position], demand.want - seated)
@@ -83,13 +86,38 @@ def _seat_in_turn(
     return seats
 
 
-def _choose(floor: Floor, position: int, order: Ints, left: int) -> int | None:
-    allowed = floor.open_to(position)
-    if not allowed.any():
+class _Queue:
+    """The nodes of a floor in the order in which one shape takes them."""
+
+    def __init__(self, floor: Floor, position: int, order: Ints) -> None:
+        self._floor, self._position, self._order = floor, position, order
+        self._places: Rows | None = np.argsort(order) if floor.one_by_one else None
+        """Best first, where so many are to be chosen that it is worth while to sort them."""
+
+    def next(self, left: int) -> int | None:
+        """The best node that is open to the next of so many members."""
+        floor, position = self._floor, self._position
+        unfounded = floor.unfounded(position)
+        if self._places is not None and not unfounded:
+            return self._first_open(self._places)
+        allowed = floor.open_to(position)
+        if not allowed.any():
+            return None
+        for company in unfounded:
+            allowed = _roomy_domain(floor, position, company, allowed, left)
+        return int(np.where(allowed, self._order, NEVER).argmin())
+
+    def _first_open(self, places: Rows) -> int | None:
+        """A few of the best are looked at, then all; whoever is closed for good is left behind."""
+        floor, position = self._floor, self._position
+        places = self._places = places[floor.closed_ahead(position, places[:LOOKED_AT]) :]
+        for some in (places[:LOOKED_AT], places[LOOKED_AT:]):
+            if len(some):
+                allowed = floor.open_to(position, some)
+                first = int(allowed.argmax())
+                if allowed[first]:
+                    return int(some[first])
         return None
-    for company in floor.unfounded(position):
-        allowed = _roomy_domain(floor, position, company, allowed, left)
-    return int(np.where(allowed, order, NEVER).argmin())
 
 
 def _roomy_domain(floor: Floor, position: int, company: Company, allowed: Mask, left: int) -> Mask:

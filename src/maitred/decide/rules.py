@@ -70,7 +70,9 @@ class Spread:
 
     def open_domains(self, counts: Ints) -> Mask:
         """The same by domain; one entry more, never true, for nodes in none."""
-        return np.append(counts + self.own - self.minimum(counts) <= self.max_skew, False)
+        open_ = np.zeros(len(counts) + 1, dtype=np.bool_)
+        np.less_equal(counts, self.max_skew - self.own + self.minimum(counts), out=open_[:-1])
+        return open_
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ domains, from which whoever need not leave is let off, the most valuable first. 
 are compared, so that the result is the cheapest there is.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -171,9 +171,12 @@ class _Search:
         return self.units.distinct(chosen) if few else np.flatnonzero(chosen)
 
     def _sorted(self, options: list[Option]) -> list[Option]:
-        prices = Counter(option.price for option in options)
-        ties = {id(o): self.units.tie(o.chosen) for o in options if prices[o.price] > 1}
-        return sorted(options, key=lambda option: (option.price, ties.get(id(option), ([], []))))
+        found = list[Option]()
+        by_price = sorted(options, key=lambda option: option.price)
+        for _, tied in groupby(by_price, key=lambda option: option.price):
+            same = list(tied)
+            found += [same[place] for place in self.units.in_order([option.chosen for option in same])]
+        return found
 
     def _enough(self, found: Pass) -> Option | None:
         """A beginning of the order that makes room, without those who need not leave for it."""

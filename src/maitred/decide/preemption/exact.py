@@ -113,7 +113,7 @@ class _Sets:
             same = (price[:, start:] == price[:, start, None]).all(axis=0)
             end = start + (len(same) if same.all() else int(same.argmin()))
             tied = [self.units.chosen(self.pool[self.bits[row] > 0].tolist()) for row in part[start:end]]
-            yield from sorted(tied[:TIED], key=self.units.tie)
+            yield from (tied[place] for place in self.units.in_order(tied[:TIED]))
             yield from tied[TIED:]
             start = end
 

@@ -8,18 +8,13 @@ give the order. It is a guide for the search and not a result, so it works with 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.trial import Rows
 from maitred.decide.preemption.site import Site
-from maitred.decide.preemption.units import STEP, Units
+from maitred.decide.preemption.units import Floats, Units
 from maitred.decide.seats import PASS
 
-Floats = NDArray[np.float64]
-
-VIOLATION, UNIT, POD = 1e9, 1e-2, 1e-4
-"""What a broken budget, a unit and a pod weigh, in steps of work lost."""
 ROUNDS = 8
 """Units that sit on several nodes make those cheaper together than one by one: priced again so often."""
 
@@ -89,7 +84,7 @@ class Slots:
     room: Ints
     """Members that every node has room for as it is."""
     entries: Ints
-    nodes: Codes
+    nodes: Rows
     cost: Floats
     gained: Ints
     """Members that the node can take more, once this pod and those before it have left."""
@@ -133,7 +128,7 @@ def _slots(site: Site, candidates: Mask, within: Mask, free: Ints) -> Slots:
     return Slots(room, entries, nodes, cost, np.maximum(gained, 0))
 
 
-def _gain(site: Site, entries: Ints, nodes: Codes, scarce: Mask, uses: Ints, short: Mask) -> Floats:
+def _gain(site: Site, entries: Ints, nodes: Rows, scarce: Mask, uses: Ints, short: Mask) -> Floats:
     """For how many members each entry frees enough of that for which it frees most, if its node is short of
     it."""
     gain, needs = np.zeros(len(entries)), site.units.needs[entries]
@@ -151,7 +146,7 @@ def _fitting(room: Ints, uses: Ints, most: Ints) -> Ints:
     return np.maximum(copies, 0)
 
 
-def _order(nodes: Codes, ratio: Floats) -> Rows:
+def _order(nodes: Rows, ratio: Floats) -> Rows:
     """By node, then by ratio, else as they come, which is by node already: numbers of two parts are compared
     part by part, and what is nearly in order is sorted in a fraction of the time."""
     key = np.empty(len(nodes), dtype=np.complex128)
@@ -166,14 +161,14 @@ def _look(site: Site, candidates: Mask, within: Mask, free: Ints, rounds: int) -
     return _rank(site, slots, missing)
 
 
-def _starts(nodes: Codes) -> Mask:
+def _starts(nodes: Rows) -> Mask:
     """Where another node begins; entries are sorted by node."""
     first = np.ones(len(nodes), dtype=np.bool_)
     first[1:] = nodes[1:] != nodes[:-1]
     return first
 
 
-def _before(nodes: Codes) -> Ints:
+def _before(nodes: Rows) -> Ints:
     """For each entry the first of the same node; entries are sorted by node."""
     return np.maximum.accumulate(np.where(_starts(nodes), np.arange(len(nodes)), 0))
 
@@ -181,9 +176,9 @@ def _before(nodes: Codes) -> Ints:
 def _cost(units: Units, entries: Ints) -> Floats:
     """Of each entry its part of what its unit costs."""
     unit = units.unit[entries]
-    parts = np.bincount(unit, minlength=len(units))[unit]
-    whole = units.work[unit] / STEP + UNIT + POD * units.size[unit] + VIOLATION * units.violating[unit]
-    cost: Floats = whole / parts
+    if units.single:
+        return units.cost[unit]
+    cost: Floats = units.cost[unit] / np.bincount(unit, minlength=len(units))[unit]
     return cost
 
 

@@ -248,7 +248,7 @@ class Site:
         return np.ascontiguousarray(self.trial.amounts_by_needs[:, self.columns].T)
 
     @property
-    def nodes(self) -> Codes:
+    def nodes(self) -> Rows:
         """The node of each entry of `units.pods`."""
         return self.units.nodes
 

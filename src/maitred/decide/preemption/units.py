@@ -1,15 +1,17 @@
 """Units: what can be made to leave, each as a whole, and what a set of them costs."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import Occupant
 from maitred.cluster.trial import Rows
 from maitred.decide.preemption.roster import SINGLE, Roster, device_hours
@@ -19,6 +21,9 @@ from maitred.model.plan import Toll
 
 STEP = 600_000
 """Ten device-minutes, in device-milliseconds."""
+VIOLATION, UNIT, POD = 1e9, 1e-2, 1e-4
+"""What a broken budget, a unit and a pod weigh, in steps of work lost."""
+Floats = NDArray[np.float64]
 
 
 LOWEST = np.iinfo(np.int64).min
@@ -66,7 +71,7 @@ class Units:
         """and whose they are."""
         self.size: Ints = sizes.astype(np.int64)
         self._start = np.cumsum(self.size) - self.size
-        self._single = len(self.pods) == len(self.size)
+        self.single = len(self.pods) == len(self.size)
         """Whether every unit is one pod."""
         self._surplus = dict(zip(of_family.tolist(), surplus.tolist(), strict=True))
         self.present: Mask = np.ones(len(self.size), dtype=np.bool_)
@@ -76,6 +81,7 @@ class Units:
     def _weigh(self, standing: Mask, candidates: Mask) -> None:
         """What budgets allow changes with everybody who leaves."""
         self._standing, self._candidates = standing, candidates
+        self._cost: Floats | None = None
         self.guards = tuple(self._guards(standing))
         self.violating: Mask = np.zeros(len(self), dtype=np.bool_)
         """Units that no budget would let go even alone."""
@@ -117,7 +123,7 @@ class Units:
 
     def entries_in_turn(self, places: Ints) -> Ints:
         """Of one unit after the other."""
-        if self._single:
+        if self.single:
             return places
         size = self.size[places]
         before = np.cumsum(size) - size
@@ -155,17 +161,17 @@ class Units:
         return granted
 
     @cached_property
-    def nodes(self) -> Codes:
+    def nodes(self) -> Rows:
         """The node of each entry of `pods`."""
-        return self.roster.bound.node[self.pods]
+        return self.roster.bound.node[self.pods].astype(np.intp)
 
     @cached_property
-    def needs(self) -> Codes:
+    def needs(self) -> Rows:
         """The number of the needs of each entry of `pods`."""
-        return self.roster.bound.needs[self.pods]
+        return self.roster.bound.needs[self.pods].astype(np.intp)
 
     @cached_property
-    def by_node(self) -> tuple[Rows, Ints, Codes]:
+    def by_node(self) -> tuple[Rows, Ints, Rows]:
         """The entries of `pods` node by node, and with each its unit and its node."""
         entries = np.argsort(self.nodes, kind="stable")
         return entries, self.unit[entries], self.nodes[entries]
@@ -186,6 +192,13 @@ class Units:
     def work(self) -> Ints:
         lost: Ints = np.add.reduceat(self.roster.work[self.pods], self._start)
         return lost
+
+    @property
+    def cost(self) -> Floats:
+        """One number for all that a unit costs, to tell at first sight which of them leave best."""
+        if self._cost is None:
+            self._cost = self.work / STEP + UNIT + POD * self.size + VIOLATION * self.violating
+        return self._cost
 
     @cached_property
     def oldest(self) -> Ints:
@@ -259,9 +272,19 @@ class Units:
             int(self.size[places].sum()),
         )
 
-    def tie(self, chosen: Mask) -> tuple[list[int], list[str]]:
-        """Between sets of one price: the one whose oldest unit is youngest, and so on, then by names."""
-        return sorted((-self.oldest[chosen]).tolist(), reverse=True), self.names(chosen)
+    def in_order(self, sets: Sequence[Mask]) -> list[int]:
+        """Sets of one price, by their places: the one first whose oldest unit is youngest, and so on, then by
+        names, which are looked up only where they decide."""
+        if len(sets) < 2:
+            return list(range(len(sets)))
+        ages = [sorted((-self.oldest[chosen]).tolist(), reverse=True) for chosen in sets]
+        found = list[int]()
+        for _, tied in groupby(sorted(range(len(sets)), key=ages.__getitem__), key=ages.__getitem__):
+            places = list(tied)
+            if any((sets[place] != sets[places[0]]).any() for place in places[1:]):
+                places.sort(key=lambda place: self.names(sets[place]))
+            found += places
+        return found
 
     def names(self, chosen: Mask) -> list[str]:
         return sorted(self.named(chosen).values())
