@@ -86,15 +86,11 @@ class Trial:
         ]
         return other
 
-    def without(self, gone: Sequence[Seated]) -> "Trial":
-        """The same but for some placements, as if they had not been made."""
-        lost = set(map(id, gone))
-        stays = [id(entry) not in lost for entry in self._journal]
+    def twin(self) -> "Follower":
+        """A copy on which some placements can be taken back, one after the other, as if they had not been
+        made; all that is counted there in the meantime stays."""
         other = self.on(self.nodes)
-        other._journal = [entry for entry, stay in zip(other._journal, stays, strict=True) if stay]
-        for entry in gone:
-            other._account(entry, -1)
-        return other
+        return Follower(other, other._counterparts(self))
 
     def with_free(self, free: Ints) -> "Trial":
         """The same with other amounts free, to be looked at only."""
@@ -119,9 +115,11 @@ class Trial:
         This is a copy of the leader as it is now, on which others may be gone. To follow is much cheaper than
         to copy anew, because all that was counted here stays.
         """
-        theirs = (entry for entry in leader._journal if isinstance(entry, Seated))
-        own = {id(entry): mine for entry, mine in zip(theirs, self._seated(), strict=True)}
-        leader._followers.append(Follower(self, own))
+        leader._followers.append(Follower(self, self._counterparts(leader)))
+
+    def _counterparts(self, original: "Trial") -> dict[int, Seated]:
+        """The own entry for each entry of the journal that this is a copy of."""
+        return {id(entry): mine for entry, mine in zip(original._seated(), self._seated(), strict=True)}
 
     def no_followers(self) -> None:
         self._followers = []

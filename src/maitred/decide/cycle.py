@@ -1,7 +1,6 @@
 """One cycle: every group in its turn, on one trial; then a verdict for each."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,6 +18,7 @@ from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, EXPLAINING, Budget, Level, namespace_of
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
+from maitred.decide.hindsight import Hindsight
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.promises import Claimant, Promise, Promises, not_before
@@ -148,8 +148,6 @@ class Cycle:
         self.exhausted = False
         self.moment = 0
         """Every attempt to seat a group, and every place that is held, has its own."""
-        self._diagnosis: tuple[int, Diagnosis] | None = None
-        """The latest, and how much of what was given away it leaves aside."""
         self.cases = list[Case]()
         self.bystanders = list[Case]()
         """They are not decided, but were promised places, which they keep."""
@@ -413,19 +411,10 @@ class Cycle:
             found[id(case)] = self._verdict(case, taken)
         return [found[id(case)] for case in self.cases]
 
-    def _diagnosis_of(self, case: Case) -> Diagnosis:
-        """On the cluster as it was in the group's last turn: what others got later is not in its way."""
-        later = len(self._given) - bisect_right(self._given, case.last_tried, key=lambda place: place[0])
-        if self._diagnosis is None or self._diagnosis[0] != later:
-            gone = [place for _, place in self._given[len(self._given) - later :]]
-            self._diagnosis = (later, Diagnosis(self._grounds, self.trial.without(gone)))
-        return self._diagnosis[1]
-
     @cached_property
-    def _given(self) -> list[tuple[int, Seated]]:
-        """All that the cycle has given away or holds in the end, by the moment."""
+    def _hindsight(self) -> Hindsight:
         everyone = (*self.cases, *self.bystanders)
-        return sorted((place for case in everyone for place in case.places), key=lambda place: place[0])
+        return Hindsight(self._grounds, self.trial, (place for case in everyone for place in case.places))
 
     @cached_property
     def _grounds(self) -> Grounds:
@@ -489,7 +478,7 @@ class Cycle:
             return (self.budget.not_explained(case.key),), False
         own = tuple((int(case.view.shapes[member]), row) for member, row in case.seated)
         with self.budget.examination(case.key):
-            diagnosis = self._diagnosis_of(case)
+            diagnosis = self._hindsight.at(case.last_tried)
             found = diagnosis.of(case.view, case.ask, own, self._ahead_of(case, taken))
         self.exhausted |= diagnosis.exhausted
         return found
@@ -498,7 +487,7 @@ class Cycle:
         if not self.budget.is_open(EXPLAINING, case.key):
             return (self.budget.not_explained(case.key),)
         with self.budget.examination(case.key):
-            diagnosis = self._diagnosis_of(case)
+            diagnosis = self._hindsight.at(case.last_tried)
             found = diagnosis.behind_gates(case.ask)
         self.exhausted |= diagnosis.exhausted
         return found

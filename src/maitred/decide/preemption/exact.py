@@ -10,13 +10,13 @@ from math import comb
 
 import numpy as np
 
-from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.trial import Rows
 from maitred.decide.ask import Assignment
 from maitred.decide.bounds import most_in
 from maitred.decide.preemption.leniency import let_off
-from maitred.decide.preemption.pricing import Floats
 from maitred.decide.preemption.site import Option, Site
-from maitred.decide.preemption.units import STEP, Price, Units
+from maitred.decide.preemption.units import STEP, Floats, Price, Units
 from maitred.decide.seats import PASS
 
 POOL = 16
@@ -118,7 +118,7 @@ class _Sets:
             start = end
 
     @cached_property
-    def _freed(self) -> tuple[Codes, Floats]:
+    def _freed(self) -> tuple[Rows, Floats]:
         """The nodes that these units are on, and what each unit frees there of what members ask for."""
         site, pool = self.site, self.pool
         entries = site.units.entries_of(site.units.chosen(pool))
@@ -137,7 +137,7 @@ class _Sets:
         inside = site.useful & (site.domains >= 0)
         members = np.zeros((len(bits), domains), dtype=np.int64)
         for shape, number in enumerate(site.ask.distinct):
-            held = _copies(site, shape, np.arange(len(site.useful), dtype=np.int32), free.T)
+            held = _copies(site, shape, np.arange(len(site.useful), dtype=np.intp), free.T)
             held[nodes] = 0
             there = np.bincount(site.domains[inside], weights=held[inside], minlength=domains)
             copies = _copies(site, shape, nodes, room)
@@ -150,7 +150,7 @@ class _Sets:
         enough: Mask = members.max(axis=1) >= site.ask.need
         return enough
 
-    def _most_together(self, nodes: Codes, room: Ints, domains: int) -> Ints:
+    def _most_together(self, nodes: Rows, room: Ints, domains: int) -> Ints:
         """How many members of all shapes the room of each domain is enough for, the most modest first."""
         site = self.site
         inside = site.useful & (site.domains >= 0)
@@ -185,7 +185,7 @@ def _sets_of(count: int) -> Floats:
     return np.concatenate(parts)
 
 
-def _copies(site: Site, shape: int, nodes: Codes, room: Ints) -> Ints:
+def _copies(site: Site, shape: int, nodes: Rows, room: Ints) -> Ints:
     """How many members of a shape so much room would hold, at most as many as if all had left."""
     asked = site.uses[shape] > 0
     fit = (room[..., asked] // site.uses[shape][asked]).min(axis=-1)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from maitred.cluster.nodes import Codes, Ints, Mask
+from maitred.cluster.nodes import Ints, Mask
+from maitred.cluster.trial import Rows
 from maitred.decide.ask import Assignment
 from maitred.decide.preemption.site import Option, Site
 
@@ -149,7 +150,7 @@ class _Leniency:
         return slack
 
 
-def take_in_turn(slack: Ints, nodes: Codes, freed: Ints) -> Ints:
+def take_in_turn(slack: Ints, nodes: Rows, freed: Ints) -> Ints:
     """Of pods that may stay one after the other, those for whom enough is left in their turn; it is taken.
 
     Nodes have nothing to do with each other, so the next of every node has its turn at once.
@@ -166,7 +167,7 @@ def take_in_turn(slack: Ints, nodes: Codes, freed: Ints) -> Ints:
     return np.flatnonzero(taken)
 
 
-def take(slack: Ints, nodes: Codes, freed: Ints) -> bool:
+def take(slack: Ints, nodes: Rows, freed: Ints) -> bool:
     """Whether so much is left on these nodes; it is taken then."""
     if len(nodes) == 1:
         left = slack[:, nodes[0]]
