@@ -1,5 +1,6 @@
 """Places that others must leave first: kept for a group that was promised them, or promised to it now."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from maitred.decide.levels import codes_of
 from maitred.decide.preemption.choice import Choice, choose
 from maitred.decide.preemption.outlook import Outlook
 from maitred.decide.preemption.receipts import evictions
-from maitred.decide.preemption.roster import NEVER, Roster
+from maitred.decide.preemption.roster import NEVER, Owner, Roster
 from maitred.decide.preemption.site import Site, only_quorum
 from maitred.decide.preemption.units import Units
 from maitred.decide.seating import by_shape, commit, per_node, required_domain, rules_for, seat_within
@@ -107,7 +108,7 @@ class Promises:
 
     def evictions(self) -> Iterable[Eviction]:
         """With their receipts, once it is known who leaves for others."""
-        failing = self.roster.by_owner(self.leaving) if self._deals else np.zeros(0, dtype=np.int64)
+        failing = self.roster.by_owner(self.leaving) if self._deals else Counter[Owner]()
         for deal in self._deals:
             claimant = deal.claimant
             yield from evictions(deal.units, deal.choice, claimant.key, claimant.rank.priority, failing)

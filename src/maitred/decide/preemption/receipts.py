@@ -1,11 +1,14 @@
 """Receipts: what each eviction is for, what it costs, and why nobody else was chosen."""
 
 from collections import Counter
+from functools import cached_property
 
-from maitred.cluster.nodes import Ints, Mask
+import numpy as np
+
+from maitred.cluster.nodes import Mask
 from maitred.decide.preemption.allowance import Heed
 from maitred.decide.preemption.choice import Choice
-from maitred.decide.preemption.roster import device_hours
+from maitred.decide.preemption.roster import Owner, device_hours
 from maitred.decide.preemption.site import Option
 from maitred.decide.preemption.units import Price, Units
 from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
@@ -16,7 +19,9 @@ PREEMPTION = "Preemption"
 NAMES_SHOWN = 10
 
 
-def evictions(units: Units, choice: Choice, preemptor: str, priority: int, failing: Ints) -> list[Eviction]:
+def evictions(
+    units: Units, choice: Choice, preemptor: str, priority: int, failing: Counter[Owner]
+) -> list[Eviction]:
     """One for each pod that leaves for this group, unit by unit; `failing`: how many of each owner leave, for
     whomever."""
     chosen, roster = choice.best.chosen, units.roster
@@ -29,10 +34,10 @@ def evictions(units: Units, choice: Choice, preemptor: str, priority: int, faili
     pods = units.pods[entries]
     columns = (pods, units.unit[entries], roster.bound.occupants[pods], roster.priority[pods])
     losses = (roster.work[pods], roster.lost_since[pods])
-    going = (roster.owners[1][pods], roster.bound.terminating[pods])
-    rows = zip(*(column.tolist() for column in (*columns, *losses, *going)), strict=True)
+    lists = (column.tolist() for column in (*columns, *losses, roster.bound.terminating[pods]))
+    rows = zip(*lists, roster.owners_of(pods), strict=True)
     unheeded = {pod: roster.unheeded_words(pod) for pod in pods[roster.heeds[pods] != Heed.HEEDED].tolist()}
-    for pod, unit, occupant, theirs, work, since, owner, lingers in rows:
+    for pod, unit, occupant, theirs, work, since, lingers, owner in rows:
         group = roster.group_of(pod)
         key = None if group is None else group.key
         rule = f"priority {priority} is higher than {theirs}"
@@ -74,30 +79,34 @@ def _worse(price: Price, best: Price, toll: Toll) -> str:
 class Departures:
     """How pods leave, by what is known of whoever made them."""
 
-    def __init__(self, units: Units, chosen: Mask, failing: Ints) -> None:
+    def __init__(self, units: Units, chosen: Mask, failing: Counter[Owner]) -> None:
         self._roster = roster = units.roster
-        self._known = dict[int, Departure]()
+        self._known = dict[Owner, Departure]()
         self._jobs = roster.snapshot.jobs
         self._suspends = roster.policy.preemption.jobs == "suspend"
-        leaving = units.pods_of(chosen)
-        leaving = leaving[~roster.bound.terminating[leaving]]
-        self._leaving = Counter(roster.owners[1][leaving].tolist())
+        self._units, self._chosen = units, chosen
         self._failing = failing
 
-    def of(self, owner: int) -> Departure:
+    @cached_property
+    def _leaving(self) -> Counter[Owner]:
+        leaving = np.zeros(len(self._roster.bound.node), dtype=np.bool_)
+        leaving[self._units.pods_of(self._chosen)] = True
+        return self._roster.by_owner(leaving)
+
+    def of(self, owner: Owner) -> Departure:
         if owner not in self._known:
             self._known[owner] = self._of(owner)
         return self._known[owner]
 
-    def hurried(self, owner: int) -> Departure:
+    def hurried(self, owner: Owner) -> Departure:
         """Of a pod that is being deleted: whoever made it knows that it goes, and has acted on that."""
-        _, kind, name, _ = self._roster.owners[0][owner]
+        _, kind, name, _ = owner
         limit = self._roster.policy.preemption.grace_limit
         words = f"it is being deleted already, with a grace period that is cut to {limit}"
         return Departure(f"{kind} {name}" if kind else "", "delete", True if kind else None, words)
 
-    def _of(self, owner: int) -> Departure:
-        namespace, kind, name, uid = self._roster.owners[0][owner]
+    def _of(self, owner: Owner) -> Departure:
+        namespace, kind, name, uid = owner
         if not kind:
             return Departure("", "delete", None, "it has no controller, so nobody makes it again")
         if kind != "Job":
@@ -111,7 +120,7 @@ class Departures:
         suspends = self._suspends and job is not None and job.may_be_suspended
         if suspends and job is not None and self._leaving[owner] == self._roster.all_by_owner[owner]:
             return self._suspended(name, job)
-        return self._deleted(name, job, int(self._failing[owner]))
+        return self._deleted(name, job, self._failing[owner])
 
     def _suspended(self, name: str, job: Job) -> Departure:
         words = f"Job {name} is suspended, and resumed when it fits again"

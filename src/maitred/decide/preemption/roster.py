@@ -3,6 +3,7 @@
 Made once per cycle, when the first group has to be seated at the cost of others.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
@@ -145,21 +146,17 @@ class Roster:
         seated = self.snapshot.seated[number] if number != NO_GROUP else None
         return None if seated is None else seated.group
 
-    @cached_property
-    def owners(self) -> tuple[list[Owner], Ints]:
-        """Whoever made pods on nodes, and for every pod which of them; looked at when the first leaves."""
-        numbers = dict[Owner, int]()
-        occupants: list[Occupant] = self.bound.occupants.tolist()
-        of_pods = [numbers.setdefault(owner_of(occupant), len(numbers)) for occupant in occupants]
-        return list(numbers), np.array(of_pods, dtype=np.int64)
+    def owners_of(self, pods: Rows) -> list[Owner]:
+        """Whoever made each of these pods."""
+        occupants: list[Occupant] = self.bound.occupants[pods].tolist()
+        return list(map(owner_of, occupants))
 
-    def by_owner(self, pods: Mask) -> Ints:
+    def by_owner(self, pods: Mask) -> Counter[Owner]:
         """How many of these pods each owner has, those aside that were leaving before."""
-        owners, of_pods = self.owners
-        return np.bincount(of_pods[pods & ~self.bound.terminating], minlength=len(owners))
+        return Counter(self.owners_of(np.flatnonzero(pods & ~self.bound.terminating)))
 
     @cached_property
-    def all_by_owner(self) -> Ints:
+    def all_by_owner(self) -> Counter[Owner]:
         return self.by_owner(np.ones(len(self.bound.node), dtype=np.bool_))
 
     # -- protection and loss ---------------------------------------------------------------------------

@@ -163,7 +163,7 @@ class Site:
     def _once_left(self, pods: Rows) -> tuple[Trial, int]:
         """The cluster once these pods have left, and what to roll it back to. Where most of those leave who
         could, it is the one without any of them, to which the others come back."""
-        if 2 * len(pods) > self._candidates.sum():
+        if 2 * len(pods) > self._how_many:
             checkpoint, stay = self.emptied.checkpoint(), self._candidates.copy()
             stay[pods] = False
             self.emptied.bring_back(np.flatnonzero(stay))
@@ -176,6 +176,10 @@ class Site:
     def _candidates(self) -> Mask:
         """Pods that are gone only where all have left who could."""
         return self.trial.here & ~self.emptied.here
+
+    @cached_property
+    def _how_many(self) -> int:
+        return int(self._candidates.sum())
 
     # -- what there is ---------------------------------------------------------------------------------
 
