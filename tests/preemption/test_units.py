@@ -85,7 +85,7 @@ def compare_with_trials(roster: Roster, rng: Random, tries: int) -> None:
 def test_those_who_may_stay_are_the_same_node_by_node_as_one_by_one() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
-        slack, nodes = rng.integers(0, 12, (3, 6)), rng.integers(0, 6, 40).astype(np.int32)
+        slack, nodes = rng.integers(0, 12, (3, 6)), rng.integers(0, 6, 40)
         freed, left = rng.integers(0, 5, (3, 40)), slack.copy()
         one_by_one = [i for i in range(40) if take(left, nodes[i : i + 1], freed[:, i : i + 1])]
         assert take_in_turn(slack, nodes, freed).tolist() == one_by_one

@@ -84,13 +84,13 @@ class Hearing(Cycle):
             for member, row in other.seated
         )
         ahead = self._ahead_of(case, [one for one in taken if one[0].key not in siblings])
-        (first, *others), impossible = self._diagnosis_of(case).of(case.view, case.ask, own, ahead)
+        (first, *others), impossible = self._hindsight.at(case.last_tried).of(case.view, case.ask, own, ahead)
         refused = case.refusal and not impossible
         return (with_refusal(first, case.refusal) if refused else first, *others)
 
     def left(self, group: str) -> Trial:
         """The cluster as it was in the group's last turn."""
-        trial = self._diagnosis_of(self._heard[group]).trial
+        trial = self._hindsight.at(self._heard[group].last_tried).trial
         return trial.on(trial.nodes)
 
     def turn_of(self, case: Case) -> Turn:
