@@ -4,16 +4,22 @@ A job is a pure function that may run for long. When its caller is gone, or its 
 raised in the thread between two of its steps (`PyThreadState_SetAsyncExc`), so that no rule of a decision has
 to ask whether anyone still listens. Jobs that change something are done whole: they are short, and cannot be
 stopped. An exception is not delivered inside of a call into C; whoever waits for that in vain is told.
+
+An exception that was sent is always received, if need be after the job. To take it back is no way: in CPython
+3.11 the whole process would go on looking for one, which slows it down, and a traced one stands still.
 """
 
 import ctypes
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+
+STEPS = 100
 
 
 class InterruptedJob(BaseException):
@@ -25,6 +31,8 @@ class Job:
     caller: Hashable
     work: Callable[[], Any]
     whole: bool
+    stopped: bool = False
+    """An exception was sent; there is no second one."""
     done: Future[Any] = field(default_factory=Future)
 
 
@@ -48,7 +56,8 @@ class Worker:
     def drop(self, job: Job) -> None:
         """Nobody waits for it any more: it does not begin, or is stopped."""
         with self._changed:
-            if job is self._running and not job.whole:
+            if job is self._running and not job.whole and not job.stopped:
+                job.stopped = True
                 raise_in(self._thread, InterruptedJob)
             queue = self._waiting.get(job.caller, deque())
             with suppress(ValueError):
@@ -82,11 +91,16 @@ class Worker:
         job = self._next()
         if job is None:
             return False
+        received = False
         try:
             value, error = job.work(), None
         except BaseException as found:
             value, error = None, found
-        self._rest()
+            received = isinstance(found, InterruptedJob)
+        with self._changed:
+            self._running = None  # from here on no exception is sent
+        if job.stopped and not received:
+            receive()
         if error is None:
             job.done.set_result(value)
         else:
@@ -94,8 +108,8 @@ class Worker:
         return True
 
     def _next(self) -> Job | None:
-        self._rest()
         with self._changed:
+            self._running = None
             while True:
                 while not self._waiting and not self._is_closed:
                     self._changed.wait()
@@ -109,15 +123,15 @@ class Worker:
                     self._running = job
                     return job
 
-    def _rest(self) -> None:
-        """From here on no exception is raised in the thread, nor is one on its way."""
-        with self._changed:
-            self._running = None
-            raise_in(self._thread, None)
+
+def receive() -> None:
+    """Wait for the exception that was sent to this thread. It comes at the next step, unless it came before
+    and something on the way swallowed it."""
+    with suppress(InterruptedJob):
+        for _ in range(STEPS):
+            time.sleep(0)
 
 
-def raise_in(thread: threading.Thread, error: type[BaseException] | None) -> None:
-    """At its next step; None takes back what was not raised yet."""
-    number = ctypes.c_ulong(thread.ident or 0)
-    raised = ctypes.py_object(error) if error is not None else None
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(number, raised)
+def raise_in(thread: threading.Thread, error: type[BaseException]) -> None:
+    """At its next step."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(error))
