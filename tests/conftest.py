@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -77,15 +76,13 @@ def started(config: pytest.Config) -> Iterator[ControlPlane]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that ask for a control plane are marked. Those of one folder go to one worker, which has one of
-    it for all folders that it gets: they mostly wait, and several workers wait at once."""
-    here = Path(__file__).parent
+    """Tests that ask for a control plane are marked. They share one worker, so that there is only one of it;
+    scenarios on it mostly wait, and have another of each to themselves."""
     for item in items:
         if not REAL.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("control_plane")
             if item.get_closest_marker("xdist_group") is None:
-                folder = item.path.relative_to(here).parts[0]
-                item.add_marker(pytest.mark.xdist_group(f"control-plane-{folder}"))
+                item.add_marker(pytest.mark.xdist_group("control-plane"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -24,7 +24,7 @@ from maitred.model.suspension import SUSPENDED
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.users import ADMIN
 
-pytestmark = [pytest.mark.control_plane, pytest.mark.xdist_group("control-plane-kube")]
+pytestmark = [pytest.mark.control_plane, pytest.mark.xdist_group("control-plane")]
 
 Object = dict[str, Any]
 CONTAINERS = [{"name": "c", "image": "none"}]
