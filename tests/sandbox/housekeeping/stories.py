@@ -186,7 +186,7 @@ async def settled(teller: Teller) -> Json:
     """Events come a moment later than what they tell of."""
     last = await outcome(teller)
     while True:
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(3)
         now = await outcome(teller)
         if now == last:
             return now
