@@ -72,8 +72,8 @@ from maitred.model.storage import (
     VolumeAttachment,
 )
 
-LONGEST_GRACE = 2**40
-"""In seconds: a pod may be given more than a column can count."""
+MOST_SECONDS = 2**40
+"""Of grace. A pod may be given more than a column can count."""
 FORGOTTEN = -1
 """The needs of a finished pod, which nothing reads any more."""
 STORAGE_KINDS = (
@@ -273,7 +273,7 @@ class ClusterState:
             started=in_milliseconds(pod.status.start_time),
             checkpoint=UNKNOWN_TIME if protection.last_checkpoint is None else protection.last_checkpoint,
             due=in_milliseconds(pod.metadata.deletion_timestamp),
-            grace=min(pod.metadata.deletion_grace_period_seconds, LONGEST_GRACE) * 1000,
+            grace=min(pod.metadata.deletion_grace_period_seconds, MOST_SECONDS) * 1000,
         )
 
     def _standing(self, pod: Pod, protection: Protection) -> tuple[Standing, int]:
