@@ -6,7 +6,7 @@ when it first saw the record as it is, and the leader gives up sooner than the r
 
 import asyncio
 import logging
-import random
+import secrets
 import socket
 import sys
 import time
@@ -144,7 +144,7 @@ class LeaderLease:
                 if refusals == REFUSALS:
                     raise KubeError(f"{error}; {self._advice(error)}") from None
                 log.warning("lease %s/%s not acquired yet: %s", self._namespace, self._name, error)
-            await asyncio.sleep(RETRY_SECONDS * (1.0 + RETRY_JITTER * random.random()))
+            await asyncio.sleep(RETRY_SECONDS * (1.0 + RETRY_JITTER * secrets.SystemRandom().random()))
 
     def _advice(self, error: KubeError) -> str:
         if isinstance(error, ApiError) and error.is_gone:

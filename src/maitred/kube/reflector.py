@@ -6,7 +6,7 @@ objects have vanished meanwhile and which were replaced by others of the same na
 
 import asyncio
 import logging
-import random
+import secrets
 import time
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -257,7 +257,7 @@ class Reflector(Generic[T]):
 
     async def _watch(self) -> None:
         """One watch, with the list before it where there is none to go on from."""
-        seconds = random.randint(*WATCH_SECONDS)
+        seconds = secrets.SystemRandom().randint(*WATCH_SECONDS)
         clock = asyncio.get_running_loop().time
         end = clock() + seconds + GRACE_SECONDS
         self._listed = None if self._version else set()

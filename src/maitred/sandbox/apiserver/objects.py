@@ -1,6 +1,6 @@
 """Objects come to be and change: what all kinds have in common."""
 
-import random
+import secrets
 import uuid
 
 from maitred.sandbox.apiserver import refusals
@@ -93,7 +93,7 @@ class Objects:
     def _free_name(self, kind: Kind, meta: Body) -> str:
         base, name = meta["generateName"][:LONGEST_GENERATED_BASE], ""
         for _ in range(ATTEMPTS):
-            name = base + "".join(random.choices(LETTERS, k=GENERATED))
+            name = base + "".join(secrets.SystemRandom().choices(LETTERS, k=GENERATED))
             if self.shelf(kind).get(Key(meta.get("namespace", ""), name)) is None:
                 break
         return name

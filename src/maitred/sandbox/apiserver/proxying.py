@@ -1,6 +1,6 @@
 """`services/NAME/proxy/...`: a request that goes on to a pod behind a Service, and its answer back."""
 
-import random
+import secrets
 from collections.abc import Iterator, Mapping
 
 import aiohttp
@@ -93,7 +93,7 @@ class ServiceProxy:
         ]
         if not found:
             raise unavailable(f'no endpoints available for service "{name}"')
-        return random.choice(found)
+        return secrets.SystemRandom().choice(found)
 
     def _port_name(self, namespace: str, name: str, number: int) -> str:
         service = self._services.get(Key(namespace, name))

@@ -6,7 +6,7 @@ cannot keep up finds that its position is forgotten, and ends.
 """
 
 import asyncio
-import random
+import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -64,7 +64,7 @@ def watch_of(kind: Kind, namespace: str, params: Mapping[str, str]) -> Watch:
         raise unreadable_version(params["resourceVersion"])
     return Watch(
         question(kind, namespace, plain),
-        number(params.get("timeoutSeconds", "")) or random.randint(*WATCH_SECONDS),
+        number(params.get("timeoutSeconds", "")) or secrets.SystemRandom().randint(*WATCH_SECONDS),
         truth(params.get("allowWatchBookmarks", "")),
         truth(initial or ""),
     )

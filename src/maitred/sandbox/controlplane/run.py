@@ -2,7 +2,7 @@
 
 import atexit
 import json
-import random
+import secrets
 import socket
 import ssl
 import subprocess
@@ -171,7 +171,7 @@ def make_certificate(programs: Path, directory: Path) -> tuple[Path, Path]:
 
 def free_ports(count: int) -> list[int]:
     found = list[int]()
-    for port in random.sample(PORTS, len(PORTS)):
+    for port in secrets.SystemRandom().sample(PORTS, len(PORTS)):
         with socket.socket() as probe:
             try:
                 probe.bind((HOST, port))
