@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maitred.kube.jitter import jitter
 from maitred.kube.lease import LEASE_SECONDS, RENEW_SECONDS, Term
 from maitred.kube.permit import NotLeading
 from maitred.kube.writes import WRITE_SECONDS
@@ -27,14 +27,14 @@ STORM = Weather(
 
 @contextmanager
 def world(*names: str, seed: int = 1, restless: bool = False) -> Iterator[World]:
-    state = random.getstate()
-    random.seed(seed)
+    state = jitter.getstate()
+    jitter.seed(seed)
     simulated = World(seed, names, restless=restless)
     try:
         yield simulated
     finally:
         simulated.close()
-        random.setstate(state)
+        jitter.setstate(state)
 
 
 def weathers() -> st.SearchStrategy[Weather]:

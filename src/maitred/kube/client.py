@@ -5,7 +5,6 @@ writers, which must never guess what became of a write, decide for themselves.
 """
 
 import asyncio
-import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -20,6 +19,7 @@ from yarl import URL
 from maitred import __version__
 from maitred.kube.connection import Connection
 from maitred.kube.errors import ApiError, KubeError, Unreachable
+from maitred.kube.jitter import jitter
 from maitred.kube.sockets import Sockets
 from maitred.model.meta import Lean
 
@@ -218,7 +218,7 @@ def seconds_of(text: str | None) -> float | None:
 
 def pause(attempt: int, asked: float | None = None) -> float:
     """How long to wait before the next attempt: longer each time, and never the same for two of us."""
-    usual = min(0.1 * 2.0 ** min(attempt, 10), LONGEST_PAUSE) * secrets.SystemRandom().uniform(0.5, 1.0)
+    usual = min(0.1 * 2.0 ** min(attempt, 10), LONGEST_PAUSE) * jitter.uniform(0.5, 1.0)
     return max(usual, min(asked or 0.0, LONGEST_PAUSE))
 
 

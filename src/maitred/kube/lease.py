@@ -6,7 +6,6 @@ when it first saw the record as it is, and the leader gives up sooner than the r
 
 import asyncio
 import logging
-import secrets
 import socket
 import sys
 import time
@@ -20,6 +19,7 @@ import msgspec
 from maitred.kube.bodies import micro_time, wall_clock
 from maitred.kube.client import Client, encode
 from maitred.kube.errors import ApiError, KubeError
+from maitred.kube.jitter import jitter
 from maitred.kube.permit import NotLeading
 from maitred.kube.resources import LEASES
 from maitred.kube.wire import LeaseSpec
@@ -144,7 +144,7 @@ class LeaderLease:
                 if refusals == REFUSALS:
                     raise KubeError(f"{error}; {self._advice(error)}") from None
                 log.warning("lease %s/%s not acquired yet: %s", self._namespace, self._name, error)
-            await asyncio.sleep(RETRY_SECONDS * (1.0 + RETRY_JITTER * secrets.SystemRandom().random()))
+            await asyncio.sleep(RETRY_SECONDS * (1.0 + RETRY_JITTER * jitter.random()))
 
     def _advice(self, error: KubeError) -> str:
         if isinstance(error, ApiError) and error.is_gone:

@@ -6,7 +6,6 @@ objects have vanished meanwhile and which were replaced by others of the same na
 
 import asyncio
 import logging
-import secrets
 import time
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import msgspec
 
 from maitred.kube.client import LONGEST_PAUSE, Client, Params, pause
 from maitred.kube.errors import ApiError, ConfigError, KubeError, Unreachable
+from maitred.kube.jitter import jitter
 from maitred.kube.resources import Resource
 from maitred.kube.wire import look_again
 from maitred.model.meta import Lean, ObjectMeta
@@ -257,7 +257,7 @@ class Reflector(Generic[T]):
 
     async def _watch(self) -> None:
         """One watch, with the list before it where there is none to go on from."""
-        seconds = secrets.SystemRandom().randint(*WATCH_SECONDS)
+        seconds = jitter.randint(*WATCH_SECONDS)
         clock = asyncio.get_running_loop().time
         end = clock() + seconds + GRACE_SECONDS
         self._listed = None if self._version else set()
