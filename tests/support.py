@@ -6,6 +6,7 @@ import msgspec
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import ClusterState, Put
+from maitred.decide import Scope
 from maitred.decide import decide as decide_snapshot
 from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp
@@ -18,9 +19,8 @@ NOON = "2026-01-31T12:00:00Z"
 def decide(
     objects: list[Obj], policy: Obj | None = None, now: str | None = None, scheduler: str | None = None
 ) -> Obj:
-    plan = decide_snapshot(
-        snapshot_of(objects), policy_of(policy), msgspec.convert(now or NOON, Timestamp), scheduler
-    )
+    moment = msgspec.convert(now or NOON, Timestamp)
+    plan = decide_snapshot(snapshot_of(objects), policy_of(policy), moment, Scope(scheduler))
     decided: Obj = msgspec.json.decode(msgspec.json.encode(plan))
     return decided
 

@@ -6,7 +6,7 @@ from benchmarks.soak.promises import Promises
 from benchmarks.soak.raw import breaches, objects
 from benchmarks.soak.receipts import Receipts
 from maitred.cluster.state import ClusterState, Put
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.model.policy import Policy
 from maitred.simulate.clock import SECOND, Time, moment
 from maitred.simulate.faults import Fault
@@ -101,7 +101,7 @@ def fits_without_lesser(loop: Loop, party: Party, policy: Policy) -> bool:
             for member in range(other.job.members):
                 state.apply(Put(pod(other, member)))
     key = group_key(party.job)
-    plan = decide(state.snapshot(), policy, moment(loop.now), groups={key}, explained=())
+    plan = decide(state.snapshot(), policy, moment(loop.now), Scope(groups={key}, explained=()))
     return bool(plan.binds)
 
 

@@ -12,7 +12,7 @@ from maitred.cluster.state import Change, ClusterState, Delete, Put
 from maitred.controllers.scheduling import agenda
 from maitred.controllers.scheduling.agenda import FIRST_REST, LONGEST_REST, Agenda, was_cut
 from maitred.controllers.scheduling.loop import with_receipts
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.model.categories import Effect
 from maitred.model.membership import group_key
 from maitred.model.meta import Timestamp
@@ -62,7 +62,9 @@ class Scheduler:
         if not selection.empty:
             snapshot, explained = self.state.snapshot(), selection.explained
             rotation = Rotation(self.steps, selection.first)
-            plan = decide(snapshot, Policy(), NOW, None, selection, explained=explained, rotation=rotation)
+            plan = decide(
+                snapshot, Policy(), NOW, Scope(None, selection, explained=explained, rotation=rotation)
+            )
             self.agenda.decided(plan.groups, selection, self.ours)
             self.told |= {verdict.group: verdict for verdict in plan.groups if selection.explains(verdict)}
             plan = with_receipts(plan, selection)

@@ -12,7 +12,7 @@ from maitred.controllers import bookkeeping
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.ledger.clerk import Clerk
 from maitred.ledger.connections import LedgerError
 from maitred.ledger.records import Arrival, Event, Evicted, VerdictChange
@@ -50,7 +50,7 @@ class Desk:
 
     def cycle(self) -> Plan:
         snapshot = self.mirror.state.snapshot()
-        plan = decide(snapshot, Policy(), NOW, "maitred")
+        plan = decide(snapshot, Policy(), NOW, Scope("maitred"))
         self.bookkeeper.decided(plan, snapshot, time.monotonic())
         return plan
 

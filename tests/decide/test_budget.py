@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from maitred.cluster.state import ClusterState, Put
 from maitred.controllers.scheduling.agenda import was_cut
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp
 from maitred.model.plan import Plan
@@ -40,7 +40,7 @@ def queue(namespace: str, count: int, **more: Any) -> list[Obj]:
 
 def decided(objects: list[Obj], steps: int | None, first: tuple[str, ...] = ()) -> Plan:
     rotation = None if steps is None else Rotation(steps, first)
-    return decide(snapshot_of(objects), Policy(), NOW, rotation=rotation)
+    return decide(snapshot_of(objects), Policy(), NOW, Scope(rotation=rotation))
 
 
 def cut_of(plan: Plan) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ class Cycles:
 
     def play(self) -> Plan:
         rotation = Rotation(self.steps, self.first)
-        plan = decide(self.state.snapshot(), Policy(), NOW, groups=self.to_come, rotation=rotation)
+        plan = decide(self.state.snapshot(), Policy(), NOW, Scope(groups=self.to_come, rotation=rotation))
         cut = cut_of(plan)
         self.to_come = set(cut)
         self.first = tuple(dict.fromkeys([*(group for group in self.first if group in cut), *cut]))

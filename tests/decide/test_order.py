@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from maitred.decide import Scope
 from maitred.decide import decide as decide_snapshot
 from maitred.model.policy import Policy
 from tests.decide.reading import entry, first, seated, verdict
@@ -302,5 +303,7 @@ MEASURED = [one_node(1), pod("a", 1, created=1), pod("b", 1, created=2), pod("c"
 )
 def test_within_a_priority_by_measure(measures: dict[str, float], winner: str) -> None:
     known = {f"default/{name}": measure for name, measure in measures.items()}
-    plan = decide_snapshot(snapshot_of(MEASURED), Policy(), datetime(2026, 2, 1, tzinfo=UTC), measures=known)
+    plan = decide_snapshot(
+        snapshot_of(MEASURED), Policy(), datetime(2026, 2, 1, tzinfo=UTC), Scope(measures=known)
+    )
     assert [bind.pod for bind in plan.binds] == [f"default/{winner}"]

@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
-from maitred.decide.cycle import Cycle
+from maitred.decide.cycle import run
 from maitred.decide.diagnose import Diagnosis
+from maitred.decide.verdicts import Verdicts
 from maitred.model.meta import Timestamp
 from maitred.model.policy import Policy
 from tests.oracle import builders as b
@@ -59,11 +60,12 @@ def test_seats_are_final_before_anything_is_explained(monkeypatch: pytest.Monkey
     """And whoever was served first comes first: their binds go out in this order."""
     low = [b.pod_group("a-low", 1), *b.pods("a-low", 3, gpu=8, group="a-low", created=1)]
     high = b.pod("z-high", gpu=8, priority=9)
-    cycle = Cycle(snapshot_of([*NODES, *low, high]), Policy(), msgspec.convert(NOON, Timestamp))
+    snapshot, now = snapshot_of([*NODES, *low, high]), msgspec.convert(NOON, Timestamp)
     with monkeypatch.context() as patch:
         patch.setattr(Diagnosis, "__init__", None)
-        seats = cycle.run().seats()
-    plan = cycle.plan()
+        verdicts = Verdicts(run(snapshot, Policy(), now))
+        seats = verdicts.seats()
+    plan = verdicts.plan()
     assert [bind.group for bind in seats.binds] == ["default/z-high", "default/a-low", "default/a-low"]
     assert sorted(seats.binds, key=lambda bind: bind.pod) == list(plan.binds)
     assert [(group.group, group.placed, group.members) for group in seats.groups] == [

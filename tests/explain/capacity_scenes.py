@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from maitred.cluster.snapshot import GroupRank, GroupView, Snapshot
+from maitred.decide import Scope
 from maitred.decide import decide as decide_snapshot
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Capacity
@@ -129,7 +130,6 @@ def with_gang(
 
 
 def verdicts(snapshot: Snapshot, scene: Scene, explained: Iterable[str] | None = ()) -> dict[str, str]:
-    plan = decide_snapshot(
-        snapshot, scene.policy, scene.now, explained=None if explained is None else set(explained)
-    )
+    scope = Scope(explained=None if explained is None else set(explained))
+    plan = decide_snapshot(snapshot, scene.policy, scene.now, scope)
     return {group.group: group.verdict for group in plan.groups}

@@ -372,7 +372,7 @@ def test_nothing_is_offered_where_a_start_would_not_be_enough(objects: list[Obj]
 def test_a_plan_in_which_nobody_waits_is_left_alone() -> None:
     objects = [*nodes(2), *crew(2, gpu=8)]
     assert remedied(objects) == msgspec.to_builtins(
-        decide_snapshot(snapshot_of(objects), policy_of(None), msgspec.convert(NOON, Timestamp), None)
+        decide_snapshot(snapshot_of(objects), policy_of(None), msgspec.convert(NOON, Timestamp))
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.explain.scene import Scene
 from maitred.explain.why.answer import Why
 from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenEvent, SeenPod
@@ -28,7 +28,7 @@ def scene_of(
 
 def plan_of(scene: Scene) -> Plan:
     """As it is decided, everybody explained."""
-    return decide(scene.snapshot, scene.policy, scene.now, scene.scheduler)
+    return decide(scene.snapshot, scene.policy, scene.now, Scope(scene.scheduler))
 
 
 def why_of(objects: list[Obj], group: str = "default/crew", seen: Seen = NOTHING_SEEN, **scene: Any) -> Why:

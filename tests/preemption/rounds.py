@@ -13,7 +13,7 @@ import msgspec
 
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.controllers.scheduling.agenda import was_cut
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.model.manifest import Reader
 from maitred.model.node import Node
 from maitred.model.pod import Pod
@@ -106,7 +106,7 @@ class Rounds:
     def decided(self) -> Obj:
         """The next Plan, which keeps every law."""
         rotation = None if self.steps is None else Rotation(self.steps, tuple(self.cut))
-        found = decide(self.state.snapshot(), self.policy, self.now, rotation=rotation)
+        found = decide(self.state.snapshot(), self.policy, self.now, Scope(rotation=rotation))
         now_cut = [verdict.group for verdict in found.groups if was_cut(verdict)]
         self.cut = dict.fromkeys([*(group for group in self.cut if group in now_cut), *now_cut])
         plan: Obj = msgspec.json.decode(msgspec.json.encode(found))

@@ -23,6 +23,7 @@ from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.decide import Scope
 from maitred.decide import decide as decide_snapshot
 from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
 from maitred.model.suspension import SUSPENDED
@@ -148,7 +149,7 @@ class Side:
         self.mirror.let_stay()
         await self.returns.prepare()
         assert not self.mirror.stand_ins, "nobody stands in for what only mallory says"
-        plan = decide_snapshot(self.mirror.state.snapshot(), policy_of(POLICY), NOW, "maitred")
+        plan = decide_snapshot(self.mirror.state.snapshot(), policy_of(POLICY), NOW, Scope("maitred"))
         return {verdict.group: verdict.verdict for verdict in plan.groups}
 
 

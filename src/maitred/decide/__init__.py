@@ -1,5 +1,6 @@
-"""The decision: `decide(snapshot, policy, now) -> Plan`, a pure function."""
+"""The decision: `decide(snapshot, policy, now, scope) -> Plan`, a pure function."""
 
 from maitred.decide.cycle import decide
+from maitred.decide.scope import Scope
 
-__all__ = ["decide"]
+__all__ = ["Scope", "decide"]

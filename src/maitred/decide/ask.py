@@ -1,12 +1,11 @@
 """What a group asks of a trial: members to seat, how many of them at least, and near whom."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from maitred.cluster.snapshot import GroupView, MemberOrder, RunningMember
-from maitred.decide.seats import Demand
+from maitred.decide.seats import Demand, Seats
 from maitred.model.group import TopologyRequest
 
 Assignment = list[tuple[int, int]]
@@ -93,10 +92,9 @@ def ask_at_last(view: GroupView) -> Ask:
     return Ask(shapes, view.orders, max(1, view.missing), view.group.topology)
 
 
-def hand_out(
-    ask: Ask, distinct: tuple[int, ...], singles: Iterable[tuple[int, int]], any_order: bool
-) -> Assignment:
+def hand_out(ask: Ask, seats: Seats, any_order: bool) -> Assignment:
     """Members for seats: of each shape the lowest first. Where the order is free, the lowest of all first."""
+    distinct, singles = ask.distinct, seats.singles()
     if len(distinct) == 1:
         return list(enumerate([row for _, row in singles]))
     waiting = {shape: iter([m for m, s in enumerate(ask.shapes) if s == shape]) for shape in distinct}

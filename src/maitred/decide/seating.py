@@ -41,27 +41,27 @@ def seat_within(
     trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
 ) -> Assignment | None:
     """Seats on these nodes for at least `ask.need` members, and as many more as fit."""
-    found = _seat_together(trial, ask, within, house, steps, leave)
-    if found is None or len(found) < 2 or not _has_soft_company(trial, ask):
+    rules, ladder = rules_for(trial, ask, house, leave), make_ladder(trial.nodes, ask, house, leave)
+    seats = place(rules, within, ladder, ask.demand(), house.policy, steps)
+    if seats is None:
+        return None
+    found = hand_out(ask, seats, any_order=not rules.ordered)
+    if len(found) < 2 or not any(has_soft_company(trial.needs(shape)) for shape in ask.distinct):
         return found
-    inside = within & _narrowest_domain(trial, ask, found, house, leave)
+    inside = within & _narrowest_domain(trial, ladder, found)
     in_turn = _seat_one_by_one(trial, ask, inside, house, steps, leave)
     return in_turn if len(in_turn) >= len(found) else found
 
 
-def _narrowest_domain(trial: Trial, ask: Ask, found: Assignment, house: House, leave: Leave) -> Mask:
+def _narrowest_domain(trial: Trial, ladder: Ladder, found: Assignment) -> Mask:
     """The nodes of the narrowest level that holds all these seats: preferences may move members within it."""
-    rows, ladder = [row for _, row in found], make_ladder(trial.nodes, ask, house, leave)
+    rows = [row for _, row in found]
     for codes in (*ladder.rungs, ladder.widest):
         domains = np.unique(codes[rows])
         if len(domains) == 1 and domains[0] >= 0:
             inside: Mask = codes == domains[0]
             return inside
     return trial.nodes.alive
-
-
-def _has_soft_company(trial: Trial, ask: Ask) -> bool:
-    return any(has_soft_company(trial.needs(shape)) for shape in ask.distinct)
 
 
 def _seat_one_by_one(
@@ -71,29 +71,12 @@ def _seat_one_by_one(
     checkpoint, seated = trial.checkpoint(), list[tuple[int, int]]()
     for member, shape in enumerate(ask.shapes):
         alone = replace(ask, shapes=(shape,), orders=(ask.orders[member],), need=1)
-        found = _seat_together(trial, alone, within, house, steps, leave)
+        found = seat_within(trial, alone, within, house, steps, leave)
         if found:
             commit(trial, alone, found)
             seated.append((member, found[0][1]))
     trial.rollback(checkpoint)
     return seated
-
-
-def _seat_together(
-    trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
-) -> Assignment | None:
-    rules = rules_for(trial, ask, house, leave)
-    return seat_by(rules, ask, within, make_ladder(trial.nodes, ask, house, leave), house, steps)
-
-
-def seat_by(
-    rules: Rules, ask: Ask, within: Mask, ladder: Ladder, house: House, steps: Steps
-) -> Assignment | None:
-    """Seats by rules that are made already."""
-    seats = place(rules, within, ladder, ask.demand(), house.policy, steps)
-    if seats is None:
-        return None
-    return hand_out(ask, ask.distinct, seats.singles(), any_order=not rules.ordered)
 
 
 def make_ladder(nodes: NodeView, ask: Ask, house: House, leave: Leave) -> Ladder:

@@ -3,21 +3,23 @@
 from collections.abc import Set
 from datetime import datetime
 
-from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn
-from maitred.decide.ask import Ask
-from maitred.decide.cycle import Case, Cycle, with_refusal
-from maitred.decide.diagnose import Ahead, Diagnosis
+from maitred.decide.cycle import run
+from maitred.decide.house import House
+from maitred.decide.record import GroupRecord
+from maitred.decide.scope import Known, Scope
+from maitred.decide.verdicts import Verdicts, with_refusal
 from maitred.model.plan import Blocker, GroupVerdict, Plan
 from maitred.model.policy import Policy
 
 
-class Hearing(Cycle):
-    """The record of one cycle, from which every answer speaks.
+class Hearing:
+    """One cycle, from whose record every answer speaks.
 
-    Groups are explained when they are asked about: that takes longest, and nobody asks about all of them. So
-    what each of them saw is kept. Of several groups that have one name, the first is meant.
+    Groups are explained when they are asked about: that takes longest, and nobody asks about all of them. Of
+    several groups that have one name, the first is meant.
     """
 
     def __init__(
@@ -29,75 +31,75 @@ class Hearing(Cycle):
         waiting: Set[str] = frozenset(),
     ) -> None:
         """`waiting`: groups that are known to wait, and are not tried."""
-        super().__init__(snapshot, policy, now, scheduler, explained=())
-        self.now, self.scheduler = now, scheduler
-        self._waiting = waiting
-        self._heard = {case.key: case for case in reversed(self.cases)}
-        self._before: dict[int, tuple[Diagnosis, GroupView, Ask, Ahead]] = {}
-        """Of those who were promised places: what they saw before."""
-        self._known: dict[int, GroupVerdict] = {}
-        self.decided: Plan = self.run().plan()
+        self.snapshot, self.now, self.scheduler = snapshot, now, scheduler
+        scope = Scope(scheduler, explained=(), explainable=True)
+        self._record = run(snapshot, policy, now, scope, Known(waiting))
+        self._verdicts = Verdicts(self._record)
+        self._by_key = {group.key: group for group in reversed(self._record.groups)}
+        self._explained: dict[int, GroupVerdict] = {}
+        self.decided: Plan = self._verdicts.plan()
 
-    def serve(self, case: Case) -> bool:
-        if case.key in self._waiting:
-            self._note_turn(case)
-            return False
-        return super().serve(case)
+    @property
+    def house(self) -> House:
+        return self._record.house
 
-    def case(self, group: str) -> Case | None:
-        """The group on its way; None if it is not decided."""
-        return self._heard.get(group)
+    @property
+    def groups(self) -> list[GroupRecord]:
+        """All that were decided, in the order of the Plan."""
+        return self._record.groups
 
-    def verdict(self, group: str) -> GroupVerdict:
-        return self._told(self._heard[group])
+    @property
+    def exhausted(self) -> bool:
+        """Whether any search was cut off so far, of the cycle or of what was asked since."""
+        return self._verdicts.exhausted
+
+    def group(self, key: str) -> GroupRecord | None:
+        """What the cycle did with a group; None if it is not decided."""
+        return self._by_key.get(key)
+
+    def verdict(self, key: str) -> GroupVerdict:
+        return self._explain(self._by_key[key])
 
     def explained_at(self, index: int) -> GroupVerdict:
         """Of a group by its place in the Plan: two may have one name."""
-        return self._told(self.cases[index])
+        return self._explain(self.groups[index])
 
-    def verdicts(self, groups: Set[str]) -> tuple[GroupVerdict, ...]:
+    def verdicts(self, keys: Set[str]) -> tuple[GroupVerdict, ...]:
         """Of all groups, with what is in the way of these. Who came last is looked at first, as in a cycle:
         those who found the same follow each other."""
-        for case in sorted(self.cases, key=lambda case: -case.last_tried):
-            if case.key in groups:
-                self._told(case)
-        pairs = zip(self.cases, self.decided.groups, strict=True)
-        return tuple(self._told(case) if case.key in groups else found for case, found in pairs)
+        for group in sorted(self.groups, key=lambda group: -group.last_tried):
+            if group.key in keys:
+                self._explain(group)
+        pairs = zip(self.groups, self.decided.groups, strict=True)
+        return tuple(self._explain(group) if group.key in keys else found for group, found in pairs)
 
-    def _told(self, case: Case) -> GroupVerdict:
-        if id(case) not in self._known:
-            self.explained = {case.key}
-            if case.promised:
-                before, view, ask, ahead = self._before[id(case)]
-                case.blockers = before.of(view, ask, (), ahead)[0]
-            self._known[id(case)] = self._verdict(case, self._taken())
-        return self._known[id(case)]
+    def _explain(self, group: GroupRecord) -> GroupVerdict:
+        if id(group) not in self._explained:
+            taken = self._record.taken()
+            self._explained[id(group)] = self._verdicts.of(group, taken, explained=True)
+        return self._explained[id(group)]
 
-    def blockers_beside(self, group: str, siblings: Set[str]) -> tuple[Blocker, ...]:
+    def blockers_beside(self, key: str, siblings: Set[str]) -> tuple[Blocker, ...]:
         """What is in the way of a group whose siblings keep the places that they got in this cycle."""
-        case = self._heard[group]
-        taken = self._taken()
+        record, group = self._record, self._by_key[key]
+        taken = record.taken()
         own = tuple(
             (int(other.view.shapes[member]), row)
             for other, _ in taken
             if other.key in siblings
             for member, row in other.seated
         )
-        ahead = self._ahead_of(case, [one for one in taken if one[0].key not in siblings])
-        (first, *others), impossible = self._hindsight.at(case.last_tried).of(case.view, case.ask, own, ahead)
-        refused = case.refusal and not impossible
-        return (with_refusal(first, case.refusal) if refused else first, *others)
+        ahead = record.ahead_of(group, [one for one in taken if one[0].key not in siblings])
+        diagnosis = record.hindsight.at(group.last_tried)
+        blockers, impossible = diagnosis.of(group.view, group.ask, own, ahead)
+        return blockers if impossible else with_refusal(blockers, group.refusal)
 
-    def left(self, group: str) -> Trial:
+    def left(self, key: str) -> Trial:
         """The cluster as it was in the group's last turn."""
-        trial = self._hindsight.at(self._heard[group].last_tried).trial
+        trial = self._record.hindsight.at(self._by_key[key].last_tried).trial
         return trial.on(trial.nodes)
 
-    def turn_of(self, case: Case) -> Turn:
+    def turn_of(self, group: GroupRecord) -> Turn:
         """Its first turn in this cycle: turns compare in the order in which they came."""
-        assert case.turn is not None, "every group that is decided has a turn"
-        return case.turn
-
-    def _note_blockers(self, case: Case) -> None:
-        seen = Diagnosis(self._grounds, self.trial.on(self.trial.nodes))
-        self._before[id(case)] = (seen, case.view, case.ask, self._ahead_of(case, self._taken()))
+        assert group.turn is not None, "every group that is decided has a turn"
+        return group.turn

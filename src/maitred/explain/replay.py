@@ -8,7 +8,7 @@ import msgspec
 
 from maitred import __version__
 from maitred.cluster.state import ClusterState, Delete, Put
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.model import recording
 from maitred.model.manifest.errors import InputError
 from maitred.model.objects import Object
@@ -117,15 +117,13 @@ class Replayer:
         elif isinstance(line, recording.Look):
             now = self._moment(line.now)
             policy = self._rules if self.policy is None else self.policy
-            plan = decide(
-                state.snapshot(),
-                policy,
-                now,
+            scope = Scope(
                 self._scheduler,
                 frozenset(line.groups),
                 explained=None if line.explained is None else frozenset(line.explained),
                 rotation=line.rotation,
             )
+            plan = decide(state.snapshot(), policy, now, scope)
             self._asked = (line.now, plan)
         elif isinstance(line, recording.Decision) and self._asked is not None:
             (moment, plan), self._asked = self._asked, None

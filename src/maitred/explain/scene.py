@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from maitred.cluster.snapshot import Snapshot
+from maitred.decide.alike import plain
 from maitred.explain.hearing import Hearing
-from maitred.explain.remedies.rerun import plain
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
@@ -55,17 +55,16 @@ class Scene:
         chosen = frozenset(explained)
         hearing = self.hearing()
         verdicts = hearing.verdicts(chosen)
-        exhausted = hearing.decided.search_exhausted or hearing.exhausted
-        return msgspec.structs.replace(hearing.decided, groups=verdicts, search_exhausted=exhausted)
+        return msgspec.structs.replace(hearing.decided, groups=verdicts, search_exhausted=hearing.exhausted)
 
     def in_vain(self) -> frozenset[str]:
         """Groups that wait, and would if others came: more pods can only make it harder for them."""
         hearing = self.hearing()
-        pairs = zip(hearing.cases, hearing.decided.groups, strict=True)
+        pairs = zip(hearing.groups, hearing.decided.groups, strict=True)
         return frozenset(
-            case.key
-            for case, found in pairs
-            if found.verdict in ("Waiting", "Impossible") and plain(self.snapshot, case.view)
+            group.key
+            for group, found in pairs
+            if found.verdict in ("Waiting", "Impossible") and plain(self.snapshot, group.view)
         )
 
 

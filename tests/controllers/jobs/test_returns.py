@@ -13,7 +13,7 @@ from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.resources import CONFIG_MAPS, Resource
 from maitred.kube.wire import WatchedJob, WatchedPod
@@ -106,7 +106,7 @@ class House:
         await self.returns.prepare()
         mirror = self.mirror
         selection = self.agenda.select(mirror.state.take_news(), mirror.parties, 0.0)
-        plan = decide(mirror.state.snapshot(), self.policy, NOW, "maitred", selection)
+        plan = decide(mirror.state.snapshot(), self.policy, NOW, Scope("maitred", selection))
         self.agenda.decided(plan.groups, selection, mirror.parties)
         left = await self.returns.take(plan)
         for bind in left.binds:

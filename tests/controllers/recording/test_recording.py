@@ -19,7 +19,7 @@ from maitred.controllers.recording.chronicle import Chronicle
 from maitred.controllers.recording.recorder import Recorder
 from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.agenda import Selection
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.explain.replay import Replay, Replayer
 from maitred.kube.wire import Condition, WatchedMeta, WatchedPod, WatchedPodStatus
 from maitred.model.categories import NO_EFFECT
@@ -53,7 +53,7 @@ class Recorded:
         rotation = Rotation(self.steps, selection.first)
         self.recorder.look(snapshot, policy, NOON, selection, rotation)
         explained = selection.explained
-        plan = decide(snapshot, policy, NOON, None, selection, explained=explained, rotation=rotation)
+        plan = decide(snapshot, policy, NOON, Scope(None, selection, explained=explained, rotation=rotation))
         self.recorder.decided(plan)
 
 

@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from maitred.cluster.state import ClusterState, Delete, Put
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.decide.agenda import first_turn
 from maitred.model.group import PodGroup
 from maitred.model.node import Node
@@ -94,7 +94,9 @@ class Everybody:
             for key, party in self.standing.items()
         )
         measures = {waiter.turn.key: waiter.turn.measure for waiter in asked}
-        plan = decide(self.state.snapshot(), self.policy, moment(now), groups=measures, measures=measures)
+        plan = decide(
+            self.state.snapshot(), self.policy, moment(now), Scope(groups=measures, measures=measures)
+        )
         self.wake = None if plan.wake_at is None else time_of(datetime.fromisoformat(plan.wake_at))
         well = self.nodes == self.well
         never = [verdict for verdict in plan.groups if well and verdict.verdict == "Impossible"]

@@ -31,7 +31,9 @@ from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.seating import Seating
-from maitred.decide.cycle import Cycle
+from maitred.decide.cycle import run
+from maitred.decide.scope import Scope
+from maitred.decide.verdicts import Verdicts
 from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
@@ -147,16 +149,13 @@ class Loop:
         rotation = Rotation(policy.search.cycle_steps, selection.first)
         if self._recorder is not None:
             self._recorder.look(snapshot, policy, now, selection, rotation)
-        explained = selection.explained
-        prepared = partial(
-            Cycle, snapshot, policy, now, self._scheduler, selection, explained=explained, rotation=rotation
-        )
+        scope = Scope(self._scheduler, selection, explained=selection.explained, rotation=rotation)
         in_thread = partial(asyncio.get_running_loop().run_in_executor, thread)
-        cycle, seats = await in_thread(partial(served, prepared))
+        verdicts, seats = await in_thread(partial(decided_seats, snapshot, policy, now, scope))
         decided = time.monotonic()
         orders = await self._hand_over(seats, snapshot, now)
         started += time.monotonic() - decided  # that was no time of the deciding thread
-        plan = await in_thread(cycle.plan)
+        plan = await in_thread(verdicts.plan)
         took = time.monotonic() - started
         if self._recorder is not None:
             self._recorder.decided(plan)
@@ -164,9 +163,9 @@ class Loop:
         self._note_wake_time(plan, now)
         await self._complete(plan, selection, snapshot, took)
         if self._binder is not None:
-            verdicts = {verdict.group: verdict for verdict in plan.groups}
+            by_group = {verdict.group: verdict for verdict in plan.groups}
             for order in orders:
-                self._binder.explained(order, verdicts[order.group])
+                self._binder.explained(order, by_group[order.group])
         return took
 
     async def _complete(self, plan: Plan, selection: Selection, snapshot: Snapshot, took: float) -> None:
@@ -230,10 +229,10 @@ class Loop:
         return False
 
 
-def served(prepared: Callable[[], Cycle]) -> tuple[Cycle, Plan]:
-    """The cycle when everybody has had a turn, and who sits down."""
-    cycle = prepared().run()
-    return cycle, cycle.seats()
+def decided_seats(snapshot: Snapshot, policy: Policy, now: datetime, scope: Scope) -> tuple[Verdicts, Plan]:
+    """Who takes seats, once all groups have had their turns. What is in the way of the others comes next."""
+    verdicts = Verdicts(run(snapshot, policy, now, scope))
+    return verdicts, verdicts.seats()
 
 
 def with_receipts(plan: Plan, selection: Selection) -> Plan:

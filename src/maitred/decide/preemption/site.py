@@ -9,17 +9,17 @@ import numpy as np
 from maitred.cluster.journal import Selection
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.trial import Rows, Trial
-from maitred.decide.ask import Ask, Assignment
+from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.bounds import Floats, most_in
 from maitred.decide.compile import looks_of_rules
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.levels import codes_of
-from maitred.decide.place import Ladder
+from maitred.decide.place import Ladder, place
 from maitred.decide.preemption.units import Price, Units
 from maitred.decide.rules import Room, Rules
 from maitred.decide.scoring import has_soft_company
-from maitred.decide.seating import make_ladder, required_domain, rules_for, seat_by
+from maitred.decide.seating import make_ladder, required_domain, rules_for
 from maitred.decide.seats import PASS, Steps
 
 EVERYTHING = slice(None)
@@ -93,7 +93,8 @@ class Site:
             for column, use in zip(self.columns, self.uses.T.tolist(), strict=True)
         ]
         rules = replace(self.empty, trial=self.trial.with_free(free), copies=list(copies), rooms=rooms)
-        return seat_by(rules, self.ask, within, self._ladder, self.house, steps)
+        seats = place(rules, within, self._ladder, self.ask.demand(), self.house.policy, steps)
+        return None if seats is None else hand_out(self.ask, seats, any_order=not rules.ordered)
 
     def _after(self, entries: Ints) -> After:
         """What there is once these pods have left, on those of their nodes that could take a member."""

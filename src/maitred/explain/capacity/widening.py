@@ -10,7 +10,7 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import ask_of
 from maitred.explain.capacity.survey import Survey
 from maitred.explain.remedies.rehearsal import SEARCH_STEPS_PER_UNIT, Entry
-from maitred.explain.remedies.rerun import Rehearsal
+from maitred.explain.remedies.rerun import rerun
 from maitred.model.group import TopologyRequest
 
 Change = Callable[[TopologyRequest], TopologyRequest]
@@ -83,11 +83,10 @@ def _rerun(survey: Survey, entries: Sequence[Entry], turns: Sequence[Entry], cha
         for number, view in enumerate(survey.snapshot.groups)
     )
     snapshot: Snapshot = replace(survey.snapshot, groups=views)
-    rehearsal = Rehearsal(snapshot, survey.policy, survey.scene.now, known={})
-    verdicts = rehearsal.run().plan().groups
-    survey.spend(rehearsal.tried)
-    survey.effort.spend(rehearsal.steps // SEARCH_STEPS_PER_UNIT)
-    return [entry for entry in entries if verdicts[entry.number].verdict == "Scheduled"]
+    again = rerun(snapshot, survey.policy, survey.scene.now, known={})
+    survey.spend(again.tried)
+    survey.effort.spend(again.steps // SEARCH_STEPS_PER_UNIT)
+    return [entry for entry in entries if again.standings[entry.number] == "Scheduled"]
 
 
 def _view(view: GroupView, live: bool, change: Change | None) -> GroupView:

@@ -9,6 +9,7 @@ import numpy as np
 from maitred.cluster.nodes import Ints
 from maitred.cluster.snapshot import NO_GROUP, GroupView
 from maitred.decide.agenda import first_turn
+from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.diagnose import Diagnosis, Grounds
 from maitred.decide.house import House
@@ -20,7 +21,6 @@ from maitred.explain.forecast.cast import cast_of
 from maitred.explain.forecast.ends import Tenants
 from maitred.explain.forecast.guests import NOBODY, Comers, Guest, rest_of, run_times
 from maitred.explain.forecast.runs import NEVER, Floats, Runs
-from maitred.explain.remedies.rerun import kin, plain
 from maitred.explain.scene import Scene
 from maitred.model.group import Group
 from maitred.model.plan import Blocker

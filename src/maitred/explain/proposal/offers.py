@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.proposal.answer import Offer
 from maitred.explain.proposal.places import where
@@ -63,7 +63,7 @@ def offer(scene: Scene, entry: Entry, change: Change, party: Party, options: Seq
     )
     entries = scene.once(Seeking).stage.entries
     served = {other.view.group.key for other in entries if not other.waits} | {view.group.key}
-    plan = decide(after.snapshot, after.policy, after.now, after.scheduler, served, explained=())
+    plan = decide(after.snapshot, after.policy, after.now, Scope(after.scheduler, served, explained=()))
     binds = [bind for bind in plan.binds if bind.group == view.group.key]
     if not binds:
         return None

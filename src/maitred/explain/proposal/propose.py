@@ -116,9 +116,9 @@ class Asked:
 
     def _proof(self, group: str) -> Blocker:
         hearing = self.scene.hearing()
-        case = hearing.case(group)
-        assert case is not None, "or it would not have been found impossible"
-        return blocker_on_empty_cluster(self.scene.snapshot, hearing.house, case.view)
+        found = hearing.group(group)
+        assert found is not None, "or it would not have been found impossible"
+        return blocker_on_empty_cluster(self.scene.snapshot, hearing.house, found.view)
 
     @cached_property
     def _starts(self) -> dict[str, Estimate]:

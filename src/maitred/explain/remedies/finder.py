@@ -39,6 +39,7 @@ from typing import TypeVar
 import numpy as np
 
 from maitred.cluster.snapshot import GroupView
+from maitred.decide.alike import needs_of
 from maitred.decide.ask import Assignment
 from maitred.decide.levels import position_of
 from maitred.explain.remedies.changes import (
@@ -56,7 +57,6 @@ from maitred.explain.remedies.loosening import Loosening, loosenings
 from maitred.explain.remedies.mending import Mending
 from maitred.explain.remedies.outranking import higher_rank
 from maitred.explain.remedies.rehearsal import Entry, Stage
-from maitred.explain.remedies.rerun import needs_of
 from maitred.explain.remedies.starting import to_start
 from maitred.explain.remedies.supplying import supplies
 from maitred.model.policy import is_device

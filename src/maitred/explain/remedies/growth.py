@@ -8,6 +8,7 @@ import numpy as np
 from maitred.cluster.nodes import BASE_RESOURCES, Ints, Mask
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
+from maitred.decide.alike import needs_of
 from maitred.decide.ask import Ask, ask_of
 from maitred.decide.attempt import quorum_of
 from maitred.decide.compile import make_rules
@@ -16,7 +17,6 @@ from maitred.explain.remedies.added import Pattern, with_copies
 from maitred.explain.remedies.changes import Change, MoreNodes, with_cost
 from maitred.explain.remedies.effort import Latest
 from maitred.explain.remedies.rehearsal import Entry, Stage
-from maitred.explain.remedies.rerun import needs_of
 from maitred.model.node import HOSTNAME
 from maitred.model.policy import health_taints, is_device
 from maitred.model.quantity import CPU, MEMORY, PODS, text

@@ -19,9 +19,9 @@ import msgspec
 
 from maitred.cluster.selection import REPELLING
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.decide.alike import needs_of
 from maitred.explain.remedies.changes import with_members_like
 from maitred.explain.remedies.rehearsal import Stage
-from maitred.explain.remedies.rerun import needs_of
 from maitred.model.needs import HostPort, Needs, NodeRequirements, PodTerm
 from maitred.model.node import Taint, tolerates_all
 from maitred.model.plan import Detail, Remedy

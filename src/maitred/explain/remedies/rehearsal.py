@@ -12,6 +12,7 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Rows, Trial
 from maitred.decide.agenda import Turn
+from maitred.decide.alike import kin, needs_of, plain
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt
 from maitred.decide.house import House
@@ -21,7 +22,7 @@ from maitred.decide.seating import commit, per_node
 from maitred.decide.seats import Steps
 from maitred.explain.hearing import Hearing
 from maitred.explain.remedies.effort import Effort, Memory
-from maitred.explain.remedies.rerun import Rehearsal, kin, needs_of, plain
+from maitred.explain.remedies.rerun import rerun
 from maitred.model.plan import Bind, Blocker, Verdict
 from maitred.model.policy import grace_limit
 
@@ -132,10 +133,10 @@ class Stage:
             if self.scheduler is None or self.scheduler in view.pending_schedulers
         ]
         numbers, turns, late = [number for number, _ in decided], list[Turn](), list[Turn]()
-        for case, (_, view) in zip(self.hearing.cases, decided, strict=True):
+        for group, (_, view) in zip(self.hearing.groups, decided, strict=True):
             screening = screen(view, self.snapshot, self.house)
             if not screening.problems:
-                (late if screening.obstacles else turns).append(self.hearing.turn_of(case))
+                (late if screening.obstacles else turns).append(self.hearing.turn_of(group))
         turns.sort()
         entries = [self._entry(numbers, place, turn) for place, turn in enumerate(turns)]
         held_back = [self._entry(numbers, bisect(turns, turn), turn, held_back=True) for turn in sorted(late)]
@@ -340,15 +341,13 @@ class Stage:
         live = stood | {other.number for other in rivals} | {entry.number}
         kept = self._kept(snapshot, live)
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
-        rehearsal = Rehearsal(replace(snapshot, groups=views), self.policy, self.now, known)
-        verdicts = rehearsal.run().plan().groups
-        self.effort.spend(self._units(rehearsal.tried) + rehearsal.steps // SEARCH_STEPS_PER_UNIT)
+        again = rerun(replace(snapshot, groups=views), self.policy, self.now, known)
+        self.effort.spend(self._units(again.tried) + again.steps // SEARCH_STEPS_PER_UNIT)
         self.effort.spend(len(kept) // GROUPS_PER_UNIT)
-        pairs = zip(kept, verdicts, strict=True)
-        stands = {number: verdict.verdict for number, verdict in pairs}
+        stands = dict(zip(kept, again.standings, strict=True))
         if stands[entry.number] != "Scheduled" or self._others_preempt(stands):
             return None
-        lost = [number for number in stood if stands[number] == "Waiting"]
+        lost = [number for number in stood if stands[number] in ("Waiting", "Invalid")]
         return Outcome(
             lost=self._named(lost),
             wronged=any(other.number in lost for other in self.entries[: entry.place]),
@@ -363,13 +362,13 @@ class Stage:
             if entry.number in stood and entry.view.group.key not in known
         }
         kinds = {self.kin(rival): rival for rival in rivals}
-        steps = sum(self.hearing.cases[one.index].steps for one in (*again.values(), *kinds.values()))
+        steps = sum(self.hearing.groups[one.index].steps for one in (*again.values(), *kinds.values()))
         return self._units(len(again) + len(kinds) + 1) + steps // SEARCH_STEPS_PER_UNIT
 
     def _named(self, numbers: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.snapshot.groups[number].group.key for number in sorted(numbers))
 
-    def _others_preempt(self, stands: Mapping[int, str]) -> bool:
+    def _others_preempt(self, stands: Mapping[int, Verdict]) -> bool:
         """Whether somebody who was seated would now make others leave."""
         seated = (other.number for other in self.entries if other.stands == "Scheduled")
         return any(stands.get(number) == "Preempting" for number in seated)

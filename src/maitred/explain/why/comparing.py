@@ -8,7 +8,7 @@ import numpy as np
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import RULES, Turn, goes_by_priority
-from maitred.decide.cycle import Case
+from maitred.decide.record import GroupRecord
 from maitred.explain.hearing import Hearing
 from maitred.explain.scene import Scene
 from maitred.explain.verdicts import verdict_words
@@ -36,13 +36,13 @@ class Side:
     priority: int | None
     runs: bool = False
     since: str | None = None
-    case: Case | None = None
+    group: GroupRecord | None = None
     turn: Turn | None = None
     verdict: GroupVerdict | None = None
 
     @property
     def is_barred(self) -> bool:
-        return self.case is not None and self.case.blocked
+        return self.group is not None and self.group.blocked
 
     @property
     def waits(self) -> bool:
@@ -72,19 +72,19 @@ def compare(scene: Scene, group: str, other: str, seen: Seen = NOTHING_SEEN) -> 
 
 
 def _side(scene: Scene, hearing: Hearing, names: Names, key: str, seen: Seen) -> Side:
-    case = hearing.case(key)
+    group = hearing.group(key)
     rows = names.rows_of(key)
-    if case is None:
+    if group is None:
         stands = why(scene, key, seen).summary.removeprefix(f"{key} ")
         if not len(rows):
             return Side(key, stands, None)
         where = placement_of(scene, Group(key), rows)
         return Side(key, stands, priority_of(scene, rows), True, where.since if where else None)
     verdict = hearing.verdict(key)
-    turn = None if case.blocked else hearing.turn_of(case)
-    runs = verdict.verdict == "Scheduled" and not case.seated
+    turn = None if group.blocked else hearing.turn_of(group)
+    runs = verdict.verdict == "Scheduled" and not group.seated
     stands = verdict_words(verdict)
-    return Side(key, stands, case.screening.rank.priority, runs, None, case, turn, verdict)
+    return Side(key, stands, group.screening.rank.priority, runs, None, group, turn, verdict)
 
 
 # -- rule by rule --------------------------------------------------------------------------------------
@@ -121,9 +121,9 @@ def _seat(side: Side) -> str:
 
 
 def _may_start(side: Side) -> str:
-    if side.case is None:
+    if side.group is None:
         return "runs" if side.runs else "not decided"
-    screening = side.case.screening
+    screening = side.group.screening
     if screening.problems:
         return f"no: {screening.problems[0]}"
     return f"no: {screening.obstacles[0].message}" if screening.obstacles else "yes"
@@ -135,7 +135,7 @@ def _may_start(side: Side) -> str:
 def _without(scene: Scene, names: Names, one: Side, two: Side) -> GroupVerdict | None:
     alone = scene.on(without_group(scene.snapshot, names, two.key))
     hearing = alone.hearing()
-    return None if hearing.case(one.key) is None else hearing.verdict(one.key)
+    return None if hearing.group(one.key) is None else hearing.verdict(one.key)
 
 
 def without_group(snapshot: Snapshot, names: Names, key: str) -> Snapshot:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from maitred.cluster.snapshot import GroupView
-from maitred.decide.cycle import Case
+from maitred.decide.record import GroupRecord
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.ends import stuck_pods
 from maitred.explain.forecast.estimate import Estimate
@@ -36,79 +36,83 @@ NOT_TRIED = "remedies not tried: too many groups and nodes are involved, so what
 NOT_ALL_TRIED = "remedies not tried: some, because many groups and nodes are involved; those told here were"
 
 
-def of_decided(scene: Scene, hearing: Hearing, case: Case, names: Names) -> Why:
-    verdict = hearing.verdict(case.key)
+def of_decided(scene: Scene, hearing: Hearing, group: GroupRecord, names: Names) -> Why:
+    verdict = hearing.verdict(group.key)
     waits = verdict.verdict != "Scheduled"
-    progress = progress_in(scene, case.key, names)
-    waited = _waited(scene, case.view) if waits else None
-    job = names.job_of(case.key)
-    sought = sought_for(scene, case.key)
-    absent = absence(names.seen.leases, case.view.pending_schedulers)
-    about = (*_unattended(case, verdict, absent), *_refused(case, verdict, names, job))
+    progress = progress_in(scene, group.key, names)
+    waited = _waited(scene, group.view) if waits else None
+    job = names.job_of(group.key)
+    sought = sought_for(scene, group.key)
+    absent = absence(names.seen.leases, group.view.pending_schedulers)
+    about = (*_unattended(group, verdict, absent), *_refused(group, verdict, names, job))
     return Why(
-        group=case.key,
-        state=_state(case, verdict, progress, job, absent),
+        group=group.key,
+        state=_state(group, verdict, progress, job, absent),
         verdict=verdict.verdict,
         members=verdict.members,
         quorum=verdict.quorum,
         placed=verdict.placed,
-        leaving=int(np.count_nonzero(scene.snapshot.bound.terminating[names.rows_of(case.key)])),
-        priority=None if verdict.verdict == "Invalid" else case.screening.rank.priority,
-        placement=_placement(hearing, case, verdict, scene, names),
+        leaving=int(np.count_nonzero(scene.snapshot.bound.terminating[names.rows_of(group.key)])),
+        priority=None if verdict.verdict == "Invalid" else group.screening.rank.priority,
+        placement=_placement(hearing, group, verdict, scene, names),
         blockers=verdict.blockers,
         on_empty_cluster=(
-            blocker_on_empty_cluster(scene.snapshot, hearing.house, case.view)
+            blocker_on_empty_cluster(scene.snapshot, hearing.house, group.view)
             if verdict.verdict == "Impossible"
             else None
         ),
-        nearest=None if verdict.verdict == "Impossible" else _nearest(hearing, case),
+        nearest=None if verdict.verdict == "Impossible" else _nearest(hearing, group),
         remedies=() if sought is None else sought.remedies,
-        queue=queue_of(hearing, case),
-        preemption=preemption_of(hearing, case, verdict),
+        queue=queue_of(hearing, group),
+        preemption=preemption_of(hearing, group, verdict),
         waited=waited,
-        estimate=_estimate(scene, case, verdict),
+        estimate=_estimate(scene, group, verdict),
         progress=progress,
-        notes=(*about, *_notes(scene, hearing, case, waited, job, sought)),
+        notes=(*about, *_notes(scene, hearing, group, waited, job, sought)),
     )
 
 
-def _unattended(case: Case, verdict: GroupVerdict, absent: Absence | None) -> Iterator[str]:
+def _unattended(group: GroupRecord, verdict: GroupVerdict, absent: Absence | None) -> Iterator[str]:
     """Whether a scheduler runs matters to all; that it is not known, to those who would be seated now."""
-    if absent is not None and (absent.sure or (verdict.verdict == "Scheduled" and case.seated)):
+    if absent is not None and (absent.sure or (verdict.verdict == "Scheduled" and group.seated)):
         yield absent.words
 
 
-def _refused(case: Case, verdict: GroupVerdict, names: Names, job: Job | None) -> Iterator[str]:
+def _refused(group: GroupRecord, verdict: GroupVerdict, names: Names, job: Job | None) -> Iterator[str]:
     """What its controller met with, if there are fewer pods than there should be."""
-    created = len(case.view.pods) + len(case.view.running)
+    created = len(group.view.pods) + len(group.view.running)
     incomplete = any(blocker.category == "Members" for blocker in verdict.blockers)
     if incomplete or (job is not None and created < job.members):
-        yield from filter(None, (refusal_of(names, case.key), failure_of(names, case.key)))
+        yield from filter(None, (refusal_of(names, group.key), failure_of(names, group.key)))
 
 
 def _state(
-    case: Case, verdict: GroupVerdict, progress: Progress | None, job: Job | None, absent: Absence | None
+    group: GroupRecord,
+    verdict: GroupVerdict,
+    progress: Progress | None,
+    job: Job | None,
+    absent: Absence | None,
 ) -> State:
     if verdict.verdict != "Scheduled":
         return "Suspended" if job is not None and job.spec.suspend else "Waiting"
-    if case.seated and absent is not None and absent.sure:
+    if group.seated and absent is not None and absent.sure:
         return "Unattended"
-    starting = case.seated or (progress is not None and is_starting(progress))
+    starting = group.seated or (progress is not None and is_starting(progress))
     return "Starting" if starting else "Running"
 
 
-def _nearest(hearing: Hearing, case: Case) -> Nearest | None:
+def _nearest(hearing: Hearing, group: GroupRecord) -> Nearest | None:
     """For members that wait for a place; who is promised one, or may not start, is not looked at."""
-    if case.blocked or case.promised or not case.ask.shapes:
+    if group.blocked or group.promised or not group.ask.shapes:
         return None
-    return nearest_to(hearing.left(case.key), case.ask, hearing.house)
+    return nearest_to(hearing.left(group.key), group.ask, hearing.house)
 
 
 def _placement(
-    hearing: Hearing, case: Case, verdict: GroupVerdict, scene: Scene, names: Names
+    hearing: Hearing, group: GroupRecord, verdict: GroupVerdict, scene: Scene, names: Names
 ) -> Placement | None:
-    running = placement_of(scene, case.view.group, names.rows_of(case.key))
-    rows = [row for _, row in sorted(case.seated)]
+    running = placement_of(scene, group.view.group, names.rows_of(group.key))
+    rows = [row for _, row in sorted(group.seated)]
     if not rows:
         return running
     here = [] if running is None else list(running.nodes)
@@ -117,8 +121,8 @@ def _placement(
     return Placement(members, tuple(nodes), verdict.domains, None if running is None else running.since)
 
 
-def _estimate(scene: Scene, case: Case, verdict: GroupVerdict) -> Estimate | None:
-    return None if case.blocked or verdict.verdict == "Scheduled" else estimate(scene, case.key)
+def _estimate(scene: Scene, group: GroupRecord, verdict: GroupVerdict) -> Estimate | None:
+    return None if group.blocked or verdict.verdict == "Scheduled" else estimate(scene, group.key)
 
 
 def _waited(scene: Scene, view: GroupView) -> Waited | None:
@@ -138,13 +142,18 @@ def _waited(scene: Scene, view: GroupView) -> Waited | None:
 
 
 def _notes(
-    scene: Scene, hearing: Hearing, case: Case, waited: Waited | None, job: Job | None, sought: Sought | None
+    scene: Scene,
+    hearing: Hearing,
+    group: GroupRecord,
+    waited: Waited | None,
+    job: Job | None,
+    sought: Sought | None,
 ) -> Iterator[str]:
-    if sum(other.key == case.key for other in hearing.cases) > 1:
+    if sum(other.key == group.key for other in hearing.groups) > 1:
         yield "there is another group of this name, declared in another way; this is about the first"
     if job is not None and job.spec.suspend:
         yield suspension_words(job)
-    if any(STAND_IN in pod for pod in case.view.pods):
+    if any(STAND_IN in pod for pod in group.view.pods):
         yield "its pods do not exist while its Job is suspended; it keeps its turn"
     if hearing.decided.search_exhausted:
         yield "the search was cut short by policy.search.steps; a larger number may find more"
@@ -152,7 +161,7 @@ def _notes(
         yield NOT_ALL_TRIED if sought.changes else NOT_TRIED
     if waited is not None and waited.known_since is None:
         yield NO_LEDGER
-    yield from lost_words(scene, [member.node for member in case.view.running])
+    yield from lost_words(scene, [member.node for member in group.view.running])
     yield from _stuck_words(scene)
 
 

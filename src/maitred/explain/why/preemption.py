@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from maitred.decide.cycle import Case
+from maitred.decide.record import GroupRecord
 from maitred.explain.hearing import Hearing
 from maitred.explain.receipts import to_leave
 from maitred.explain.why.answer import Preemption
@@ -12,11 +12,11 @@ from maitred.model.words import counted
 MOST_UNITS = 8
 
 
-def preemption_of(hearing: Hearing, case: Case, verdict: GroupVerdict) -> Preemption | None:
+def preemption_of(hearing: Hearing, group: GroupRecord, verdict: GroupVerdict) -> Preemption | None:
     if verdict.verdict == "Preempting":
-        evictions = [one for one in hearing.decided.evictions if one.preemptor == case.key]
+        evictions = [one for one in hearing.decided.evictions if one.preemptor == group.key]
         names = hearing.snapshot.nodes.names
-        nodes = dict.fromkeys(names[row] for _, row in sorted(case.promised))
+        nodes = dict.fromkeys(names[row] for _, row in sorted(group.promised))
         return _promised(evictions, tuple(nodes))
     refusal = next((b.detail["preemption"] for b in verdict.blockers if "preemption" in b.detail), None)
     return None if refusal is None else Preemption(allowed=False, words=refusal)

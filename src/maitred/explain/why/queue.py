@@ -3,7 +3,7 @@
 from collections import Counter
 
 from maitred.decide.agenda import RULES, Turn, rule_between
-from maitred.decide.cycle import Case
+from maitred.decide.record import GroupRecord
 from maitred.explain.hearing import Hearing
 from maitred.explain.why.answer import Earlier, Queue
 from maitred.model.plan import Verdict
@@ -11,15 +11,15 @@ from maitred.model.plan import Verdict
 MOST_NAMED = 5
 
 
-def queue_of(hearing: Hearing, asked: Case) -> Queue | None:
+def queue_of(hearing: Hearing, asked: GroupRecord) -> Queue | None:
     """None if it has no turn: it is not valid, or may not start yet."""
     if asked.blocked:
         return None
     own = hearing.turn_of(asked)
     turns = [
-        (hearing.turn_of(case), case, group.verdict)
-        for case, group in zip(hearing.cases, hearing.decided.groups, strict=True)
-        if not case.blocked and case is not asked
+        (hearing.turn_of(group), group, found.verdict)
+        for group, found in zip(hearing.groups, hearing.decided.groups, strict=True)
+        if not group.blocked and group is not asked
     ]
     ahead = sorted((one for one in turns if one[0] < own), key=lambda one: one[0])
     seated = [one for one in ahead if one[1].seated]
@@ -37,6 +37,6 @@ def queue_of(hearing: Hearing, asked: Case) -> Queue | None:
     )
 
 
-def earlier(one: tuple[Turn, Case, Verdict], own: Turn) -> Earlier:
-    turn, case, verdict = one
-    return Earlier(case.key, rule_between(turn, own), verdict, case.screening.rank.priority)
+def earlier(one: tuple[Turn, GroupRecord, Verdict], own: Turn) -> Earlier:
+    turn, group, verdict = one
+    return Earlier(group.key, rule_between(turn, own), verdict, group.screening.rank.priority)

@@ -71,10 +71,10 @@ class Loose:
         scene, names = self.scene, self.names
         for pod in (*self.waiting, *self.fitting):
             hearing = scene.hearing()
-            case = hearing.case(pod)
-            if case is None:
+            group = hearing.group(pod)
+            if group is None:
                 return of_another_scheduler(scene, names.views[pod])
-            return of_decided(scene, hearing, case, names)
+            return of_decided(scene, hearing, group, names)
         for pod in self.workload.pods:
             if len(names.rows_of(pod)):
                 return of_seated(scene, pod, names)
@@ -91,8 +91,8 @@ class Loose:
     def placement(self) -> Placement | None:
         running = placement_of(self.scene, Group(self.workload.key), self.rows)
         hearing, names = self.scene.hearing(), self.scene.snapshot.nodes.names
-        cases = [case for pod in self.fitting if (case := hearing.case(pod)) is not None]
-        coming = [names[row] for case in cases for _, row in case.seated]
+        groups = [group for pod in self.fitting if (group := hearing.group(pod)) is not None]
+        coming = [names[row] for group in groups for _, row in group.seated]
         if not coming:
             return running
         if running is None:

@@ -43,10 +43,10 @@ def _summed_up(answer: Why) -> Why:
 def _answer(scene: Scene, key: str, names: Names) -> Why:
     if key in names.views:
         hearing = scene.hearing()
-        case = hearing.case(key)
-        if case is None:
+        group = hearing.group(key)
+        if group is None:
             return of_another_scheduler(scene, names.views[key])
-        return of_decided(scene, hearing, case, names)
+        return of_decided(scene, hearing, group, names)
     if len(names.rows_of(key)):
         return of_seated(scene, key, names)
     if key in names.seen_members:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from maitred.cluster.state import ClusterState, Delete, Put
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.explain.tenant_words import as_told_at_home
 from maitred.explain.verdicts import UNSCHEDULABLE, head_of_words, pod_words
 from maitred.kube.client import Client
@@ -155,7 +155,7 @@ class OneByOne:
         if not pods:
             return Plan()
         snapshot, now = self._state.snapshot(), datetime.now(UTC)
-        return await asyncio.to_thread(decide, snapshot, Policy(), now, DEFAULT_SCHEDULER, pods)
+        return await asyncio.to_thread(decide, snapshot, Policy(), now, Scope(DEFAULT_SCHEDULER, pods))
 
     def _take(self, bind: Bind) -> bool:
         """The pod has its place from now on, unless it is not the one that was decided any more."""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from maitred.cluster.nodes import Ints
 from maitred.cluster.state import ClusterState, Delete, Put
-from maitred.decide import decide
+from maitred.decide import Scope, decide
 from maitred.decide.agenda import Turn, first_turn
 from maitred.model.group import PodGroup
 from maitred.model.node import Node
@@ -238,14 +238,9 @@ class WholeGroups:
     def _decide(self, waiters: Sequence[Waiter], now: Time, explained: Container[str] = ()) -> Plan:
         for waiter in waiters:
             self._introduce(waiter.party)
-        plan = decide(
-            self.state.snapshot(),
-            self.policy,
-            moment(now),
-            groups={waiter.turn.key for waiter in waiters},
-            measures={waiter.turn.key: waiter.turn.measure for waiter in waiters},
-            explained=explained,
-        )
+        measures = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
+        scope = Scope(groups=measures.keys(), measures=measures, explained=explained)
+        plan = decide(self.state.snapshot(), self.policy, moment(now), scope)
         if plan.wake_at is not None:
             wake = time_of(datetime.fromisoformat(plan.wake_at))
             wake = wake if wake > now else now + SOON

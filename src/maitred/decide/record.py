@@ -1,0 +1,240 @@
+"""The record of one cycle: what each group asked for, when it was tried, what it got, and what that took.
+
+The cycle writes it while it gives every group its turn. Verdicts and all later answers read it, so that what
+is explained is what was decided.
+"""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+
+from maitred.cluster.journal import Seated
+from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.trial import Trial
+from maitred.decide.agenda import Turn, rank
+from maitred.decide.ask import Ask, Assignment, ask_of
+from maitred.decide.budget import Budget
+from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
+from maitred.decide.hindsight import Hindsight
+from maitred.decide.house import House
+from maitred.decide.levels import known_levels
+from maitred.decide.preemption.promises import Claimant, Promises
+from maitred.decide.scope import Scope
+from maitred.decide.screen import Screening, screen
+from maitred.model.plan import Blocker, Verdict
+from maitred.model.policy import Policy
+
+NEVER_YET = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a group found in its turn, kept because it is gone once places are held for the group."""
+
+    diagnosis: Diagnosis
+    view: GroupView
+    ask: Ask
+    ahead: Ahead
+
+    def blockers(self) -> tuple[Blocker, ...]:
+        return self.diagnosis.of(self.view, self.ask, (), self.ahead)[0]
+
+
+@dataclass(slots=True)
+class GroupRecord:
+    """What one cycle did with one group."""
+
+    view: GroupView
+    screening: Screening
+    ask: Ask
+    """What is still asked for."""
+    waiting: list[int]
+    """Positions in the view of the members in `ask`."""
+    turn: Turn | None = None
+    """Its first, as it was handed out: whoever asks need not work out the order again."""
+    seated: Assignment = field(default_factory=list)
+    """Members, by position in the view, and their rows."""
+    promised: Assignment = field(default_factory=list)
+    """Members, by position in the view, and the rows that they take once others have left."""
+    places: list[tuple[int, Seated]] = field(default_factory=list)
+    """What it has on the trial, and since which moment: seats, and places that are held for it."""
+    first_seated: int = NEVER_YET
+    last_tried: int = 0
+    """At which of the cycle's moments these were."""
+    tries: int = 0
+    """How often seats were looked for."""
+    weighed: int = 0
+    """How often it was looked for others who could leave for it."""
+    steps: int = 0
+    """What the searches for its seats took."""
+    exhausted: bool = False
+    """Whether one of these was cut off by the bound of steps."""
+    cut: bool = False
+    """Whether its namespace had used its share of the cycle's budget when it was its turn."""
+    refusal: str = ""
+    """Why nobody leaves for it, if it could not be seated."""
+    blockers: tuple[Blocker, ...] = ()
+    """What was in the way when it was promised its places, if that was to be explained at once."""
+    sight: Sight | None = None
+    """The same, if that may be asked later."""
+    _rows: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, view: GroupView, screening: Screening) -> "GroupRecord":
+        return cls(view, screening, ask_of(view), list(range(len(view.pods))))
+
+    @property
+    def key(self) -> str:
+        return self.view.group.key
+
+    @property
+    def blocked(self) -> bool:
+        """Whether it may not be tried: it is not valid, or may not start yet."""
+        return bool(self.screening.problems or self.screening.obstacles)
+
+    @property
+    def held(self) -> list[Seated]:
+        """The places that it was promised, while they are held for it."""
+        return [place for _, place in self.places if place.held]
+
+    @property
+    def claimant(self) -> Claimant:
+        return Claimant(self.view, self.ask, self.screening.rank)
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Of its seats, and of the places that it was promised: every group after it asks for them."""
+        if self._rows is None:
+            self._rows = tuple(int(row) for _, row in (*self.seated, *self.promised))
+        return self._rows
+
+    @property
+    def placed(self) -> int:
+        return len(self.view.running) + self.view.succeeded + len(self.seated)
+
+    @property
+    def standing(self) -> Verdict:
+        """What is known of it without looking into what is in its way."""
+        if self.screening.problems:
+            return "Invalid"
+        if self.placed >= self.view.group.quorum and self.view.group.exists:
+            return "Scheduled"
+        return "Preempting" if self.promised else "Waiting"
+
+    def promise(self, places: Assignment) -> None:
+        self.promised, self._rows = places, None
+
+    def take(self, assignment: Assignment) -> None:
+        waiting = self.waiting
+        self.seated += [(waiting[member], row) for member, row in assignment]
+        self._rows = None
+        gone = {member for member, _ in assignment}
+        self.waiting = [place for member, place in enumerate(waiting) if member not in gone]
+        self.ask = self.ask.without(assignment)
+
+
+Taken = tuple[GroupRecord, tuple[str, tuple[int, ...]]]
+"""A group that has places, its name, and the rows of these."""
+
+
+class Record:
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime, scope: Scope) -> None:
+        self.snapshot, self.scope = snapshot, scope
+        self.house = House(policy, known_levels(policy, snapshot))
+        self.budget = Budget(scope.rotation, self.house.meter, policy.search.steps)
+        self.trial = Trial.of(snapshot)
+        """The cluster with all that the cycle has given away so far."""
+        self.promises = Promises(snapshot, self.house, now)
+        self.grounds = Grounds(snapshot, self.house)
+        self.moment = 0
+        """Every attempt to seat a group, and every place that is held, has its own."""
+        self.groups = list[GroupRecord]()
+        """Those that are decided, in the order of the snapshot."""
+        self.bystanders = list[GroupRecord]()
+        """They are not decided, but were promised places, which they keep."""
+        for view in snapshot.groups:
+            if self._is_decided(view):
+                self.groups.append(self._new(view))
+            elif view.nominated:
+                self.bystanders.append(self._new(view))
+
+    def _is_decided(self, view: GroupView) -> bool:
+        scheduler, groups = self.scope.scheduler, self.scope.groups
+        ours = scheduler is None or scheduler in view.pending_schedulers
+        return ours and (groups is None or view.group.key in groups)
+
+    def _new(self, view: GroupView) -> GroupRecord:
+        return GroupRecord.of(view, screen(view, self.snapshot, self.house))
+
+    @property
+    def everyone(self) -> tuple[GroupRecord, ...]:
+        return (*self.groups, *self.bystanders)
+
+    @cached_property
+    def undecided(self) -> list[GroupRecord]:
+        """Groups that wait and that this cycle does not decide: not ours, or nothing has happened to them."""
+        known = {id(group.view) for group in self.everyone}
+        return [self._new(view) for view in self.snapshot.groups if id(view) not in known]
+
+    @cached_property
+    def by_key(self) -> dict[str, GroupRecord]:
+        """Of several groups that are decided under one name, the last."""
+        return {group.key: group for group in self.groups}
+
+    def rank(self, group: GroupRecord) -> int:
+        return rank(group.screening.rank.priority, self.house.policy.order)
+
+    def is_explained(self, group: GroupRecord) -> bool:
+        return self.scope.explained is None or group.key in self.scope.explained
+
+    # -- what the cycle notes --------------------------------------------------------------------------
+
+    def note_turn(self, group: GroupRecord) -> None:
+        self.moment += 1
+        group.last_tried = self.moment
+
+    def note_places(self, group: GroupRecord, places: Sequence[Seated]) -> None:
+        """From now on it is in the way of others."""
+        group.first_seated = self.moment if group.first_seated == NEVER_YET else group.first_seated
+        group.places += [(self.moment, place) for place in places]
+
+    def note_sight(self, group: GroupRecord) -> None:
+        """What is in its way now is gone once its places are held for it."""
+        if self.is_explained(group):
+            diagnosis = Diagnosis(self.grounds, self.trial)
+            group.blockers = diagnosis.of_promised(group.ask, self.ahead_of(group, self.taken()))
+        elif self.scope.explainable:
+            diagnosis = Diagnosis(self.grounds, self.trial.on(self.trial.nodes))
+            group.sight = Sight(diagnosis, group.view, group.ask, self.ahead_of(group, self.taken()))
+
+    def note_displaced(self, group: GroupRecord, pods: Set[str]) -> None:
+        """Members that leave for others count no more; the group, which ranks lower, is yet to be served."""
+        view = group.view
+        stays = [place for place, member in enumerate(view.running) if member.order[2] not in pods]
+        running = tuple(view.running[place] for place in stays)
+        group.view = replace(view, running=running, running_shapes=view.running_shapes[stays])
+        group.screening = screen(group.view, self.snapshot, self.house)
+        group.ask = ask_of(group.view)
+
+    # -- what others read ------------------------------------------------------------------------------
+
+    def taken(self) -> list[Taken]:
+        """Every group that has got places in this cycle, or was promised some."""
+        found = [(group, group.rows) for group in self.groups if group.seated or group.promised]
+        found += [
+            (group, tuple(int(r) for held in group.held for r in held.rows)) for group in self.bystanders
+        ]
+        return [(group, (group.key, rows)) for group, rows in found if rows]
+
+    def ahead_of(self, group: GroupRecord, taken: Sequence[Taken]) -> Ahead:
+        """Groups that had places when this one last tried in vain, with the rows of all of them."""
+        return tuple(
+            rows for other, rows in taken if other is not group and other.first_seated < group.last_tried
+        )
+
+    @cached_property
+    def hindsight(self) -> Hindsight:
+        """The cluster as each group found it. To be asked once the cycle is over."""
+        places = (place for group in self.everyone for place in group.places)
+        return Hindsight(self.grounds, self.trial, places)

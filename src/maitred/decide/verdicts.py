@@ -1,0 +1,133 @@
+"""The Plan, from the record of a cycle: who sits down, who leaves, and a verdict for every group.
+
+Seats are known as soon as the cycle is over. To say what is in the way of those who wait takes longer, so
+whoever binds pods asks for `seats` first.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+
+import msgspec
+
+from maitred.decide.ask import Assignment
+from maitred.decide.budget import EXPLAINING
+from maitred.decide.levels import shared_domains
+from maitred.decide.preemption.promises import not_before
+from maitred.decide.record import GroupRecord, Record, Taken
+from maitred.decide.screen import invalid_blocker
+from maitred.model.categories import CATEGORIES
+from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan
+
+
+class Verdicts:
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self._exhausted = False
+        """Whether the search for what is in the way of some group was cut off by the bound of steps."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether any search of the cycle, or of its explanation so far, was."""
+        tried = any(group.exhausted for group in self.record.groups)
+        return tried or self._exhausted or self.record.promises.exhausted
+
+    def seats(self) -> Plan:
+        """The part of the Plan that is known first: who sits down, in the order in which they were served.
+        Of members that are left over it does not say what is in their way."""
+        seated = [group for group in self.record.groups if group.seated]
+        seated.sort(key=lambda group: group.first_seated)
+        return Plan(
+            binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in seated)),
+            groups=tuple(self._bare(group) for group in seated),
+        )
+
+    def plan(self) -> Plan:
+        groups, promises = self.record.groups, self.record.promises
+        verdicts = self._verdicts()
+        warnings = {warning for group in groups for warning in group.view.group.warnings}
+        return Plan(
+            binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
+            nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
+            evictions=tuple(promises.evictions()),
+            groups=tuple(verdicts),
+            wake_at=None if promises.wake_at is None else not_before(promises.wake_at),
+            search_exhausted=self.exhausted,
+            warnings=tuple(sorted(warnings.union(promises.warnings()))),
+        )
+
+    def _binds(self, group: GroupRecord, places: Assignment) -> list[Bind]:
+        names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
+        return [Bind(pods[member], uids[member], names[row], group.key) for member, row in sorted(places)]
+
+    def _verdicts(self) -> list[GroupVerdict]:
+        """In the order of the groups. Who came last is looked at first: the groups that had their turns with
+        nothing given away between them then follow each other, and are diagnosed on the same ground."""
+        record, taken = self.record, self.record.taken()
+        found = {
+            id(group): self.of(group, taken, explained=record.is_explained(group))
+            for group in sorted(record.groups, key=lambda group: -group.last_tried)
+        }
+        return [found[id(group)] for group in record.groups]
+
+    # -- one group -------------------------------------------------------------------------------------
+
+    def of(self, group: GroupRecord, taken: Sequence[Taken], explained: bool) -> GroupVerdict:
+        """`taken` is what others have got in the cycle; `explained`: with what is in the way."""
+        bare, screening, budget = self._bare(group), group.screening, self.record.budget
+        verdict, blockers = bare.verdict, bare.blockers
+        if screening.problems:
+            blockers = tuple(map(invalid_blocker, screening.problems))
+        elif screening.obstacles:
+            blockers = screening.obstacles
+            if explained and all(CATEGORIES[one.category].hides_others for one in blockers):
+                blockers += self._behind_gates(group)
+        elif group.cut and (group.promised or group.ask.shapes):
+            blockers = (budget.not_examined(group.key),)
+        elif group.promised:
+            blockers = group.blockers if group.sight is None or not explained else group.sight.blockers()
+        elif group.ask.shapes and explained:
+            blockers, impossible = self._blockers(group, taken)
+            verdict = "Impossible" if impossible and verdict == "Waiting" else verdict
+            if verdict == "Waiting":
+                blockers = with_refusal(blockers, group.refusal)
+        return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
+
+    def _bare(self, group: GroupRecord) -> GroupVerdict:
+        """What its seats alone say."""
+        view = group.view
+        rows = [member.node for member in view.running] + [row for _, row in group.seated]
+        levels = self.record.house.levels
+        domains = shared_domains(self.record.snapshot.nodes, levels, view.group.topology, rows)
+        return GroupVerdict(group.key, group.standing, view.members, view.group.quorum, group.placed, domains)
+
+    def _blockers(self, group: GroupRecord, taken: Sequence[Taken]) -> tuple[tuple[Blocker, ...], bool]:
+        """What is in its way, and whether it could never be seated; a later cycle says so if this one may not
+        go on."""
+        record, budget = self.record, self.record.budget
+        if not budget.is_open(EXPLAINING, group.key):
+            return (budget.not_explained(group.key),), False
+        own = tuple((int(group.view.shapes[member]), row) for member, row in group.seated)
+        with budget.examination(group.key):
+            diagnosis = record.hindsight.at(group.last_tried)
+            found = diagnosis.of(group.view, group.ask, own, record.ahead_of(group, taken))
+        self._exhausted |= diagnosis.exhausted
+        return found
+
+    def _behind_gates(self, group: GroupRecord) -> tuple[Blocker, ...]:
+        """What would be in its way if it might start."""
+        budget = self.record.budget
+        if not budget.is_open(EXPLAINING, group.key):
+            return (budget.not_explained(group.key),)
+        with budget.examination(group.key):
+            diagnosis = self.record.hindsight.at(group.last_tried)
+            found = diagnosis.behind_gates(group.ask)
+        self._exhausted |= diagnosis.exhausted
+        return found
+
+
+def with_refusal(blockers: tuple[Blocker, ...], refusal: str) -> tuple[Blocker, ...]:
+    """The first also says why others do not make room."""
+    if not refusal:
+        return blockers
+    first, *others = blockers
+    return (msgspec.structs.replace(first, detail={**first.detail, "preemption": refusal}), *others)
