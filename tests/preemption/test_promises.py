@@ -5,7 +5,7 @@ Each of these once went wrong, or nearly did; the properties of law 6 find them 
 
 from typing import Any
 
-from tests.oracle.builders import HOSTNAME, Obj, node, pod, pod_group
+from tests.oracle.builders import HOSTNAME, Obj, near, node, pod, pod_group
 from tests.support import decide
 
 BUDGET = {
@@ -146,3 +146,16 @@ def test_a_second_group_prefers_victims_that_no_budget_counts_any_more() -> None
     plan = decide([*nodes, *old, dear, BUDGET, waiting("a", 1, 9), waiting("b", 1, 5)])
     victims = {eviction["for"]: eviction["pod"] for eviction in plan["evictions"]}
     assert victims["default/b"] == "default/dear"
+
+
+def test_places_that_a_second_try_was_promised_stay_held_in_the_next_round() -> None:
+    """Each needs the company of one who comes after it, so all but b are tried again: a, which is promised
+    the room that old leaves, then d in vain, then c. Now d has company, and would fit where a is to sit."""
+    nodes = [node("n1", 2, zone="z"), node("n2", 2, zone="z")]
+    a = waiting("a", 2, 10, affinity=[near("zone", {"app": "b"})])
+    b = waiting("b", 1, 1, labels={"app": "b"}, created=2, where={HOSTNAME: "n2"})
+    c = waiting("c", 1, 1, labels={"app": "c"}, created=1, affinity=[near("zone", {"app": "b"})])
+    d = waiting("d", 1, 5, affinity=[near("zone", {"app": "c"})])
+    plan = decide([*nodes, leaving("old", 1, "n1"), a, b, c, d])
+    assert binds(plan) == {"b": "n2", "c": "n2"}
+    assert promises(plan) == {"a": "n1"}

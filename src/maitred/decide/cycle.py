@@ -107,7 +107,10 @@ class _Cycle:
             agenda.add(turn.surplus)
 
     def _retry_those_who_wait_for_others(self) -> None:
-        """A group may have had its turn before the pods whose company, or balance, it needs were seated."""
+        """A group may have had its turn before the pods whose company, or balance, it needs were seated.
+
+        A group that is promised places here is not tried again: they are held for it until others have left.
+        """
         groups = self.record.groups
         turns = sorted(group.turn.again for group in groups if group.turn is not None)
         dependent = [group for turn in turns if self._depends_on_others(group := groups[turn.number])]
@@ -115,9 +118,10 @@ class _Cycle:
         while progress:
             progress = False
             for group in dependent:
-                before = len(group.seated)
-                self._serve(group, AGAIN)
-                progress |= len(group.seated) > before
+                if not group.promised:
+                    before = len(group.seated)
+                    self._serve(group, AGAIN)
+                    progress |= len(group.seated) > before
 
     def _depends_on_others(self, group: GroupRecord) -> bool:
         if group.blocked or not group.ask.shapes or group.promised:
