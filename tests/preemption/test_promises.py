@@ -159,3 +159,20 @@ def test_places_that_a_second_try_was_promised_stay_held_in_the_next_round() -> 
     plan = decide([*nodes, leaving("old", 1, "n1"), a, b, c, d])
     assert binds(plan) == {"b": "n2", "c": "n2"}
     assert promises(plan) == {"a": "n1"}
+
+
+def test_what_victims_on_other_nodes_leave_is_room_for_whoever_comes_next() -> None:
+    """One place on n2 is held for a. Then b takes the place of a band on n1, whose other member leaves n2, so
+    that nobody need stay off the two that are free there."""
+    a = [waiting(f"a-{at}", 1, 9, at, group="a", where={HOSTNAME: at}) for at in ("n2", "n3")]
+    b = waiting("b", 1, 5, where={HOSTNAME: "n1"}, created=1)
+    c = [waiting(f"c-{i}", 1, 5, group="c", where={HOSTNAME: "n2"}, created=2) for i in range(2)]
+    band = [
+        pod_group("band", 2, disruption="all"),
+        pod("band-0", 1, node="n1", priority=0, group="band"),
+        pod("band-1", 2, node="n2", priority=0, group="band"),
+    ]
+    nodes = [node("n1", 1), node("n2", 4), node("n3", 1), leaving("old", 1, "n3")]
+    plan = decide([*nodes, *band, pod_group("a", 2), *a, b, pod_group("c", 2), *c])
+    assert promises(plan) == {"a-n2": "n2", "a-n3": "n3", "b": "n1"}
+    assert binds(plan) == {"c-0": "n2", "c-1": "n2"}

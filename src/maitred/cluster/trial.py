@@ -154,6 +154,7 @@ class Trial:
         if self.later is not None:
             rows = self._rows_of(self._bound.node[pods])
             self.later[:, rows] += self._amounts_on(rows, pods)
+            self._touched.append(rows)
 
     def evict(self, pods: Rows) -> None:
         """These pods are gone, whoever they were."""
