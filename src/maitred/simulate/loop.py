@@ -1,16 +1,15 @@
 """The loop: what happens next in virtual time, and what follows from it.
 
-All that happens at one moment happens before seats are given out at that moment, in a fixed order, so that a
-run does not depend on how its events came to be known.
+Seats are given out at a moment after all else that happens then, in a fixed order.
 """
 
-import heapq
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import Any
 
 from maitred.simulate.books import Books
 from maitred.simulate.clock import LONGEST, Time
+from maitred.simulate.events import EventLoop, Handler
 from maitred.simulate.faults import Fault, Faults
 from maitred.simulate.floor import Floor, Sitter
 from maitred.simulate.jobs import Job, Workload
@@ -51,7 +50,7 @@ class Watcher:
         """It wants to do no more at this moment."""
 
 
-class Loop:
+class Loop(EventLoop[Time]):
     """One run. `tick` hears of progress, as a number from 0 to 1."""
 
     def __init__(
@@ -65,25 +64,7 @@ class Loop:
         watchers: Sequence[Watcher] = (),
         tick: Callable[[float], None] = lambda fraction: None,
     ) -> None:
-        self.floor, self.seater, self.workload, self.horizon = floor, seater, workload, horizon
-        self.now: Time = 0
-        self.books = Books(floor, seater)
-        self.parties: list[Party] = []
-        """Those that have arrived, in the order in which they did."""
-        self.ends: dict[Party, tuple[End, str]] = {}
-        """How jobs ended that did, with words where it was not well."""
-        self.cycles = 0
-        self._faults, self._period, self._watchers, self._tick = faults, period, watchers, tick
-        self._events: list[tuple[Time, Kind, int, Any]] = []
-        self._pushed = 0
-        self._expected = 0
-        """Events to come but for faults, which come for ever."""
-        self._cycle_at: Time | None = None
-        self._quiet = 0
-        """Moments since a job came or went."""
-        self._still_until: Time | None = None
-        """Where all has been quiet for long: when the last of what was then broken will have been mended."""
-        self._handlers: dict[Kind, Callable[[Any], None]] = {
+        handlers: dict[Kind, Handler] = {
             Kind.FINISH: self._finish,
             Kind.READY: self._ready,
             Kind.GONE: self._gone,
@@ -95,14 +76,30 @@ class Loop:
             Kind.CYCLE: self._cycle,
             Kind.PATIENCE: self._lose_patience,
         }
+        super().__init__(0, handlers)
+        self.floor, self.seater, self.workload, self.horizon = floor, seater, workload, horizon
+        self.books = Books(floor, seater)
+        self.parties: list[Party] = []
+        """Those that have arrived, in the order in which they did."""
+        self.ends: dict[Party, tuple[End, str]] = {}
+        """How jobs ended that did, with words where it was not well."""
+        self.cycles = 0
+        self._faults, self._period, self._watchers, self._tick = faults, period, watchers, tick
+        self._cycle_at: Time | None = None
+        self._quiet = 0
+        """Moments since a job came or went."""
+        self._still_until: Time | None = None
+        """Where all has been quiet for long: when the last of what was then broken will have been mended."""
 
     def run(self) -> None:
         self._expect_next_arrival()
         self._expect_next_fault()
         self.books.settle(0)
         moments = 0
-        while self._has_next() and not self._is_over():
-            self._moment(self._events[0][0])
+        while (event := self.next_event()) is not None and not self._is_over(*event):
+            time, _ = event
+            self.books.meter.advance(time)
+            self.advance(time)
             moments += 1
             if moments % MOMENTS_PER_TICK == 0:
                 self._tick(self._progress())
@@ -111,31 +108,17 @@ class Loop:
         self.books.close(self.now)
         self._tick(1.0)
 
-    def _has_next(self) -> bool:
-        """What does not come true any more is no moment. Where many are interrupted, that is most of it."""
-        while self._events and not is_due(self._events[0][1], self._events[0][3]):
-            heapq.heappop(self._events)
-            self._expected -= 1
-        return bool(self._events)
-
-    def _moment(self, time: Time) -> None:
-        self.books.meter.advance(time)
-        self.now = time
-        while self._events and self._events[0][0] == time:
-            _, kind, _, what = heapq.heappop(self._events)
-            self._expected -= kind != Kind.FAULT
-            if is_due(kind, what):
-                self._handlers[kind](what)
-        self.books.settle(time)
+    def settle(self) -> None:
+        self.books.settle(self.now)
         self._quiet += 1
 
-    def _is_over(self) -> bool:
-        next_time = self._events[0][0]
+    def _is_over(self, next_time: Time, kind: IntEnum) -> bool:
         if self.horizon is not None:
             return next_time >= self.horizon
         if next_time > LAST_MOMENT:
             return True
-        if not self._expected or len(self.ends) == len(self.workload):
+        only_faults = len(self) == 1 and kind == Kind.FAULT  # Those come for ever.
+        if only_faults or len(self.ends) == len(self.workload):
             return True
         return self._quiet > LONGEST_QUIET and self._stands_still(next_time)
 
@@ -144,8 +127,7 @@ class Loop:
             self._stir()
             return False
         if self._still_until is None:
-            helpful = (Kind.REPAIR, Kind.CANCEL)
-            self._still_until = max((time for time, kind, _, _ in self._events if kind in helpful), default=0)
+            self._still_until = max(self.times_of(Kind.REPAIR, Kind.CANCEL), default=0)
         return next_time > self._still_until
 
     def _progress(self) -> float:
@@ -153,17 +135,34 @@ class Loop:
             return self.now / self.horizon
         return len(self.ends) / max(1, len(self.workload))
 
-    def _expect(self, time: Time, kind: Kind, what: object) -> None:
-        self._pushed += 1
-        self._expected += kind != Kind.FAULT
-        heapq.heappush(self._events, (time, kind, self._pushed, what))
+    def is_due(self, kind: IntEnum, what: Any) -> bool:
+        """Whether what was expected of a party still comes true."""
+        match kind:
+            case Kind.FINISH:
+                party, pace = what
+                return bool(party.pace == pace and party.phase == Phase.WORKING)
+            case Kind.READY:
+                party, round_, _ = what
+                return bool(party.round == round_ and party.phase != Phase.OVER)
+            case Kind.GONE:
+                party, until = what
+                return until in party.leaving.values()
+            case Kind.RENDEZVOUS:
+                party, round_ = what
+                return bool(party.round == round_ and party.phase == Phase.INCOMPLETE)
+            case Kind.CANCEL:
+                return bool(what.phase != Phase.OVER)
+            case Kind.PATIENCE:
+                return bool(what.phase == Phase.WAITING and what.first_seated is None)
+            case _:
+                return True
 
     # -- arrivals and ends -----------------------------------------------------------------------------
 
     def _expect_next_arrival(self) -> None:
         if len(self.parties) < len(self.workload):
             job = self.workload[len(self.parties)]
-            self._expect(job.arrival, Kind.ARRIVAL, job)
+            self.expect(job.arrival, Kind.ARRIVAL, job)
 
     def _arrive(self, job: Job) -> None:
         party = Party(job, len(self.parties))
@@ -171,9 +170,9 @@ class Loop:
         self._stir()
         self._expect_next_arrival()
         if job.cancelled is not None:
-            self._expect(max(job.cancelled, self.now), Kind.CANCEL, party)
+            self.expect(max(job.cancelled, self.now), Kind.CANCEL, party)
         if job.patience is not None:
-            self._expect(self.now + job.patience, Kind.PATIENCE, party)
+            self.expect(self.now + job.patience, Kind.PATIENCE, party)
         self.seater.wants(party, self.now)
         self.books.note(party, self.now)
         self._ask_for_cycle()
@@ -206,7 +205,7 @@ class Loop:
         at = self.now + party.job.start_up
         for member in members:
             party.starts[member] = at
-        self._expect(at, Kind.READY, (party, party.round, members))
+        self.expect(at, Kind.READY, (party, party.round, members))
 
     def _ready(self, what: tuple[Party, int, Sequence[int]]) -> None:
         """But for those who were sent away before they were."""
@@ -221,7 +220,7 @@ class Loop:
         remaining = party.remaining(self.now)
         if remaining is not None and (party.speed or not remaining):
             left = -(-remaining // party.speed) if remaining else 0
-            self._expect(self.now + left, Kind.FINISH, (party, party.pace))
+            self.expect(self.now + left, Kind.FINISH, (party, party.pace))
 
     def _finish(self, what: tuple[Party, int]) -> None:
         self._end(what[0], "finished")
@@ -231,7 +230,7 @@ class Loop:
     def _expect_next_fault(self) -> None:
         fault = next(self._faults, None)
         if fault is not None:
-            self._expect(fault.time, Kind.FAULT, fault)
+            self.expect(fault.time, Kind.FAULT, fault)
 
     def _fault(self, fault: Fault) -> None:
         hit: dict[Party, list[int]] = {}
@@ -243,7 +242,7 @@ class Loop:
             self._send_away(party, leaving)
             self._fail(party, [member for member in members if member not in leaving])
         self._nodes_changed(fault.nodes)
-        self._expect(fault.repaired, Kind.REPAIR, fault)
+        self.expect(fault.repaired, Kind.REPAIR, fault)
         self._expect_next_fault()
 
     def _break(self, node: str, device: float | None) -> list[Sitter]:
@@ -279,7 +278,7 @@ class Loop:
     def _expect_cycle(self, at: Time) -> None:
         if self._cycle_at is None or at < self._cycle_at:
             self._cycle_at = at
-            self._expect(at, Kind.CYCLE, at)
+            self.expect(at, Kind.CYCLE, at)
 
     def _cycle(self, at: Time) -> None:
         if self._cycle_at != at:
@@ -333,7 +332,7 @@ class Loop:
 
     def _wait_for_the_rest(self, party: Party) -> None:
         if party.phase != Phase.INCOMPLETE and party.job.rendezvous is not None:
-            self._expect(self.now + party.job.rendezvous, Kind.RENDEZVOUS, (party, party.round))
+            self.expect(self.now + party.job.rendezvous, Kind.RENDEZVOUS, (party, party.round))
         party.phase = Phase.INCOMPLETE
 
     def _rendezvous_failed(self, what: tuple[Party, int]) -> None:
@@ -369,7 +368,7 @@ class Loop:
         self._regroup(party)
         self.seater.leaving(party, members)
         self.books.note(party, self.now)
-        self._expect(until, Kind.GONE, (party, until))
+        self.expect(until, Kind.GONE, (party, until))
 
     def _gone(self, what: tuple[Party, Time]) -> None:
         party, until = what
@@ -406,26 +405,3 @@ class Loop:
             for member in members:
                 self.floor.stand(party, member)
             self._ask_for_cycle()
-
-
-def is_due(kind: Kind, what: Any) -> bool:
-    """Whether what was expected of a party still comes true."""
-    match kind:
-        case Kind.FINISH:
-            party, pace = what
-            return bool(party.pace == pace and party.phase == Phase.WORKING)
-        case Kind.READY:
-            party, round_, _ = what
-            return bool(party.round == round_ and party.phase != Phase.OVER)
-        case Kind.GONE:
-            party, until = what
-            return until in party.leaving.values()
-        case Kind.RENDEZVOUS:
-            party, round_ = what
-            return bool(party.round == round_ and party.phase == Phase.INCOMPLETE)
-        case Kind.CANCEL:
-            return bool(what.phase != Phase.OVER)
-        case Kind.PATIENCE:
-            return bool(what.phase == Phase.WAITING and what.first_seated is None)
-        case _:
-            return True

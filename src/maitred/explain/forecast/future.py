@@ -1,10 +1,11 @@
 """One future: the cluster rolled forward from end to end on a trial, groups seated by the engine itself."""
 
-import heapq
 from bisect import insort
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
+from enum import IntEnum
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from maitred.decide.ask import Assignment
 from maitred.explain.forecast.guests import Guest, rest_of
 from maitred.explain.forecast.hall import Hall, Stay
 from maitred.explain.forecast.opening import Opening
-from maitred.explain.forecast.runs import NEVER, drawn
+from maitred.explain.forecast.runs import NEVER, Floats, drawn
 from maitred.explain.remedies.effort import Effort
+from maitred.simulate.events import EventLoop, Handler
 
 COALESCED, COALESCED_FROM = 1 / 200, 1_000
 """Ends that are apart by no more than this part of the time until then are taken to be one, at the last of
@@ -29,7 +31,16 @@ def coalesced(nodes: int) -> float:
     return COALESCED if nodes >= COALESCED_FROM else 0.0
 
 
-class Future:
+class Kind(IntEnum):
+    """What can happen, in the order in which it does at one moment."""
+
+    TENANTS_END = 0
+    RIPE = 1
+    STAY_ENDS = 2
+    COMES = 3
+
+
+class Future(EventLoop[float]):
     """`draw` says which of the possible run times come true; `comers` are others who come meanwhile. Who has
     a turn after `last` is left out."""
 
@@ -41,26 +52,33 @@ class Future:
         comers: Iterator[tuple[float, Guest]],
         last: Turn | None = None,
     ) -> None:
+        handlers: dict[Kind, Handler] = {
+            Kind.TENANTS_END: self._end_tenants,
+            Kind.RIPE: self._ripen,
+            Kind.STAY_ENDS: self._end,
+            Kind.COMES: self._welcome,
+        }
+        super().__init__(opening.now, handlers)
         self.opening, self.effort, self.draw, self.last = opening, effort, draw, last
-        self.now = opening.now
         self.starts: dict[str, float] = {}
         """When those start who do, of those who wait now and of those who come."""
         self.stays: list[Stay] = []
         """All who sit down, whether or not they stay."""
         self.hall = Hall(opening, effort)
         self._coalesced = coalesced(len(opening.snapshot.nodes.names))
-        self._comers, self._next_comer = comers, next(comers, None)
+        self._comers = comers
         self._queues: dict[Hashable, list[Guest]] = {}
         """By kin: who waits, in the order of their turns."""
         self._hopeless: set[Hashable] = set()
         """Kins that find no room as long as nobody leaves."""
-        self._ending: list[tuple[float, int, Stay]] = []
+        self._came: dict[Hashable, None] = {}
+        """Kins of those who came at this moment."""
+        self._freed = False
+        """Whether somebody has left at this moment, or may be displaced from now on."""
         self._numbers = count()
         self.tenant_ends = opening.tenants.ends_in(draw)
         self._order = np.argsort(self.tenant_ends, kind="stable")
         self._ends = self.tenant_ends[self._order]
-        self._ended = 0
-        self._ripe = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -74,6 +92,9 @@ class Future:
         for guest in opening.waiting:
             self._join(guest)
         self._hopeless.update(self._queues)
+        self._expect_next(Kind.TENANTS_END, self._ends, 0)
+        self._expect_next(Kind.RIPE, opening.ripening, 0)
+        self._expect_next_comer()
 
     def _join(self, guest: Guest) -> None:
         if self.last is not None and guest.turn > self.last:
@@ -95,52 +116,57 @@ class Future:
         """Until all of these have started, nobody knows what is next, or the effort is spent."""
         left = {key for key in wanted if key not in self.starts}
         while left and not self.effort.spent:
-            if not self._advance():
+            event = self.next_event()
+            if event is None:
                 self.now = NEVER
                 break
+            self.advance(self._until(*event))
             left = {key for key in left if key not in self.starts}
 
-    def _advance(self) -> bool:
-        """To the next moment at which somebody ends, comes, or may be displaced; False if there is none."""
-        ends, comes = self._next_end(), self._next_comer[0] if self._next_comer else NEVER
-        if min(ends, comes) == NEVER:
-            return False
-        if comes < ends:
-            self._welcome()
-            return True
-        until = ends + (ends - self.opening.now) * self._coalesced
-        while self._next_end() <= until:
-            self.now = self._next_end()
-            self._end_those_due()
-        self._hopeless.clear()
-        self._serve(self._queues)
-        return True
+    def _until(self, time: float, kind: IntEnum) -> float:
+        """Ends that are close to each other are one moment."""
+        return time if kind == Kind.COMES else time + (time - self.opening.now) * self._coalesced
 
-    def _next_end(self) -> float:
-        tenant = float(self._ends[self._ended]) if self._ended < len(self._ends) else NEVER
-        ripening = self.opening.ripening
-        ripe = float(ripening[self._ripe]) if self._ripe < len(ripening) else NEVER
-        return min(tenant, ripe, self._ending[0][0] if self._ending else NEVER)
+    def is_due(self, kind: IntEnum, what: Any) -> bool:
+        """Those who were displaced do not end."""
+        return kind != Kind.STAY_ENDS or self.hall.stays.get(what.guest.key) is what
 
-    def _end_those_due(self) -> None:
+    def settle(self) -> None:
+        """As long as nothing has become free, nobody need be asked but those who came."""
+        if self._freed:
+            self._hopeless.clear()
+        self._serve(self._queues if self._freed else [kin for kin in self._came if kin in self._queues])
+        self._freed, self._came = False, {}
+
+    def _expect_next(self, kind: Kind, times: Floats, number: int) -> None:
+        if number < len(times) and times[number] < NEVER:
+            self.expect(float(times[number]), kind, number)
+
+    def _end_tenants(self, number: int) -> None:
         due = int(np.searchsorted(self._ends, self.now, side="right"))
-        tenants, self._ended = self._order[self._ended : due], due
-        self._ripe = int(np.searchsorted(self.opening.ripening, self.now, side="right"))
-        self.hall.clear(tenants)
-        while self._ending and self._ending[0][0] <= self.now:
-            stay = heapq.heappop(self._ending)[2]
-            if self.hall.stays.get(stay.guest.key) is stay:
-                self.hall.leave(stay)
-                self._queues.pop(rest_of(stay.guest.key), None)
+        self.hall.clear(self._order[number:due])
+        self._freed = True
+        self._expect_next(Kind.TENANTS_END, self._ends, due)
 
-    def _welcome(self) -> None:
-        """One who comes later. Nothing has become free, so that nobody else need be asked."""
-        assert self._next_comer is not None
+    def _ripen(self, number: int) -> None:
+        self._freed = True
+        self._expect_next(Kind.RIPE, self.opening.ripening, number + 1)
+
+    def _end(self, stay: Stay) -> None:
+        self.hall.leave(stay)
+        self._queues.pop(rest_of(stay.guest.key), None)
+        self._freed = True
+
+    def _expect_next_comer(self) -> None:
+        comer = next(self._comers, None)
+        if comer is not None:
+            self.expect(comer[0], Kind.COMES, comer[1])
+
+    def _welcome(self, guest: Guest) -> None:
         self.effort.spend(LOOKS_PER_COMER)
-        self.now, guest = self._next_comer
-        self._next_comer = next(self._comers, None)
         self._join(guest)
-        self._serve([guest.kin] if guest.kin in self._queues else [])
+        self._came[guest.kin] = None
+        self._expect_next_comer()
 
     # -- seats -----------------------------------------------------------------------------------------
 
@@ -198,5 +224,5 @@ class Future:
             stay = Stay(guest, at, at + lasts if tenant is None else float(self.tenant_ends[tenant]))
             self.stays.append(stay)
             if stay.ends < NEVER:
-                heapq.heappush(self._ending, (stay.ends, next(self._numbers), stay))
+                self.expect(stay.ends, Kind.STAY_ENDS, stay)
         return stay
