@@ -8,6 +8,9 @@ STAMP   := .venv/.installed
 JOBS    ?= 4
 # Random clusters that `make test-filters` compares.
 CASES   ?= 1000
+# Places that `make mutants` changes, and which.
+COUNT   ?= 300
+SEED    ?= 1
 
 # The Python for .venv; PYTHON=... on the command line overrides the choice. Candidates are run, not looked
 # up: a version manager's shim can be on the PATH and still not start.
@@ -17,7 +20,7 @@ find_python = py=; for p in $(CANDIDATES); do \
 	if [ -z "$$py" ]; then echo "maitred needs Python 3.11 or later, and none of these is one: $(CANDIDATES)" >&2; exit 1; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up test chromium postgresql test-matrix test-filters check lint bench bench-kube bench-sandbox fmt clean
+.PHONY: help venv up test chromium postgresql test-matrix test-filters mutants check lint bench bench-kube bench-sandbox fmt clean
 
 help: ## Show this list
 	@echo "usage: make TARGET"
@@ -76,6 +79,9 @@ matrix-filters:
 test-filters: venv ## Compare filters with the real kube-scheduler on random clusters: CASES=3000 of them
 	MAITRED_FILTER_CASES=$(CASES) $(BIN)/pytest -s tests/filters
 
+mutants: venv ## Change the code in 300 places, one at a time, and show which changes no test notices
+	$(BIN)/python -m tests.mutants --seed $(SEED) --count $(COUNT)
+
 check: lint ## The quick tests, with fewer examples of each property: under two minutes, before every commit
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow and not control_plane and not browser" tests
 
@@ -99,5 +105,5 @@ fmt: venv ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix
 
 clean: ## Remove .venv, caches and build output
-	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist .hypothesis .import_linter_cache .mutants .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
