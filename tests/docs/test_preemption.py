@@ -47,7 +47,7 @@ def test_every_field_of_the_policy_is_there_with_its_default() -> None:
 
 def test_the_sentences_are_those_of_the_example(tmp_path: Path) -> None:
     evictions = decided(tmp_path, example("whole-gang")).evictions
-    said = section("preemption.md", "What others see")
+    said = section("preemption.md", "Where to see a preemption")
     for words in (victim_words(evictions[0]), group_words(evictions), preemptor_words(evictions)):
         assert f"`{words}`" in said
 
