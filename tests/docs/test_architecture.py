@@ -1,4 +1,4 @@
-"""The map is true: every file and name in docs/architecture.md exists, and its table says what contracts say."""
+"""The map is true: every file and name in docs/architecture.md exists; its table agrees with contracts."""
 
 import re
 import tomllib
