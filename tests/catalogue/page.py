@@ -15,13 +15,13 @@ WIDTH = 110
 INTRODUCTION = """\
 # Catalogue
 
-Situations in which a group is not scheduled, and what `maitred decide` and `maitred why` say about each: the
-verdict, the [blockers](blockers.md), and the remedies that the engine has tried. In every situation the group
-is `default/crew`. In the first part exactly one thing is wrong, in the second part two things are.
+This page has situations in which a group is not scheduled, and what `maitred decide` and `maitred why` say
+about each: the verdict, the [blockers](blockers.md), and the remedies that the engine has tried. In every
+situation the group is `default/crew`. In the first part exactly one thing is wrong, in the second part two.
 
-This page is made by a program (`python -m tests.catalogue.page`), and a test holds it to what is said: the
-categories and their numbers are as they should be, nothing else is blamed, and each remedy, carried out on
-the objects, gets the group scheduled."""
+A program makes this page (`python -m tests.catalogue.page`), and a test checks it: the categories and their
+numbers are right, nothing else is named as a reason, and each remedy, carried out on the objects, gets the
+group scheduled."""
 SECOND_PART = "Two things are wrong"
 
 

@@ -158,7 +158,7 @@ EITHER = Chapter(
 )
 
 BOTH = Chapter(
-    "Both are in the way, and to lift one of them is not enough",
+    "Both are in the way, and lifting one of them is not enough",
     [
         Situation(
             "A rack and a selector",
@@ -353,7 +353,7 @@ BOTH = Chapter(
         ),
         Situation(
             "A device claim and a claim that does not exist",
-            "A pod asks for a GPU by a claim, and mounts a volume claim that nobody has created.",
+            "A pod asks for a GPU by a claim, and mounts a volume claim that does not exist.",
             [
                 b.node("n1"),
                 {

@@ -54,7 +54,7 @@ STARTING = Chapter(
         ),
         Situation(
             "Gates, and a claim that does not exist",
-            "A pod with a gate mounts a claim that nobody has created.",
+            "A pod with a gate mounts a claim that does not exist.",
             [b.node("n1"), one(1, gates=[GATE], claims=["data"])],
             {"Gated": {"gated": 1}, "Volume": {"problems": ["claim default/data does not exist"]}},
         ),
@@ -89,7 +89,7 @@ STARTING = Chapter(
         ),
         Situation(
             "Too large, and a claim that does not exist",
-            "A pod asks for 16 GPUs, which no node has, and for a claim that nobody has created.",
+            "A pod asks for 16 GPUs, which no node has, and for a claim that does not exist.",
             [b.node("n1", gpu=8), one(gpu=16, claims=["data"])],
             {
                 "Request": {"resource": b.GPU, "requested": "16", "largest": "8"},
@@ -121,7 +121,7 @@ STARTING = Chapter(
 )
 
 ROOM = Chapter(
-    "There is too little room, and were there more, something else would be in the way",
+    "There is too little room, and with more room something else would be in the way",
     [
         Situation(
             "A full cluster and small racks",

@@ -136,7 +136,7 @@ DEVICES = Chapter(
         ),
         Situation(
             "A lone pod with a device claim",
-            "A pod of its own asks for a GPU by a resource claim.",
+            "A lone pod asks for a GPU by a resource claim.",
             [b.node("n1"), one(spec=claiming())],
             {"Devices": {"claims": ["gpu"], "holds": 0, "needed": 1}},
         ),
@@ -180,7 +180,7 @@ HEALTH = Chapter(
             remedy="health",
         ),
         Situation(
-            "More nodes are unwell than are needed",
+            "More nodes are unhealthy than are needed",
             "Three members of 8 cpu, one node is open and four are cordoned: two of them would do.",
             [b.node("n0"), *(b.node(f"n{i}", cordoned=True) for i in range(1, 5)), *crew(3, 8)],
             {"Health": {"unwell": 4, "holds": 1, "needed": 3}},

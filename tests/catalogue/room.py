@@ -101,7 +101,7 @@ CAPACITY = Chapter(
         ),
         Situation(
             "No room for late members",
-            "Two of four members run; the other two need a node that somebody else has filled.",
+            "Two of four members run; the other two need a node that other pods have filled.",
             [
                 b.node("n1", cpu=4),
                 b.node("n2", cpu=4),
@@ -271,7 +271,7 @@ PRIORITY = Chapter(
         ),
         Situation(
             "Places that were promised",
-            "A pod of high priority makes a lesser one leave, and the room beside that is held for it.",
+            "A pod of high priority preempts a pod of lower priority, and the room beside it is held too.",
             [
                 b.node("n1", cpu=8),
                 seated("lesser", "n1", 4, priority=0),

@@ -80,7 +80,7 @@ RULES = Chapter(
         ),
         Situation(
             "A volume of another class of attributes",
-            "The claim wants a local volume; the one that is left has `volumeAttributesClassName: gold`.",
+            "The claim wants a local volume; the only free one has `volumeAttributesClassName: gold`.",
             [
                 b.node("n1"),
                 LOCAL,
@@ -94,7 +94,7 @@ RULES = Chapter(
         ),
         Situation(
             "A volume that is being deleted",
-            "The claim wants a local volume, and the one that is left is being deleted.",
+            "The claim wants a local volume, and the only free one is being deleted.",
             [
                 b.node("n1"),
                 LOCAL,

@@ -26,8 +26,8 @@ MEMBERS = Chapter(
             remedy="quorum",
         ),
         Situation(
-            "A member failed and nobody makes it again",
-            "Of three members that are needed one has failed, which counts for no quorum.",
+            "A member failed and is not made again",
+            "Three members are needed, and one has failed. A failed member does not count for the quorum.",
             [
                 b.node("n1"),
                 b.pod_group("crew", 3),
@@ -38,7 +38,7 @@ MEMBERS = Chapter(
             remedy="create",
         ),
         Situation(
-            "Pods say that there are more of them than there are",
+            "The quorum on the pods is larger than the number of pods",
             "The group is declared on its pods, with a `maitred.dev/min-count` of 4, and there are two.",
             [b.node("n1"), *b.pods("crew", 2, 1, annotations=b.gang("crew", 4))],
             {"Members": {"created": 2, "quorum": 4}},
@@ -46,7 +46,7 @@ MEMBERS = Chapter(
         ),
         Situation(
             "The PodGroup does not exist",
-            "Two pods name a PodGroup that nobody has created.",
+            "Two pods name a PodGroup that does not exist.",
             [b.node("n1"), *b.pods("crew", 2, 1, group="crew")],
             {"Members": {"created": 2, "podGroup": "default/crew"}},
             remedy="group",
@@ -77,7 +77,7 @@ GATED = Chapter(
         ),
         Situation(
             "A lone pod with a gate",
-            "A pod of its own has a scheduling gate.",
+            "A lone pod has a scheduling gate.",
             [b.node("n1"), one(1, gates=[GATE])],
             {"Gated": {"gated": 1, "gates": [GATE]}},
             remedy="gates",

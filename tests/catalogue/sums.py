@@ -259,7 +259,7 @@ TOGETHER = Chapter(
         ),
         Situation(
             "Gates before what its turn would find",
-            "Four members with gates, on three nodes; a gang of lower priority sits down there meanwhile.",
+            "Four members with gates, on three nodes; a gang of lower priority is placed on these nodes.",
             [
                 *(b.node(f"n{i}", gpu=8) for i in range(3)),
                 *crew(4, gpu=8, priority=10, gates=["example.com/quota"]),

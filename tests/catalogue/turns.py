@@ -99,10 +99,10 @@ ENDING = Chapter(
 )
 
 TURNS = Chapter(
-    "Those before and after it",
+    "Groups before and after it",
     [
         Situation(
-            "A gang of lower priority sits down after it",
+            "A gang of lower priority is placed after it",
             "Four members of eight GPUs on three such nodes; a gang of three, of lower priority, fits there.",
             [*gpu_nodes(3), *crew(4, gpu=8, priority=10), *gang("low", 3, created=1)],
             {
@@ -118,14 +118,14 @@ TURNS = Chapter(
             remedy="nodes",
         ),
         Situation(
-            "A younger gang sits down after it",
+            "A younger gang is placed after it",
             "Four members of eight GPUs; three such nodes are free, and a younger gang takes two of them.",
             [*gpu_nodes(4, taken=1), *crew(4, gpu=8), *gang("young", 2, created=20)],
             {"Capacity": {"requested": "32", "free": "24", "holds": 3, "needed": 4}},
             remedy="nodes",
         ),
         Situation(
-            "An older gang sits down before it",
+            "An older gang is placed before it",
             "Three members of eight GPUs; three such nodes are free, and an older gang takes one of them.",
             [*gpu_nodes(4, taken=1), *crew(3, gpu=8), *gang("older", 1, created=1)],
             {"Priority": {"ahead": ["default/older"], "holds": 2, "needed": 3}},

@@ -67,14 +67,14 @@ BROKEN = Chapter(
             remedy="nodes",
         ),
         Situation(
-            "A cordon that is beside the point",
+            "A cordon that is not the reason",
             "A pod asks for eight GPUs, three of the only eight are broken; a node without any is cordoned.",
             [b.node("n1", gpu=8, broken=3), b.node("n2", cordoned=True), one(gpu=8)],
             {"Health": {"devices": [broken("n1", 3)], "nodes": [], "unwell": 0, "holds": 0, "needed": 1}},
             remedy="request",
         ),
         Situation(
-            "Broken GPUs that are beside the point",
+            "Broken GPUs that are not the reason",
             "A pod asks for eight GPUs; one of two nodes has a broken one, and both run others.",
             [
                 b.node("n1", gpu=8, broken=1),
@@ -143,7 +143,7 @@ LOST = Chapter(
         ),
         Situation(
             "A rack that has failed with all that ran there",
-            "The pods of the silent rack are still written down as running, and the other rack is taken.",
+            "The pods of the silent rack still count as running, and the other rack is taken.",
             [
                 *(b.node(f"n{i}", gpu=8, rack="r1", ready=None) for i in (1, 2)),
                 *(b.node(f"n{i}", gpu=8, rack="r2") for i in (3, 4)),
@@ -165,7 +165,7 @@ LOST = Chapter(
         ),
         Situation(
             "A member on a node that is silent",
-            "One of two members runs where nothing is heard from; the node for the other is taken.",
+            "One of two members runs on a silent node; the node for the other is taken.",
             [
                 b.node("n1", gpu=8, ready=None),
                 b.node("n2", gpu=8),
@@ -192,7 +192,7 @@ LOST = Chapter(
         ),
         Situation(
             "A pod that should have left",
-            "The pod on the only node was to be gone long ago, and is still there.",
+            "The pod on the only node should have left long ago, and is still there.",
             [b.node("n1", gpu=8), seated("old", "n1", gpu=8, deleted=True), one(gpu=8)],
             {"Capacity": {"requested": "8", "free": "0", "eligibleNodes": 1, "holds": 0, "needed": 1}},
             remedy="nodes",

@@ -40,7 +40,7 @@ AFFINITY = Chapter(
             remedy="selector",
         ),
         Situation(
-            "A taint that nobody tolerates",
+            "A taint that no member tolerates",
             "Two members of 8 cpu; one of two nodes is kept for another team by a taint.",
             [b.node("n1"), b.node("n2", taints=["team=red:NoSchedule"]), *crew(2, 8)],
             {"Affinity": {"excluded": {"taints": 1}, "holds": 1, "needed": 2}},
@@ -103,7 +103,7 @@ AFFINITY = Chapter(
             remedy="spread",
         ),
         Situation(
-            "A pod that minds us",
+            "A running pod that keeps the group away",
             "A pod on the only node keeps pods of `app: crew` off it.",
             [
                 b.node("n1"),
@@ -121,7 +121,7 @@ VOLUME = Chapter(
     [
         Situation(
             "A claim that does not exist",
-            "Two members mount the claim `data`, which nobody has created.",
+            "Two members mount the claim `data`, which does not exist.",
             [b.node("n1"), *crew(2, 1, claims=["data"])],
             {"Volume": {"problems": ["claim default/data does not exist"], "holds": 0, "needed": 2}},
             remedy="claims",
@@ -145,7 +145,7 @@ VOLUME = Chapter(
         ),
         Situation(
             "A class that does not exist",
-            "The claim names a storage class that nobody has created.",
+            "The claim names a storage class that does not exist.",
             [b.node("n1"), b.pvc("disk", storage_class="gone"), one(1, claims=["disk"])],
             {
                 "Volume": {
