@@ -1,4 +1,4 @@
-"""A gang scheduler for Kubernetes: it seats a whole group of pods, or says what it waits for.
+"""A gang scheduler for Kubernetes: it starts a whole group of pods, or says what the group waits for.
 
 The package itself imports nothing, so that a command pays only for the layers it uses. Start reading at
 `maitred.decide`, which turns a snapshot of the cluster into a Plan; the other layers feed it or read from it.

@@ -181,7 +181,7 @@ ROOM = Chapter(
             ],
             {
                 "Capacity": {"requested": "3", "free": "2", "holds": 1, "needed": 3},
-                "Affinity": {"terms": [f"distance by {b.HOSTNAME}"], "besides": ["Capacity"]},
+                "Affinity": {"terms": [f"pod anti-affinity by {b.HOSTNAME}"], "besides": ["Capacity"]},
             },
             "Impossible",
         ),

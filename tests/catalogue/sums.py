@@ -128,10 +128,7 @@ SUMS = Chapter(
             ],
             {
                 "Affinity": {
-                    "terms": [
-                        f"3 domains of {b.ZONE} at least, where there are 2, "
-                        f"and a skew of 1 at most over {b.ZONE}"
-                    ],
+                    "terms": [f"topology spread over {b.ZONE} with maxSkew 1 and minDomains 3 (there are 2)"],
                     "holds": 2,
                     "needed": 3,
                 }

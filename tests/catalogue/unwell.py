@@ -210,8 +210,8 @@ LOST = Chapter(
                     "free": "0",
                     "holds": 0,
                     "needed": 1,
-                    "preemption": "1 pod that could make room may not be evicted yet, "
-                    "the first from 2026-01-31T14:00:00Z on",
+                    "preemption": "1 pod could make room, but may not be evicted yet; the first may be "
+                    "from 2026-01-31T14:00:00Z on",
                 }
             },
             remedy="nodes",
@@ -229,8 +229,8 @@ LOST = Chapter(
                     "free": "0",
                     "holds": 0,
                     "needed": 1,
-                    "preemption": "1 pod that could make room must have started, and run for a while, "
-                    "to be evicted",
+                    "preemption": "1 pod could make room, but no pod may be evicted before it has "
+                    "started and run for its minimum time",
                 }
             },
             remedy="nodes",

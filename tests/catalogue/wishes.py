@@ -67,7 +67,7 @@ AFFINITY = Chapter(
                 b.node("n2"),
                 *crew(3, 1, labels=APP, anti_affinity=[b.near("hostname", APP)]),
             ],
-            {"Affinity": {"terms": [f"distance by {b.HOSTNAME}"], "holds": 2, "needed": 3}},
+            {"Affinity": {"terms": [f"pod anti-affinity by {b.HOSTNAME}"], "holds": 2, "needed": 3}},
             "Impossible",
             remedy="pods",
         ),
@@ -98,7 +98,13 @@ AFFINITY = Chapter(
                 b.node("n2", cpu=1, zone="z2"),
                 *crew(4, 1, labels=APP, spread=[b.spread("zone", APP)]),
             ],
-            {"Affinity": {"terms": [f"a skew of 1 at most over {b.ZONE}"], "holds": 3, "needed": 4}},
+            {
+                "Affinity": {
+                    "terms": [f"topology spread over {b.ZONE} with maxSkew 1"],
+                    "holds": 3,
+                    "needed": 4,
+                }
+            },
             "Impossible",
             remedy="spread",
         ),

@@ -165,7 +165,7 @@ def test_where_no_scheduler_answers_who_may_see_the_cluster_is_answered_here(con
     assert result.exit_code == WAITS, result.output
     assert "team-a/train" in result.stdout
     assert "no scheduler answers behind Service default/none" in result.stderr
-    assert "answered here" in result.stderr
+    assert "this answer is from the current state of the cluster" in result.stderr
 
 
 def test_what_is_supposed_of_rules_is_answered_here_too(config: Config, tmp_path: Path) -> None:

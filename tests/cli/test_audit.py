@@ -69,9 +69,9 @@ def test_the_page_stands_on_its_own() -> None:
         (("--for", "0s"), "--for: '0s' is not a duration"),
         (
             ("-f", EXAMPLE, "--for", "1h"),
-            "--for: what is in a file does not change; a cluster can be watched",
+            "--for: does not go with -f or --record: a file does not change, only a cluster can be watched",
         ),
-        (("--now", NOON), "--now: is for dumps; all else says itself what time it is"),
+        (("--now", NOON), "--now: goes with -f only; clusters and records have their own time"),
         (("-f", EXAMPLE, "--record", "x"), "--record: give this or -f, not both"),
         (("-f", EXAMPLE, "--now", "noon"), "--now: 'noon' is not a time"),
         (("--record", "no-such"), "no-such: no such file or directory"),

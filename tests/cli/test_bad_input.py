@@ -216,7 +216,9 @@ def test_the_same_object_in_two_files(tmp_path: Path) -> None:
     for name in ("a.yaml", "b.json"):
         (tmp_path / name).write_text(json.dumps(pod()))
     line = refused(decide("-f", str(tmp_path)))
-    assert line.startswith(f"{tmp_path / 'b.json'}: Pod ml/p: metadata.name: there already is one")
+    assert line.startswith(
+        f"{tmp_path / 'b.json'}: Pod ml/p: metadata.name: another object of this name is in"
+    )
     assert line.endswith(f"in {tmp_path / 'a.yaml'} (document 1)")
 
 

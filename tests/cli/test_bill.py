@@ -55,7 +55,7 @@ def test_the_environment_names_the_ledger(ledger: str) -> None:
 def test_a_month_without_anything_is_told_in_words(ledger: str) -> None:
     done = invoke("--ledger", ledger, "--month", "2026-01")
     assert done.exit_code == 0
-    assert "Note: the ledger has nothing of 2026-01." in done.stdout
+    assert "Note: the ledger has no data for 2026-01." in done.stdout
 
 
 def test_what_is_refused(ledger: str, tmp_path: Path) -> None:

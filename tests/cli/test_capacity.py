@@ -82,7 +82,7 @@ def test_a_cluster_on_which_nobody_waits() -> None:
     assert "None: no group has members on nodes but fewer than its quorum." in shown
     assert "No group waits that others would make room for." in shown
     assert "None: no group that waits has to be within one domain." in shown
-    assert "16  Free  2 nodes  nobody who waits asks for them" in shown
+    assert "16  Free  2 nodes  no waiting group asks for them" in shown
     assert shown.endswith("2 nodes; no group waits for room.\n")
 
 

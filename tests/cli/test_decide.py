@@ -103,7 +103,7 @@ def test_the_policy_names_the_levels(folder: Path) -> None:
 
 def test_warnings_are_in_the_plan_or_on_standard_error() -> None:
     text = dump(*NODES, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}, b.pod("a"))
-    warning = "Job: not expanded to pods; give the pods themselves (1 object skipped)"
+    warning = "Job: this command does not create its pods; give the pods themselves (1 object skipped)"
     assert plan("-f", "-", text=text)["warnings"] == [warning]
     shown, errors = run("-f", "-", text=text)
     assert errors == f"warning: {warning}\n"

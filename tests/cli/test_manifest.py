@@ -68,12 +68,12 @@ def test_json_is_one_list_of_the_same_objects() -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("--namespace", "Gangs"), "--namespace: 'Gangs' is no name of a namespace"),
-        (("--namespace", ""), "--namespace: '' is no name of a namespace"),
-        (("--namespace", "a" * 64), f"--namespace: '{'a' * 63}' is no name of a namespace"),
-        (("--image", ""), "--image: '' is no reference to an image"),
-        (("--image", "a b"), "--image: 'a b' is no reference to an image"),
-        (("--image", "a\nb"), "--image: 'a\\nb' is no reference to an image"),
+        (("--namespace", "Gangs"), "--namespace: 'Gangs' is not a valid name for a namespace"),
+        (("--namespace", ""), "--namespace: '' is not a valid name for a namespace"),
+        (("--namespace", "a" * 64), f"--namespace: '{'a' * 63}' is not a valid name for a namespace"),
+        (("--image", ""), "--image: '' is not an image reference"),
+        (("--image", "a b"), "--image: 'a b' is not an image reference"),
+        (("--image", "a\nb"), "--image: 'a\\nb' is not an image reference"),
     ],
 )
 def test_bad_values_are_refused(arguments: tuple[str, ...], line: str) -> None:

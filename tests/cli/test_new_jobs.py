@@ -15,7 +15,7 @@ from tests.support import NOON, Obj
 NODES = [b.node(f"n{i}", gpu=8, rack=f"r{i // 2}") for i in range(4)]
 GANG = {"schedulingPolicy": {"gang": {"minCount": 4}}}
 SUPPOSED = "Job default/train has no pods in the input: decided as if its 4 pods had been created"
-SKIPPED = "Job: not expanded to pods; give the pods themselves (1 object skipped)"
+SKIPPED = "Job: this command does not create its pods; give the pods themselves (1 object skipped)"
 
 
 def job(name: str = "train", gpu: int = 8, count: int = 4, **spec: Any) -> Obj:

@@ -117,7 +117,8 @@ def test_never_is_told_in_the_numbers_of_its_proof(on: list[str]) -> None:
     """Five nodes are free, and eight are there."""
     told = run("--gang", "9", "--gpus", "8", *on).stdout.splitlines()[0]
     assert told == (
-        "A gang of 9 members can never run as it is asked for, even on an empty cluster: Capacity: needs 72 "
+        "A gang of 9 members can never run as it is written, not even on an empty cluster: Capacity: "
+        "needs 72 "
         "nvidia.com/gpu for 9 members, 64 free on 8 eligible nodes: 8 of 9 would fit."
     )
 
@@ -132,7 +133,7 @@ def test_what_to_know_of_the_manifest_is_a_warning(on: list[str]) -> None:
     lone["spec"]["template"]["metadata"] = {}
     found = run("-f", "-", *on, "-n", "team-a", manifest=lone)
     assert found.stderr.startswith(
-        "warning: Job team-a/train says no group, so its 2 pods are seated one by one"
+        "warning: Job team-a/train names no group, so its 2 pods are scheduled one by one"
     )
     assert json.loads(run("-f", "-", *on, "-o", "json", manifest=lone).stdout)["warnings"]
 
@@ -166,25 +167,31 @@ def test_a_field_that_does_not_exist_is_a_warning(on: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "refusal"),
     [
-        ([], "-f: name manifests, or describe a gang: --gang 64 --gpus 8"),
-        (["-f", "-", "--gpus", "8"], "-f: the manifests say it all; leave out --gpus"),
+        ([], "-f: is required: give manifests, or describe a gang, such as --gang 64 --gpus 8"),
+        (
+            ["-f", "-", "--gpus", "8"],
+            "-f: does not go with --gpus; leave those out, the manifests say it all",
+        ),
         (["-f", "missing.yaml"], "missing.yaml: no such file or directory"),
-        (["--gang", "2", "--min-count", "3"], "--min-count: 3 is more than there are members, 2"),
+        (["--gang", "2", "--min-count", "3"], "--min-count: 3 is more than the 2 members of --gang"),
         (["--gpus", "1", "--cpu", "4x"], "--cpu: '4x' is not a quantity"),
         (["--gpus", "1", "--run-time", "soon"], "--run-time: 'soon' is not a duration"),
         (
             ["--gpus", "1", "--priority", "hihg"],
             "--priority: no PriorityClass is called 'hihg'; did you mean",
         ),
-        (["--gpus", "1", "-n", "UPPER CASE"], "--namespace: 'UPPER CASE' is no name of a namespace"),
-        (["-f", "-", "-n", "team_a"], "--namespace: 'team_a' is no name of a namespace"),
+        (
+            ["--gpus", "1", "-n", "UPPER CASE"],
+            "--namespace: 'UPPER CASE' is not a valid name for a namespace",
+        ),
+        (["-f", "-", "-n", "team_a"], "--namespace: 'team_a' is not a valid name for a namespace"),
         (["--gpus", "1", "--priority", "a b"], "--priority: 'a b' is not a name"),
         (
             ["--gpus", "1", "--within", "rakc"],
             "no label of nodes is called 'rakc'; did you mean rack?",
         ),
         (["--gpus", "1", "--model", "h100"], "--model: no node with devices has 'h100' in a label"),
-        (["--gang", "2", "--model", "h100"], "--model: is of devices, so say how many with --gpus"),
+        (["--gang", "2", "--model", "h100"], "--model: needs --gpus, the number of devices for each member"),
         (["--gpus", "1", "--now", "noon"], "--now: 'noon' is not a time"),
     ],
 )
@@ -200,7 +207,7 @@ def test_bad_input(on: list[str], arguments: list[str], refusal: str) -> None:
     [
         ("kind: [", "standard input: line 2, column 1: not valid YAML"),
         ("{}", "standard input: document 1: apiVersion: is required"),
-        ("apiVersion: v1\nkind: Service\nmetadata: {name: a}", "-: nothing in it makes pods"),
+        ("apiVersion: v1\nkind: Service\nmetadata: {name: a}", "-: no object in it creates pods"),
         (yaml.safe_dump(job(0)), "-: Job default/train asks for no pods"),
         (
             "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}",

@@ -64,7 +64,7 @@ def test_a_kubeconfig_of_the_environment_that_is_not_there_is_no_reason_to_take_
     monkeypatch.setenv("KUBECONFIG", str(home / "absent"))
     result = invoke("fail", "n1")
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"$KUBECONFIG is {home / 'absent'}, which is not there; unset it")
+    assert result.stderr.startswith(f"$KUBECONFIG is {home / 'absent'}, and there is no such file; unset it")
 
 
 def test_the_file_of_the_sandbox_is_in_the_home_of_the_user(home: Path) -> None:

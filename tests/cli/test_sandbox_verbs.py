@@ -196,7 +196,7 @@ def test_a_story_is_played_and_the_floor_is_empty_again(sandbox: Sandbox, tmp_pa
     file.write_text(f"apiVersion: maitred.dev/v1alpha1\nkind: Story\n{STORY}")
     result = sandbox.invoke("load", str(file))
     assert result.exit_code == 0, result.output
-    assert "second is Waiting, 0 of 2 seated: Capacity:" in result.stdout
+    assert "second is Waiting, 0 of 2 placed: Capacity:" in result.stdout
     assert result.stdout.rstrip().endswith("second is Finished")
     listed = ("get", "jobs,podgroups", "-o", "name")
     eventually(lambda: sandbox.plane.kubectl(*listed) == "")
@@ -208,7 +208,7 @@ def test_a_story_that_goes_wrong_says_where(sandbox: Sandbox, tmp_path: Path) ->
     file.write_text(f"apiVersion: maitred.dev/v1alpha1\nkind: Story\n{wrong}")
     result = sandbox.invoke("load", str(file))
     assert result.exit_code == 1
-    assert result.stderr.startswith("step 2: first is Scheduled, 3 of 3 seated")
+    assert result.stderr.startswith("step 2: first is Scheduled, 3 of 3 placed")
     assert "and not Impossible after 1 s" in result.stderr
 
 

@@ -162,10 +162,14 @@ def test_leader_election_can_be_turned_off_by_a_flag(served: Options, tmp_path: 
         (("--listen", ":²"), "--listen: ':²' is not of the form HOST:PORT"),
         (("--resync", "nan"), "--resync: nan is not a number of seconds"),
         (("--complete-within", "inf"), "--complete-within: inf is not a number of seconds"),
-        (("--policy", "-"), "--policy: standard input cannot be read again; name a file"),
+        (
+            ("--policy", "-"),
+            "--policy: must be a file: standard input cannot be read again when the policy changes",
+        ),
         (
             ("--shadow", "--leader-election"),
-            "--leader-election: a shadow writes nothing, not even a Lease; leave it out",
+            "--leader-election: does not go with --shadow, which writes nothing, not even a Lease; leave "
+            "it out",
         ),
         (
             ("--scheduler-name", "A B"),

@@ -11,7 +11,7 @@ def row(group: str, verdict: Outcome = "Scheduled", why: str = "", lone: bool = 
 def test_lone_pods_are_told_of_in_sum() -> None:
     rows = [row("ml/gang", lone=False), row("ml/a"), row("ml/b"), row("ml/c", "Waiting", "Capacity: x")]
     assert words_of(rows) == {
-        "ml/gang": "ml/gang is Scheduled, 1 of 1 seated",
+        "ml/gang": "ml/gang is Scheduled, 1 of 1 placed",
         "": "3 pods of no group: 2 scheduled, 1 waiting",
     }
 

@@ -160,7 +160,9 @@ def test_a_policy_file_that_is_wrong(small: str, tmp_path: Path) -> None:
 
 def test_an_order_that_would_be_ignored(small: str, tmp_path: Path) -> None:
     own = written(tmp_path / "own.yaml", "{order: fifo, placement: pod-by-pod}")
-    words = "order: 'fifo' has no say in placement pod-by-pod, which goes by priority; leave it out"
+    words = (
+        "order: 'fifo' has no effect with placement pod-by-pod, which orders jobs by priority; leave it out"
+    )
     assert refused(small, "--policy", own) == f"{own}: {words}"
     file = written(tmp_path / "odd.yaml", SMALL.replace("{placement:", "{order: fifo, placement:"))
     assert refused(file) == f"{file}: policies.each.{words}"

@@ -98,7 +98,7 @@ def maitred(home: Path, *arguments: str) -> str:
 
 def test_it_seats_a_gang_and_is_gone_without_a_trace(tmp_path: Path) -> None:
     with up(tmp_path, "--story", "two-gangs") as running:
-        running.until("The sandbox is up at https://127.0.0.1:")
+        running.until("The sandbox runs at https://127.0.0.1:")
         running.until("is Scheduled")
         assert running.kubeconfig.stat().st_mode & 0o077 == 0, "others could read the token"
         assert "64 nodes" in maitred(tmp_path, "sandbox", "floor")
@@ -125,7 +125,7 @@ def test_two_in_one_place_are_refused(tmp_path: Path) -> None:
     with up(tmp_path, "--world", str(world)) as first:
         first.until("--for 30s")
         with up(tmp_path, "--world", str(world)) as second:
-            assert "a sandbox is up already" in second.until("already")
+            assert "a sandbox is running already" in second.until("already")
             assert second.process.wait(DEADLINE_SECONDS) == 1
         elsewhere = tmp_path / "other.kubeconfig"
         with up(tmp_path, "--world", str(world), "--kubeconfig", str(elsewhere)) as third:
@@ -151,7 +151,7 @@ def test_the_file_of_someone_else_is_left_alone(tmp_path: Path) -> None:
     own = tmp_path / "config"
     own.write_text("my other clusters")
     with up(tmp_path, "--kubeconfig", str(own)) as running:
-        running.until(f"{own}: is there already, and no sandbox has written it")
+        running.until(f"{own}: exists already and was not written by a sandbox")
         assert running.process.wait(DEADLINE_SECONDS) == 2
     assert own.read_text() == "my other clusters"
 
@@ -241,7 +241,7 @@ def test_the_real_control_plane_takes_its_place(
     """The fixture is asked for so that the programs are there; this starts another."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_directory().parent))
     with up(tmp_path, "--kubernetes", "1.37", "--story", "eight-workers") as running:
-        running.until("The sandbox is up at https://127.0.0.1:")
+        running.until("The sandbox runs at https://127.0.0.1:")
         running.until("is Scheduled")
         assert running.end() == 0
     assert not running.kubeconfig.exists()

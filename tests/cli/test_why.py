@@ -36,7 +36,7 @@ def test_the_first_line_says_it() -> None:
     assert result.exit_code == 4
     first = result.stdout.splitlines()[0]
     assert first == (
-        "default/crew waits: room for 1 more member is needed in one rack; best is r0 with 1 of 2, "
+        "default/crew waits: it needs room for 1 more member in one rack; the best is r0 with 1 of 2, "
         "where n0 lacks 1 nvidia.com/gpu."
     )
     assert "\x1b" not in result.stdout
@@ -156,17 +156,17 @@ def test_why_a_pod_has_to_leave() -> None:
         (("crow",), "there is no group, pod or workload default/crow; did you mean default/crew"),
         (("job/crow-job",), "there is no Job default/crow-job; did you mean default/crew-job?"),
         (("a/b/c/d",), "'a/b/c/d' is not of the form NAME, NAMESPACE/NAME or KIND/NAME"),
-        (("svc/team-a/web",), "'svc' is not a kind that is understood here; these are: group, pod, job, "),
+        (("svc/team-a/web",), "'svc' is not a known kind; known kinds are: group, pod, job, "),
         (
             ("svc/web",),
-            "nothing here is in namespace svc; before a slash stands a namespace, or one of these",
+            "nothing here is in namespace svc; write a namespace before the slash, or one of these",
         ),
         (("deploy/web",), "there is no pod of a Deployment default/web"),
         (("crew/",), "is not of the form"),
         (("x" * 500,), "is not of the form"),
         (("crew", "--rather-than", "nobody"), "there is no group, pod or workload default/nobody"),
         (("crew", "--rather-than", "pod/crew-0"), "default/crew cannot be compared with itself"),
-        (("crew", "--evicted", "crew-0"), "--evicted: is asked about one pod and nothing else"),
+        (("crew", "--evicted", "crew-0"), "--evicted: takes one pod and no other name"),
         (("--evicted", "job/crew-job"), "is no pod"),
         (("--evicted", "crew-9"), "there is no pod default/crew-9"),
     ],

@@ -153,7 +153,7 @@ def test_a_program_that_does_not_come_up_is_quoted(tmp_path: Path) -> None:
     process = Process(["/bin/sh", "-c", "echo the disk is full; exit 3"], tmp_path / "log")
     process.start()
     with pytest.raises(
-        ProcessError, match="sh did not start, exit status 3; its last words: the disk is full"
+        ProcessError, match="sh did not start, exit status 3; its last output: the disk is full"
     ):
         process.wait_ready("http://127.0.0.1:1/")
 

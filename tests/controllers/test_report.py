@@ -70,8 +70,8 @@ def test_a_shadow_calls_no_gang_seated_that_holds_its_places_in_vain(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     assert told(half_run(5), BASIC, caplog) == (
-        "group default/train-1: Job default/train runs in part: 5 of the 6 members that it needs have a "
-        "place, and hold 40 nvidia.com/gpu in vain; Waiting: Capacity: needs 4 cpu, 2 free"
+        "group default/train-1: Job default/train runs in part: 5 of the 6 members that it needs are "
+        "placed, and hold 40 nvidia.com/gpu without working; Waiting: Capacity: needs 4 cpu, 2 free"
     )
 
 
@@ -92,4 +92,4 @@ def test_a_gang_that_this_cycle_would_complete_is_not_in_part(caplog: pytest.Log
             Plan(groups=(BASIC,), binds=(bind,)), ClusterState().snapshot(), 0.0
         )
     (record,) = caplog.records
-    assert record.getMessage() == "group default/train-1: would seat 5 of 6 members on n1"
+    assert record.getMessage() == "group default/train-1: would place 5 of 6 members on n1"

@@ -7,9 +7,9 @@ def eviction(
     name: str, *, preemptor: str = "default/g", group: str | None = None, job: str = "", hours: float = 0.0
 ) -> Eviction:
     """Of a pod of the default namespace, with its Job if one is named."""
-    words = f"Job {job} is suspended, and resumed when it fits again"
+    words = f"Job {job} is suspended, and maitred resumes it when it fits again"
     suspended = Departure(f"Job {job}", "suspend", True, words)
-    deleted = Departure("", "delete", None, "it has no controller, so nobody makes it again")
+    deleted = Departure("", "delete", None, "it has no controller, so it is not created again")
     receipt = Receipt(
         unit=group or f"default/{name}",
         rule="priority 100 is higher than 10",

@@ -67,8 +67,9 @@ def test_who_was_cut_off_is_told_so() -> None:
     (blocker,) = verdict.blockers
     assert (verdict.verdict, blocker.category, blocker.detail) == ("Waiting", "Backoff", {"budgetSteps": 7})
     assert blocker.message == (
-        "not examined yet: earlier groups of namespace crowd used up its share of this cycle's 7 steps; "
-        "it comes first in a later cycle"
+        "not decided yet: earlier groups used up the share of namespace crowd in the 7 search steps of "
+        "this cycle; "
+        "the group comes first in a later cycle"
     )
 
 

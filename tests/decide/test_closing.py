@@ -27,7 +27,7 @@ def test_a_label_that_no_node_has() -> None:
 def test_a_taint_on_the_nodes_that_have_room() -> None:
     full = [b.node("n0", gpu=8), b.pod("big", gpu=8, node="n0")]
     found = blocker([*full, *TAINTED])
-    assert "taint maintenance:NoSchedule on 3 nodes" in found["message"]
+    assert "3 nodes have the taint maintenance:NoSchedule" in found["message"]
     assert found["detail"]["closed"] == [{"taint": "maintenance:NoSchedule", "nodes": 3, "of": 4}]
 
 

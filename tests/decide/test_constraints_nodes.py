@@ -43,7 +43,9 @@ def test_a_feature_that_is_not_declared_is_named_with_its_nodes() -> None:
     assert (verdict(plan, "p"), first(plan, "p")) == ("Impossible", "Affinity")
     assert detail(plan, "Affinity", "p")["features"] == {RESTARTS: ["a", "b"]}
     assert detail(plan, "Affinity", "p")["excluded"] == {f"lack of the feature {RESTARTS}": 2}
-    assert f"need the kubelet feature {RESTARTS}, which is not declared by a, b" in message(plan, "p")
+    assert f"need the kubelet feature {RESTARTS}, which these nodes do not declare: a, b" in message(
+        plan, "p"
+    )
 
 
 def test_a_node_that_could_be_added_may_declare_it() -> None:

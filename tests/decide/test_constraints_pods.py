@@ -100,7 +100,7 @@ AFFINITY: dict[str, Case] = {
         seeking(DB, near("zone", {"app": "web"})),
         False,
     ),
-    "two keys, the company in one domain only": (
+    "two keys, the pod affinity by domain only": (
         [there("far")],
         seeking(near("zone", {"app": "db"}), near("rack", {"app": "db"})),
         False,

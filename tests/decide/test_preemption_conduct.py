@@ -404,8 +404,8 @@ def test_a_namespace_that_may_not_protect_its_pods_does_not(marks: dict[str, str
     assert evicted(decided(objects)) == []
     plan = decided(objects, policy=limited(namespaces=TEAM_A))
     assert evicted(plan) == ["low"]
-    words = "does not count: namespace default may not protect pods, by policy.preemption.protection"
-    assert receipt(plan, "low")["rule"].endswith(f"; its mark {next(iter(marks))} {words}")
+    words = "does not count: namespace default may not protect pods (policy.preemption.protection)"
+    assert receipt(plan, "low")["rule"].endswith(f"; its {next(iter(marks))} {words}")
     assert any(warning.endswith(words) for warning in plan["warnings"])
     assert evicted(decided(objects, policy=limited(namespaces={}))) == [], "an empty selector is for all"
 
@@ -420,7 +420,9 @@ def test_of_those_who_ask_for_protection_the_first_to_start_have_it() -> None:
     assert evicted(decided(objects, policy=limited(devicesPerNamespace=3))) == []
     plan = decided(objects, policy=limited(devicesPerNamespace=2))
     assert evicted(plan) == ["young"]
-    assert "namespace default may protect 2 devices, and others of it come first" in str(plan["warnings"])
+    assert "namespace default may protect only 2 devices, and other pods of it already do" in str(
+        plan["warnings"]
+    )
 
 
 def test_devices_are_counted_and_a_group_is_protected_as_a_whole() -> None:

@@ -106,9 +106,15 @@ INVALID: dict[str, tuple[list[Obj], str]] = {
         [pod_group("g", annotations={MIN_COUNT: "2"}), *pods("g", 2, 1, group="g")],
         MIN_COUNT,
     ),
-    "members disagree on the count": (marked({MIN_COUNT: "1"}, {MIN_COUNT: "2"}), MIN_COUNT),
-    "members disagree on the required level": (marked({TOPOLOGY: "rack"}, {TOPOLOGY: "zone"}), TOPOLOGY),
-    "members disagree on the preferred levels": (marked({PREFERRED: "rack"}, {PREFERRED: "zone"}), PREFERRED),
+    "its members have different values of the count": (marked({MIN_COUNT: "1"}, {MIN_COUNT: "2"}), MIN_COUNT),
+    "its members have different values of the required level": (
+        marked({TOPOLOGY: "rack"}, {TOPOLOGY: "zone"}),
+        TOPOLOGY,
+    ),
+    "its members have different values of the preferred levels": (
+        marked({PREFERRED: "rack"}, {PREFERRED: "zone"}),
+        PREFERRED,
+    ),
     "a slice size without a level": (annotated({SLICE_SIZE: "2"}), SLICE_LEVEL),
     "a slice level without a size": (annotated({SLICE_LEVEL: "rack"}), SLICE_SIZE),
     "a slice size of nothing": (annotated({SLICE_SIZE: "0", SLICE_LEVEL: "rack"}), SLICE_SIZE),

@@ -67,35 +67,41 @@ AHEAD = """
     - {name: train, image: example/train:1.0, resources: {limits: {nvidia.com/gpu: "1"}}}
 """
 REFUSALS = {
-    "no pod that ranks lower is in its way": (example("one-node", ("priority: 100", "priority: 10")), "{}"),
+    "there is no pod of a lower priority to evict": (
+        example("one-node", ("priority: 100", "priority: 10")),
+        "{}",
+    ),
     "its preemptionPolicy is Never": (
         example("one-node", ("priority: 100", "priority: 100\n    preemptionPolicy: Never")),
         "{}",
     ),
     "the policy allows no preemption": (example("one-node"), "preemption: {mode: never}"),
-    "the policy's order is …, in which nobody yields to a higher priority": (
+    "the policy's order is …, in which no group preempts another": (
         example("one-node"),
         "order: fifo",
     ),
-    "it waits … for room first, until …": (example("one-node"), "preemption: {delay: 1h}"),
-    "… that could make room may not be evicted yet, the first from … on": (example("protected"), "{}"),
-    "the room would go to others, who rank higher and make nobody leave": (
+    "the policy delays preemption by …, until …": (example("one-node"), "preemption: {delay: 1h}"),
+    "… could make room, but may not be evicted yet; the first may be from … on": (example("protected"), "{}"),
+    "groups of higher priority, which evict no pod, would take the room": (
         example(
             "one-node",
             ("kind: List\nitems:\n", "kind: List\nitems:" + AHEAD),
         ),
         "{}",
     ),
-    "nobody may be evicted of … with a lower rank": (
+    "of … with a lower priority none may be evicted": (
         example("protected", ("maitred.dev/min-runtime: 2h", 'maitred.dev/non-preemptible: "true"')),
         "{}",
     ),
-    "… that could make room must have started, and run for a while, to be evicted": (
+    "… could make room, but no pod may be evicted before it has started and run for its minimum time": (
         example("protected", (', startTime: "2026-03-01T10:30:00Z"', "")),
         "{}",
     ),
-    "it would not fit even without all … that could leave for it": (example("one-node", *ALL_BUT_TWO), "{}"),
-    "it only has to wait for … on the way out": (
+    "it would not fit even after evicting all pods that it may evict (…)": (
+        example("one-node", *ALL_BUT_TWO),
+        "{}",
+    ),
+    "it only has to wait for … to leave": (
         example("held", ("{nominatedNodeName: n1}", "{}")),
         "preemption: {mode: never}",
     ),

@@ -4,7 +4,7 @@ from typing import Any
 
 from maitred.model.plan import Departure, Eviction, Receipt, Toll
 
-FOR_GOOD = Departure("", "delete", None, "it has no controller, so nobody makes it again")
+FOR_GOOD = Departure("", "delete", None, "it has no controller, so it is not created again")
 
 
 def eviction(pod: str, group: str | None, preemptor: str, **receipt: Any) -> Eviction:

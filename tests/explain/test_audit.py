@@ -63,7 +63,7 @@ def test_an_empty_cluster_is_told_so() -> None:
 def test_a_node_whose_amounts_are_none_is_left_out() -> None:
     found = audited(node("n"), node("absurd", memory="lots"), pod("a", node="n", **TWO))
     assert (found.nodes, found.devices[0].total) == (1, 8)
-    assert found.warnings[0].startswith("Node absurd is left out: ")
+    assert found.warnings[0].startswith("Node absurd is not counted: ")
 
 
 # -- stranded ----------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_no_device_costs_twice() -> None:
 def test_without_a_price_there_is_no_money_and_it_says_why(policy: Policy | None) -> None:
     found = audited(*half(**MODEL), policy=policy)
     assert [cost.money_per_day for cost in found.costs] == [None]
-    why = "Not all of these have a price in the policy: prices.devices says what an hour of a device costs."
+    why = "Some of these devices have no price: set it in the policy, in prices.devices."
     assert why in text_of(found)
 
 

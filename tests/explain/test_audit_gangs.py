@@ -253,4 +253,4 @@ def test_a_job_that_is_complete_is_no_finding() -> None:
 
 def test_a_job_without_its_object_is_asked_for() -> None:
     [warning] = audited(node("n"), *three(owner=("Job", "g"))).warnings
-    assert warning.startswith("1 Job that pods belong to is not there, ml/g for one")
+    assert warning.startswith("1 Job that pods belong to is not in the dump, such as ml/g")

@@ -334,7 +334,7 @@ def test_the_largest_that_can_start_at_all() -> None:
     crews = [*crew("never", 9, gpu=8), *crew("large", 1, gpu=8), *crew("small", 1, gpu=5)]
     (found,) = asked([*nodes(1), b.pod("old", gpu=4, node="n0"), *crews]).orders
     assert found.group == "default/large"
-    assert found.words == "nobody can say when it starts, even with room held"
+    assert found.words == "it is not known when it starts, even with room held for it"
 
 
 # -- preemption --------------------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ def test_what_it_costs_to_start_at_once_and_after_how_long_that_is_worth_it() ->
         ({"preemption": {"mode": "never"}}, {}, "the policy allows no preemption"),
         ({"order": "fifo"}, {}, "the policy's order is fifo"),
         ({}, {"preemption": "Never"}, "its preemptionPolicy is Never"),
-        ({"preemption": {"delay": "9000h"}}, {}, "it waits 9000h for room first"),
+        ({"preemption": {"delay": "9000h"}}, {}, "the policy delays preemption by 9000h"),
     ],
 )
 def test_what_it_would_take_if_it_were_allowed(policy: Obj, fields: Obj, why: str) -> None:

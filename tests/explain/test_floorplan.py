@@ -73,8 +73,8 @@ CAPACITY = "Waiting: Capacity: needs 8"
 @pytest.mark.parametrize(
     ("pods", "verdict", "placed", "why"),
     [
-        ([], "Waiting", "0/0", "Members: 0 of the quorum of 2 are there"),
-        ([pod("p0", "a")], "Waiting", "0/1", "Members: 1 of the quorum of 2 are there"),
+        ([], "Waiting", "0/0", "Members: the group needs 2 members, and only 0 exist"),
+        ([pod("p0", "a")], "Waiting", "0/1", "Members: the group needs 2 members, and only 1 exist"),
         ([pod("p0", "a"), pod("p1", "a")], "Waiting", "0/2", "no verdict yet"),
         ([pod("p0", "a", said=CAPACITY), pod("p1", "a")], "Waiting", "0/2", "Capacity: needs 8"),
         ([pod("p0", "a", said="Impossible: Request: x"), pod("p1", "a")], "Impossible", "0/2", "Request: x"),
@@ -98,7 +98,7 @@ CAPACITY = "Waiting: Capacity: needs 8"
             [pod("p0", "a", "n1", "Failed"), pod("p1", "a", "n1", "Failed")],
             "Waiting",
             "0/0",
-            "Members: 2 members failed, nobody has come in their place yet",
+            "Members: 2 members failed and not replaced yet",
         ),
         (
             [pod("p0", "a", "n1", "Failed"), pod("p1", "a", "n1"), pod("p2", "a", "n1")],
@@ -110,7 +110,7 @@ CAPACITY = "Waiting: Capacity: needs 8"
             [pod("p0", "a", "n1", deletionTimestamp=EARLIER), pod("p1", "a", "n1")],
             "Waiting",
             "1/1",
-            "Members: 1 of the quorum of 2 are there",
+            "Members: the group needs 2 members, and only 1 exist",
         ),
     ],
 )
@@ -206,7 +206,7 @@ WHOLE = """\
 b1  r1 048 12/24  r2 + 16/16
 b2  r9 x 0/8      r10 -9 0/8
 7 nodes (1 lost, 1 closed); 28 of 56 nvidia.com/gpu free.
-A digit is a node: its free devices (else tenths of free cpu), + more than 9, x lost, - closed.
+A digit is a node: its free devices (else tenths of free cpu), + more than 9, x lost, - cordoned.
 
 GROUP   VERDICT    PLACED  QUORUM  WHERE  SINCE  WHY
 ml/web  Scheduled  1/1     1       r10    45s

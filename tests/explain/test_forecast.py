@@ -21,9 +21,10 @@ def test_it_starts_when_those_who_run_say_that_they_end() -> None:
     found = estimate(scene([*BUSY, *WAITS]), "default/wait")
     assert (found.earliest, found.likely, found.basis) == (at(2), at(2), "known")
     assert found.latest == at(2 + SLACK_HOURS)
-    assert found.words == "about 14:00 to 14:01 UTC, if those who run end when they say and nobody else comes"
-    assert "1 group on nodes will end at the time said" in found.assumptions
-    assert "nobody else comes: nothing is remembered of how groups came" in found.assumptions
+    condition = "if running groups end at their declared times and no new groups arrive"
+    assert found.words == f"about 14:00 to 14:01 UTC, {condition}"
+    assert "1 group on nodes will end at the declared time" in found.assumptions
+    assert "no new groups arrive: there is no history of arrivals" in found.assumptions
 
 
 def test_estimates_travel_as_json() -> None:
@@ -75,8 +76,8 @@ def test_who_says_nothing_is_taken_not_to_end() -> None:
     objects = [*nodes(1), *gang("run", on="n0", ran=1), *WAITS]
     found = estimate(scene(objects), "default/wait")
     assert (found.earliest, found.latest, found.basis) == (None, None, "none")
-    assert found.words == "nobody can say: it has no room until others end, and nobody knows when they do"
-    assert "1 group on nodes will not end: nobody knows when" in found.assumptions
+    assert found.words == "not known: it has no room until other groups end, and they declare no run time"
+    assert "1 group on nodes will not end: no run time is declared" in found.assumptions
 
 
 def test_a_deadline_is_only_a_bound() -> None:
@@ -102,8 +103,10 @@ def test_who_is_late_is_expected_to_be_later() -> None:
     objects = [*nodes(1), *gang("run", lasts="1h", on="n0", ran=3), *WAITS]
     found = estimate(scene(objects), "default/wait")
     assert 0 < hours(found.earliest) < hours(found.latest) <= 2 + SLACK_HOURS
-    assert found.words.endswith("if those who run end at any moment where overdue and nobody else comes")
-    late = "1 group on nodes, past the time said, will end within as long again as late by now"
+    assert found.words.endswith(
+        "if running groups end at any moment where they are late and no new groups arrive"
+    )
+    late = "1 group on nodes, past the declared time, will end at any moment until the delay has doubled"
     assert late in found.assumptions
 
 
@@ -131,18 +134,21 @@ def test_those_who_run_end_in_several_ways() -> None:
     objects[-4]["spec"]["containers"][0]["resources"] = leaving["spec"]["containers"][0]["resources"]
     found = estimate(scene(objects), "default/wait")
     assert found.words.endswith(
-        "if those who run end when they say, at any moment where overdue, within their grace periods, "
-        "by their deadlines, and nobody else comes"
+        "if running groups end at their declared times, at any moment where they are late, "
+        "within their grace periods, by their deadlines, and no new groups arrive"
     )
-    assert "1 pod on the way out will have left within the grace period" in found.assumptions
-    assert "2 groups on nodes will end at the time said" in found.assumptions, "one member holds a GPU"
+    assert "1 terminating pod will be gone within the grace period" in found.assumptions
+    assert "2 groups on nodes will end at the declared time" in found.assumptions, "one member holds a GPU"
 
 
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
         ({"claims": ["gone"]}, "storage is not ready: claim default/gone does not exist"),
-        ({"where": {"pool": "sick"}}, "it would fit with n1 (unschedulable); the other nodes hold 0 of 1"),
+        (
+            {"where": {"pool": "sick"}},
+            "it would fit, but n1 (unschedulable) is not available; the other nodes have room for 0 of 1",
+        ),
     ],
 )
 @pytest.mark.parametrize("busy", [False, True])
@@ -150,7 +156,7 @@ def test_where_no_end_of_others_helps_it_says_what_would(more: b.Obj, reason: st
     sick = b.node("n1", cpu=64, gpu=8, labels={"pool": "sick"}, cordoned=True)
     objects = [*nodes(1), sick, *(gang("run", lasts="1h", on="n0") if busy else ()), *gang("wait", **more)]
     found = estimate(scene(objects), "default/wait")
-    assert found.words == f"nobody can say, and the end of others does not help: {reason}"
+    assert found.words == f"not known, and it would not start even if other groups ended: {reason}"
     assert (found.earliest, found.assumptions) == (None, ())
 
 
@@ -180,7 +186,7 @@ def test_earlier_runs_of_the_same_name_say_how_long_it_runs() -> None:
     found = estimate(scene(objects, history=remembered(runs, since=0.1)), "default/wait")
     assert found.basis == "history"
     assert 1 <= hours(found.earliest) < hours(found.latest) <= 3 + SLACK_HOURS
-    assert "1 group on nodes will run as long as similar ones did" in found.assumptions
+    assert "1 group on nodes will run as long as similar groups did" in found.assumptions
 
 
 def test_others_who_keep_coming_delay_it() -> None:
@@ -198,14 +204,14 @@ def test_others_who_keep_coming_delay_it() -> None:
     crowded = estimate(scene(objects, history=remembered(came)), "default/wait")
     assert alone.earliest == crowded.earliest == at(2)
     assert crowded.latest is None or hours(crowded.latest) > hours(alone.latest)
-    assert "others come as they did in the last 24 hours: 24 groups" in crowded.assumptions
+    assert "new groups arrive as in the last 24 hours: 24 groups" in crowded.assumptions
 
 
 def test_who_is_promised_places_starts_when_others_have_left() -> None:
     objects = [*BUSY, *gang("urgent", lasts="1h", priority=10)]
     found = estimate(scene(objects), "default/urgent")
     assert (found.earliest, found.likely) == (at(0), at(30 / HOUR))
-    assert "as soon as those who leave for it have left" in found.words
+    assert "as soon as the pods that leave for it are gone" in found.words
 
 
 def test_victims_want_to_come_back() -> None:
@@ -228,9 +234,12 @@ def test_late_members_leave_with_their_group() -> None:
 @pytest.mark.parametrize(
     ("objects", "words"),
     [
-        ([*nodes(1), *gang("wait", 2, quorum=3)], "nobody can say: 2 of 3 members"),
-        ([*nodes(1), *gang("wait", gates=["hold"])], "nobody can say: 1 of 1 waiting members have"),
-        ([*nodes(1), *gang("wait", gpu=9)], "never, as the cluster is"),
+        (
+            [*nodes(1), *gang("wait", 2, quorum=3)],
+            "not known: the group needs 3 members to start, and only 2",
+        ),
+        ([*nodes(1), *gang("wait", gates=["hold"])], "not known: 1 of 1 waiting members have"),
+        ([*nodes(1), *gang("wait", gpu=9)], "never on this cluster"),
         ([*nodes(1), *gang("wait", on="n0")], "it does not wait"),
         ([*nodes(1), *gang("wait", 2, on="n0", quorum=1)], "it has started"),
         ([*nodes(1)], "it does not wait"),

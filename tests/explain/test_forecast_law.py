@@ -1,4 +1,4 @@
-"""A law: where all run times are known and nobody else comes, groups start when it was said."""
+"""A law: where all run times are known and no new groups arrive, groups start when it was said."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -25,14 +25,14 @@ def test_holding_room_starts_the_large_one_earlier_and_says_what_it_costs() -> N
     assert shifts == {"default/small-1": 3, "default/small-2": 1}
     assert found.idle_device_hours == 8 * 2, "one node, from the end of the first to that of the second"
     assert found.words == (
-        "as things go, it starts about 19:00 UTC; with room held for it, it starts about 15:00 UTC, "
-        "at 16 device-hours idle, and 2 groups now waiting will start 2.0 hours later on average"
+        "in the current order, it starts about 19:00 UTC; with room held for it, it starts about 15:00 UTC, "
+        "which leaves 16 device-hours idle, and 2 groups now waiting would start 2.0 hours later on average"
     )
 
 
 def test_one_that_starts_later_has_no_average() -> None:
     found = orders(scene(CROWD[: -len(gang("small-2"))]), "default/large")
-    assert found.words.endswith("and 1 group now waiting will start 3.0 hours later")
+    assert found.words.endswith("and 1 group now waiting would start 3.0 hours later")
 
 
 def test_it_travels_as_json() -> None:
@@ -80,7 +80,7 @@ def test_places_are_kept_only_where_it_will_sit() -> None:
         ([*nodes(1)], "it does not wait for room"),
         (
             [*nodes(1), *gang("run", on="n0"), *gang("large")],
-            "nobody can say when it starts, even with room held",
+            "it is not known when it starts, even with room held for it",
         ),
     ],
 )
@@ -102,4 +102,4 @@ def test_nobody_knows_who_starts_later_if_the_large_one_may_run_for_ever() -> No
     assert found.unknown, found
     assert "nobody who waits starts later" not in found.words
     assert "now waiting start" in found.words
-    assert found.words.endswith("then, for nobody knows how long it runs")
+    assert found.words.endswith("then, because the large one declares no run time")

@@ -146,12 +146,12 @@ def test_a_second_one_of_a_name() -> None:
     running = [b.pod(f"train-{i}", gpu=8, node=f"r1-n{i}", labels=GANG) for i in range(4)]
     proposal = only(plan([*rack("r1"), *rack("r2"), *running], job()))
     assert proposal.outcome == "fits"
-    assert proposal.notes == ("Job default/train exists already: this is a second one",)
+    assert proposal.notes == ("Job default/train exists already: this answer is for a second one beside it",)
 
 
 def test_a_second_pod_of_a_name() -> None:
     (note,) = only(plan([*rack("r1"), b.pod("lone", node="r1-n0")], b.pod("lone", gpu=8))).notes
-    assert note == "default/lone exists already: this is a second one"
+    assert note == "default/lone exists already: this answer is for a second one beside it"
 
 
 def test_one_pod() -> None:
@@ -174,7 +174,7 @@ def test_pods_for_a_group_that_exists() -> None:
 
 def test_a_group_without_pods_is_told() -> None:
     answer = plan(rack("r1"), b.pod_group("crew", 2), b.pod("lone", gpu=1))
-    assert answer.warnings == ("PodGroup default/crew: no pod that is given names it",)
+    assert answer.warnings == ("PodGroup default/crew: none of the given pods names it",)
 
 
 def test_a_surplus_that_finds_no_room() -> None:
@@ -201,7 +201,7 @@ def test_another_scheduler_than_the_one_that_answers() -> None:
     proposal = only(planned(state_of(rack("r1")), found, scheduler="maitred"))
     assert proposal.outcome == "fits"
     assert proposal.notes == (
-        "its pods name scheduler default-scheduler; this is the answer if they name maitred",
+        "its pods name scheduler default-scheduler; this answer is for pods that name maitred",
     )
 
 
@@ -265,8 +265,11 @@ def test_offers_are_told_as_options() -> None:
     ("wishes", "refusal"),
     [
         ({"model": "b200"}, f"--model: no node with devices has 'b200' in a label; there is {A100}, {H100}"),
-        ({"model": "nvidia"}, f"'nvidia' may be any of {A100} (2 nodes), {H100} (2 nodes); say more"),
-        ({"within": "rakc"}, "no level and no label of nodes is called 'rakc'; did you mean rack"),
+        (
+            {"model": "nvidia"},
+            f"'nvidia' matches several models: {A100} (2 nodes), {H100} (2 nodes); give more of the name",
+        ),
+        ({"within": "rakc"}, "no topology level and no node label has the name 'rakc'; did you mean rack"),
         ({"priority": "hihg"}, "--priority: no PriorityClass is called 'hihg'; did you mean high?"),
     ],
 )
@@ -292,7 +295,7 @@ def test_what_there_is_not(wishes: dict[str, Any], refusal: str) -> None:
         (
             b'{"objects": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, '
             b'"spec": {"nodeName": "n1"}}]}',
-            "Pod p: spec.nodeName: is n1, so there is nothing to decide",
+            "Pod p: spec.nodeName: is n1, so the pod has a node already",
         ),
     ],
 )
@@ -304,7 +307,11 @@ def test_what_cannot_be_posted(body: bytes, refusal: str) -> None:
 
 def test_a_group_that_contradicts_itself() -> None:
     pods = [b.pod(f"crew-{i}", labels={GROUP: "crew", MIN_COUNT: str(i + 1)}) for i in range(2)]
-    with pytest.raises(InputError, match=r"^default/crew: members disagree on maitred.dev/min-count: 1, 2$"):
+    with pytest.raises(
+        InputError,
+        match=r"^default/crew: its members have different values of "
+        "maitred.dev/min-count: 1, 2$",
+    ):
         plan(rack("r1"), *pods)
 
 
@@ -333,8 +340,8 @@ def advised(cluster: list[Obj], annotations: dict[str, str] | None = None, **spe
 
 
 NODE = b.node("n0", cpu=64)
-LONE = "Job default/train says no group, so its 2 pods are seated one by one; to make them a gang, "
-MARKS = "say maitred.dev/group: train and maitred.dev/min-count: '2' in its pod template"
+LONE = "Job default/train names no group, so its 2 pods are scheduled one by one; to make them a gang, "
+MARKS = "set maitred.dev/group: train and maitred.dev/min-count: '2' in its pod template"
 
 
 def test_advice_where_nothing_is_known_of_the_cluster_has_both_ways() -> None:
@@ -350,7 +357,8 @@ def test_advice_where_the_job_controller_makes_groups() -> None:
     assert warning.startswith(f"{LONE}write spec.scheduling.schedulingPolicy.gang.minCount: 2; this cluster ")
     (warning,) = advised([NODE, OF_136]).warnings
     assert warning == (
-        "Job default/train: this cluster makes one gang of it by itself: no pod starts before all 2 pods can"
+        "Job default/train: this cluster makes it a gang without further settings: no pod starts before "
+        "all 2 pods can"
     )
     (warning,) = advised([NODE, OF_136], completions=4).warnings
     assert warning.startswith(f"{LONE}write completionMode: Indexed with parallelism and completions of 2")

@@ -212,8 +212,8 @@ def test_a_job_set() -> None:
     assert pods(found)[-1].metadata.labels["jobset.sigs.k8s.io/job-index"] == "1"
     assert {pod.metadata.annotations["maitred.dev/min-count"] for pod in pods(found)} == {"5"}
     assert found.notes == [
-        "JobSet default/llm is planned as one gang; to have it seated as one, say maitred.dev/group: llm and "
-        "maitred.dev/min-count: '5' in its pod template"
+        "JobSet default/llm is planned as one gang; to have it scheduled as one, set maitred.dev/group: llm "
+        "and maitred.dev/min-count: '5' in its pod template"
     ]
 
 
@@ -301,7 +301,7 @@ def test_no_pods_at_all() -> None:
         ),
         (
             owner("Job", {"template": {"spec": {"nodeName": "n1"}}}),
-            "Job main: spec.template.spec.nodeName: is n1, so there is nothing to decide",
+            "Job main: spec.template.spec.nodeName: is n1, so the pod has a node already",
         ),
         (
             owner("PyTorchJob", {"pytorchReplicaSpecs": {"Worker": {"replicas": "2"}}}),
@@ -309,7 +309,7 @@ def test_no_pods_at_all() -> None:
         ),
         (
             owner("Job", {"parallelism": 20_000, "template": TEMPLATE}),
-            "Job main: spec.parallelism: 10000 pods are the most that are planned for",
+            "Job main: spec.parallelism: at most 10000 pods can be planned",
         ),
         (
             owner("JobSet", {"replicatedJobs": [{"name": "w", "replicas": 2_000_000_000}]}),
@@ -323,22 +323,22 @@ def test_no_pods_at_all() -> None:
         ),
         (
             owner("RayCluster", {}),
-            "RayCluster main: kind: which pods a RayCluster of ray.io/v1 makes is not known here; give the ",
+            "RayCluster main: kind: this command does not know which pods a RayCluster of ray.io/v1 creates",
         ),
         (
             owner(
                 "Job", {"tasks": [{"replicas": 2, "template": TEMPLATE}]}, version="batch.volcano.sh/v1alpha1"
             ),
-            "Job main: kind: which pods a Job of batch.volcano.sh/v1alpha1 makes is not known here; give the "
-            "pods themselves. Understood are: Job and CronJob of batch/v1; ",
+            "Job main: kind: this command does not know which pods a Job of batch.volcano.sh/v1alpha1 "
+            "creates; give the pods themselves. Known kinds are: Job and CronJob of batch/v1; ",
         ),
         (
             owner("Sweep", {"trials": {"template": TEMPLATE}}, version="example.com/v1"),
-            "Sweep main: kind: which pods a Sweep of example.com/v1 makes is not known here",
+            "Sweep main: kind: this command does not know which pods a Sweep of example.com/v1 creates",
         ),
         (
             owner("Deployment", {"template": TEMPLATE}, version="extensions/v1beta1"),
-            "Deployment main: kind: which pods a Deployment of extensions/v1beta1 makes is not known here",
+            "Deployment main: kind: this command does not know which pods a Deployment of extensions/v1beta1",
         ),
         (
             owner("CronJob", {"jobTemplate": {}}, version="batch/v1beta1"),

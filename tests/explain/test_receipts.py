@@ -16,13 +16,13 @@ def over_budget(found: Eviction, *budgets: str) -> Eviction:
 def test_a_victim_is_told_for_whom_at_what_loss_and_what_becomes_of_its_owner() -> None:
     assert victim_words(eviction("a", group=V, job="train", hours=0.4)) == (
         "evicted for default/g (priority 100 > 10): 0.4 device-hours of work since 2026-01-01T00:00:00Z are"
-        " lost; Job train is suspended, and resumed when it fits again"
+        " lost; Job train is suspended, and maitred resumes it when it fits again"
     )
 
 
 def test_where_nothing_is_lost_nothing_is_said_of_it() -> None:
     assert victim_words(eviction("a")) == (
-        "evicted for default/g (priority 100 > 10): it has no controller, so nobody makes it again"
+        "evicted for default/g (priority 100 > 10): it has no controller, so it is not created again"
     )
 
 
@@ -30,7 +30,7 @@ def test_a_group_is_told_how_many_of_it_leave_and_what_all_of_them_lose() -> Non
     evictions = [eviction(name, group=V, job="train", hours=0.4) for name in "abcdefgh"]
     assert group_words(evictions) == (
         "evicted for default/g (priority 100 > 10): 8 pods of default/v leave, 3.2 device-hours of work are"
-        " lost; Job train is suspended, and resumed when it fits again"
+        " lost; Job train is suspended, and maitred resumes it when it fits again"
     )
 
 

@@ -148,7 +148,7 @@ def test_victims_budgets_and_jobs_of_strangers_have_no_names() -> None:
 def test_what_happened_to_strangers_is_not_told() -> None:
     toll = Toll()
     stayed = Alternative((f"{SECRET}-a/{SECRET}-g", "default/own"), toll, "costs more")
-    gone = Departure("Job own", "delete", True, "Job own makes it again")
+    gone = Departure("Job own", "delete", True, "Job own creates it again")
     told = Receipt("default/own", "rule", 0, 1, 0.0, None, (), gone, toll, (stayed,))
     own = Eviction("default/own-0", "u", "default/own", f"{SECRET}-a/{SECRET}-g", "Preemption", told)
     past = PastGroup(f"{SECRET}-a/{SECRET}-g", 0.0, 1.0, 2.0, True, 1, 1, 0, ())

@@ -87,7 +87,7 @@ def test_who_comes_after_may_lose_its_seats_and_is_named() -> None:
     low = [b.pod_group("low", 2, created=1), *b.pods("low", 2, gpu=8, group="low", created=1, priority=0)]
     high = crew(6, quorum=5, gpu=8, priority=10)
     found = offers([*nodes(4), *low, *high])
-    members = "run with 4 of 6 members: lower the quorum from 5 to 4; default/low would wait instead"
+    members = "run with 4 of 6 members: lower the quorum from 5 to 4; then default/low would wait"
     assert found["quorum"]["change"] == members
     assert found["nodes"]["detail"] == {
         "kind": "nodes",
@@ -105,7 +105,7 @@ def test_a_lone_kind_of_member_is_kept_or_missed_plainly() -> None:
         return str(found["members"]["change"])
 
     assert without(1) == "run with 2 of 3 members, without default/crew-1"
-    lost = "without default/crew-launcher; none like default/crew-launcher would be left"
+    lost = "without default/crew-launcher; no pod like default/crew-launcher would be left"
     assert without(8) == f"run with 2 of 3 members, {lost}"
 
 
@@ -263,7 +263,7 @@ def test_who_waits_ahead_takes_new_nodes_first() -> None:
     objects = [*nodes(2), *ahead, *crew(4, gpu=8, created=5)]
     assert offers(objects, "default/ahead")["nodes"]["detail"]["count"] == 1
     remedy = offers(objects)["nodes"]
-    assert remedy["change"].endswith(", enough also for default/ahead, ahead of it")
+    assert remedy["change"].endswith(", enough also for default/ahead, which comes before it")
     assert (remedy["detail"]["count"], remedy["detail"]["ahead"]) == (5, ["default/ahead"])
 
 

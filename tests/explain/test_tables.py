@@ -79,15 +79,15 @@ def test_the_next_best_and_why_it_is_worse() -> None:
         Alternative(("ml/z",), Toll(units=1), "touches priority 50 instead of 10"),
     )
     assert shown(eviction("ml/x", None, "ml/big", alternatives=others))[2:] == [
-        "next best: ml/y, which loses 8 device-hours"
+        "the next best choice, ml/y, loses 8 device-hours"
     ]
 
 
 def test_a_next_best_of_many_units() -> None:
     other = Alternative(tuple(f"ml/y{i}" for i in range(10)), Toll(units=30), "breaks 30 units instead of 1")
     assert shown(eviction("ml/x", None, "ml/big", alternatives=(other,)))[2] == (
-        "next best: ml/y0, ml/y1, ml/y2, ml/y3, ml/y4, ml/y5, ml/y6, ml/y7 and 22 more units, "
-        "which breaks 30 units instead of 1"
+        "the next best choice, ml/y0, ml/y1, ml/y2, ml/y3, ml/y4, ml/y5, ml/y6, ml/y7 and 22 more units, "
+        "breaks 30 units instead of 1"
     )
 
 
@@ -95,7 +95,7 @@ def test_a_terminal_of_eighty_columns() -> None:
     other = Alternative(tuple(f"ml/they-{i}" for i in range(8)), Toll(units=8), "breaks 8 units")
     lines = shown(eviction("ml/x", None, "ml/big", alternatives=(other,)), width=80)
     assert max(map(len, lines)) <= 70
-    assert " ".join(lines[2:]).endswith("ml/they-7, which breaks 8 units")
+    assert " ".join(lines[2:]).endswith("ml/they-7, breaks 8 units")
 
 
 def test_why_nobody_makes_room_unless_nobody_ranks_lower() -> None:

@@ -113,8 +113,8 @@ def test_the_first_sentence_of_a_group_that_no_rack_holds() -> None:
     busy = [b.pod(f"old-{i}", gpu=4, node=f"r0-n{i}") for i in range(3)]
     answer = why_of([*racks(8, 4), *busy, *crew(8, level="rack", gpu=8)], policy=RACKS)
     assert answer.summary == (
-        "default/crew waits: room for 3 more members is needed in one rack; best is r0 with 5 of 8, "
-        "where r0-n0 lacks 4 nvidia.com/gpu"
+        "default/crew waits: it needs room for 3 more members in one rack; the best is r0 "
+        "with room for 5 of 8, where r0-n0 lacks 4 nvidia.com/gpu"
     )
     assert answer.nearest is not None
     assert [(place.name, place.nodes, place.holds) for place in answer.nearest.places] == [
@@ -149,8 +149,8 @@ def test_a_place_that_turns_members_away_says_why() -> None:
     assert answer.nearest is not None
     assert {place.name: place.why for place in answer.nearest.places} == {
         "n2": "n2 lacks 1 cpu",
-        "n0": "1 node kept off by node selector or affinity",
-        "n1": "1 node kept off by node selector or affinity",
+        "n0": "1 node excluded by node selector or affinity",
+        "n1": "1 node excluded by node selector or affinity",
     }
 
 
@@ -159,8 +159,8 @@ def test_members_that_keep_apart() -> None:
     answer = why_of([b.node("n0"), b.node("n1"), taken, *crew(2, cpu=1, ports=[80])])
     assert answer.nearest is not None
     assert [place.holds for place in answer.nearest.places] == [1, 0]
-    assert answer.nearest.places[1].why == "1 node kept off by host ports"
-    assert "own rules" in answer.nearest.places[0].why
+    assert answer.nearest.places[1].why == "1 node excluded by host ports"
+    assert "the rules of its members among each other" in answer.nearest.places[0].why
 
 
 def test_late_members_are_near_their_peers_only() -> None:
@@ -170,7 +170,7 @@ def test_late_members_are_near_their_peers_only() -> None:
     assert (answer.state, answer.verdict) == ("Running", "Scheduled")
     assert answer.nearest is not None
     assert [place.name for place in answer.nearest.places] == ["r0"]
-    assert "the rest waits: " in answer.summary
+    assert "the other members wait: " in answer.summary
 
 
 def test_what_is_impossible_is_told_on_the_empty_cluster() -> None:
@@ -181,7 +181,8 @@ def test_what_is_impossible_is_told_on_the_empty_cluster() -> None:
     assert answer.on_empty_cluster is not None
     assert answer.on_empty_cluster.detail["free"] == "32"
     assert answer.summary == (
-        "default/crew can never start as it is: even on an empty cluster, needs 64 nvidia.com/gpu for 8 "
+        "default/crew can never start as it is written, not even on an empty cluster: needs 64 "
+        "nvidia.com/gpu for 8 "
         "members, 32 free on 4 eligible nodes: 4 of 8 would fit"
     )
 
@@ -196,7 +197,7 @@ def test_what_is_impossible_is_told_in_one_way_everywhere() -> None:
         answer = why_of(objects, policy=RACKS)
         assert answer.verdict == "Impossible"
         assert answer.estimate is not None
-        assert answer.estimate.words == "never, as the cluster is"
+        assert answer.estimate.words == "never on this cluster"
 
 
 def test_volumes_are_named_where_they_keep_off_most_nodes() -> None:
@@ -204,7 +205,7 @@ def test_volumes_are_named_where_they_keep_off_most_nodes() -> None:
     answer = why_of([*racks(2), cordoned, *crew(2, None, "rack", gpu=4, claims=["gone"])], policy=RACKS)
     assert answer.nearest is not None
     (place,) = answer.nearest.places
-    assert place.why == "3 nodes kept off by volumes (claim default/gone does not exist)"
+    assert place.why == "3 nodes excluded by volumes (claim default/gone does not exist)"
 
 
 def test_company_that_may_still_come_is_no_reason_on_the_empty_cluster() -> None:
@@ -254,7 +255,7 @@ def test_who_is_ahead_and_waits_for_others_to_leave_has_no_seats_yet() -> None:
         ("default/later", "Waiting"),
     ]
     turn = next(line.plain for line in why_lines(answer) if line.plain.startswith("Turn"))
-    assert turn.endswith("2 groups ahead (2 by priority); 1 waits for others to leave, 1 waits too")
+    assert turn.endswith("2 groups ahead (2 by priority); 1 waits for other pods to leave, 1 waits as well")
 
 
 def test_what_preemption_costs() -> None:
@@ -292,7 +293,7 @@ def test_how_long_it_waited_for_what() -> None:
 def test_a_group_that_fits_now() -> None:
     answer = why_of([*racks(2), *crew(2, level="rack", gpu=8)], policy=RACKS)
     assert (answer.state, answer.verdict) == ("Starting", "Scheduled")
-    assert answer.summary == "default/crew fits now: 2 members have places in rack r0"
+    assert answer.summary == "default/crew fits now: 2 members are placed in rack r0"
     assert answer.placement is not None
     assert answer.placement.nodes == ("r0-n0", "r0-n1")
 
@@ -314,7 +315,7 @@ def test_groups_that_may_not_start(change: dict[str, Any], words: str) -> None:
 def test_another_scheduler_s_group() -> None:
     answer = why_of([*racks(2), *crew(2, gpu=8)], scheduler="maitred")
     assert (answer.state, answer.verdict) == ("Elsewhere", None)
-    assert "name scheduler default-scheduler, and maitred leaves them alone" in answer.summary
+    assert "name scheduler default-scheduler, so maitred does not schedule them" in answer.summary
 
 
 # -- not decided any more, or not yet ------------------------------------------------------------------
@@ -324,7 +325,7 @@ def test_a_gang_that_is_broken() -> None:
     running = [b.pod(f"crew-{i}", gpu=8, group="crew", node=f"r0-n{i}") for i in range(3)]
     answer = why_of([*racks(4), b.pod_group("crew", 4, created=0), *running])
     assert answer.verdict is None
-    assert answer.summary == "default/crew is broken: 3 of its quorum of 4 run, 1 is not there"
+    assert answer.summary == "default/crew is broken: 3 of its quorum of 4 run, 1 is missing"
 
 
 def test_a_gang_that_is_broken_by_those_who_leave() -> None:
@@ -332,7 +333,7 @@ def test_a_gang_that_is_broken_by_those_who_leave() -> None:
     answer = why_of([*racks(4), b.pod_group("crew", 4, created=0), *running])
     assert (answer.placed, answer.leaving) == (1, 2)
     assert answer.summary == (
-        "default/crew is broken: 1 of its quorum of 4 runs, 2 are on the way out, 1 is not there"
+        "default/crew is broken: 1 of its quorum of 4 runs, 2 are terminating, 1 is missing"
     )
 
 
@@ -348,7 +349,7 @@ def job(name: str = "train", suspend: bool = False, annotations: dict[str, str] 
 def test_a_job_without_pods() -> None:
     answer = why_of([*racks(1), job()], "default/train")
     assert answer.state == "NoPods"
-    assert "its controller has made none of 4 pods" in answer.summary
+    assert "the Job controller has created none of 4 pods" in answer.summary
 
 
 def test_a_job_that_its_user_has_suspended() -> None:

@@ -74,13 +74,13 @@ def test_one_that_runs_already_and_may_not_be_made_to_leave() -> None:
     answer = compared([*nodes(3), *gang("one"), b.pod_group("two", 2), *running])
     assert decisive(answer) == ("runs already", "other")
     assert answer.fits_without_other is True
-    assert answer.preemption == "no pod that ranks lower is in its way"
+    assert answer.preemption == "there is no pod of a lower priority to evict"
 
 
 def test_one_that_runs_and_is_to_leave() -> None:
     running = [b.pod(f"two-{i}", gpu=8, group="two", node=f"n{i}", priority=0) for i in range(2)]
     answer = compared([*nodes(2), *gang("one", priority=10), b.pod_group("two", 2), *running])
-    assert answer.preemption == "default/two is to leave for it"
+    assert answer.preemption == "default/two will be evicted for it"
 
 
 def test_one_that_would_not_help() -> None:
@@ -143,11 +143,16 @@ def test_receipts_come_newest_first() -> None:
 
 def test_a_pod_that_stays() -> None:
     answer = receipt(scene_of([*nodes(1), LOW[0]]), "low-0", "default")
-    assert (answer.summary, answer.evictions) == ("default/low-0 has not been told to leave", ())
+    assert (answer.summary, answer.evictions) == (
+        "default/low-0 was not evicted, and will not be by the current plan",
+        (),
+    )
 
 
 def test_a_pod_that_nobody_knows() -> None:
-    with pytest.raises(InputError, match=r"no pod default/lo-1, and none .* did you mean default/low-1"):
+    with pytest.raises(
+        InputError, match=r"no pod default/lo-1, and no evicted .* did you mean default/low-1"
+    ):
         receipt(scene_of(nodes(2), history=past()), "lo-1", "default")
-    with pytest.raises(InputError, match="nobody keeps a ledger"):
+    with pytest.raises(InputError, match="without a ledger, past evictions are not known"):
         receipt(scene_of(nodes(2)), "low-1", "default")

@@ -62,7 +62,7 @@ def test_an_image_that_takes_long() -> None:
             {"containerStatuses": CREATING},
             [PULLING, event("Pulled", f'Successfully pulled image "{IMAGE}" in 2s', "2026-01-31T11:50:00Z")],
             "Starting",
-            "making its containers",
+            "creating its containers",
         ),
         (
             {"containerStatuses": CREATING},
@@ -116,7 +116,7 @@ def test_an_image_that_takes_long() -> None:
             "Unready",
             "running, not Ready: Readiness probe failed: 503",
         ),
-        ({}, [], "Kubelet", "has not begun with it"),
+        ({}, [], "Kubelet", "the kubelet has not started it"),
         (
             {
                 "phase": "Failed",
@@ -175,7 +175,7 @@ def test_where_nothing_is_told_of_pods() -> None:
     answer = why_of(objects, "default/alone", seen=seen_of(objects))
     assert answer.progress is None
     assert answer.summary == "default/alone runs on n0: 1 of 1 placed"
-    assert any("not known here" in note for note in answer.notes)
+    assert any("is not known: the status of its pods was not read" in note for note in answer.notes)
 
 
 def ended(number: int, phase: str, code: int = 0) -> Obj:
@@ -242,7 +242,7 @@ def test_a_member_whose_node_is_gone_is_lost() -> None:
 @pytest.mark.parametrize(
     ("due", "words", "note"),
     [
-        ("11:46:00", "nobody can say: it has no room until others end, and nobody knows when they do", True),
+        ("11:46:00", "not known: it has no room until other groups end, and they declare no run time", True),
         ("12:01:00", "about 12:00 to 12:01 UTC", False),
     ],
 )
@@ -252,7 +252,7 @@ def test_an_end_that_passed_unkept_is_no_end(due: str, words: str, note: bool) -
     answer = why_of([b.node("n0", gpu=8), old, *b.pods("crew", 1, gpu=8)], "default/crew-0")
     assert answer.estimate is not None
     assert answer.estimate.words.startswith(words)
-    stuck = "default/old on n0 should have left and has not: look at the node, and at finalizers"
+    stuck = "default/old on n0 should be gone and has not left: check the node and the pod's finalizers"
     assert (stuck in answer.notes) == note
 
 
@@ -265,4 +265,4 @@ def test_a_member_that_leaves_says_since_when_only_once_it_is_late() -> None:
         return answer.progress.slow[0].cause, answer.progress.slow[0].seconds, answer.progress.slow[0].words
 
     assert slow("12:00:30") == ("Leaving", None, "leaving")
-    assert slow("11:46:00") == ("Stuck", 840.0, "should have left and has not")
+    assert slow("11:46:00") == ("Stuck", 840.0, "is past its grace period and still there")

@@ -43,8 +43,8 @@ def test_a_group_that_fits_is_told_that_no_scheduler_runs() -> None:
     state, summary, _ = told(seen_leases())
     assert state == "Unattended"
     assert summary == (
-        "default/crew-0 fits now, but nothing will seat it: its pods name scheduler maitred, and no "
-        "scheduler of that name is running as far as can be seen (there is no Lease maitred)"
+        "default/crew-0 fits now, but no scheduler will place it: its pods name scheduler maitred, and "
+        "no scheduler of that name seems to run (there is no Lease maitred)"
     )
 
 
@@ -86,7 +86,7 @@ def test_a_group_that_waits_is_told_too() -> None:
     state, summary, notes = told(seen_leases(), gpu=8)
     assert state == "Waiting"
     assert "nothing will seat it" not in summary
-    assert notes[0].startswith("nothing will seat it: ")
+    assert notes[0].startswith("no scheduler will place it: ")
 
 
 # -- pods that are refused ---------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_a_job_whose_pods_are_refused() -> None:
     scene, seen = scene_of(objects), seen_jobs(objects, refused())
     answer = why(scene, find(scene, "crew", "default", "job", seen), seen)
     words = f"Job crew cannot create its pods: {QUOTA} (7 times, last at 2026-01-31T11:58:00Z)"
-    assert (answer.state, answer.summary) == ("NoPods", f"default/crew has nothing to seat: {words}")
+    assert (answer.state, answer.summary) == ("NoPods", f"default/crew has no pods to schedule: {words}")
 
 
 def test_a_group_that_lacks_the_members_that_are_refused() -> None:
@@ -147,7 +147,7 @@ def test_events_about_others_are_not_told() -> None:
     objects = [b.node("n1"), job(4)]
     seen = seen_jobs(objects, refused(name="crew-2"), refused(reason="SuccessfulCreate"))
     answer = why(scene_of(objects), "default/crew", seen)
-    assert answer.notes == ("Job crew has no pods yet: its controller has made none of 4 pods",)
+    assert answer.notes == ("Job crew has no pods yet: the Job controller has created none of 4 pods",)
 
 
 def test_a_job_that_has_failed_says_why() -> None:

@@ -114,7 +114,7 @@ def test_the_pods_of_a_workload_are_found_and_told_of_as_a_whole(what: str) -> N
     assert (answer.members, answer.placed, answer.quorum) == (5, 4, 1)
     assert str(answer.workload).endswith(" default/x")
     assert (answer.state, answer.verdict) == ("Waiting", "Waiting")
-    assert answer.summary.startswith(f"{answer.workload}: 4 of 5 pods have a place, each decided by itself; ")
+    assert answer.summary.startswith(f"{answer.workload}: 4 of 5 pods are placed, each decided by itself; ")
     assert "the next one waits: " in answer.summary
 
 
@@ -146,7 +146,9 @@ def test_without_a_kind_a_workload_is_found_too() -> None:
 
 def test_a_namespace_that_is_not_there_is_told_apart_from_a_name() -> None:
     objects = [*NODES, b.namespace("team-a"), *owned("StatefulSet", "apps/v1", "store", 1, 1)]
-    with pytest.raises(InputError, match=r"^there is no namespace service; before a slash stands"):
+    with pytest.raises(
+        InputError, match=r"^there is no namespace service; write a namespace before the slash"
+    ):
         why_named(scene_of(objects), "service/web", "default", None, seen_of(objects))
     with pytest.raises(InputError, match=r"^there is no group, pod or workload team-a/web"):
         why_named(scene_of(objects), "team-a/web", "default", None, seen_of(objects))
@@ -168,7 +170,7 @@ def test_a_workload_in_several_groups_tells_which_one_is_meant() -> None:
         pod["metadata"]["annotations"] = b.gang("two", 3)
     answer = asked([*NODES, *some], "lws", "x")
     assert answer.notes[-1] == (
-        "its pods are in 2 groups: default/one, default/two; this is about default/one"
+        "its pods are in 2 groups: default/one, default/two; this answer is about default/one"
     )
 
 
@@ -179,16 +181,16 @@ def test_a_job_that_needs_all_its_pods_is_told_what_it_holds_in_vain() -> None:
     nodes = [b.node("n0", gpu=5, cpu=64)]
     answer = asked([*nodes, job("train", 6), *owned("Job", "batch/v1", "train", 6, 5)], "job", "train")
     assert answer.summary == (
-        "Job default/train: 5 of 6 pods have a place, each decided by itself; the next one waits: needs 1 "
+        "Job default/train: 5 of 6 pods are placed, each decided by itself; the next one waits: needs 1 "
         "nvidia.com/gpu for 1 member, 0 free on 1 eligible node: 0 of 1 would fit"
     )
     consequence, advice = answer.notes[:2]
     assert consequence.endswith(
-        "though the Job runs all 6 at once and needs them all; until then 5 pods hold 5 nvidia.com/gpu in "
-        "vain"
+        "though the Job runs all 6 at once and needs them all; until then 5 pods hold 5 nvidia.com/gpu "
+        "without working"
     )
     assert advice == (
-        "to have its pods seated as one gang, say maitred.dev/group: train and maitred.dev/min-count: '6' in "
+        "to start its pods as one gang, set maitred.dev/group: train and maitred.dev/min-count: '6' in "
         "its pod template; where the cluster makes PodGroups of Jobs (Kubernetes 1.37 with WorkloadWithJob), "
         "write spec.scheduling.schedulingPolicy.gang.minCount: 6 instead, because both together are not valid"
     )
@@ -201,7 +203,7 @@ def test_pods_of_a_job_that_can_do_without_each_other() -> None:
     objects = [b.node("n0", gpu=5, cpu=64), queue, *owned("Job", "batch/v1", "train", 6, 5)]
     consequence = asked(objects, "job", "train").notes[0]
     assert consequence == (
-        "its pods name no group, so each is decided by itself and starts as soon as it has a place"
+        "its pods name no group, so each pod is decided alone and starts as soon as it fits"
     )
 
 
@@ -210,7 +212,7 @@ def test_pods_of_one_job_are_not_in_each_others_way() -> None:
     answer = asked(objects, "job", "train")
     assert (answer.members, answer.placed) == (6, 4)
     assert [blocker.category for blocker in answer.blockers] == ["Capacity"]
-    assert answer.notes[0].endswith("the first of 2 pods that wait")
+    assert answer.notes[0].endswith("the first of 2 waiting pods")
 
 
 def test_a_job_all_of_whose_pods_run() -> None:
@@ -218,7 +220,7 @@ def test_a_job_all_of_whose_pods_run() -> None:
     answer = asked(objects, "job", "train")
     assert (answer.state, answer.verdict, answer.placed) == ("Running", "Scheduled", 2)
     assert answer.summary.startswith(
-        "Job default/train: 2 of 2 pods have a place on n0, each decided by itself"
+        "Job default/train: 2 of 2 pods are placed on n0, each decided by itself"
     )
     assert not any("in vain" in note for note in answer.notes)
 
@@ -255,7 +257,7 @@ def test_the_advice_is_for_the_cluster_at_hand(reference: Obj, advice: str) -> N
     }
     objects = [*NODES, group, job("train", 2), *owned("Job", "batch/v1", "train", 2, 2)]
     answer = asked(objects, "job", "train")
-    assert any(note.startswith(f"to have its pods seated as one gang, {advice}") for note in answer.notes)
+    assert any(note.startswith(f"to start its pods as one gang, {advice}") for note in answer.notes)
 
 
 @pytest.mark.parametrize(("scheduling", "told"), [(None, True), ({"schedulingPolicy": {"basic": {}}}, False)])
@@ -270,6 +272,6 @@ def test_a_group_that_kubernetes_made_of_a_job_does_not_hide_what_the_job_needs(
     ]
     answer = asked(objects, "job", "train")
     assert (answer.group, answer.quorum, answer.placed) == ("default/train-1", 1, 5)
-    vain = "and needs them all; until then 5 pods hold 5 nvidia.com/gpu in vain"
+    vain = "and needs them all; until then 5 pods hold 5 nvidia.com/gpu without working"
     assert any(vain in note for note in answer.notes) is told
-    assert any("seated as one gang" in note for note in answer.notes) is told
+    assert any("to start its pods as one gang" in note for note in answer.notes) is told

@@ -170,8 +170,8 @@ def test_an_answer_that_does_not_come() -> None:
 def test_an_expired_token() -> None:
     error = api_error(Script(status(401, "Unauthorized")))
     assert str(error) == (
-        "GET /api/v1/pods: 401 TheReason: Unauthorized; user dev in kube.yaml may have expired; "
-        "log in again or renew what is there"
+        "GET /api/v1/pods: 401 TheReason: Unauthorized; user dev in kube.yaml may have expired; log in "
+        "again or renew the credentials"
     )
 
 
@@ -179,14 +179,14 @@ def test_a_forbidden_verb() -> None:
     message = 'pods is forbidden: User "ann" cannot list resource "pods" in API group "" at the cluster scope'
     assert str(api_error(Script(status(403, message)))) == (
         f"GET /api/v1/pods: 403 TheReason: {message}; "
-        "grant this to the user (docs/install.md lists what maitred needs)"
+        "grant the user this permission (docs/install.md lists what maitred needs)"
     )
 
 
 def test_nobody_is_forbidden_something() -> None:
     message = 'pods is forbidden: User "system:anonymous" cannot list resource "pods"'
     error = api_error(Script(status(403, message)))
-    assert str(error).endswith("; nothing said who we are; check user dev in kube.yaml")
+    assert str(error).endswith("; the request had no credentials; check user dev in kube.yaml")
 
 
 @pytest.mark.parametrize(

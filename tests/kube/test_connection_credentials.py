@@ -105,7 +105,7 @@ def test_the_last_token_is_used_while_its_file_is_gone(home: Path, caplog: pytes
     connection.credentials.invalidate()
     with caplog.at_level(logging.WARNING):
         assert asyncio.run(sent(connection)) == "Bearer one"
-    assert caplog.messages == [f"{file}: no such file or directory; the last token stays in use"]
+    assert caplog.messages == [f"{file}: no such file or directory; the previous token stays in use"]
 
 
 def test_a_token_file_that_went_before_it_was_used(home: Path) -> None:

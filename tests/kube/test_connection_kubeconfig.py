@@ -143,8 +143,8 @@ def test_a_context_without_a_user(home: Path) -> None:
         ),
         ("---\na: 1\n---\nb: 2\n", "has 2 documents"),
         ("\x00", "not valid YAML"),
-        ("", "there is no context in it; is it a kubeconfig?"),
-        ("kind: Deployment", "there is no context in it; is it a kubeconfig?"),
+        ("", "it has no context; is it a kubeconfig?"),
+        ("kind: Deployment", "it has no context; is it a kubeconfig?"),
         ("contexts: [{name: a}]", "current-context is not set; choose with --context, there are: a"),
         (
             "current-context: x\ncontexts: [{name: a}]",
@@ -208,7 +208,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "int
 @pytest.mark.parametrize(
     ("user", "what"),
     [
-        ({"token": "sec\nret"}, "token: not a token"),
+        ({"token": "sec\nret"}, "token: is not a token"),
         ({"token": " "}, "token: has no token in it"),
         ({"tokenFile": "gone"}, "gone: no such file or directory"),
         ({"tokenFile": "/dev/null"}, "tokenFile: has no token in it"),
@@ -224,7 +224,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "int
             "auth-provider: 'gcp' is no longer supported; use an exec plugin",
         ),
         ({"as-groups": ["ops"]}, "as: is required with as-uid, as-groups"),
-        ({"as": "a\nb"}, "as: Impersonate-User: there are characters in it"),
+        ({"as": "a\nb"}, "as: Impersonate-User: has characters"),
         (
             {"exec": {**PLUGIN, "apiVersion": "client.authentication.k8s.io/v1alpha1"}},
             "exec.apiVersion: 'client.authentication.k8s.io/v1alpha1' is not",
@@ -244,7 +244,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "int
         ),
         (
             {"exec": {**PLUGIN, "interactiveMode": "Always"}},
-            "exec.interactiveMode: the plugin asks questions",
+            "exec.interactiveMode: the plugin needs a terminal",
         ),
     ],
 )

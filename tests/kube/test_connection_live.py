@@ -74,7 +74,7 @@ def test_a_verb_that_is_forbidden(control_plane: ControlPlane) -> None:
     line = trouble(connect(str(control_plane.kubeconfig(MAITRED))), "/api/v1/secrets")
     assert line.startswith("GET /api/v1/secrets: 403 Forbidden")
     assert f'User "{MAITRED.name}" cannot list resource "secrets"' in line
-    assert "grant this to the user" in line
+    assert "grant the user this permission" in line
 
 
 def test_a_certificate_for_another_name(control_plane: ControlPlane, home: Path) -> None:

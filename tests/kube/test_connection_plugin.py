@@ -210,7 +210,7 @@ ONE = {"token": "t", "clientCertificateData": "x"}
         ("echo hello", "the plugin did not print an ExecCredential"),
         ("head -c 3000000 /dev/zero", "the plugin did not print an ExecCredential"),
         ("true", "the plugin did not print an ExecCredential"),
-        (answer(V1BETA1, token="t"), f"the plugin printed something else than an ExecCredential of {V1}"),
+        (answer(V1BETA1, token="t"), f"the plugin did not print an ExecCredential of {V1}"),
         (answer(), "the plugin gave neither a token nor a certificate"),
         (answer(token="se\ncret"), "not a token"),
         (answer(**ONE), "only one of clientCertificateData and clientKeyData"),

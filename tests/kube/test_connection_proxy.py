@@ -158,7 +158,7 @@ def test_a_proxy_that_does_not_let_us_through(home: Path) -> None:
     with pytest.raises(Unreachable) as caught:
         through(home, Tunnel("407 Proxy Authentication Required"))
     line = one_line(caught.value)
-    assert "the proxy does not let us through (407 Proxy Authentication Required)" in line
+    assert "the proxy refused the connection (407 Proxy Authentication Required)" in line
     assert line.endswith(f"check proxy-url of cluster dev in {home}/config")
     assert "secret" not in line
 

@@ -317,11 +317,11 @@ def test_what_cannot_be_read_is_left_out(streaming: bool, caplog: pytest.LogCapt
     with caplog.at_level(logging.WARNING):
         asyncio.run(scenario())
     assert [record.getMessage() for record in caplog.records] == [
-        "pods: team/odd is left out, because not all of it makes sense: "
+        "pods: team/odd is ignored, because it is not valid: "
         "spec.tolerations[0].operator: 'Perhaps' is not one of Equal, Exists, Gt, Lt",
-        "pods: team/odd-on-node is read in part, because not all of it makes sense: "
+        "pods: team/odd-on-node is read in part, because it is not valid: "
         "spec.tolerations[0].operator: 'Perhaps' is not one of Equal, Exists, Gt, Lt",
-        "pods: team/a is left out, because not all of it makes sense: spec.hostNetwork: "
+        "pods: team/a is ignored, because it is not valid: spec.hostNetwork: "
         "expected true or false, got a string",
     ]
 

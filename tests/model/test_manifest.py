@@ -152,7 +152,7 @@ def test_one_warning_for_each_kind_left_out() -> None:
     service = {"apiVersion": "v1", "kind": "Service"}
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
     expected = (
-        "Job: not expanded to pods; give the pods themselves (2 objects skipped)",
+        "Job: this command does not create its pods; give the pods themselves (2 objects skipped)",
         "PodGroup of scheduling.volcano.sh/v1beta1: not read; scheduling.k8s.io/v1alpha2, "
         "scheduling.k8s.io/v1alpha3, scheduling.k8s.io/v1beta1 are (1 object skipped)",
         "Service of v1: not read (1 object skipped)",
@@ -167,7 +167,7 @@ def test_no_objects_at_all() -> None:
 
 def test_the_same_object_twice_names_both_places() -> None:
     message = refusal(POD, listed(b.node("n"), POD))
-    assert message == "file1: Pod ml/a: metadata.name: there already is one in file0 (document 1)"
+    assert message == "file1: Pod ml/a: metadata.name: another object of this name is in file0 (document 1)"
 
 
 def test_the_same_name_elsewhere_is_another_object() -> None:
@@ -176,7 +176,7 @@ def test_the_same_name_elsewhere_is_another_object() -> None:
 
 
 def test_the_default_namespace_is_a_namespace() -> None:
-    assert "there already is one" in refusal(b.pod("a", namespace="default"), POD_HEAD)
+    assert "another object of this name is in" in refusal(b.pod("a", namespace="default"), POD_HEAD)
 
 
 # ---- YAML
@@ -254,9 +254,9 @@ def test_a_source_beyond_all_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         (json.dumps(POD)[:-1] + ', "spec": null, "x": ' + "[" * 900 + "]" * 900 + "}", "nested too deep"),
         ("[]", "expected an object, got a list"),
         ("--- 0", "expected an object, got a whole number"),
-        ("\n".join(bomb(12)), "line 7: aliases unfold to too much"),
-        ("a: &a [*a]", "there is no anchor &a"),
-        ("a: *b", "there is no anchor &b"),
+        ("\n".join(bomb(12)), "line 7: its aliases expand to too much text"),
+        ("a: &a [*a]", "the alias *a refers to an anchor that does not exist"),
+        ("a: *b", "the alias *b refers to an anchor that does not exist"),
         ("[[" * 10_000, "got a list"),
         ("{a: " * 10_000, "nested more than 100 deep"),
         ("- " * 10_000, "nested more than 100 deep"),
@@ -344,9 +344,12 @@ def test_the_empty_policy_is_the_default() -> None:
         ("kind: Pod", "kind: 'Pod' is not Policy"),
         (
             "topology: {levels: [{name: rack, key: a}, {name: rack, key: b}]}",
-            "topology.levels[1].name: 'rack' is that",
+            "topology.levels[1].name: 'rack' is already used",
         ),
-        ("topology: {levels: [{name: a, key: k}, {name: b, key: k}]}", "topology.levels[1].key: 'k' is that"),
+        (
+            "topology: {levels: [{name: a, key: k}, {name: b, key: k}]}",
+            "topology.levels[1].key: 'k' is already used",
+        ),
         ("topology: {levels: [{name: rack}]}", "topology.levels[0].key: is required"),
         (
             "topology: {levels: [{name: rack, key: 'a b'}]}",
@@ -360,7 +363,7 @@ def test_the_empty_policy_is_the_default() -> None:
         ("nodeTemplates: [{name: big}]", "nodeTemplates[0].allocatable: is required"),
         (
             "nodeTemplates: [{name: a, allocatable: {}}, {name: a, allocatable: {}}]",
-            "nodeTemplates[1].name: 'a' is that of nodeTemplates[0] too",
+            "nodeTemplates[1].name: 'a' is already used by nodeTemplates[0]",
         ),
         (
             "nodeTemplates: [{name: a, allocatable: {}, labels: {'a b': c}}]",
@@ -375,15 +378,18 @@ def test_the_empty_policy_is_the_default() -> None:
             "nodes.managed.matchExpressions[0].values",
         ),
         ("health: {taints: ['a b']}", "health.taints[0]: 'a b' is not a label key"),
-        ("devices: {resources: ['']}", "devices.resources[0]: '' is no pattern"),
+        ("devices: {resources: ['']}", "devices.resources[0]: '' is not a pattern"),
         ("devices: {modelLabels: ['a b']}", "devices.modelLabels[0]: 'a b' is not a label key"),
-        ("prices: {currency: ' '}", "prices.currency: ' ' is no currency such as USD"),
+        ("prices: {currency: ' '}", "prices.currency: ' ' is not a currency such as USD"),
         ("prices: {devices: [{resource: a/gpu}]}", "prices.devices[0].perHour: is required"),
         ("prices: {devices: [{perHour: -1}]}", "prices.devices[0].perHour: must be at least 0"),
-        ("prices: {devices: [{perHour: 1, model: 'H 100'}]}", "prices.devices[0].model: 'H 100' is no pat"),
+        (
+            "prices: {devices: [{perHour: 1, model: 'H 100'}]}",
+            "prices.devices[0].model: 'H 100' is not a pat",
+        ),
         (
             "prices: {devices: [{perHour: 1}, {perHour: 2}]}",
-            "prices.devices[1]: prices the same devices as prices.devices[0]; the first counts",
+            "prices.devices[1]: has the same resource and model as prices.devices[0]; remove one of the two",
         ),
         ("search: {steps: many}", "search.steps: expected a whole number, got a string"),
         ("a: 1\n---\nb: 2", "has 2 documents; one is allowed"),

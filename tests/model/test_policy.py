@@ -177,12 +177,11 @@ def test_the_first_price_that_matches_counts() -> None:
     [
         (
             {"order": "shortest"},
-            "order: 'shortest' goes by run times, which only simulations know; "
-            "elsewhere there are priority and fifo",
+            "order: 'shortest' needs run times, which only simulations know; use priority and fifo",
         ),
         (
             {"placement": "pod-by-pod"},
-            "placement: 'pod-by-pod' is there for comparison, in simulations only; leave it out",
+            "placement: 'pod-by-pod' is for comparison in simulations only; leave it out",
         ),
     ],
 )

@@ -67,4 +67,4 @@ def test_a_mark_that_cannot_be_read_is_warned_of_and_changes_nothing() -> None:
     assert [bind["pod"] for bind in plan["binds"]] == ["default/lone"]
     (warning,) = plan["warnings"]
     assert "'soon' is not a duration" in warning
-    assert "nobody knows when it ends" in warning
+    assert "it is not known when it ends" in warning

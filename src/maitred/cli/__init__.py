@@ -13,22 +13,23 @@ from maitred.cli.groups import Group
 
 VERBS = {
     "up": "Start a sandbox with the scheduler on it: a cluster in one command.",
-    "why": "Explain one group: why it waits and what would help, or how far it has got.",
-    "plan": "Say what would become of a job before it is submitted: now, when, or at whose cost.",
-    "capacity": "Say how large a gang could start, what is in the way of others, and why devices are idle.",
-    "audit": "Find gangs that run in part, and what they cost, on any cluster: it only reads.",
-    "bill": "Say what the devices of a month were used for, by whom, and what that cost.",
-    "decide": "Decide over manifests: who is seated where, and what the others wait for.",
-    "verify": "Check a Plan, or the bindings of a cluster, against the laws.",
-    "topology": "Show levels and domains, what is free in each, and which labels are wrong.",
-    "record": "Write down what a scheduler sees and decides, for a report or a replay.",
-    "replay": "Decide a record once more: is it the same, and what would another policy change?",
+    "why": "Explain one group: why it waits and what would help, or how far it has started.",
+    "plan": "Say before you submit a job whether it fits now, when it would start, and what it would "
+    "preempt.",
+    "capacity": "Say how large a gang could start, what blocks the waiting groups, and why devices are idle.",
+    "audit": "Find gangs that run in part, and what they cost, on any cluster. Reads only.",
+    "bill": "Say who used the devices in a month, for what, and at what cost.",
+    "decide": "Decide over manifests: which group is placed where, and what the others wait for.",
+    "verify": "Check a Plan, or the bindings of a cluster, against the rules of scheduling.",
+    "topology": "Show topology levels and domains, what is free in each, and which node labels are wrong.",
+    "record": "Record what a scheduler sees and decides, for a bug report or a replay.",
+    "replay": "Decide a record again: check that the result is the same, or try another policy.",
     "simulate": "Run a scenario over days of virtual time, under several policies side by side.",
     "policy": "Check a policy file.",
-    "scheduler": "Run the scheduler: seat the groups whose pods name it, or watch as a shadow.",
-    "sandbox": "Break the sandbox, mend it, and play stories on it.",
-    "manifest": "Print the objects that run the scheduler in a cluster.",
-    "completion": "Print the script that completes commands and options in a shell.",
+    "scheduler": "Run the scheduler for the pods that name it, or only watch, as a shadow.",
+    "sandbox": "Fail, heal, drain and add nodes of the sandbox, and play stories on it.",
+    "manifest": "Print the Kubernetes objects that install the scheduler in a cluster.",
+    "completion": "Print the shell script that completes commands and options.",
 }
 """Verb -> its help in one line. The module of the same name has it as `command`."""
 
@@ -54,7 +55,7 @@ class Verbs(Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
-    """A gang scheduler for Kubernetes: it seats a whole group of pods, or says what it waits for."""
+    """A gang scheduler for Kubernetes: it starts a whole group of pods, or says what the group waits for."""
 
 
 def kubectl_plugin() -> None:

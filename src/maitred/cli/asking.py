@@ -82,7 +82,7 @@ def cluster_options_with_dump(*flags: str) -> Callable[[C], C]:
         "files",
         multiple=True,
         metavar="FILE|DIR|-",
-        help="A dump of a cluster, which is all that is looked at. Without it: the cluster itself is asked.",
+        help="Dump of a cluster to read instead of the cluster. May be repeated.  [default: ask the cluster]",
     )
     chosen = (dump, *LIVE_OPTIONS, output.policy_file, output.scheduler_name, NOW)
 
@@ -103,17 +103,19 @@ def cluster_options_with_dump(*flags: str) -> Callable[[C], C]:
     return decorate
 
 
-NOW = click.option("--now", metavar="RFC3339", help="The time to answer for. Without it: the clock's.")
+NOW = click.option("--now", metavar="RFC3339", help="Time to answer for.  [default: now]")
 LIVE_OPTIONS = (
-    click.option("--kubeconfig", metavar="FILE", help="Without it: as kubectl finds it."),
     click.option(
-        "--context", metavar="NAME", help="The context of the kubeconfig. Without it: the current one."
+        "--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]"
+    ),
+    click.option(
+        "--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]"
     ),
     click.option(
         "-n",
         "--namespace",
         metavar="NAME",
-        help="Of names without one. Without it: that of the context.",
+        help="Namespace for names that have none.  [default: the namespace of the context]",
     ),
     click.option(
         "--service",
@@ -121,7 +123,7 @@ LIVE_OPTIONS = (
         default=f"{NAMESPACE}/maitred",
         show_default=True,
         envvar="MAITRED_SERVICE",
-        help="The Service of the scheduler to ask.",
+        help="Service of the scheduler to ask.",
     ),
 )
 cluster_options = cluster_options_with_dump("-f", "--filename")
@@ -194,8 +196,8 @@ async def ask_scheduler(question: Question[T], cluster: ClusterOptions, client: 
         raise
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise KubeError(
-            f"the scheduler behind Service {place} answers in a way that is not understood here: {error}; is "
-            "it of another version than this command?"
+            f"this command cannot read the answer of the scheduler behind Service {place}: {error}; "
+            f"check that both have the same version"
         ) from None
 
 
@@ -208,8 +210,11 @@ async def answer_instead(
     except ApiError as refusal:
         if refusal.status != 403:
             raise
-        raise KubeError(f"{nobody}; and to answer without it you would have to: {refusal.message}") from None
-    output.warn((f"{nobody.why}; answered here, from what is in the cluster now and with no history",))
+        raise KubeError(
+            f"{nobody}; this command could answer without the scheduler, but you lack a "
+            f"permission: {refusal.message}"
+        ) from None
+    output.warn((f"{nobody.why}; this answer is from the current state of the cluster, without history",))
     return answer
 
 

@@ -17,31 +17,33 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--month", metavar="YYYY-MM", help="Days are those of UTC.  [default: this month]")
+@click.option(
+    "--month", metavar="YYYY-MM", help="Month to bill; days begin at 00:00 UTC.  [default: this month]"
+)
 @click.option(
     "--by",
     metavar="namespace|model|label:KEY",
     default="namespace",
     show_default=True,
-    help="What the rows are. Labels are those of pods, else of their namespace.",
+    help="One row for each of these. A label is read from the pod, else from its namespace.",
 )
 @click.option(
     "--ledger",
     metavar="PATH|URL",
     envvar="MAITRED_LEDGER",
     show_envvar=True,
-    help="Read this ledger. Without it: the scheduler is asked.",
+    help="Ledger to read.  [default: ask the scheduler]",
 )
 @output.policy_file
-@click.option("--kubeconfig", metavar="FILE", help="Without it: as kubectl finds it.")
-@click.option("--context", metavar="NAME", help="The context of the kubeconfig. Without it: the current one.")
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]")
+@click.option("--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]")
 @click.option(
     "--service",
     metavar="NAMESPACE/NAME",
     default=ClusterOptions.service,
     show_default=True,
     envvar="MAITRED_SERVICE",
-    help="The Service of the scheduler to ask.",
+    help="Service of the scheduler to ask.",
 )
 @output.output("table", "csv", "json", "yaml")
 @output.refuses_bad_input
@@ -55,7 +57,7 @@ def command(
     service: str,
     form: str,
 ) -> None:
-    """Say where every device-hour of a month went: each is in exactly one bucket, and all of them add up to
+    """Say how every device-hour of a month was used: each is in exactly one bucket, and all of them add up to
     the capacity of the cluster. Prices come from the policy.
 
     \b
@@ -67,7 +69,7 @@ def command(
     ledger = None if ledger == NONE else ledger
     if policy is not None and not ledger:
         raise InputError(
-            "--policy", "", "", "a scheduler has its own; give --ledger too, to have other prices"
+            "--policy", "", "", "the scheduler bills by its own policy; add --ledger to bill by this one"
         )
     try:
         if ledger:
@@ -113,4 +115,4 @@ def ask_for_bill(month: str | None, by: str, cluster: ClusterOptions) -> "Bill":
     try:
         return ask(Question("bill", Bill, None, query={"month": chosen.name, "by": by}), cluster)
     except NoScheduler as nobody:
-        raise KubeError(f"{nobody.why}; if it has left a ledger, name that with --ledger") from None
+        raise KubeError(f"{nobody.why}; if it has left a ledger, read that with --ledger") from None

@@ -25,11 +25,11 @@ LARGEST_GANG = 1_000_000
 @output.output("table", "json", "yaml")
 @output.refuses_bad_input
 def command(cluster: ClusterOptions, gang: int | None, form: str) -> None:
-    """Answer what free devices alone do not say. Nothing is changed anywhere.
+    """Answer seven questions about the capacity of a cluster. Nothing is changed.
 
-    Can the next gang be placed, and how large; which groups does fragmentation block, and what would one move
-    free; how much do incomplete groups hold; should small ones go first; when is preemption worth it; which
-    topology constraints drive pending time; and why is the rest idle.
+    Can the next gang be placed, and how large may it be? Which groups does fragmentation block, and what
+    would one move free? How much do incomplete groups hold? Should small groups go first while a large
+    one waits? When is preemption worth it? Which topology constraints cause waiting? Why are devices idle?
 
     \b
     Examples:

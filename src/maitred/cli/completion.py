@@ -11,7 +11,7 @@ VARIABLE = "_MAITRED_COMPLETE"
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Print the script that completes commands and options in a shell.
+    """Print the shell script that completes commands and options.
 
     \b
     Add the line for your shell to its start-up file, and open a new terminal:

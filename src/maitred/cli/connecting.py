@@ -33,4 +33,4 @@ def is_configured() -> bool:
 @cache
 def say_so(server: str, path: str) -> None:
     """Once in a command, however often it connects."""
-    click.echo(f"using the sandbox at {server}: no kubeconfig is configured, and {path} is there", err=True)
+    click.echo(f"using the sandbox at {server}: there is no other kubeconfig than {path}", err=True)

@@ -18,7 +18,7 @@ from maitred.model.policy import Policy
 @output.inputs
 @output.policy_file
 @output.scheduler_name
-@click.option("--now", metavar="RFC3339", help="The time to decide for. Without it: the clock's.")
+@click.option("--now", metavar="RFC3339", help="Time to decide for.  [default: now]")
 @output.output("table", "json", "yaml")
 @output.refuses_bad_input
 def command(
@@ -29,13 +29,13 @@ def command(
     now: str | None,
     form: str,
 ) -> None:
-    """Decide over the objects in the files and print the Plan. Nothing is changed anywhere.
+    """Decide over the objects in the files and print the Plan. Nothing is changed.
 
-    The files hold nodes, pods and whatever else a decision reads, in YAML or JSON. Their order does not
-    matter. A Job that has not been created yet is decided as if its pods had been.
+    The files hold nodes, pods and the other objects that a decision reads, in YAML or JSON, in any order. A
+    Job that has no pods yet is decided as if its pods had been created.
 
     \b
-    A dump of a cluster, with podgroups and deviceclasses in the list if it has them:
+    To write a dump (add podgroups and deviceclasses to the list if the cluster has them):
       kubectl get -A -o json > cluster.json \\
         nodes,pods,jobs,pdb,pc,ns,pvc,pv,sc,csinodes,csidrivers,volumeattachments
 

@@ -58,7 +58,7 @@ async def show(watcher: Watcher) -> None:
 def check_terminal() -> None:
     """Raises OSError once nobody can see what is drawn: `rich` draws nothing then, and does not tell."""
     if not sys.stdout.isatty():
-        raise OSError(errno.EIO, "the terminal is gone")
+        raise OSError(errno.EIO, "the terminal was closed")
 
 
 def pause_since(began: float) -> float:

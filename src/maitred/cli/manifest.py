@@ -16,9 +16,10 @@ NAMESPACE = "maitred-system"
 LONGEST_IMAGE = 512
 UNPUBLISHED = f"maitred:{maitred.__version__}"
 WITHOUT_IMAGE = (
-    f"no image of maitred is published, so {UNPUBLISHED} runs only on nodes that have it. Build it in a "
-    f"checkout with `podman build -f deploy/Containerfile -t YOUR-REGISTRY/{UNPUBLISHED} .` (or docker), "
-    f"push it, and name it: --image YOUR-REGISTRY/{UNPUBLISHED}"
+    f"there is no public image of maitred, so {UNPUBLISHED} runs only on nodes that already have it. "
+    f"Build the image in a checkout with `podman build -f deploy/Containerfile -t "
+    f"YOUR-REGISTRY/{UNPUBLISHED} .` (or docker), push it, and run this command with --image "
+    f"YOUR-REGISTRY/{UNPUBLISHED}"
 )
 
 _PACKAGE = Path(maitred.__file__).parent
@@ -26,25 +27,27 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @click.command()
-@click.option("--namespace", metavar="NAME", default=NAMESPACE, show_default=True, help="Where it runs.")
+@click.option(
+    "--namespace", metavar="NAME", default=NAMESPACE, show_default=True, help="Namespace that it runs in."
+)
 @click.option(
     "--image",
     metavar="REF",
-    help=f"The image that you have built, as your nodes pull it.  [default: {UNPUBLISHED}]",
+    help=f"Image that you built, by the name that your nodes pull.  [default: {UNPUBLISHED}]",
 )
 @click.option(
     "--admission",
     is_flag=True,
-    help="Also the policies that name maitred in pods of labelled namespaces, and that limit what it may "
-    "change about Jobs.",
+    help="Also print admission policies: one sets schedulerName in the pods of labelled namespaces, one "
+    "limits what maitred may change in Jobs.",
 )
 @output.output("yaml", "json")
 @output.refuses_bad_input
 def command(namespace: str, image: str | None, admission: bool, form: str) -> None:
-    """Print the objects that run the scheduler in a cluster, for kubectl to apply.
+    """Print the Kubernetes objects that install the scheduler in a cluster, for kubectl to apply.
 
-    Build the image first, from deploy/Containerfile: nobody publishes one. A cluster takes one
-    installation, because its ClusterRole and the binding have fixed names.
+    Build the image first, from deploy/Containerfile: there is no public image. A cluster can have only one
+    installation, because the ClusterRole and its binding have fixed names.
 
     \b
     Examples:
@@ -57,7 +60,7 @@ def command(namespace: str, image: str | None, admission: bool, form: str) -> No
         image = UNPUBLISHED
         output.warn((WITHOUT_IMAGE,))
     if not image or len(image) > LONGEST_IMAGE or not image.isprintable() or " " in image:
-        raise InputError("--image", "", "", f"{image[:80]!r} is no reference to an image")
+        raise InputError("--image", "", "", f"{image[:80]!r} is not an image reference")
     items = [placed(item, namespace, image) for item in objects("base")]
     if admission:
         items += [limited_to(item, namespace) for item in objects("admission")]
@@ -84,7 +87,7 @@ def manifests() -> Path:
 
 def check_namespace(name: str) -> None:
     if not _LABEL.fullmatch(name):
-        raise InputError("--namespace", "", "", f"{name[:63]!r} is no name of a namespace")
+        raise InputError("--namespace", "", "", f"{name[:63]!r} is not a valid name for a namespace")
 
 
 def limited_to(item: dict[str, Any], namespace: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def inputs(function: F) -> F:
         multiple=True,
         required=True,
         metavar="FILE|DIR|-",
-        help="Manifests in YAML or JSON, directories of them, or - for standard input. May be repeated.",
+        help="File or directory of manifests in YAML or JSON; - is standard input. May be repeated.",
     )
     return files(more(function))
 
@@ -46,13 +46,15 @@ def output(*forms: str) -> Callable[[F], F]:
         type=click.Choice(forms),
         default=forms[0],
         show_default=True,
-        help="The form of the output.",
+        help="Output format.",
     )
 
 
-policy_file = click.option("--policy", metavar="FILE", help="The policy. Without it: the defaults.")
+policy_file = click.option("--policy", metavar="FILE", help="Policy file.  [default: the built-in defaults]")
 scheduler_name = click.option(
-    "--scheduler", metavar="NAME", help="Only groups whose pods name this scheduler. Without it: all."
+    "--scheduler",
+    metavar="NAME",
+    help="Consider only groups whose pods name this scheduler.  [default: all groups]",
 )
 
 

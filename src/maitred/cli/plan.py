@@ -29,15 +29,26 @@ if TYPE_CHECKING:
 
 STATUS: dict[Outcome, int] = {"fits": 0, "preempts": 3, "waits": 4, "never": 5}
 GANG_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--gang", type=click.IntRange(1, MOST_PODS), metavar="N", help="Instead of -f: N members,"),
-    click.option("--gpus", type=click.IntRange(1), metavar="N", help="with so many devices for each,"),
-    click.option("--cpu", metavar="QUANTITY", help="so much cpu,"),
-    click.option("--memory", metavar="QUANTITY", help="so much memory,"),
-    click.option("--model", metavar="TEXT", help="on devices whose model has this in its name,"),
-    click.option("--within", metavar="LEVEL", help="in one domain of this level, or label of nodes,"),
-    click.option("--priority", metavar="CLASS", help="of this PriorityClass,"),
-    click.option("--min-count", type=click.IntRange(1), metavar="N", help="that may start with N of them,"),
-    click.option("--run-time", metavar="DURATION", help="and run so long."),
+    click.option(
+        "--gang",
+        type=click.IntRange(1, MOST_PODS),
+        metavar="N",
+        help="Describe a gang of N members instead of giving -f.",
+    ),
+    click.option("--gpus", type=click.IntRange(1), metavar="N", help="Devices for each member."),
+    click.option("--cpu", metavar="QUANTITY", help="CPU for each member."),
+    click.option("--memory", metavar="QUANTITY", help="Memory for each member."),
+    click.option("--model", metavar="TEXT", help="Use only devices with this in the name of their model."),
+    click.option(
+        "--within",
+        metavar="LEVEL",
+        help="Place all members in one domain of this topology level or node label.",
+    ),
+    click.option("--priority", metavar="CLASS", help="PriorityClass of the gang."),
+    click.option(
+        "--min-count", type=click.IntRange(1), metavar="N", help="Let the gang start with N of its members."
+    ),
+    click.option("--run-time", metavar="DURATION", help="How long the gang would run."),
 )
 
 
@@ -63,7 +74,7 @@ class Gang:
     def supposition(self, namespace: str) -> Supposition:
         members, quorum = self.gang or 1, self.min_count or self.gang or 1
         if quorum > members:
-            raise InputError("--min-count", "", "", f"{quorum} is more than there are members, {members}")
+            raise InputError("--min-count", "", "", f"{quorum} is more than the {members} members of --gang")
         if self.run_time is not None and not milliseconds(self.run_time):
             raise InputError("--run-time", "", "", f"{self.run_time!r} is not {FORM}, and longer than 0")
         if self.priority is not None and (problem := name_problem(self.priority)):
@@ -98,7 +109,12 @@ def gang_options(function: C) -> C:
 
 @click.command()
 @click.option(
-    "-f", "--filename", "manifests", multiple=True, metavar="FILE|DIR|-", help="What to plan: manifests."
+    "-f",
+    "--filename",
+    "manifests",
+    multiple=True,
+    metavar="FILE|DIR|-",
+    help="Manifests of what you would submit. May be repeated.",
 )
 @click.argument("more", nargs=-1, metavar="")
 @gang_options
@@ -108,14 +124,14 @@ def gang_options(function: C) -> C:
 def command(
     gang: Gang, manifests: tuple[str, ...], more: tuple[str, ...], form: str, cluster: ClusterOptions
 ) -> None:
-    """Say what would become of a job if it were submitted now. Nothing is created.
+    """Say what would happen to a job if you submitted it now. Nothing is created.
 
     The files hold what you would apply: Jobs, JobSets, training jobs, Deployments, PodGroups, pods. Or
     describe a gang by options. The cluster is the one that kubectl talks to, or the dump that --on names.
 
     \b
-    The exit status says which it is:
-      0 it fits now   3 others would have to leave   4 it waits   5 it can never run
+    Exit status:
+      0 it fits now   3 it fits after other pods leave   4 it waits   5 it can never run
 
     \b
     Examples:
@@ -128,7 +144,9 @@ def command(
     elif gang.given:
         supposition = gang.supposition(cluster.home)
     else:
-        raise InputError("-f", "", "", "name manifests, or describe a gang: --gang 64 --gpus 8")
+        raise InputError(
+            "-f", "", "", "is required: give manifests, or describe a gang, such as --gang 64 --gpus 8"
+        )
     answer = asked(supposition, cluster, ", ".join((*manifests, *more)))
     answer = msgspec.structs.replace(answer, warnings=(*notes, *answer.warnings))
     show(answer, form)
@@ -137,13 +155,18 @@ def command(
 
 def from_files(paths: tuple[str, ...], gang: Gang, namespace: str) -> tuple[Supposition, list[str]]:
     if gang.given:
-        raise InputError("-f", "", "", f"the manifests say it all; leave out {', '.join(gang.given)}")
+        raise InputError(
+            "-f",
+            "",
+            "",
+            f"does not go with {', '.join(gang.given)}; leave those out, the manifests say it all",
+        )
     given = [one for source, data in sources(paths) for one in documents(data, source)]
     found = members_of(given, namespace)
     found.notes[:0] = judge_manifests(given, namespace)
     supposition = Supposition(tuple(found.objects), at_once=tuple(found.at_once))
     if not supposition.pods:
-        raise InputError(", ".join(paths), "", "", "; ".join(found.notes) or "nothing in it makes pods")
+        raise InputError(", ".join(paths), "", "", "; ".join(found.notes) or "no object in it creates pods")
     return supposition, found.notes
 
 

@@ -25,10 +25,12 @@ QUIETLY = (
 
 @click.command()
 @click.argument("directory")
-@click.option("--for", "duration", metavar="DURATION", help="How long, such as 10m.  [default: until Ctrl-C]")
-@click.option("--limit", metavar="BYTES", default="1Gi", show_default=True, help="Most to keep on the disk.")
-@click.option("--kubeconfig", metavar="FILE", help="Without it: as kubectl finds it.")
-@click.option("--context", metavar="NAME", help="The context of the kubeconfig. Without it: the current one.")
+@click.option(
+    "--for", "duration", metavar="DURATION", help="How long to record, such as 10m.  [default: until Ctrl-C]"
+)
+@click.option("--limit", metavar="BYTES", default="1Gi", show_default=True, help="Most disk space to use.")
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]")
+@click.option("--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]")
 @output.policy_file
 @output.scheduler_name
 @output.refuses_bad_input
@@ -43,9 +45,9 @@ def command(
 ) -> None:
     """Write to DIRECTORY what a scheduler sees of the cluster and what it would decide. Nothing is changed.
 
-    The record holds nodes, pods and whatever else a decision reads, without environments, arguments,
-    volumes and annotations other than those that decisions read. `maitred replay` decides it again. A
-    scheduler that runs keeps such a record of its own with --record.
+    The record holds nodes, pods and the other objects that a decision reads. It leaves out environment
+    variables, arguments, and the volumes and annotations that no decision reads. `maitred replay` decides the
+    record again. A running scheduler writes the same record with its option --record.
 
     \b
     Examples:
@@ -65,7 +67,9 @@ def command(
         stop_after(duration, Path(directory), before)
     shadow(arguments)
     if not set(segments(Path(directory))) - before:
-        click.echo(f"{directory}: nothing was recorded: the cluster was not read in time", err=True)
+        click.echo(
+            f"{directory}: nothing was recorded: reading the cluster took longer than the recording", err=True
+        )
         sys.exit(output.FAILED)
 
 

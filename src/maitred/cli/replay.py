@@ -20,15 +20,19 @@ DIFFERENT = 1
 
 @click.command()
 @click.argument("records", nargs=-1, required=True, metavar="FILE|DIR...")
-@click.option("--policy", metavar="FILE", help="Decide by this policy instead, and show what changes.")
+@click.option(
+    "--policy",
+    metavar="FILE",
+    help="Decide by this policy instead of the recorded one, and show what changes.",
+)
 @output.output("table", "json", "yaml")
 @output.refuses_bad_input
 def command(records: tuple[str, ...], policy: str | None, form: str) -> None:
     """Decide again what a scheduler decided, on what it saw then, and show whether the result is the same.
 
-    With --policy, each decision is made by that policy on what was seen then, and the differences are
-    shown. What came after is as it was recorded: the record cannot know what another decision would have
-    led to. (`maitred simulate` runs on from there.)
+    With --policy, each decision is made by that policy on what the scheduler saw then, and the differences
+    are shown. The next decision again sees what was recorded, not what the other policy would have led to;
+    for that, use `maitred simulate`.
 
     Exit status: 0 when every decision is the same, or --policy was given; 1 when some are not.
 
@@ -77,13 +81,13 @@ def lines_of(path: Path, warnings: list[str]) -> Iterator[bytes]:
         with gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb") as file:
             while line := file.readline(LONGEST_LINE):
                 if not line.endswith(b"\n"):
-                    warnings.append(f"{path}: the last line is cut off and was left out")
+                    warnings.append(f"{path}: the last line is incomplete and was not read")
                     return
                 yield line
     except EOFError:
-        warnings.append(f"{path}: is cut off; what was written before that was read")
+        warnings.append(f"{path}: the file is incomplete; it was read up to where it ends")
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(str(path), "", "", f"is not what gzip wrote: {error}") from None
+        raise InputError(str(path), "", "", f"is not a valid gzip file: {error}") from None
     except OSError as error:
         refuse(error, str(path))
 

@@ -105,52 +105,68 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     envvar="MAITRED_CONFIG",
     show_envvar=True,
     callback=from_config,
-    help="Options from a file of kind SchedulerConfig. Flags and the environment win over it.",
+    help="Read options from this file of kind SchedulerConfig. Flags and environment variables override it.",
 )
-@option("--kubeconfig", metavar="FILE", help="Without it: as kubectl finds it, or the pod's service account.")
-@option("--context", metavar="NAME", help="The context of the kubeconfig. Without it: the current one.")
-@option("--policy", metavar="FILE", help="The policy, read again when it changes. Without it: the defaults.")
 @option(
-    "--policy-config-map", metavar="NAMESPACE/NAME", help="The policy from key policy.yaml of a ConfigMap."
+    "--kubeconfig",
+    metavar="FILE",
+    help="Kubeconfig file.  [default: the one that kubectl uses, or the pod's service account]",
 )
-@option("--scheduler-name", metavar="NAME", help="Seat pods that name this.  [default: maitred; shadow: all]")
-@option("--shadow", is_flag=True, help="Decide and report, and write nothing.")
+@option("--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]")
+@option(
+    "--policy",
+    metavar="FILE",
+    help="Policy file; it is read again when it changes.  [default: the built-in defaults]",
+)
+@option(
+    "--policy-config-map",
+    metavar="NAMESPACE/NAME",
+    help="Read the policy from the key policy.yaml of this ConfigMap.",
+)
+@option(
+    "--scheduler-name",
+    metavar="NAME",
+    help="Schedule pods with this schedulerName.  [default: maitred; with --shadow: all pods]",
+)
+@option("--shadow", is_flag=True, help="Only decide and report; write nothing to the cluster.")
 @option(
     "--leader-election/--no-leader-election",
     default=None,
-    help="Write only while holding a Lease.  [default: on in a cluster]",
+    help="Write only while this process holds the Lease.  [default: on in a cluster]",
 )
 @option(
     "--lease-namespace",
     metavar="NAME",
-    help="Where the Lease is, and what maitred remembers.  [default: that of the service account]",
+    help="Namespace of the Lease and of maitred's own records.  [default: that of the service account]",
 )
 @option(
     "--listen",
     metavar="HOST:PORT",
     default="127.0.0.1:10351",
     show_default=True,
-    help="For /healthz, /readyz and /metrics; empty for none.",
+    help="Serve /healthz, /readyz and /metrics here. An empty value serves none.",
 )
 @option(
     "--answers",
     metavar="HOST:PORT",
     default="127.0.0.1:10352",
     show_default=True,
-    help="For the questions of `maitred why`, `plan` and `capacity`, over TLS; empty for none.",
+    help="Answer `maitred why`, `plan`, `capacity` and `bill` here, over TLS. An empty value answers none.",
 )
-@option("--record", metavar="DIR", help="Write what is seen and decided there, for `maitred replay`.")
+@option(
+    "--record", metavar="DIR", help="Record what is seen and decided in this directory, for `maitred replay`."
+)
 @option(
     "--record-limit",
     metavar="BYTES",
     default="1Gi",
     show_default=True,
-    help="How much of the record is kept; the oldest goes first.",
+    help="Most disk space for the record; the oldest part is deleted first.",
 )
 @option(
     "--ledger",
     metavar="PATH|URL",
-    help="Keep the ledger there: a file, or a database postgresql://...; none for none.  "
+    help="Keep the ledger in this file or database (postgresql://...). `none` keeps no ledger.  "
     "[default: none in a cluster, else a file for each cluster]",
 )
 @option(
@@ -159,7 +175,7 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     type=click.IntRange(1, 36500),
     default=90,
     show_default=True,
-    help="For how long the ledger has details; usage by day stays.",
+    help="Days after which the ledger drops details; it keeps the usage of each day.",
 )
 @option("--traces", metavar="URL", help="Send traces to this OpenTelemetry collector (OTLP over HTTP).")
 @option(
@@ -168,7 +184,7 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     type=click.FloatRange(min=1),
     default=60.0,
     show_default=True,
-    help="How long a gang that was bound in part may take to be completed before it is taken back.",
+    help="If a gang is bound only in part, take its members back after this time.",
 )
 @option(
     "--resync",
@@ -176,7 +192,7 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     type=click.FloatRange(min=1),
     default=300.0,
     show_default=True,
-    help="How often every waiting group is looked at again, whether or not something changed.",
+    help="How often every waiting group is decided again, even if nothing changed.",
 )
 @option(
     "--binds-in-flight",
@@ -184,24 +200,24 @@ def from_config(ctx: click.Context, parameter: click.Parameter, path: str | None
     type=click.IntRange(1, 1000),
     default=64,
     show_default=True,
-    help="How many binds may be under way at once.",
+    help="Most binds in flight at the same time.",
 )
 @option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
     show_default=True,
-    help="What is logged.",
+    help="Lowest level that is logged.",
 )
 @option(
     "--log-form",
     type=click.Choice(["json", "text"]),
     default=None,
-    help="How it is logged.  [default: text on a terminal, else json]",
+    help="Log format.  [default: text on a terminal, else json]",
 )
 @output.refuses_bad_input
 def command(**options: Any) -> None:
-    """Run the scheduler. Pods with `schedulerName: maitred` are seated, by whole groups or not at all.
+    """Run the scheduler. It places pods with `schedulerName: maitred`: whole groups, or no pod of a group.
 
     \b
     Examples:
@@ -229,7 +245,10 @@ def check(options: dict[str, Any]) -> None:
         raise InputError("--policy", "", "", "give this or --policy-config-map, not both")
     if options["shadow"] and options["leader_election"]:
         raise InputError(
-            "--leader-election", "", "", "a shadow writes nothing, not even a Lease; leave it out"
+            "--leader-election",
+            "",
+            "",
+            "does not go with --shadow, which writes nothing, not even a Lease; leave it out",
         )
     name = options["scheduler_name"]
     if name is not None and (problem := name_problem(name)):
@@ -237,7 +256,9 @@ def check(options: dict[str, Any]) -> None:
     if options["policy_config_map"] and options["policy_config_map"].count("/") != 1:
         raise InputError("--policy-config-map", "", "", "is not of the form NAMESPACE/NAME")
     if options["policy"] == "-":
-        raise InputError("--policy", "", "", "standard input cannot be read again; name a file")
+        raise InputError(
+            "--policy", "", "", "must be a file: standard input cannot be read again when the policy changes"
+        )
     read_live_policy_file(options["policy"])
     for name in ("complete_within", "resync"):
         if not math.isfinite(options[name]):
@@ -404,7 +425,9 @@ def open_tracing(options: dict[str, Any]) -> "Tracing | None":
     try:
         from maitred.controllers.scheduling.tracing import tracing_to
     except ImportError:
-        raise InputError("--traces", "", "", "needs an extra: pip install 'maitred[otel]'") from None
+        raise InputError(
+            "--traces", "", "", "needs OpenTelemetry, which is not installed: pip install 'maitred[otel]'"
+        ) from None
     return tracing_to(options["traces"], options["scheduler_name"])
 
 

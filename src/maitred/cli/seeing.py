@@ -21,8 +21,8 @@ LEASE_VERSION = "coordination.k8s.io/v1"
 NODE_LEASES = "kube-node-lease"
 """The namespace of those by which nodes say that they are there: their times alone count here."""
 NO_LEASES = (
-    "this dump does not show whether a scheduler of that name runs, because it has no Leases; "
-    "add leases to what kubectl gets"
+    "this dump does not show whether a scheduler of that name runs, because it has no Leases; add leases "
+    "to the kubectl command that writes the dump"
 )
 
 

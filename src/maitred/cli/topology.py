@@ -15,8 +15,8 @@ from maitred.cli.files import read_objects, read_policy_file
 def command(files: tuple[str, ...], more: tuple[str, ...], policy: str | None, form: str) -> None:
     """Show the topology that the labels of the nodes make: levels, domains, and what is free in each.
 
-    Levels are those of the policy, or else those that waiting groups name. Nodes without the label of
-    a level, and domains that are in two wider ones, are named as problems.
+    The levels are those of the policy, or else those that waiting groups name. A node without the label of a
+    level, and a domain that lies in two wider domains, are reported as problems.
 
     \b
     Example:

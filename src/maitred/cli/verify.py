@@ -21,13 +21,13 @@ BREACHES = 1
 
 @click.command()
 @output.inputs
-@click.option("--plan", metavar="FILE", help="The Plan. Without it: the bindings in the objects are checked.")
+@click.option("--plan", metavar="FILE", help="Plan to check.  [default: check the bindings in the objects]")
 @output.policy_file
 @output.scheduler_name
 @click.option(
     "--now",
     metavar="RFC3339",
-    help="The time that the Plan was made for. Without it: what depends on the time is not judged.",
+    help="Time that the Plan was made for.  [default: rules that depend on the time are not checked]",
 )
 @output.output("table", "json", "yaml")
 @output.refuses_bad_input
@@ -40,9 +40,9 @@ def command(
     now: str | None,
     form: str,
 ) -> None:
-    """Check a Plan against the laws, given the objects that it was made for.
+    """Check a Plan against the laws (docs/verify.md), given the objects that it was made for.
 
-    Exits with 0 if it keeps them all, with 1 if it breaks one, with 2 if the input is not valid.
+    Exit status: 0 if the Plan keeps all laws, 1 if it breaks one, 2 if the input is not valid.
 
     \b
     Examples:

@@ -24,22 +24,28 @@ SEATED, PREEMPTS, WAITS, NEVER, BROKEN, UNATTENDED = 0, 3, 4, 5, 6, 7
 
 @click.command()
 @click.argument("name", required=False, metavar="[KIND/]NAME")
-@click.option("--rather-than", "other", metavar="[KIND/]NAME", help="Compare with this one, rule by rule.")
-@click.option("--evicted", "pod", metavar="POD", help="Show why this pod had to leave, instead.")
+@click.option(
+    "--rather-than",
+    "other",
+    metavar="[KIND/]NAME",
+    help="Compare with this other group, rule by rule: which goes first, and why.",
+)
+@click.option("--evicted", "pod", metavar="POD", help="Explain instead why this pod was or will be evicted.")
 @cluster_options
 @output.output("table", "json", "yaml")
 @output.refuses_bad_input
 def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: str | None, form: str) -> None:
-    """Explain one group: why it waits and what would help, or how far it has got.
+    """Explain one group: why it waits and what would help, or how far it has started.
 
-    NAME is of a group, a pod or what makes pods, and may say its namespace: team-a/train; or its kind, as
-    kubectl has it: job/train, deploy/web, pytorchjobs.kubeflow.org/train; or both: job/team-a/train.
+    NAME is the name of a group, of a pod, or of an object that creates pods. Add a namespace, as in
+    team-a/train; or a kind, as kubectl writes it: job/train, deploy/web, pytorchjobs.kubeflow.org/train; or
+    both: job/team-a/train.
 
     \b
-    The exit status says how it stands:
-      0 it has its places, or has finished   3 others have to leave   4 it waits or is suspended
-      5 it can never start as it is   6 it has failed or is broken
-      7 it fits, but no scheduler runs that would seat it
+    Exit status:
+      0 the group is placed, or has finished   3 other pods must leave first
+      4 the group waits or is suspended        5 it can never start as it is written
+      6 it has failed or is broken             7 it fits, but its scheduler does not run
 
     \b
     Examples:
@@ -53,13 +59,13 @@ def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: s
 
     if pod is not None:
         if name is not None or other is not None:
-            raise InputError("--evicted", "", "", "is asked about one pod and nothing else")
+            raise InputError("--evicted", "", "", "takes one pod and no other name")
         evictions = ask(about_eviction(pod, cluster.home), cluster)
         show(evictions, form, lambda width: tables.eviction_lines(evictions, width))
         return
     if name is None:
-        what = "name a group, a pod, a Job or what else makes pods; `maitred decide` shows all groups"
-        raise InputError("", "", "", what)
+        what = "name a group, a pod, a Job or another object that creates pods"
+        raise InputError("", "", "", f"{what}; `maitred decide` shows all groups")
     if other is not None:
         compared = ask(about_two(name, other, cluster.home), cluster)
         show(compared, form, lambda width: tables.comparison_lines(compared, width))
@@ -122,7 +128,7 @@ def named(text: str, home: str) -> Named:
         shown = text[:60]
         raise InputError("", "", "", f"{shown!r} is not of the form NAME, NAMESPACE/NAME or KIND/NAME")
     if "/" in space:
-        what = f"{first[:60]!r} is not a kind that is understood here; these are: {', '.join(KINDS)}"
+        what = f"{first[:60]!r} is not a known kind; known kinds are: {', '.join(KINDS)}"
         raise InputError("", "", "", what)
     return Named(space or home, name, kind)
 
@@ -165,7 +171,7 @@ def about_eviction(text: str, home: str) -> "Question[EvictionAnswer]":
 
     pod = named(text, home)
     if pod.kind not in (None, "pod"):
-        raise InputError("--evicted", "", "", f"{text[:60]!r} is no pod")
+        raise InputError("--evicted", "", "", f"{text[:60]!r} is not the name of a pod")
 
     def here(scene: "Scene") -> EvictionAnswer:
         from maitred.explain.why.evicted import receipt

@@ -218,7 +218,8 @@ class GroupRecord:
         if conflicts or unread or runtime.problems:
             said = [f"group {group.key}: {problem}; it will not be evicted" for problem in sorted(unread)]
             said += [
-                f"group {group.key}: {problem}; nobody knows when it ends" for problem in runtime.problems
+                f"group {group.key}: {problem}; so it is not known when it ends"
+                for problem in runtime.problems
             ]
             problems, warnings = (*group.problems, *conflicts), (*group.warnings, *said)
             group = msgspec.structs.replace(group, problems=problems, warnings=warnings)

@@ -50,7 +50,7 @@ class Keeping:
             found = self.ledger.history(now, namespaces)
         except LedgerError as error:
             if self.told != str(error):
-                log.warning("answered without history: %s", error)
+                log.warning("the ledger cannot be read, so answers have no history: %s", error)
             self.told = str(error)
             return NO_HISTORY
         self.told = ""

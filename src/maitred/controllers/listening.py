@@ -59,7 +59,7 @@ def bound(listen: str, option: str) -> list[socket.socket]:
             one.close()
         what = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror or error)
         raise InputError(
-            option, "", "", f"{listen}: {what.lower()}; name another address, or '' for none"
+            option, "", "", f"{listen}: {what.lower()}; choose another address, or '' to turn it off"
         ) from None
     return found
 

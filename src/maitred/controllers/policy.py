@@ -59,7 +59,7 @@ class Keeper:
     def refuse(self, problem: InputError) -> None:
         self._told(False)
         self._settle(problem)
-        log.error("policy refused, the one before stays in force: %s", problem)
+        log.error("the new policy is not valid, the previous one stays in force: %s", problem)
 
     def _settle(self, problem: InputError | None) -> None:
         if not self.first.done():
@@ -132,7 +132,9 @@ class _ConfigMapSink:
             self._keeper.offer(item.data[KEY].encode(), f"{self._title}, {KEY}")
         else:
             has = ", ".join(sorted(item.data)) or "nothing"
-            self._keeper.refuse(InputError(self._title, "", f"data.{KEY}", f"is required; it has {has}"))
+            self._keeper.refuse(
+                InputError(self._title, "", f"data.{KEY}", f"is required; the ConfigMap has only {has}")
+            )
 
     def gone(self, key: str) -> None:
         log.warning("%s was deleted: its policy stays in force until a restart", self._title)

@@ -227,7 +227,7 @@ def shortage(scene: Scene) -> Blocker:
     where = f"{text(resource, free)} free on {counted(eligible, 'eligible node')}"
     if resource == PODS:
         amounts = f"room for {counted(requested, 'more pod')}"
-        where = f"and the limits of pods on {counted(eligible, 'eligible node')} leave {free}"
+        where = f"and the pod limits of {counted(eligible, 'eligible node')} leave room for {free}"
     if free < requested:
         message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
         message += excluded_words(others)
@@ -237,7 +237,7 @@ def shortage(scene: Scene) -> Blocker:
         return Blocker("Capacity", message + _port_words(scene), detail)
     short = scene.short(scene.eligible)
     detail |= {} if short is None else {"shortOf": short.resource, "node": short.node}
-    message = f"needs {amounts}, {where}, but not together: {scene.holds} of {scene.needed} fit"
+    message = f"needs {amounts}, {where}, but scattered: {scene.holds} of {scene.needed} fit"
     message += short_words(scene, short) + excluded_words(others) + _port_words(scene)
     return Blocker("Fragmentation", message, detail)
 
@@ -344,7 +344,9 @@ def excluded_words(counts: dict[str, int]) -> str:
 
 def _port_words(scene: Scene) -> str:
     ports = {port.port for shape in scene.ask.distinct for port in scene.trial.needs(shape).host_ports}
-    return f"; a node takes one pod with host port {', '.join(map(str, sorted(ports)))}" if ports else ""
+    return (
+        f"; a node can run only one pod with host port {', '.join(map(str, sorted(ports)))}" if ports else ""
+    )
 
 
 def names_shown(names: list[str]) -> str:

@@ -76,15 +76,18 @@ class Budget:
         self._used[namespace_of(group)] += max(1, self._meter.spent - before)
 
     def not_examined(self, group: str) -> Blocker:
-        return self._cut(group, "not examined yet")
+        return self._cut(group, "not decided yet")
 
     def not_explained(self, group: str) -> Blocker:
-        return self._cut(group, "it has no seats, and why is not known yet")
+        return self._cut(group, "it has no room, and the reason is not known yet")
 
     def _cut(self, group: str, what: str) -> Blocker:
         steps, namespace = 0 if self._rotation is None else self._rotation.steps, namespace_of(group)
-        used = f"earlier groups of namespace {namespace} used up its share of this cycle's {steps} steps"
-        message = f"{what}: {used}; it comes first in a later cycle"
+        used = (
+            f"earlier groups used up the share of namespace {namespace} in the {steps} search steps of "
+            f"this cycle"
+        )
+        message = f"{what}: {used}; the group comes first in a later cycle"
         return Blocker("Backoff", message, {"budgetSteps": steps})
 
 

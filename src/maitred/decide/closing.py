@@ -104,7 +104,7 @@ def closer_word(one: Detail) -> str:
     if "taint" in one:
         if one["taint"].startswith(f"{UNSCHEDULABLE}:"):
             return f"{where} {'is' if count == 1 else 'are'} cordoned"
-        return f"taint {one['taint']} on {where}"
+        return f"{where} {'has' if count == 1 else 'have'} the taint {one['taint']}"
     if "terms" in one:
         match = "matches" if count == 1 else "match"
         return f"{count} of {counted(one['of'], 'node')} {match} none of {one['terms']} node affinity terms"

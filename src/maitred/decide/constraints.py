@@ -50,12 +50,15 @@ def topology(scene: Scene) -> Blocker:
     if request.slice_size and not scene.nearest:
         return _slice_topology(scene)
     if not (scene.nearest or scene.ask.seated):
-        return Blocker("Topology", f"no {name} holds a single member", detail)
+        return Blocker("Topology", f"no {name} has room for even one member", detail)
     sample = scene.nearest[0][1] if scene.nearest else scene.ask.seated[0].node
     code = int(column.codes[sample])
     short = scene.short(column.codes == code)
     detail |= {"domain": column.values[code], **short_detail(short)}
-    message = f"{name} {column.values[code]} holds {scene.holds} of {scene.needed}{short_words(scene, short)}"
+    message = (
+        f"{name} {column.values[code]} has room for {scene.holds} of "
+        f"{scene.needed}{short_words(scene, short)}"
+    )
     return Blocker("Topology", message, detail)
 
 
@@ -75,7 +78,7 @@ def _slice_topology(scene: Scene) -> Blocker:
         "domain": column.values[room.argmax()],
     }
     nearest = f"{name} {column.values[room.argmax()]} has room for {int(room.max())}"
-    return Blocker("Topology", f"no {name} holds a slice of {size}; {nearest}", detail)
+    return Blocker("Topology", f"no {name} has room for a slice of {size}; {nearest}", detail)
 
 
 def devices(scene: Scene) -> Blocker:
@@ -86,12 +89,15 @@ def devices(scene: Scene) -> Blocker:
     said = []
     if claims:
         said.append(
-            f"asks for devices by resource claims ({names_shown(claims)}), which are not allocated yet"
+            f"its pods ask for devices by resource claims ({names_shown(claims)}); maitred does not "
+            f"allocate such devices yet"
         )
     for resource, device_class in sorted(served.items()):
         said.append(
-            f"asks for {resource}, which device class {device_class} serves; devices of classes are not "
-            f"allocated yet, and nodes that have {resource} themselves hold {scene.holds} of {scene.needed}"
+            f"its pods ask for {resource}, which device class {device_class} serves; maitred does not "
+            f"allocate devices of classes "
+            f"yet, and the nodes that offer {resource} themselves have room for {scene.holds} of "
+            f"{scene.needed}"
         )
     detail: Detail = {**scene.numbers, "claims": claims, "classes": dict(sorted(served.items()))}
     return Blocker("Devices", "; ".join(said), detail)
@@ -108,13 +114,11 @@ def health(scene: Scene) -> Blocker:
     names = [
         f"{name} ({', '.join(key.rpartition('/')[2] for key in states[name])})" for name in sorted(states)
     ]
-    if scene.alone:
-        but = ["it would fit" + (f" with {names_shown(names)}" if names else "")]
-    else:
-        but = [f"without {names_shown(names)}"] if names else []
-    unwell = ", but ".join([*but, _device_words(devices)] if devices else but)
-    left = "what is left holds" if devices else "the other nodes hold"
-    message = f"{unwell}; {left} {scene.holds} of {scene.needed}"
+    ill_words = [f"{names_shown(names)} {'is' if len(names) == 1 else 'are'} not available"] if names else []
+    ill_words += [_device_words(devices)] if devices else []
+    but = "it would fit, but " if scene.alone else ""
+    rest = "what is left has" if devices else "the other nodes have"
+    message = f"{but}{' and '.join(ill_words)}; {rest} room for {scene.holds} of {scene.needed}"
     detail = {**scene.numbers, "nodes": sorted(states)[:NAMES_SHOWN], "unwell": len(states)}
     if devices:
         detail["devices"] = devices[:NAMES_SHOWN]
@@ -148,12 +152,16 @@ def affinity(scene: Scene) -> Blocker:
     """Which nodes its members are kept from, and what they want of other pods and of each other."""
     counts, terms, features = excluded(scene), _terms(scene), _undeclared(scene)
     closed = closers(scene.trial, scene.ask.distinct)
-    message = f"the nodes that accept its pods hold {scene.holds} of {scene.needed}{excluded_words(counts)}"
+    message = (
+        f"the nodes that accept its pods have room for {scene.holds} of "
+        f"{scene.needed}{excluded_words(counts)}"
+    )
     message += closer_words(closed)
     message += f"; its pods ask for {', '.join(terms)}" if terms else ""
     for feature, nodes in features.items():
         message += (
-            f"; its pods need the kubelet feature {feature}, which is not declared by {names_shown(nodes)}"
+            f"; its pods need the kubelet feature {feature}, which these nodes do not declare: "
+            f"{names_shown(nodes)}"
         )
     detail: Detail = {**scene.numbers, "excluded": counts, "closed": closed, "terms": terms}
     if features:
@@ -177,8 +185,8 @@ def _terms(scene: Scene) -> list[str]:
     """What members ask of other pods, in words."""
     found = set[str]()
     for needs in map(scene.trial.needs, scene.ask.distinct):
-        found.update(f"company in one {term.topology_key}" for term in needs.affinity)
-        found.update(f"distance by {term.topology_key}" for term in needs.anti_affinity)
+        found.update(f"pod affinity by {term.topology_key}" for term in needs.affinity)
+        found.update(f"pod anti-affinity by {term.topology_key}" for term in needs.anti_affinity)
         found.update(_spread_words(scene, spread) for spread in needs.spread)
     return sorted(found)
 
@@ -186,11 +194,11 @@ def _terms(scene: Scene) -> list[str]:
 def _spread_words(scene: Scene, spread: SpreadTerm) -> str:
     """Where there are fewer domains than it asks for, each may have no more members than the skew."""
     key = spread.pods.topology_key
-    skew = f"a skew of {spread.max_skew} at most over {key}"
+    skew = f"topology spread over {key} with maxSkew {spread.max_skew}"
     there = len(scene.trial.nodes.column(key).values)
     if there >= spread.min_domains:
         return skew
-    return f"{spread.min_domains} domains of {key} at least, where there are {there}, and {skew}"
+    return f"{skew} and minDomains {spread.min_domains} (there are {there})"
 
 
 def volume(scene: Scene) -> Blocker:
@@ -216,12 +224,15 @@ def _volume_words(detail: Detail, nodes: int) -> str:
     if detail["problems"]:
         return f"storage is not ready: {'; '.join(detail['problems'][:NAMES_SHOWN])}"
     where = f"{detail['reached']} of {counted(nodes, 'node')}"
-    words = f"nodes that can reach its volumes ({where}) hold {detail['holds']} of {detail['needed']}"
-    words += f"; {counted(detail['full'], 'node')} can attach no more" if detail["full"] else ""
+    words = (
+        f"the nodes that can reach its volumes ({where}) have room for {detail['holds']} of "
+        f"{detail['needed']}"
+    )
+    words += f"; {counted(detail['full'], 'node')} can attach no more volumes" if detail["full"] else ""
     for driver, count in detail["drivers"].items():
         words += f"; the CSI driver {driver} is not installed on {counted(count, 'node')}"
     claims = names_shown(detail["exclusive"])
-    return f"{words}; one pod at a time may use {claims}" if claims else words
+    return f"{words}; only one pod at a time may use {claims}" if claims else words
 
 
 LIFTED: dict[Category, Callable[[Scene], Blocker]] = {
@@ -238,5 +249,5 @@ def in_company(scene: Scene, category: Category, besides: Sequence[Category]) ->
     """A constraint that is in the way, but to lift it alone would not be enough."""
     blocker = LIFTED[category](replace(scene, alone=False))
     others = [other for other in besides if other != category]
-    message = f"{blocker.message}; {' and '.join(others)} would still be in the way"
+    message = f"{blocker.message}; {' and '.join(others)} would still block it"
     return Blocker(category, message, {**blocker.detail, "besides": others})

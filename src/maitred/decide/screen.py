@@ -43,13 +43,13 @@ def _obstacles(view: GroupView) -> Iterable[Blocker]:
     if not group.exists:
         yield Blocker(
             "Members",
-            f"PodGroup {group.key} does not exist, though {created} of its pods do",
+            f"PodGroup {group.key} does not exist, but {created} of its pods do",
             {"podGroup": group.key, "created": created},
         )
     elif created < group.quorum:
         yield Blocker(
             "Members",
-            f"{created} of {group.quorum} members of the quorum are created",
+            f"the group needs {group.quorum} members to start, and only {created} have been created",
             {"created": created, "quorum": group.quorum},
         )
     gated = [(pod, gates) for pod, gates in zip(view.pods, view.gates, strict=True) if gates]

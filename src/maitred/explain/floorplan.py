@@ -290,7 +290,7 @@ def verdict_of(
     if everyone and all(member.standing in ("succeeded", "failed") for member in everyone):
         if quorum <= 1 or len(placed) >= quorum:
             return "Finished", f"{counted(failed, 'member')} failed" if failed else ""
-        return "Waiting", f"Members: {counted(failed, 'member')} failed, nobody has come in their place yet"
+        return "Waiting", f"Members: {counted(failed, 'member')} failed and not replaced yet"
     if everyone and not staying and party is None:
         return "Finished", "leaving"
     words = next((member.words for member in staying if member.words), "")
@@ -299,7 +299,7 @@ def verdict_of(
     if not words and party is None and any(not (member.lone or member.marks) for member in staying):
         return "Waiting", "Members: the PodGroup that its pods name does not exist"
     if not words and len(staying) < quorum:
-        return "Waiting", f"Members: {len(staying)} of the quorum of {quorum} are there"
+        return "Waiting", f"Members: the group needs {quorum} members, and only {len(staying)} exist"
     if not words and party is not None:
         words = next((said.message for said in party.status.conditions if said.status == "False"), "")
     return told(words or UNDECIDED)

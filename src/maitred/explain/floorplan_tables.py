@@ -66,7 +66,7 @@ def map_lines(racks: Sequence[Rack], width: int) -> Iterator[Text]:
     for block, inside in groupby(cells, key=lambda cell: cell[0]):
         yield from block_lines(block, [cell for _, cell in inside], widest, width)
     yield Text(totals(racks))
-    yield Text(f"{LEGEND}, {MANY} more than 9, {LOST} lost, {CLOSED} closed.", "dim")
+    yield Text(f"{LEGEND}, {MANY} more than 9, {LOST} lost, {CLOSED} cordoned.", "dim")
 
 
 def block_lines(block: str, cells: Sequence[Text], widest: int, width: int) -> Iterator[Text]:

@@ -11,7 +11,7 @@ POLICY = "spec.scheduling.schedulingPolicy.gang.minCount"
 
 
 def marks_words(name: str, count: int) -> str:
-    return f"say {GROUP}: {name} and {MIN_COUNT}: {str(count)!r} in its pod template"
+    return f"set {GROUP}: {name} and {MIN_COUNT}: {str(count)!r} in its pod template"
 
 
 def gang_advice(api: GroupApi, kind: str, name: str, count: int) -> str:
@@ -52,5 +52,6 @@ def gang_by_itself(api: GroupApi, kind: str, at_once: bool, count: int) -> str:
     if kind != BATCH_JOB.title or api.jobs != "1.36" or not at_once:
         return ""
     return (
-        f"this cluster makes one gang of it by itself: no pod starts before all {counted(count, 'pod')} can"
+        f"this cluster makes it a gang without further settings: no pod starts before all "
+        f"{counted(count, 'pod')} can"
     )

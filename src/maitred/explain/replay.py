@@ -83,7 +83,7 @@ class Replayer:
     def replay(self, warnings: Iterable[str] = ()) -> Replay:
         """Raises InputError if no decision was in what was taken."""
         if not self._moments:
-            what = "has no decision in it: it is cut off before the first" if self._segments else NOT_ONE
+            what = "has no decision in it: it ends before the first one" if self._segments else NOT_ONE
             raise InputError(self.source, "", "", what)
         return Replay(
             recorded_by=tuple(sorted(self._versions)),
@@ -99,7 +99,7 @@ class Replayer:
 
     def _open(self, line: recording.Opening) -> None:
         if line.version != recording.VERSION:
-            told = f"has form {line.version}; this maitred ({__version__}) reads form {recording.VERSION}"
+            told = f"has format {line.version}; this maitred ({__version__}) reads format {recording.VERSION}"
             raise self._wrong(told)
         self._state, self._scheduler, self._asked = ClusterState(), line.scheduler, None
         self._versions.add(line.maitred)
@@ -151,7 +151,7 @@ class Replayer:
 
     def _kind(self, name: str) -> type[Object]:
         if name not in recording.KINDS:
-            raise self._wrong(f"there is no kind {name!r} in records")
+            raise self._wrong(f"a record cannot have the kind {name!r}")
         return recording.KINDS[name]
 
     def _moment(self, text: str) -> datetime:

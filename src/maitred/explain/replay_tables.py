@@ -42,6 +42,6 @@ def _short(moment: str | None) -> str:
 
 def _difference(difference: Difference) -> Iterator[Text]:
     yield Text("")
-    yield Text(printable(f"{_short(difference.at)}  {difference.group or 'beside the groups'}"))
+    yield Text(printable(f"{_short(difference.at)}  {difference.group or 'outside the groups'}"))
     yield Text(printable(f"  recorded: {difference.recorded or 'not decided'}"))
     yield Text(printable(f"  replayed: {difference.replayed or 'not decided'}"))

@@ -200,7 +200,7 @@ def way(departure: Departure) -> str:
 
 
 def next_best(other: Alternative) -> str:
-    return f"next best: {listed(other.units, 'unit', other.toll.units)}, which {other.worse}"
+    return f"the next best choice, {listed(other.units, 'unit', other.toll.units)}, {other.worse}"
 
 
 def shares(count: Counter[str], noun: str) -> str:
@@ -222,11 +222,11 @@ def remarks(plan: Plan) -> Iterator[Text]:
     if plan.search_exhausted:
         yield Text()
         yield Text(
-            "The search was cut short by policy.search.steps; a larger number may seat more.", "yellow"
+            "The search stopped at its limit, policy.search.steps; a higher limit may place more.", "yellow"
         )
     if plan.wake_at:
         yield Text()
-        yield Text(f"Time alone may change this at {plan.wake_at}.")
+        yield Text(f"This may change at {plan.wake_at}, even if nothing else does.")
 
 
 def totals(plan: Plan) -> str:

@@ -54,7 +54,7 @@ def walk(domains: Sequence[Domain], depth: int = 0) -> Iterator[tuple[int, Domai
 
 def domain_row(depth: int, domain: Domain, resources: Sequence[str]) -> Sequence[Cell]:
     name = f"no {domain.level}" if domain.domain is None else f"{domain.level} {domain.domain}"
-    nodes = str(domain.nodes) if not domain.unwell else f"{domain.nodes} ({domain.unwell} unwell)"
+    nodes = str(domain.nodes) if not domain.unwell else f"{domain.nodes} ({domain.unwell} unhealthy)"
     free = [
         f"{short(resource, domain.free.get(resource, '0'))} of {short(resource, have)}"
         for resource, have in ((name, domain.allocatable.get(name, "0")) for name in resources)
@@ -90,7 +90,7 @@ def no_levels(candidates: Sequence[Candidate], width: int | None) -> Iterator[Te
 def totals(topology: Topology) -> str:
     parts = [counted(topology.nodes, "node")]
     if topology.unwell:
-        parts.append(f"{topology.unwell} of them closed or unwell, whose room is not counted as free")
+        parts.append(f"{topology.unwell} of them cordoned or unhealthy, whose room is not counted as free")
     if topology.levels:
         found = counted(len(topology.problems), "problem") if topology.problems else "no problems"
         parts.append(f"{counted(len(topology.levels), 'level')}, {found}")

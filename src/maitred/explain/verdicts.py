@@ -13,7 +13,7 @@ def verdict_words(group: GroupVerdict) -> str:
     """`Waiting: Capacity: needs ...`, or `Scheduled: ...`."""
     if group.verdict == "Scheduled":
         where = "".join(f", {level} {domain}" for level, domain in group.domains.items())
-        return f"Scheduled: {group.placed} of {counted(group.members, 'member')} seated{where}"
+        return f"Scheduled: {group.placed} of {counted(group.members, 'member')} placed{where}"
     return pod_words(group)
 
 

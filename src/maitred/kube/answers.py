@@ -95,12 +95,14 @@ async def own_token(client: Client) -> str:
     """What proves to the scheduler who we are."""
     headers = await client.connection.credentials.headers()
     if any(name.lower().startswith("impersonate-") for name in headers):
-        raise NoScheduler("the scheduler answers only for yourself, not for whom you impersonate", "")
+        raise NoScheduler(
+            "the scheduler answers only for your own user, not for the user that you impersonate", ""
+        )
     scheme, _, token = headers.get("Authorization", "").partition(" ")
     if scheme != "Bearer":
         raise NoScheduler(
-            f"{client.connection.settings.user} has no token, and a certificate or password is proof to the "
-            "API server only",
+            f"{client.connection.settings.user} has no token, and the scheduler cannot check a "
+            f"certificate or password",
             "use a token, such as that of a service account: kubectl create token ACCOUNT (docs/access.md)",
         )
     return token
@@ -112,11 +114,13 @@ def missing(error: ApiError, place: Place) -> NoScheduler | None:
         return None
     if error.status == 403:
         return NoScheduler(
-            f"you may not ask the scheduler: {error.message}",
-            "an administrator can bind you to the ClusterRole maitred-user (docs/access.md)",
+            f"you may not send questions to the scheduler: {error.message}",
+            "ask an administrator to bind you to the ClusterRole maitred-user (docs/access.md)",
         )
     if error.status == 404:
-        return NoScheduler(f"there is no Service {place}", "maitred manifest prints what installs it")
+        return NoScheduler(
+            f"there is no Service {place}", "install the scheduler with the output of `maitred manifest`"
+        )
     if error.status == 503:
         return NoScheduler(f"no scheduler answers behind Service {place}: {error.message}", "")
     return None

@@ -175,7 +175,7 @@ def impersonated(user: Entry[User]) -> Mapping[str, str]:
     headers = impersonation(value.as_user, value.as_uid, value.as_groups, value.as_user_extra)
     for key, text in headers.items():
         if not text.isprintable():
-            raise user.wrong("as", f"{key}: there are characters in it that a header cannot have")
+            raise user.wrong("as", f"{key}: has characters that an HTTP header cannot have")
     return headers
 
 
@@ -215,7 +215,9 @@ def is_interactive(user: Entry[User], plugin: Exec) -> bool:
         raise user.wrong("exec.interactiveMode", f"{mode!r} is not one of {', '.join(INTERACTIVE_MODES)}")
     terminal = sys.stdin is not None and sys.stdin.isatty()
     if mode == "Always" and not terminal:
-        raise user.wrong("exec.interactiveMode", "the plugin asks questions, and there is no terminal here")
+        raise user.wrong(
+            "exec.interactiveMode", "the plugin needs a terminal to ask questions, and there is none"
+        )
     return terminal and mode != "Never"
 
 

@@ -48,9 +48,9 @@ class Connection:
         if status == 400 and "HTTP request to an HTTPS server" in message:
             return f"{self.settings.server} should start with https://"
         if status == 401:
-            return f"{self.settings.user} may have expired; log in again or renew what is there"
+            return f"{self.settings.user} may have expired; log in again or renew the credentials"
         if status == 403 and "system:anonymous" in message:
-            return f"nothing said who we are; check {self.settings.user}"
+            return f"the request had no credentials; check {self.settings.user}"
         if status == 403:
-            return "grant this to the user (docs/install.md lists what maitred needs)"
+            return "grant the user this permission (docs/install.md lists what maitred needs)"
         return ""

@@ -55,10 +55,10 @@ class TokenFile:
             what = files.why(error) if isinstance(error, OSError) else error
             if self._headers is None:
                 raise NoCredentials(
-                    f"{self._path}: {what}; without this token nothing can be asked"
+                    f"{self._path}: {what}; without this token no request can be sent"
                 ) from None
             # The token that we have may be good for a while yet.
-            _log.warning("%s: %s; the last token stays in use", self._path, what)
+            _log.warning("%s: %s; the previous token stays in use", self._path, what)
             return self._headers
 
 
@@ -68,7 +68,7 @@ def token_of(data: bytes) -> str:
     if not token:
         raise ValueError("has no token in it")
     if not (token.isascii() and token.isprintable()):
-        raise ValueError("not a token: there are characters in it that a header cannot have")
+        raise ValueError("is not a token: it has characters that an HTTP header cannot have")
     return token
 
 

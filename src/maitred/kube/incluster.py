@@ -50,5 +50,5 @@ def account_file(name: str) -> bytes:
         return files.content(str(ACCOUNT / name))
     except OSError as error:
         raise ConfigError(
-            f"{ACCOUNT / name}: {files.why(error)}; the service account of this pod is not mounted in full"
+            f"{ACCOUNT / name}: {files.why(error)}; the service account of this pod is not completely mounted"
         ) from None

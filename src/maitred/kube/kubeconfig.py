@@ -159,7 +159,7 @@ def choose(paths: Sequence[str], context: str | None) -> Chosen:
         add(merged.users, (Entry("user", u.name, path, u.user) for u in config.users))
         add(merged.contexts, (Entry("context", c.name, path, c.context) for c in config.contexts))
     if not merged.contexts:
-        raise ConfigError(f"{merged.title}: there is no context in it; is it a kubeconfig?")
+        raise ConfigError(f"{merged.title}: it has no context; is it a kubeconfig?")
     name = context if context is not None else current
     if not name:
         raise ConfigError(

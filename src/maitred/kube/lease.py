@@ -60,7 +60,7 @@ class Term:
 
     def check(self) -> None:
         if self.seconds_left() <= 0.0:
-            raise NotLeading("this process does not lead any more, it writes nothing")
+            raise NotLeading("this process does not lead any more, so it writes nothing")
 
     def seconds_left(self) -> float:
         return 0.0 if self.lost.is_set() else self._until - self._clock()
@@ -129,13 +129,13 @@ class LeaderLease:
                 keeper.result()
 
     async def _acquire(self) -> Term:
-        log.info("asking for lease %s/%s as %s", self._namespace, self._name, self.identity)
+        log.info("waiting for lease %s/%s as %s", self._namespace, self._name, self.identity)
         refusals = 0
         while True:
             try:
                 began = await self._claim()
                 if began is not None:
-                    log.info("leading by lease %s/%s", self._namespace, self._name)
+                    log.info("leading: this process holds lease %s/%s", self._namespace, self._name)
                     return Term(self._clock, began)
                 refusals = 0
             except KubeError as error:
@@ -148,8 +148,10 @@ class LeaderLease:
 
     def _advice(self, error: KubeError) -> str:
         if isinstance(error, ApiError) and error.is_gone:
-            return f"create namespace {self._namespace}, or name another for the Lease (--lease-namespace)"
-        return f"the Lease {self._name} in namespace {self._namespace} must be ours to get, create and update"
+            return f"create namespace {self._namespace}, or choose another one with --lease-namespace"
+        return (
+            f"allow this user to get, create and update the Lease {self._name} in namespace {self._namespace}"
+        )
 
     async def _keep(self, term: Term) -> None:
         try:
@@ -221,11 +223,11 @@ class LeaderLease:
             async with asyncio.timeout(RELEASE_SECONDS):
                 while (held := await self._read()) and held.spec.holder_identity == self.identity:
                     if await self._give_back(held):
-                        log.info("lease %s/%s given back", self._namespace, self._name)
+                        log.info("lease %s/%s released", self._namespace, self._name)
                         return
         except (KubeError, TimeoutError) as error:
             log.warning(
-                "lease %s/%s not given back: %s", self._namespace, self._name, str(error) or "no answer"
+                "lease %s/%s not released: %s", self._namespace, self._name, str(error) or "no answer"
             )
 
     async def _give_back(self, held: Held) -> bool:

@@ -112,7 +112,7 @@ async def list_some(client: Client, resource: Resource, kind: type[Object]) -> L
     except ApiError as error:
         if error.status != 403 or resource in NEEDED:
             raise
-    return Listed([], (f"{resource}: you may not list them, so they are taken to be none",))
+    return Listed([], (f"{resource}: you may not list them, so this answer assumes that there are none",))
 
 
 async def list_all(
@@ -149,5 +149,5 @@ def read(raw: msgspec.Raw, kind: type[T], resource: Resource) -> tuple[T | None,
         return decoder(kind).decode(raw), ""
     except (msgspec.DecodeError, UnicodeDecodeError):
         item, faults = look_again(raw, kind)
-    outcome = "is left out" if item is None else "is read in part"
-    return item, f"{resource}: one {outcome}, because not all of it makes sense: {faults}" if faults else ""
+    outcome = "is ignored" if item is None else "is read in part"
+    return item, f"{resource}: one object {outcome}, because it is not valid: {faults}" if faults else ""

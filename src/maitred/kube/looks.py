@@ -29,8 +29,8 @@ LOOK_SECONDS = 5.0
 ABOUT_PODS = "regarding.kind=Pod"
 REFUSED = f"reason={FAILED_CREATE}"
 SYSTEM = "kube-system"
-NOT_ALLOWED = "whether a scheduler of that name runs is not known here, because you may not read its Lease"
-NOT_READ = "whether a scheduler of that name runs is not known here: its Lease could not be read"
+NOT_ALLOWED = "it is not known whether a scheduler of that name runs, because you may not read its Lease"
+NOT_READ = "it is not known whether a scheduler of that name runs: its Lease could not be read"
 MOST_ONE_BY_ONE = 128
 """Pods that are asked for by name. A namespace may have a thousand times as many as a group has members."""
 MOST_TOLD_OF = 32
@@ -55,7 +55,7 @@ async def look(
     except (TimeoutError, KubeError, ExceptionGroup) as error:
         if isinstance(error, ExceptionGroup) and error.split(KubeError)[1] is not None:
             raise
-        log.warning("the pods of namespace %s were not seen: %s", namespace, error)
+        log.warning("the pods of namespace %s could not be read: %s", namespace, error)
         return NOTHING_SEEN
     return Seen(tuple(pods), (*events, *refused), tuple(groups), jobs)
 

@@ -25,4 +25,4 @@ class Never:
     """For a shadow: it decides and reports, and the cluster stays as it is."""
 
     def check(self) -> None:
-        raise NotLeading("this is a shadow, it writes nothing")
+        raise NotLeading("this scheduler is a shadow, so it writes nothing")

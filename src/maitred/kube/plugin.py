@@ -120,7 +120,7 @@ class Plugin:
         status = answer.status
         if answer.api_version != self._command.question.api_version or answer.kind != "ExecCredential":
             wanted = f"ExecCredential of {self._command.question.api_version}"
-            raise ValueError(f"the plugin printed something else than an {wanted}")
+            raise ValueError(f"the plugin did not print an {wanted}")
         if status is None or not (status.token or status.client_certificate_data):
             raise ValueError("the plugin gave neither a token nor a certificate")
         if bool(status.client_certificate_data) != bool(status.client_key_data):

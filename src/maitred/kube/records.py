@@ -62,7 +62,7 @@ class Records:
                 return outcome
             if not isinstance(prepared, Done):
                 return prepared
-        return Unknown(f"record {self.namespace}/{self.name(uid)}: others write it too")
+        return Unknown(f"record {self.namespace}/{self.name(uid)}: another writer keeps changing it")
 
     async def drop(self, uid: str) -> Done | Refused | Unknown:
         return await self._writer.delete(CONFIG_MAPS, self.namespace, self.name(uid))
@@ -72,7 +72,7 @@ class Records:
         outcome = await self._writer.create(NAMESPACES, "", bodies.namespace(self.namespace))
         taken = isinstance(outcome, Refused) and outcome.why is Why.TAKEN
         if isinstance(outcome, Done):
-            log.info("namespace %s is made: maitred keeps its records there", self.namespace)
+            log.info("created namespace %s, in which maitred keeps its records", self.namespace)
         return Done() if taken else outcome
 
 

@@ -167,7 +167,7 @@ class Reflector(Generic[T]):
                 if not self._version and not self._streaming:
                     await self._list()
                 await self._watch()
-                log.info("%s: the server has ended the watch", self.name)
+                log.info("%s: the server ended the watch", self.name)
             except ApiError as error:
                 self._weigh(error)
                 asked = error.retry_after
@@ -214,7 +214,7 @@ class Reflector(Generic[T]):
             except ApiError as error:
                 if not (error.is_expired and self._listed):
                     raise
-                log.info("%s: the list has expired half-way, starting over: %s", self.name, error)
+                log.info("%s: the list expired before it was complete, starting again: %s", self.name, error)
                 limit *= 10
         self._complete()
 
@@ -271,7 +271,7 @@ class Reflector(Generic[T]):
                     if self._bookmarks:
                         silence.reschedule(min(end, clock() + SILENT_SECONDS))
         except TimeoutError:
-            raise Unreachable(f"GET {self._path}: the watch has fallen silent") from None
+            raise Unreachable(f"GET {self._path}: the watch went silent") from None
 
     def _watch_params(self, seconds: int) -> Params:
         start = {"resourceVersion": self._version} if self._version else STREAMED_LIST
@@ -321,7 +321,7 @@ class Reflector(Generic[T]):
             item, faults = look_again(raw, self._into)
         key = self._key(self._head(raw) if item is None else item.metadata)
         if faults or self.unreadable:
-            self._note(key, faults, "is left out" if item is None else "is read in part")
+            self._note(key, faults, "is ignored" if item is None else "is read in part")
         if self._listed is not None:
             self._listed.add(key)
         if item is None or self._known.get(key) not in (None, item.metadata.uid):
@@ -336,7 +336,7 @@ class Reflector(Generic[T]):
             self.unreadable.discard(key)
         elif key not in self.unreadable:
             self.unreadable.add(key)
-            log.warning("%s: %s %s, because not all of it makes sense: %s", self.name, key, outcome, faults)
+            log.warning("%s: %s %s, because it is not valid: %s", self.name, key, outcome, faults)
 
     def _forget(self, key: str) -> None:
         if self._known.pop(key, None) is not None:
@@ -352,4 +352,4 @@ class Reflector(Generic[T]):
         try:
             return decoder.decode(data)
         except _DECODE_ERRORS as error:
-            raise Unreachable(f"GET {self._path}: an answer that makes no sense: {error}") from None
+            raise Unreachable(f"GET {self._path}: the answer cannot be read: {error}") from None

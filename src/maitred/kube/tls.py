@@ -65,4 +65,4 @@ def show(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
             raise ValueError("the certificate and the key do not belong together") from None
         raise ValueError("not a certificate and a key without password, both in PEM form") from None
     except OSError as error:
-        raise ValueError(f"there is no place for the file to load it from: {error}") from None
+        raise ValueError(f"no temporary file could be written to load it from: {error}") from None

@@ -32,7 +32,9 @@ def words(error: BaseException, server: str, settings: Settings) -> str:
         case aiohttp.ClientConnectorCertificateError():
             return certificate_words(error.certificate_error, server, settings)
         case aiohttp.ClientSSLError():
-            return f"TLS fails ({tls_reason(error.os_error)}); is it HTTPS that {settings.server} leads to?"
+            return (
+                f"TLS failed ({tls_reason(error.os_error)}); check that {settings.server} is an HTTPS address"
+            )
         case aiohttp.ClientConnectorDNSError():
             setting = settings.server if error.host == urlsplit(server).hostname else settings.proxy
             return f"the name {error.host!r} cannot be resolved; check {setting}, and DNS"
@@ -40,13 +42,16 @@ def words(error: BaseException, server: str, settings: Settings) -> str:
             return f"the proxy {error.host}:{error.port}: {reason(error.os_error)}; check {settings.proxy}"
         case aiohttp.ClientHttpProxyError():
             said = f"{error.status} {error.message}"
-            return f"the proxy does not let us through ({said}); check {settings.proxy}"
+            return f"the proxy refused the connection ({said}); check {settings.proxy}"
         case aiohttp.ConnectionTimeoutError():
-            return f"no connection in time; check {settings.server}, and what is between here and there"
+            return f"no connection in time; check {settings.server} and the network between"
         case TimeoutError():
             return "no answer in time; is the API server overloaded?"
         case aiohttp.ClientConnectorError():
-            return f"{reason(error.os_error)}; is the API server running, and {settings.server} right?"
+            return (
+                f"{reason(error.os_error)}; check that the API server runs and that {settings.server} is "
+                f"right"
+            )
         case _:
             return f"the connection broke before the answer was complete: {reason(error)}"
 
@@ -63,10 +68,14 @@ def certificate_words(error: Exception, server: str, settings: Settings) -> str:
         return f"the certificate of the server is signed by an unknown authority; check {settings.authority}"
     if code == _EXPIRED:
         return (
-            "the certificate of the server or of its authority has expired; renew it, or set the clock here"
+            "the certificate of the server or of its authority has expired; renew it, or correct the "
+            "clock of this machine"
         )
     if code == _NOT_YET_VALID:
-        return "the certificate of the server is not valid yet; set the clock here, or there"
+        return (
+            "the certificate of the server is not valid yet; correct the clock of this machine or of the "
+            "server"
+        )
     return f"the certificate of the server is refused: {reason(error)}; check {settings.authority}"
 
 

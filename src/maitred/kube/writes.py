@@ -116,11 +116,11 @@ class Writer:
         if kept is not None and kept.uid == uid:
             return DONE
         if kept is not None and (kept.namespace, kept.name, kept.uid) != (namespace, claim, ""):
-            return Refused(Why.TAKEN, f"volume {volume} is kept for claim {kept.namespace}/{kept.name}")
+            return Refused(Why.TAKEN, f"volume {volume} is reserved for claim {kept.namespace}/{kept.name}")
 
         async def judge(error: KubeError) -> Done | Refused | None:
             if isinstance(error, ApiError) and error.is_conflict:
-                return Refused(Why.TAKEN, f"volume {volume} has changed meanwhile")
+                return Refused(Why.TAKEN, f"volume {volume} was changed at the same time")
             return refusal(error)
 
         owner = bodies.KeptFor("v1", "PersistentVolumeClaim", namespace, claim, uid)
@@ -190,9 +190,9 @@ class Writer:
             except KubeError as error:
                 return refusal(error) or Unknown(str(error))
             if job is None:
-                return Refused(Why.GONE, "the Job is gone")
+                return Refused(Why.GONE, "the Job does not exist any more")
             if job.metadata.uid != uid:
-                return Refused(Why.REPLACED, f"another Job has the name now, its UID is {job.metadata.uid}")
+                return Refused(Why.REPLACED, f"another Job has this name now, with UID {job.metadata.uid}")
             if (found := settled(job)) is not None:
                 return found
             version, marks = job.metadata.resource_version, {SUSPENDED: annotation}
@@ -200,7 +200,7 @@ class Writer:
             outcome = await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
             if not (isinstance(outcome, Refused) and outcome.why is Why.STALE):
                 return outcome
-        return Unknown(f"PATCH {path}: somebody else has changed the Job, {ATTEMPTS} times")
+        return Unknown(f"PATCH {path}: another client changed the Job at the same time, {ATTEMPTS} times")
 
     async def create(self, resource: Resource, namespace: str, body: bytes) -> Done | Refused | Unknown:
         """Taken: there is an object of this name, which may be what an earlier attempt has made."""
@@ -361,9 +361,9 @@ class Found(Lean, frozen=True):
 def fate(pod: Found | None, uid: str, node: str) -> Bound | Unbound | Refused:
     """A pod that got its node and is being deleted since was bound all the same."""
     if pod is None:
-        return Refused(Why.GONE, "the pod is gone")
+        return Refused(Why.GONE, "the pod does not exist any more")
     if pod.metadata.uid != uid:
-        return Refused(Why.REPLACED, f"another pod has the name now, its UID is {pod.metadata.uid}")
+        return Refused(Why.REPLACED, f"another pod has this name now, with UID {pod.metadata.uid}")
     if pod.spec.node_name:
         if pod.spec.node_name == node:
             return BOUND

@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 LONGEST_LIST = 20_000
 POLL_SECONDS = 0.5
 WITHOUT = (
-    "%s; scheduling goes on without a ledger, and it is tried again every %d s: mend it, or start the "
-    "scheduler with --ledger none"
+    "%s; scheduling goes on without a ledger, and the ledger is tried again every %d s: repair it, or "
+    "start the scheduler with --ledger none"
 )
 WRITE_EVERY = 5_000
 """Milliseconds. What a clerk that is killed had not written is lost, and the ledger knows that it is."""
@@ -116,7 +116,7 @@ class Clerk:
             self._work(books)
             self._write(tenure, books)
         except Deposed as error:
-            log.warning("%s; this scheduler writes no more of it", error)
+            log.warning("%s; this scheduler does not write to it any more", error)
         finally:
             tenure.close()
 
@@ -149,7 +149,7 @@ class Clerk:
         with self._lock:
             entry.missing_since, self._missing_since = self._missing_since, None
         if entry.missing_since is not None:
-            log.warning("the ledger had no room for %d records", self.dropped)
+            log.warning("the ledger was too slow: %d records were dropped", self.dropped)
         return entry
 
     def _in_words(self, error: LedgerError) -> None:

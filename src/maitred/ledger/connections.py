@@ -61,7 +61,7 @@ def is_file(url: str) -> str | None:
     if scheme == "sqlite":
         return rest
     raise LedgerError(
-        f"ledger {named(url)}: {scheme} is no database of ours; give a path or postgresql://..."
+        f"ledger {named(url)}: {scheme} databases are not supported; give a path or postgresql://..."
     )
 
 

@@ -63,6 +63,7 @@ def version_of(connection: Connection, name: str) -> int:
     version: int = connection.rows("select version from book where id = 1")[0][0]
     if version > VERSION:
         raise LedgerError(
-            f"ledger {name}: it was written by a newer maitred (version {version}, this one knows {VERSION})"
+            f"ledger {name}: a newer maitred wrote it (version {version}; this one reads up to "
+            f"{VERSION}); update this maitred"
         )
     return version

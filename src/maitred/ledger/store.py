@@ -55,7 +55,9 @@ class Ledger:
             try:
                 connection.rows("select since from book")
             except LedgerError as error:
-                raise LedgerError(f"{error}; it is no ledger, or none yet") from None
+                raise LedgerError(
+                    f"{error}; this is not a ledger, or nothing was written to it yet"
+                ) from None
             version_of(connection, ledger.name)
         return ledger
 

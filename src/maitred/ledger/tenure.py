@@ -91,7 +91,7 @@ class Tenure:
         """False if it is written already, and only the word that it is got lost."""
         [[epoch, writer, written]] = connection.rows("select epoch, writer, written from book where id = 1")
         if epoch != self._epoch:
-            raise Deposed(f"ledger {self._name}: {writer} writes it now")
+            raise Deposed(f"ledger {self._name}: another scheduler writes to it now: {writer}")
         connection.change("update book set written = ? where id = 1", [entry.until])
         return bool(written < entry.until)
 

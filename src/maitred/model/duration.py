@@ -8,7 +8,7 @@ _PART = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)(ms|[smhdw])", re.ASCII)
 _DURATION = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
 
 LONGEST = 100 * 365 * _UNITS["d"]
-FORM = "a duration such as 90s, 10m or 1h30m, of a hundred years at most"
+FORM = "a duration such as 90s, 10m or 1h30m (at most a hundred years)"
 
 
 @lru_cache(maxsize=1024)

@@ -179,7 +179,7 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         )
     if spec.parent_composite_pod_group_name:
         warnings.append(
-            f"PodGroup {key_of(declared.metadata)}: decided by itself, without regard to its "
+            f"PodGroup {key_of(declared.metadata)}: maitred decides it alone and ignores its "
             f"CompositePodGroup {spec.parent_composite_pod_group_name}"
         )
     topology, found = topology_request(
@@ -227,11 +227,11 @@ def group_from_marks(key: str, marks: Iterable[Marks]) -> Group:
     problems = list[str]()
     counts = {m.min_count for m in distinct} - {None}
     if len(counts) > 1:
-        problems.append(f"members disagree on {MIN_COUNT}: {_some(counts)}")
+        problems.append(f"its members have different values of {MIN_COUNT}: {_some(counts)}")
     for position, name in enumerate(TOPOLOGY_MARKS):
         values = {m.topology[position] for m in distinct}
         if len(values) > 1:
-            problems.append(f"members disagree on {name}: {_some(values)}")
+            problems.append(f"its members have different values of {name}: {_some(values)}")
     chosen = distinct[0] if distinct else NO_MARKS
     topology, found = topology_request(chosen, "")
     quorum = 1

@@ -11,7 +11,7 @@ from maitred.model.policy import API_VERSION
 Verdict = Literal["Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"]
 Detail = dict[str, Any]
 
-NO_LESSER = "no pod that ranks lower is in its way"
+NO_LESSER = "there is no pod of a lower priority to evict"
 """Why most groups that wait make nobody leave; the first blocker has it in its detail."""
 
 

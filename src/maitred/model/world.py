@@ -108,7 +108,7 @@ def check_levels(levels: Levels) -> None:
     check_key("levels.block", levels.block)
     check_key("levels.rack", levels.rack)
     if levels.block == levels.rack:
-        raise FieldError("levels.rack", f"{levels.rack!r} is the key of the blocks too")
+        raise FieldError("levels.rack", f"{levels.rack!r} is also the key of the blocks; use another")
 
 
 def check_kind(field: str, kind: Kind, taken: Collection[str]) -> None:
@@ -119,7 +119,7 @@ def check_kind(field: str, kind: Kind, taken: Collection[str]) -> None:
         if problem := label_key_problem(key):
             raise FieldError(f"{field}.labels", problem)
         if key in taken:
-            raise FieldError(f"{field}.labels", f"{key} is set for every node; leave it out")
+            raise FieldError(f"{field}.labels", f"the sandbox sets {key} on every node; leave it out")
     check_taints(f"{field}.taints", kind.taints)
 
 

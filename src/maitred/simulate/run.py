@@ -63,8 +63,8 @@ def check_jobs(name: str, policy: Policy, workload: Workload) -> None:
             what = f"has to be within one {job.within}"
         else:
             continue
-        words = f"{policy.placement!r} cannot seat job {job.name}, which {what}"
-        raise InputError(f"policy {name}", "", "placement", f"{words}; take {advice}, or leave such jobs out")
+        words = f"{policy.placement!r} cannot place job {job.name}, which {what}"
+        raise InputError(f"policy {name}", "", "placement", f"{words}; use {advice}, or leave such jobs out")
 
 
 def run_of(
@@ -111,8 +111,8 @@ def left_waiting(loop: Loop) -> list[str]:
     waiting = sum(party.waits for party in loop.parties)
     if loop.horizon is not None or not waiting:
         return []
-    told = f"{counted(waiting, 'job')} still waited when nobody was on the way to an end, for ever"
-    return [f"{told}; times and device-hours are counted up to then: give a horizon to compare policies"]
+    told = f"{counted(waiting, 'job')} still waited when no running job could end any more"
+    return [f"{told}; times and device-hours are counted up to then: set a horizon to compare policies"]
 
 
 def outcome_of(party: Party, loop: Loop) -> Outcome:

@@ -38,7 +38,7 @@ def _faults(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str
         yield f"evicted for {eviction.preemptor or 'nobody'}, which is not Preempting"
         return
     if not rules.allowed:
-        yield f"evicted for {group.key}, but the policy lets nobody preempt"
+        yield f"evicted for {group.key}, but the policy allows no preemption"
     if group.preemption_policy == "Never":
         yield f"evicted for {group.key}, whose preemptionPolicy is Never"
     if _too_soon(case, group):
@@ -72,11 +72,11 @@ def _judge_units(case: Case) -> Iterator[Breach]:
         for unit in sacrifice.units:
             if unit.left:
                 stay = ", ".join(pod.key for pod in unit.left)
-                yield breach(4, unit.name, f"breaks as a whole, but {stay} would stay")
+                yield breach(4, unit.name, f"is evicted as a whole, but {stay} would stay")
     others = [eviction.pod for eviction in case.evictions if eviction.cause != PREEMPTION]
     gone = {eviction.pod.key for eviction in case.evictions}
     for group in {id(group): group for pod in others if (group := case.group_of[pod.key]).atomic}.values():
         kin = [other for other in case.groups if house(case, other) == house(case, group)]
         left = [pod.key for other in kin for pod in other.running if pod.key not in gone]
         if left:
-            yield breach(4, group.key, f"breaks as a whole, but {', '.join(left)} would stay")
+            yield breach(4, group.key, f"is evicted as a whole, but {', '.join(left)} would stay")

@@ -24,7 +24,7 @@ def judge_impossible(case: Case) -> Iterator[Breach]:
             continue
         seats = disproof(case, group)
         if seats is not None:
-            yield breach(8, group.key, f"its quorum fits the empty healthy cluster: {shown(seats)}")
+            yield breach(8, group.key, f"its quorum fits on the empty healthy cluster: {shown(seats)}")
 
 
 def disproof(case: Case, group: Group) -> dict[str, str] | None:

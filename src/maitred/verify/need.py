@@ -39,7 +39,7 @@ def _judge_units(scene: "_Scene", sacrifice: Sacrifice) -> Iterator[Breach]:
     """No unit more than the preemptor needs, as things stood when it was decided."""
     for unit in sacrifice.units:
         if scene.fits_with(unit.pods):
-            yield breach(5, unit.name, "evicted, but all nominated members fit without that")
+            yield breach(5, unit.name, "evicted, but all nominated members fit without this eviction")
         elif any(scene.fits_with([p for p in unit.pods if p not in part]) for part in _parts(scene, unit)):
             yield breach(5, unit.name, f"evicted whole, but {unit.spare} of its pods are enough")
 
@@ -128,7 +128,7 @@ def _judge_whether(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:
     seats = find_placement(world, group, group.pending, group.needed, case.managed(), case.staying(group))
     if seats is not None:
         words = shown({pod: node.name for pod, node in seats.items()})
-        leaving = "once terminating pods are gone its quorum fits without"
+        leaving = "once terminating pods are gone, its quorum fits without evictions"
         yield breach(5, group.key, f"evicts, but {leaving}: {words}")
 
 

@@ -23,9 +23,7 @@ def judge_nominations(case: Case) -> Iterator[Breach]:
             yield breach(5, group.key, f"Preempting: {fault}")
     for group in case.groups:
         if case.allowed(group) and _broken(case, group):
-            yield breach(
-                5, group.key, "lost the places that it was promised, though they are as good as free"
-            )
+            yield breach(5, group.key, "lost the places that were held for it, although they will be free")
 
 
 def _faults(case: Case, group: Group) -> Iterator[str]:

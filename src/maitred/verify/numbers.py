@@ -311,14 +311,14 @@ def _judge_priority(measure: Measure, detail: Doc) -> Iterator[str]:
     """Who went first must have got something in this Plan, or hold a promise, and somebody must have."""
     case = measure.case
     if detail.given("ahead") and not detail.items("ahead"):
-        yield "nobody is said to go first"
+        yield "it names no group that goes first"
     places = (*case.binds, *case.nominations, *case.kept)
     favoured = {case.group_of[pod.key].key for pod, _ in places}
     for name in detail.texts("ahead"):
         if name not in favoured:
-            yield f"{name} is said to go first, but nothing of it is bound or nominated"
+            yield f"it says that {name} goes first, but no member of that is bound or nominated"
         elif all(comes_after(case, group, measure.group) for group in case.groups if group.key == name):
-            yield f"{name} is said to go first, but comes after it"
+            yield f"it says that {name} goes first, but that comes after it"
 
 
 CHECKS: dict[str, Callable[[Measure, Doc], Iterator[str]]] = {

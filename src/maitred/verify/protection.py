@@ -67,7 +67,7 @@ def shield(pod: Pod, marks: Marks, now: int | None) -> str | None:
     if marks.runtime is None:
         return None
     if pod.started is None:
-        return f"it asks for a {MIN_RUNTIME}, and nobody knows when it started"
+        return f"it has a {MIN_RUNTIME}, and it is not known when it started"
     if now is not None and now < thousandths(pod.started) + marks.runtime:
         return f"its {MIN_RUNTIME} is not over"
     return None

@@ -16,7 +16,7 @@ def group_rule(group: Group, running: list[Bind], new: list[Bind]) -> str | None
     """
     in_part = slices_in_part(group, group.pending, {pod.key for pod, _ in new})
     if in_part:
-        return f"slice {in_part[0]} is seated in part"
+        return f"slice {in_part[0]} is placed in part"
     seats = running + new
     touched = {group.slice_of(pod) for pod, _ in new} if group.slice_size else set()
     return domain_broken(group, seats) or slices_broken(

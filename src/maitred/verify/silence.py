@@ -23,14 +23,14 @@ def judge_silence(case: Case) -> Iterator[Breach]:
     for key, entries in sorted(case.entries.items()):
         allowed = [group for group in named.get(key, []) if case.allowed(group)]
         if not allowed:
-            yield breach(7, key, "the Plan speaks of it, but it has no member to be decided")
+            yield breach(7, key, "the Plan names it, but it has no member to decide")
         elif len(entries) > len(allowed):
-            yield breach(7, key, f"the Plan speaks of it {len(entries)} times")
+            yield breach(7, key, f"the Plan names it {len(entries)} times")
         elif len(entries) == len(allowed) == 1:
             yield from _judge_entry(case, allowed[0], entries[0])
     for key, groups in sorted(named.items()):
         if len(case.entries.get(key, [])) < sum(case.due(group) for group in groups):
-            yield breach(7, key, "has a member to be decided, but the Plan does not speak of it")
+            yield breach(7, key, "has a member to decide, but the Plan does not name it")
 
 
 def _judge_entry(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
@@ -42,7 +42,7 @@ def _judge_entry(case: Case, group: Group, entry: Doc) -> Iterator[Breach]:
     if not blockers and verdict != "Scheduled":
         yield breach(7, group.key, f"{verdict} without a blocker")
     if not blockers and verdict == "Scheduled" and left > 0:
-        yield breach(7, group.key, f"Scheduled, but no blocker speaks of the {left} members left over")
+        yield breach(7, group.key, f"Scheduled, but no blocker explains the {left} members that wait")
     for blocker in blockers:
         category = blocker.text("category")
         if category not in CATEGORIES:

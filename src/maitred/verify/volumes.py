@@ -56,7 +56,7 @@ def match_claims(world: World, pod: Pod, node: Node) -> Matched:
         elif _can_be_made(world, claim, node):
             selected[claim.key] = node.name
         else:
-            return f"no volume for claim {claim.key} can be had on {node.name}", {}, {}
+            return f"no volume for claim {claim.key} can be used on {node.name}", {}, {}
     return None, taken, selected
 
 

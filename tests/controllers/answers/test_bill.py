@@ -75,6 +75,6 @@ def test_what_is_refused_without_a_ledger_and_with_nonsense() -> None:
                 (404, "NoLedger"),
             ]
             _, _, message = await found.refused("/v1alpha1/bill", ANN)
-            assert message == "this scheduler keeps no ledger; its option --ledger says where to keep one"
+            assert message == "this scheduler keeps no ledger; start it with --ledger to keep one"
 
     asyncio.run(run())

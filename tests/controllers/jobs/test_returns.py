@@ -709,7 +709,7 @@ def test_a_resumption_that_fails_is_tried_again(outcome: Outcome, monkeypatch: p
 
 def test_a_job_that_goes_while_it_is_resumed_leaves_nothing_behind() -> None:
     async def story(house: House) -> None:
-        house.api.outcomes = [Refused(Why.GONE, "the Job is gone")]
+        house.api.outcomes = [Refused(Why.GONE, "the Job does not exist any more")]
         house.api.meanwhile = lambda: house.returns.job_gone(KEY)
         house.put(job(marks=FOUR))
         await house.cycle()

@@ -106,9 +106,9 @@ def test_what_has_no_price_is_told_apart() -> None:
 
 
 def test_time_that_nobody_saw_is_told() -> None:
-    assert made().notes == ("nobody looked for 338.0 h of 348.0 h; the bill is about the rest",)
-    assert made(usage=usage_of(observed=348)).notes == ("there were no devices",)
-    assert made(usage=usage_of(observed=0)).notes == ("the ledger has nothing of 2026-11",)
+    assert made().notes == ("no scheduler was watching for 338.0 h of 348.0 h; the bill covers the rest",)
+    assert made(usage=usage_of(observed=348)).notes == ("the cluster had no devices",)
+    assert made(usage=usage_of(observed=0)).notes == ("the ledger has no data for 2026-11",)
 
 
 def test_of_others_one_sees_the_sum() -> None:
@@ -163,19 +163,19 @@ def test_as_csv() -> None:
 def test_as_a_table() -> None:
     shown = [line.plain for line in bill_lines(made(), 100)]
     assert shown[2:7] == [
-        "NAMESPACE  DEVICES  HOURS  PRODUCTIVE  STARTING  IN VAIN  FREE  BROKEN     EUR",
-        "red            4.4   44.0        40.0         -      4.0     -       -  110.00",
-        "blue           1.6   16.0         6.0         -     10.0     -       -   26.80",
-        "(free)         4.0   40.0           -         -        -  26.0    14.0   69.20",
-        "total         10.0  100.0        46.0         -     14.0  26.0    14.0  206.00",
+        "NAMESPACE  DEVICES  HOURS  PRODUCTIVE  STARTING  WASTED  FREE  BROKEN     EUR",
+        "red            4.4   44.0        40.0         -     4.0     -       -  110.00",
+        "blue           1.6   16.0         6.0         -    10.0     -       -   26.80",
+        "(free)         4.0   40.0           -         -       -  26.0    14.0   69.20",
+        "total         10.0  100.0        46.0         -    14.0  26.0    14.0  206.00",
     ]
-    assert shown[-1] == "The rows add up to the capacity of that time: 100.00 device-hours."
+    assert shown[-1] == "The rows add up to the capacity in the observed time: 100.00 device-hours."
     assert all(len(line) <= 100 for line in shown[:-2])
 
 
 def test_an_empty_bill_as_a_table() -> None:
     shown = [line.plain for line in bill_lines(made(usage=usage_of(observed=0)), 100)]
-    assert "Note: the ledger has nothing of 2026-11." in shown
+    assert "Note: the ledger has no data for 2026-11." in shown
 
 
 @st.composite

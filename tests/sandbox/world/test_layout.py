@@ -58,7 +58,7 @@ def test_kinds_have_their_own_racks_labels_and_taints() -> None:
         ),
         (
             "kinds: [{name: a, resources: {}}, {name: a, resources: {}}]",
-            "kinds[1].name: 'a' is that of kinds[0] too",
+            "kinds[1].name: 'a' is already used by kinds[0]",
         ),
         ("kinds: [{name: a b, resources: {}}]", "kinds[0].name: 'a b' is not a name"),
         (
@@ -71,7 +71,7 @@ def test_kinds_have_their_own_racks_labels_and_taints() -> None:
         ),
         (
             "levels: {rack: example.com/block}",
-            "levels.rack: 'example.com/block' is the key of the blocks too",
+            "levels.rack: 'example.com/block' is also the key of the blocks; use another",
         ),
         ("levels: {rack: 'a b'}", "levels.rack: 'a b' is not a label key"),
         ("kind: Wrold", "kind: 'Wrold' is not World"),
@@ -89,5 +89,7 @@ def test_what_is_wrong_is_named(text: str, error: str) -> None:
 
 def test_labels_that_others_set_are_theirs() -> None:
     text = f"kinds: [{{name: a, resources: {{}}, labels: {{{KUBELET}: simulated}}}}]".encode()
-    with pytest.raises(InputError, match=f"kinds.0..labels: {KUBELET} is set for every node; leave it out"):
+    with pytest.raises(
+        InputError, match=f"kinds.0..labels: the sandbox sets {KUBELET} on every node; leave it out"
+    ):
         read_world(text, "world.yaml", taken=(KUBELET,))

@@ -35,16 +35,16 @@ def test_targets(targets: list[str], count: int, first: str) -> None:
 @pytest.mark.parametrize(
     ("target", "error"),
     [
-        ("b1-r3-n5", "b1-r3-n5: no simulated node is meant by this; did you mean b1-r3-n05?"),
-        ("rack=r9", "rack=r9: no simulated node is meant by this; example.com/rack is one of r1, r2, r3, r4"),
-        ("zone=a", "zone=a: no simulated node is meant by this; no node has a label zone"),
+        ("b1-r3-n5", "b1-r3-n5: matches no simulated node; did you mean b1-r3-n05?"),
+        ("rack=r9", "rack=r9: matches no simulated node; example.com/rack is one of r1, r2, r3, r4"),
+        ("zone=a", "zone=a: matches no simulated node; no node has a label zone"),
         ("rack in (r1)", "rack in (r1): is neither the name of a node nor labels such as rack=r1"),
         ("rack=r1,", "rack=r1,: is neither the name of a node nor labels such as rack=r1"),
         ("", "TARGET: is empty; name a node, or labels such as rack=r1"),
         ("rack", "rack: is a label without a value; example.com/rack is one of r1, r2, r3, r4"),
         ("rack,block", "rack,block: is a label without a value"),
-        ("rack!=", "rack!=: would mean every node; example.com/rack is one of r1"),
-        ("rakc!=r1", "rakc!=r1: would mean every node; no node has a label rakc"),
+        ("rack!=", "rack!=: would match every node; example.com/rack is one of r1"),
+        ("rakc!=r1", "rakc!=r1: would match every node; no node has a label rakc"),
         ("zone", "zone: no simulated node is meant by this"),
     ],
 )

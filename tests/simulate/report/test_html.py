@@ -135,9 +135,9 @@ def test_one_device_is_one_device() -> None:
 
 def test_jobs_without_seats_are_counted_as_all_others_are() -> None:
     jobs = [job(), job("waiting", started=None), job("waiting", started=None)]
-    assert "Never had seats: 2 of 3 jobs (red)." in html(made(run(jobs)))
+    assert "Never placed: 2 of 3 jobs (red)." in html(made(run(jobs)))
     page = html(made(run(jobs), run(jobs[:2], seed=2)))
-    assert "Never had seats: 1.5 of 2.5 jobs of a run, on average (red)." in page
+    assert "Never placed: 1.5 of 2.5 jobs of a run, on average (red)." in page
     assert "Shown are the jobs of all 2 runs." in page
 
 

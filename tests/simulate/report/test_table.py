@@ -49,7 +49,7 @@ def test_the_whole_page() -> None:
         "  still waiting                            0                1",
         "  impossible                               1                0",
         "Wait",
-        "  of all jobs that arrived; those that still wait count with their wait so far",
+        "  of all jobs that arrived; jobs that still wait count with their wait so far",
         "  mean                                  10 s            1.0 h",
         "  p50                                   10 s         30.0 min",
         "  p99                                   10 s            1.5 h",
@@ -74,14 +74,14 @@ def test_the_whole_page() -> None:
         "Wait by devices of a job: mean, p99",
         "  1                              10 s   10 s     1.0 h  1.5 h",
         "Hours that jobs waited, by blocker",
-        "  Unschedulable: pod by pod is told no more than that",
+        "  Unschedulable: placement pod by pod knows no other reason",
         "  Unschedulable                          0 h            2.0 h",
         "Against pods",
-        "  in vain: held by incomplete groups, or lost to eviction or failure",
+        "  wasted: held by incomplete groups, or lost to eviction or failure",
         "  jobs finished                            0                -",
         f"  mean wait                        {MINUS}59.8 min                -",
         "    that is                    360 × shorter                -",
-        f"  device-hours in vain                  {MINUS}0.5                -",
+        f"  device-hours wasted                  {MINUS}0.5                -",
         f"  deadlocks                               {MINUS}2                -",
         "",
         "Warnings",
@@ -165,7 +165,10 @@ def test_nobody_completes_soonest_by_the_few_that_were_let_through() -> None:
     slow = run([job(ended=1210.0)] * 10, policy="slow")
     as_quick = run([job(ended=610.0)], policy="as quick")
     assert best(made(as_quick, all_, slow), "Completion", "mean") == ["10.0 min"]
-    told = "of jobs that finished; not called best, having finished over 1 % fewer than others: few"
+    told = (
+        "of jobs that finished; not marked as best, because they finished over 1 % fewer jobs than "
+        "others: few"
+    )
     assert told in rows(made(few, all_), "Completion")
     assert "of jobs that finished" in rows(made(all_), "Completion")
 

@@ -34,15 +34,15 @@ def test_the_scenario_that_the_others_are_changed_from_is_good() -> None:
         ("{perHour: 0}", ".perHour: must be more than 0, not 0"),
         ("{perHour: -2.5}", ".perHour: must be more than 0, not -2.5"),
         ("{perHour: .nan}", ".perHour: must be more than 0, not nan"),
-        ("{perHour: 1000000}", ".perHour: about 240000000 jobs; at most 1000000 are drawn"),
+        ("{perHour: 1000000}", ".perHour: would make about 240000000 jobs; at most 1000000 are possible"),
         ("{every: 0s}", ".every: must be more than 0"),
-        ("{every: 1ms}", ".every: about 864000000 jobs; at most 1000000 are drawn"),
+        ("{every: 1ms}", ".every: would make about 864000000 jobs; at most 1000000 are possible"),
         ("{every: -3m}", ".every: -3m is a negative time"),
         ("{at: [1h, -1h]}", ".at[1]: -1h is a negative time"),
         ("{at: []}", ".at: is empty; no job would arrive"),
-        ("{at: [1h], jobs: 3}", ".jobs: at says when each job arrives; leave it out"),
+        ("{at: [1h], jobs: 3}", ".jobs: does not go with at, which says when each job arrives; leave it out"),
         ("{perHour: 1, from: 3h, until: 2h}", ".until: is not after from"),
-        ("{perHour: 1, daily: true}", ".daily: is about windows, and there are none"),
+        ("{perHour: 1, daily: true}", ".daily: needs windows, and there are none"),
         ("{windows: []}", ".windows: is empty; no job would arrive"),
         (
             "{windows: [{from: 2h, until: 4h, perHour: 1}, {from: 1h, until: 3h, perHour: 2}]}",
@@ -74,11 +74,11 @@ def test_arrivals(arrivals: str, error: str) -> None:
 @pytest.mark.parametrize(
     ("arrivals", "error"),
     [
-        ("{perHour: 1}", "perHour: goes on for ever; give a horizon, or here until or jobs"),
-        ("{every: 1h}", "every: goes on for ever; give a horizon, or here until or jobs"),
+        ("{perHour: 1}", "perHour: would never end; set a horizon, or until here or jobs"),
+        ("{every: 1h}", "every: would never end; set a horizon, or until here or jobs"),
         (
             "{daily: true, windows: [{from: 1h, until: 3h, perHour: 1}], jobs: 5}",
-            "daily: goes on for ever; give a horizon, or here until",
+            "daily: would never end; set a horizon, or until here",
         ),
         ("{every: 400d, jobs: 100}", "every: 100 jobs would take more than a hundred years to arrive"),
         ("{perHour: 1e-15, jobs: 3}", "perHour: 3 jobs would take more than a hundred years to arrive"),
@@ -118,7 +118,7 @@ def test_arrivals_must_end(arrivals: str, error: str) -> None:
         ("{values: [1h, -2h]}", "values[1]: -2h is a negative time"),
         ("{values: [1h, 2h], weights: [1]}", "weights: there are 1, and 2 values"),
         ("{values: [1h], weights: [0]}", "weights[0]: must be more than 0, not 0"),
-        ("{weights: [1]}", "weights: they belong to values, and there are none"),
+        ("{weights: [1]}", "weights: need values, and there are none"),
     ],
 )
 def test_times(time: str, error: str) -> None:
@@ -141,7 +141,7 @@ def test_times(time: str, error: str) -> None:
         ("grace: -1s", "grace: -1s is a negative time"),
         ("minRunTime: long", f"minRunTime: 'long' is not {FORM}"),
         ("disruption: all", "disruption: 'all' is not one of Pod, PodGroup"),
-        ("within: rak", "within: 'rak' is neither a level (block, rack) nor a label of any node"),
+        ("within: rak", "within: 'rak' is neither a topology level (block, rack) nor a label of any node"),
         ("within: a b", "within: 'a b' is not a label key"),
         ("cpu: lots", "cpu: 'lots' is not a quantity, such as 500m, 4, 1.5Gi or 2e3"),
         ("memory: -1Gi", "memory: '-1Gi' is negative"),
@@ -163,7 +163,7 @@ def test_entries(fields: str, error: str) -> None:
         ("workload: [{arrivals: {every: 1h}, runTime: 1h}]\nhorizon: 1d", "workload[0].name: is required"),
         (
             "workload: [{name: A b, arrivals: {at: [0]}, runTime: 1h}]",
-            "workload[0].name: 'A b' is not a name of pods: a-z, 0-9 and '-' only",
+            "workload[0].name: 'A b' is not a valid name for pods: use a-z, 0-9 and '-' only",
         ),
         (
             "workload: [{name: a, arrivals: {at: [0]}}]",
@@ -171,11 +171,11 @@ def test_entries(fields: str, error: str) -> None:
         ),
         (
             "workload: [&a {name: a, arrivals: {at: [0]}, runTime: 1h}, *a]",
-            "workload[1].name: 'a' is that of workload[0] too; jobs are told apart by it",
+            "workload[1].name: 'a' is already used by workload[0]; jobs are told apart by it",
         ),
         (
             "workload: [{name: a, arrivals: {at: [0]}, stay: true}]\nfaults: {perThousandNodeDays: 1}",
-            "horizon: is required where jobs stay and nodes break: that would go on for ever",
+            "horizon: is required: some jobs stay and nodes break, so the run would never end",
         ),
     ],
 )
@@ -213,7 +213,7 @@ def test_workloads(text: str, error: str) -> None:
         ),
         (
             "cluster: {levels: {rack: example.com/block}}",
-            "cluster.levels.rack: 'example.com/block' is the key of the blocks too",
+            "cluster.levels.rack: 'example.com/block' is also the key of the blocks; use another",
         ),
         (
             "cluster: {trace: {format: philly, file: y}}",
@@ -221,11 +221,12 @@ def test_workloads(text: str, error: str) -> None:
         ),
         (
             "cluster: {trace: {format: openb, file: y, resources: {cpu: 1}}}",
-            "cluster.trace.resources: the file says what each node has; leave it out",
+            "cluster.trace.resources: does not go with a trace of nodes, which says what each node has; "
+            "leave it out",
         ),
         (
             "cluster: {kinds: [{name: a, resources: {}}], trace: {format: openb, file: y}}",
-            "cluster.trace: there are kinds already; give one of the two",
+            "cluster.trace: does not go with kinds; give one of the two",
         ),
         ("faults: {}", "faults.perThousandNodeDays: is required"),
         ("faults: {perThousandNodeDays: 0}", "faults.perThousandNodeDays: must be more than 0, not 0"),
@@ -256,12 +257,22 @@ def test_a_horizon_of_nothing_and_a_name_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
-        ("trace: {format: itp, file: f}, gpus: 3", "workload[0].gpus: the trace says that; leave it out"),
-        ("trace: {format: openb, file: f}, cpu: 3", "workload[0].cpu: the trace says that; leave it out"),
-        ("trace: {format: itp, file: f}, quorum: 3", "workload[0].quorum: the trace says that; leave it out"),
+        (
+            "trace: {format: itp, file: f}, gpus: 3",
+            "workload[0].gpus: does not go with a trace, which says that; leave it out",
+        ),
+        (
+            "trace: {format: openb, file: f}, cpu: 3",
+            "workload[0].cpu: does not go with a trace, which says that; leave it out",
+        ),
+        (
+            "trace: {format: itp, file: f}, quorum: 3",
+            "workload[0].quorum: does not go with a trace, which says that; leave it out",
+        ),
         (
             "trace: {format: itp, file: f, gangs: owners}",
-            "workload[0].trace.gangs: is about pods and their owners, as in kubectl dumps; leave it out",
+            "workload[0].trace.gangs: is only for traces with pods and their owners, such as kubectl "
+            "dumps; leave it out",
         ),
         (
             "trace: {format: kubectl, file: f, gangs: jobs}",
@@ -274,7 +285,7 @@ def test_a_horizon_of_nothing_and_a_name_of_nothing() -> None:
         ),
         (
             "trace: {format: itp, file: f, from: 2h}",
-            "workload[0].trace.file: f has no jobs in the time from which they are taken",
+            "workload[0].trace.file: f has no jobs between from and until",
         ),
         (
             "trace: {format: philly, file: f}",
@@ -283,7 +294,7 @@ def test_a_horizon_of_nothing_and_a_name_of_nothing() -> None:
         ("trace: {format: itp, file: f, speed: 0}", "workload[0].trace.speed: must be more than 0, not 0"),
         (
             "trace: {format: itp, file: f, speed: 1e-320}",
-            "workload[0].trace.speed: is so slow that the jobs take more than a hundred years to arrive",
+            "workload[0].trace.speed: is too slow: the jobs would take more than a hundred years to arrive",
         ),
     ],
 )

@@ -41,7 +41,7 @@ def test_the_topology_of_lingjun_has_the_known_counts() -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("aa,G1,P1,S1\naa,G1,P1,S1", "line 3: ip: aa is that of line 2 too"),
+        ("aa,G1,P1,S1\naa,G1,P1,S1", "line 3: ip: aa is already used in line 2"),
         ("aa,G1,P 1,S1", "line 2: PSW: 'P 1' is not a name"),
         ("aa,G1,,S1", "line 2: PSW: is empty"),
     ],
@@ -150,7 +150,7 @@ def test_causes_have_what_they_break() -> None:
     assert [(cause.breaks, cause.count) for cause in causes] == [("device", 3), ("rack", 1)]
     with pytest.raises(InputError, match="line 2: category: 'Moon' is not one of GPU, Host"):
         read_causes(b"component,category,count\nTide,Moon,3\n", "causes.csv")
-    with pytest.raises(InputError, match="nothing ever happened"):
+    with pytest.raises(InputError, match="has no failure in it"):
         read_causes(b"component,category,count\nFaulty GPU,GPU,0\n", "causes.csv")
 
 

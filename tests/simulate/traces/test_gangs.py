@@ -30,7 +30,9 @@ def test_a_job_of_itp_becomes_workers_of_eight_gpus() -> None:
 def test_gpus_that_make_no_whole_workers_are_rounded_up_and_counted() -> None:
     reading = read_itp(f"{ITP}a,0,1,12\nb,0,1,6\nc,0,1,16\n".encode(), "t.csv", EIGHT)
     assert [(job.crews[0].count, job.crews[0].devices) for job in reading.jobs] == [(2, 8), (1, 6), (2, 8)]
-    assert reading.warnings == ("t.csv: 1 of 3 jobs were given more GPUs, so that all workers have 8",)
+    assert reading.warnings == (
+        "t.csv: 1 of 3 jobs got more GPUs than they asked for, so that every worker has 8",
+    )
 
 
 def test_workers_ask_for_cores_and_memory_with_their_gpus_unless_told_otherwise() -> None:
@@ -68,7 +70,7 @@ def test_jobs_of_itp_may_have_come_on_dates() -> None:
         ("a,5,1,some", "line 2: num_gpu: 'some' is not a number"),
         (
             "a,5,1,0.5",
-            "line 2: num_gpu: '0.5' is not a whole number; the format openb tells of parts of a GPU",
+            "line 2: num_gpu: '0.5' is not a whole number; use the format openb for parts of a GPU",
         ),
         (
             "a,noon,1,1",
@@ -84,8 +86,8 @@ def test_jobs_of_itp_may_have_come_on_dates() -> None:
             "line 2: submission_time: 1969-12-31T23:59:59Z is not within a hundred years from 1970",
         ),
         ("a,5,1,2000000", "line 2: num_gpu: 2000000 is more than any job has"),
-        ("a,5,1,1\na,6,1,1", "line 3: job_id: 'a' is that of line 2 too"),
-        ("A_1,5,1,1\na-1,6,1,1", "line 3: job_id: 'a-1' is that of line 2 too"),
+        ("a,5,1,1\na,6,1,1", "line 3: job_id: 'a' is already used in line 2"),
+        ("A_1,5,1,1\na-1,6,1,1", "line 3: job_id: 'a-1' is already used in line 2"),
         ("__,5,1,1", "line 2: job_id: '__' has neither letters nor digits"),
     ],
 )

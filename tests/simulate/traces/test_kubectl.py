@@ -118,11 +118,11 @@ def test_what_a_run_has_not_is_left_out_with_a_word() -> None:
     assert (spec.volumes, spec.scheduling_gates) == ((), ())
     assert reading.jobs[2].quorum == 1
     assert sorted(reading.warnings) == [
-        "dump.json: 1 groups have fewer pods than their quorum; it is taken to be all of them",
-        "dump.json: 1 pods are gated; in a run they come without gates",
-        "dump.json: 1 pods belong to their nodes and were left out",
-        "dump.json: 1 pods have claims, of which a run knows nothing; they do without",
-        "dump.json: 1 pods have rules about labels of other pods, and pods of a run have no labels",
+        "dump.json: 1 groups have fewer pods than their quorum; the quorum is set to all of their pods",
+        "dump.json: 1 pods have scheduling gates; the simulation ignores the gates",
+        "dump.json: 1 pods belong to their nodes (DaemonSet or static pods) and were left out",
+        "dump.json: 1 pods have resource claims; the simulation ignores the claims",
+        "dump.json: 1 pods have rules about labels of other pods; the simulation ignores the rules",
         f"dump.json: {ALL_ALONE}",
     ]
 
@@ -153,8 +153,8 @@ def test_a_group_of_which_nobody_says_how_many_it_needs_is_told_of() -> None:
         *(pod(f"v-{n}", 0, **grouped("lost")) for n in range(2)),
     )
     what = (
-        "2 groups have a quorum of 1: no pod has maitred.dev/min-count, no PodGroup is there; "
-        "give quorum if it is more"
+        "2 groups have a quorum of 1: no pod has maitred.dev/min-count and there is no PodGroup; set "
+        "quorum if it is more"
     )
     reading = read_groups(data, "dump.json")
     assert [job.quorum for job in reading.jobs] == [1, 1]

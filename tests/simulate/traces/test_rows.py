@@ -32,7 +32,7 @@ def test_a_packed_file_is_read_as_what_is_in_it() -> None:
     [
         (b"", "line 1: a: there is no such column; there are none at all"),
         (b"b,c\n1,2\n", "line 1: a: there is no such column; there are b, c"),
-        (b"a,b\n1\n", "line 2: has 1 fields, the first line has 2"),
+        (b"a,b\n1\n", "line 2: has 1 fields, but the first line has 2"),
         (b"a\n1\n\nx\n", "line 4: a: 'x' is not a number"),
         (b"a\nnan\n", "line 2: a: 'nan' is not a number"),
         (b"a\n1e999999\n", "line 2: a: 1e999999 is too large"),

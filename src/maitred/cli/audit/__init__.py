@@ -27,27 +27,27 @@ if TYPE_CHECKING:
     "files",
     multiple=True,
     metavar="FILE|DIR|-",
-    help="A dump of a cluster, which is all that is looked at; may be repeated. Without it: the cluster.",
+    help="Dump of a cluster to read instead of the cluster. May be repeated.  [default: read the cluster]",
 )
-@click.option("--kubeconfig", metavar="FILE", help="Without it: as kubectl finds it.")
-@click.option("--context", metavar="NAME", help="The context of the kubeconfig. Without it: the current one.")
-@click.option("--for", "span", metavar="DURATION", help="Watch the cluster for so long, such as 1h or 7d.")
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: the one that kubectl uses]")
+@click.option("--context", metavar="NAME", help="Context in the kubeconfig.  [default: the current context]")
+@click.option("--for", "span", metavar="DURATION", help="Watch the cluster for this time, such as 1h or 7d.")
 @output.policy_file
-@click.option("--now", metavar="RFC3339", help="When the dump was made. Without it: the clock's time.")
+@click.option("--now", metavar="RFC3339", help="Time at which the dump was made.  [default: now]")
 @click.option(
     "--record",
     "records",
     multiple=True,
     metavar="FILE|DIR",
-    help="A record that `maitred record` wrote, which is looked at from beginning to end. May be repeated.",
+    help="Record that `maitred record` wrote; all of it is audited. May be repeated.",
 )
 @click.option(
     "--replay",
     is_flag=True,
-    help="Also run the jobs that were seen again, simulated, pod by pod and in whole groups.",
+    help="Also simulate the jobs that were seen, once placed pod by pod and once as whole groups.",
 )
 @click.option(
-    "--role", is_flag=True, help="Print the role that reading a cluster takes, for kubectl to apply."
+    "--role", is_flag=True, help="Print the ClusterRole that the audit needs, for kubectl to apply."
 )
 @output.output("table", "json", "yaml", "html")
 @output.refuses_bad_input
@@ -63,11 +63,11 @@ def command(
     role: bool,
     form: str,
 ) -> None:
-    """Find gangs that run in part and what they hold, devices that nobody can use, and requests that can
-    never fit, on any cluster and whatever its scheduler. It only reads: get, list and watch.
+    """Find gangs that run in part and what they hold, devices that no pod can use, and requests that can
+    never fit, on any cluster with any scheduler. It only reads: get, list and watch.
 
     \b
-    A dump, with podgroups and deviceclasses in the list if the cluster has any:
+    To write a dump (add podgroups and deviceclasses to the list if the cluster has them):
       kubectl get -A -o json > cluster.json \\
         nodes,pods,jobs,pdb,pc,ns,pvc,pv,sc,csinodes,csidrivers,volumeattachments
 
@@ -127,9 +127,14 @@ def check(files: tuple[str, ...], records: tuple[str, ...], span: str | None, no
     if files and records:
         raise InputError("--record", "", "", "give this or -f, not both")
     if not files and now is not None:
-        raise InputError("--now", "", "", "is for dumps; all else says itself what time it is")
+        raise InputError("--now", "", "", "goes with -f only; clusters and records have their own time")
     if span is not None and (files or records):
-        raise InputError("--for", "", "", "what is in a file does not change; a cluster can be watched")
+        raise InputError(
+            "--for",
+            "",
+            "",
+            "does not go with -f or --record: a file does not change, only a cluster can be watched",
+        )
 
 
 def watch_seconds(span: str) -> float:

@@ -66,7 +66,10 @@ async def watch(
     try:
         await until_synced(reflectors, running)
         observer.watched_since = time.time()
-        click.echo(f"watching for {duration(span)}; Ctrl-C ends it sooner and tells what was seen", err=True)
+        click.echo(
+            f"watching for {duration(span)}; Ctrl-C ends the watch early and prints the audit so far",
+            err=True,
+        )
         return observer, await waited(stop, running, span)
     finally:
         for task in running:

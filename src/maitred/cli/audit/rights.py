@@ -80,7 +80,8 @@ async def readable(
     if needed := [(verb, resource) for verb, resource in lacking if resource in NEEDED]:
         raise KubeError(f"you may not {told(needed)}; {GRANT}")
     warnings = tuple(
-        f"you may not {verb} {resource}, so they are taken to be none; {GRANT}" for verb, resource in lacking
+        f"you may not {verb} {resource}, so the audit assumes that there are none; {GRANT}"
+        for verb, resource in lacking
     )
     return [source for source in known if source.resource not in refused], warnings
 

@@ -29,7 +29,7 @@ targets = click.argument("targets", nargs=-1, required=True, metavar="TARGET..."
 
 @click.group(cls=Group)
 def command() -> None:
-    """Change the sandbox that `maitred up` has started: its nodes, and what happens on them.
+    """Change the nodes and the load of the sandbox that `maitred up` started.
 
     A TARGET is the name of a node or labels: b1-r3-n05, rack=r3, block=b2,example.com/rack!=r7.
     """
@@ -38,14 +38,18 @@ def command() -> None:
 @command.command()
 @targets
 @click.option(
-    "--for", "seconds", metavar="DURATION", type=Duration(), help="Heal them after so long, as 90s or 5m."
+    "--for",
+    "seconds",
+    metavar="DURATION",
+    type=Duration(),
+    help="Heal the nodes after this time, such as 90s or 5m.",
 )
 @click.option(
-    "--reason", metavar="TEXT", default="lost", show_default=True, help="What to write on the node."
+    "--reason", metavar="TEXT", default="lost", show_default=True, help="Reason to write on the node."
 )
 @on_sandbox
 async def fail(client: "Client", targets: tuple[str, ...], seconds: float | None, reason: str) -> None:
-    """Lose machines: their nodes become NotReady at once, and nothing happens on them any more.
+    """Fail machines: their nodes become NotReady at once, and nothing runs on them any more.
 
     \b
     Examples:
@@ -61,7 +65,7 @@ async def fail(client: "Client", targets: tuple[str, ...], seconds: float | None
     click.echo(f"{counted(len(lost), 'node')} lost: {names(lost)}")
     if seconds is None:
         return
-    click.echo(f"they heal in {seconds:g} s; Ctrl-C heals them now")
+    click.echo(f"the nodes heal in {seconds:g} s; Ctrl-C heals them now")
     try:
         await asyncio.sleep(seconds)
     finally:
@@ -73,7 +77,7 @@ async def fail(client: "Client", targets: tuple[str, ...], seconds: float | None
 @targets
 @on_sandbox
 async def heal(client: "Client", targets: tuple[str, ...]) -> None:
-    """Bring machines back that were lost.
+    """Bring failed machines back.
 
     \b
     Example:
@@ -91,7 +95,7 @@ async def heal(client: "Client", targets: tuple[str, ...]) -> None:
 
 @command.command()
 @targets
-@click.option("--force", is_flag=True, help="Also evict pods that nobody would create again.")
+@click.option("--force", is_flag=True, help="Also evict pods that have no controller to create them again.")
 @click.option(
     "--timeout",
     "seconds",
@@ -99,11 +103,11 @@ async def heal(client: "Client", targets: tuple[str, ...]) -> None:
     type=Duration(),
     default=DRAIN_SECONDS,
     show_default=True,
-    help="Give up after so long.",
+    help="Give up after this time.",
 )
 @on_sandbox
 async def drain(client: "Client", targets: tuple[str, ...], force: bool, seconds: float) -> None:
-    """Close nodes and evict their pods, as `kubectl drain` does: disruption budgets are respected.
+    """Cordon nodes and evict their pods, as `kubectl drain` does. Disruption budgets are respected.
 
     \b
     Example:
@@ -121,7 +125,7 @@ async def drain(client: "Client", targets: tuple[str, ...], force: bool, seconds
 @targets
 @on_sandbox
 async def undrain(client: "Client", targets: tuple[str, ...]) -> None:
-    """Open nodes again that were drained.
+    """Uncordon nodes that were drained.
 
     \b
     Example:
@@ -134,15 +138,23 @@ async def undrain(client: "Client", targets: tuple[str, ...]) -> None:
     found = await nodes.meant(objects, targets)
     closed, others = parted(found, nodes.is_closed)
     await nodes.close(objects, closed, False)
-    click.echo(done(closed, "open") + (f"; {counted(others, 'node')} not closed" if others else ""))
+    click.echo(done(closed, "uncordoned") + (f"; {counted(others, 'node')} not cordoned" if others else ""))
 
 
 @command.command()
 @click.argument("count", type=click.IntRange(1, 20_000))
-@click.option("--like", metavar="NODE", help="A node to copy.  [default: the first]")
-@click.option("--block", metavar="NAME", help="The block that they are in.  [default: that of the node]")
-@click.option("--rack", metavar="NAME", help="The rack that they are in.  [default: that of the node]")
-@click.option("--label", "labels", metavar="KEY=VALUE", multiple=True, help="Another label. May be repeated.")
+@click.option("--like", metavar="NODE", help="Node to copy.  [default: the first node]")
+@click.option(
+    "--block", metavar="NAME", help="Block of the new nodes.  [default: the block of the copied node]"
+)
+@click.option("--rack", metavar="NAME", help="Rack of the new nodes.  [default: the rack of the copied node]")
+@click.option(
+    "--label",
+    "labels",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Label to add to the new nodes. May be repeated.",
+)
 @on_sandbox
 async def add(
     client: "Client",
@@ -152,7 +164,7 @@ async def add(
     rack: str | None,
     labels: tuple[str, ...],
 ) -> None:
-    """Add COUNT nodes like one that is there.
+    """Add COUNT nodes that are copies of an existing node.
 
     \b
     Example:
@@ -169,7 +181,9 @@ async def add(
     objects = Objects(client)
     there = await nodes.simulated(objects)
     if not there:
-        raise InputError("add", "", "", "there is no node to copy; `kubectl apply` one, see docs/sandbox.md")
+        raise InputError(
+            "add", "", "", "there is no node to copy; create one with `kubectl apply` (docs/sandbox.md)"
+        )
     model = chosen([like], there)[0] if like else min(there, key=name_of)
     made = await nodes.create(objects, nodes.more_like(model, there, count, places, more))
     click.echo(f"{counted(len(made), 'node')} added: {span(made)}")
@@ -177,17 +191,19 @@ async def add(
 
 @command.command()
 @click.argument("story", metavar="STORY|FILE")
-@click.option("--keep", is_flag=True, help="Leave what the story has made when it ends.")
-@click.option("--clear", is_flag=True, help="Of a dump: first remove the nodes that are there, and all pods.")
+@click.option("--keep", is_flag=True, help="Keep the objects of the story when it ends.")
+@click.option(
+    "--clear", is_flag=True, help="Before loading a dump, remove all nodes and pods of the sandbox."
+)
 @click.option(
     "--rack-label",
     metavar="KEY",
-    help="Of a dump: the label of its racks.  [default: one that is called rack]",
+    help="Node label of a dump that names the rack.  [default: a label that is called rack]",
 )
 @click.option(
     "--block-label",
     metavar="KEY",
-    help="Of a dump: the label of its blocks.  [default: one that is called block or zone]",
+    help="Node label of a dump that names the block.  [default: a label that is called block or zone]",
 )
 @on_sandbox
 async def load(
@@ -198,11 +214,11 @@ async def load(
     rack_label: str | None,
     block_label: str | None,
 ) -> None:
-    """Play a story, or take over the nodes and pods of a real cluster.
+    """Play a story, or copy the nodes and pods of a real cluster into the sandbox.
 
-    A story is one of those that `maitred sandbox stories` lists, or a file of kind Story. Any other file is
-    a dump of a cluster: its nodes are simulated, its running pods run where they ran, the others wait. Where
-    there are no PodGroups, the second kubectl is refused and adds nothing.
+    A story is one that `maitred sandbox stories` lists, or a file of kind Story. Any other file is a dump of
+    a cluster: its nodes are simulated, its running pods run on the same nodes, and its other pods wait. On a
+    cluster without PodGroups the second kubectl below fails and adds nothing.
 
     \b
     Examples:
@@ -245,11 +261,11 @@ def stories(form: str) -> None:
 
 
 @command.command()
-@click.option("-w", "--watch", is_flag=True, help="Go on showing it, until Ctrl-C.")
+@click.option("-w", "--watch", is_flag=True, help="Keep showing it until Ctrl-C.")
 @output.output("table", "json", "yaml")
 @on_sandbox
 async def floor(client: "Client", watch: bool, form: str) -> None:
-    """Show who is seated where, who waits and why, and what is free.
+    """Show which group runs where, which group waits and why, and what is free.
 
     \b
     Example:
@@ -262,7 +278,7 @@ async def floor(client: "Client", watch: bool, form: str) -> None:
     from maitred.sandbox.world.watcher import watching
 
     if watch and form != "table":
-        raise InputError("--watch", "", "", f"goes with -o table only, not with -o {form}")
+        raise InputError("--watch", "", "", f"goes only with -o table, not with -o {form}")
     async with watching(client) as watcher:
         if watch:
             await show(watcher)
@@ -299,7 +315,10 @@ def span(names: list[str]) -> str:
 def check_place(level: str, name: str) -> None:
     """It becomes the value of a label, and part of the names of nodes."""
     if not _PLACE.fullmatch(name):
-        what = f"{name!r} is not a name of lowercase letters, digits and `-`, of at most {LONGEST_PLACE}"
+        what = (
+            f"{name!r} is not a valid name: use lowercase letters, digits and `-`, at most "
+            f"{LONGEST_PLACE} characters"
+        )
         raise InputError(f"--{level}", "", "", what)
 
 
@@ -312,7 +331,7 @@ def labels_of(written: tuple[str, ...]) -> dict[str, str]:
         if not equal or label_key_problem(key):
             raise InputError("--label", "", "", f"{label!r} is not of the form KEY=VALUE")
         if not _LABEL_VALUE.fullmatch(value):
-            raise InputError("--label", "", "", f"{value!r} is not the value of a label")
+            raise InputError("--label", "", "", f"{value!r} is not a valid label value")
         found[key] = value
     return found
 
@@ -326,4 +345,4 @@ def named_file(story: str, known: list[str]) -> str:
         return story
     near = get_close_matches(story, known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-    raise InputError(story, "", "", f"neither a story nor a file; {hint}")
+    raise InputError(story, "", "", f"is neither a story nor a file; {hint}")

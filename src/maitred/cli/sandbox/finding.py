@@ -45,7 +45,9 @@ def on_sandbox(work: Callable[Concatenate["Client", P], Awaitable[None]]) -> Cal
     """A command that is given a client of the sandbox, and says in one line what goes wrong."""
 
     @click.option(
-        "--kubeconfig", metavar="FILE", help="Of a sandbox. Without it: $KUBECONFIG, or `maitred up`'s."
+        "--kubeconfig",
+        metavar="FILE",
+        help="Kubeconfig of the sandbox.  [default: $KUBECONFIG, or the one that `maitred up` wrote]",
     )
     @functools.wraps(work)
     def command(kubeconfig: str | None, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -104,7 +106,7 @@ async def until_gone(client: "Client") -> None:
             missed += 1
         else:
             missed = 0
-    raise KubeError("the sandbox is gone; `maitred up` starts another")
+    raise KubeError("the sandbox has stopped; start another with `maitred up`")
 
 
 @asynccontextmanager
@@ -132,8 +134,8 @@ async def meant(kubeconfig: str | None) -> str | None:
     if named := os.environ.get("KUBECONFIG"):
         if not any(os.path.exists(path) for path in named.split(os.pathsep) if path):
             raise ConfigError(
-                f"$KUBECONFIG is {named}, which is not there; unset it to use the sandbox of `maitred up`, "
-                "or name one with --kubeconfig"
+                f"$KUBECONFIG is {named}, and there is no such file; unset it to use the sandbox of "
+                f"`maitred up`, or name a kubeconfig with --kubeconfig"
             )
         if not usual.exists():
             return None
@@ -145,7 +147,7 @@ async def meant(kubeconfig: str | None) -> str | None:
             pass  # A cluster that does not answer is not the sandbox that runs here.
     if not usual.exists():
         raise ConfigError(
-            "there is no sandbox here; start one with `maitred up`, or name one with --kubeconfig"
+            "no sandbox is running; start one with `maitred up`, or name its kubeconfig with --kubeconfig"
         )
     return str(usual)
 
@@ -171,6 +173,6 @@ def no_sandbox(client: "Client") -> Exception:
 
     origin = client.connection.origin or client.connection.server
     return ConfigError(
-        f"{origin} is no sandbox: it has no ConfigMap {MARKER_NAMESPACE}/{MARKER}. Nothing was changed. "
-        "Start a sandbox with `maitred up`, or name one with --kubeconfig"
+        f"{origin} is not a sandbox: it has no ConfigMap {MARKER_NAMESPACE}/{MARKER}. Nothing was "
+        f"changed. Start a sandbox with `maitred up`, or name its kubeconfig with --kubeconfig"
     )

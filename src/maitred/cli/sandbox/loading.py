@@ -47,7 +47,7 @@ async def take_over(
     check_places(found, places)
     taken = takeover.take_over(found, places)
     if not any(body["kind"] == "Node" for body in taken.objects):
-        raise InputError(source, "", "", "is neither a story nor a dump of a cluster: there is no Node in it")
+        raise InputError(source, "", "", "is neither a story nor a dump of a cluster: it has no Node in it")
     objects = Objects(client)
     if clear:
         await clear_floor(objects, click.echo)
@@ -58,7 +58,7 @@ def check_places(found: list[dict[str, Any]], places: Mapping[str, str]) -> None
     labels = [body["metadata"].get("labels") or {} for body in found if body["kind"] == "Node"]
     for key in places.values():
         if not any(key in own for own in labels):
-            raise InputError(key, "", "", "no node of the dump has such a label")
+            raise InputError(key, "", "", "no node of the dump has this label")
 
 
 def bodies(data: bytes, source: str) -> list[dict[str, Any]]:

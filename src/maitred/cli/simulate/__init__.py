@@ -26,8 +26,8 @@ LARGEST_SEED = 2**32 - 1
     "policies",
     multiple=True,
     metavar="NAME|FILE",
-    help="One of the scenario's policies, or a policy file, which is called by its name without the ending. "
-    "May be repeated. Without it: all of the scenario's.",
+    help="Name of a policy in the scenario, or a policy file; the file's name without its ending names "
+    "it in the report. May be repeated.  [default: all policies of the scenario]",
 )
 @click.option(
     "--seeds",
@@ -35,7 +35,7 @@ LARGEST_SEED = 2**32 - 1
     default=1,
     show_default=True,
     metavar="N",
-    help="How many runs of each policy, each with a seed of its own.",
+    help="Number of runs for each policy, each with another seed.",
 )
 @click.option(
     "--seed",
@@ -44,12 +44,12 @@ LARGEST_SEED = 2**32 - 1
     default=1,
     show_default=True,
     metavar="N",
-    help="The first seed; the others follow it.",
+    help="First seed; the other runs use the numbers after it.",
 )
 @click.option(
     "--traces",
     metavar="DIR",
-    help="Where the files are that the scenario names.  [default: beside it]",
+    help="Directory of the files that the scenario names.  [default: the directory of the scenario]",
 )
 @output.output("table", "json", "html")
 @click.option(
@@ -57,14 +57,14 @@ LARGEST_SEED = 2**32 - 1
     type=click.Choice(("local", "ray")),
     default="local",
     show_default=True,
-    help="What runs them: the cores of this machine, or a Ray cluster.",
+    help="Run the simulations on the cores of this machine, or on a Ray cluster.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1),
     show_default="as many as it has cores",
     metavar="N",
-    help="How many run at once on this machine.",
+    help="Number of runs at the same time on this machine.",
 )
 @output.refuses_bad_input
 def command(
@@ -89,7 +89,9 @@ def command(
     if form == "html" and sys.stdout.isatty():
         raise InputError("-o html", "", "", "is a page for a browser: write it to a file with > report.html")
     if engine == "ray" and jobs is not None:
-        raise InputError("--jobs", "", "", "is for --engine local; Ray runs as many as it has cores")
+        raise InputError(
+            "--jobs", "", "", "goes only with --engine local; Ray runs as many at once as it has cores"
+        )
     if first + seeds - 1 > LARGEST_SEED:
         what = f"{seeds} from {first} on go past {LARGEST_SEED}, the largest; begin with a smaller --seed"
         raise InputError("--seeds", "", "", what)

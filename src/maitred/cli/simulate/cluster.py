@@ -81,7 +81,7 @@ def ray_cluster() -> Iterator[Any]:
     try:
         ray.init(logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise EngineError(f"no Ray cluster to run on: {lines_of(error)[0]}") from None
+        raise EngineError(f"no Ray cluster can be reached: {lines_of(error)[0]}") from None
     try:
         yield ray
     finally:

@@ -92,7 +92,8 @@ class Worker:
         code = self._process.exitcode or 0
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with status {code}"
         case = self._study.cases[self.number]
-        return f"{case}: its process was ended {how}; if memory is short, run fewer at once with --jobs 1"
+        advice = "if the machine is short of memory, run one at a time with --jobs 1"
+        return f"{case}: its process ended {how}; {advice}"
 
     def end(self) -> None:
         self._process.kill()

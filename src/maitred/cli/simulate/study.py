@@ -93,7 +93,7 @@ def chosen_policies(asked: Sequence[str], own: Mapping[str, Choice]) -> Mapping[
     for text in asked:
         name, choice = (text, own[text]) if text in own else from_file(text, own)
         if name in chosen:
-            raise InputError("--policy", "", "", f"two are called {name!r}; give one of them another name")
+            raise InputError("--policy", "", "", f"two policies have the name {name!r}; rename one of them")
         chosen[name] = choice
     return chosen or own
 
@@ -109,6 +109,6 @@ def check_order(choice: Choice) -> None:
     """A policy says nothing that a run would ignore."""
     policy = choice.policy
     if policy.placement != "whole-groups" and policy.order != "priority":
-        goes = f"in placement {policy.placement}, which goes by priority"
-        what = f"{policy.order!r} has no say {goes}; leave it out"
+        goes = f"with placement {policy.placement}, which orders jobs by priority"
+        what = f"{policy.order!r} has no effect {goes}; leave it out"
         raise choice.refusal("order", what)

@@ -24,28 +24,34 @@ VERSIONS = ("1.37", "1.36")
 @click.option(
     "--world",
     metavar="FILE",
-    help="The nodes, as a file of kind World. Without it: 64 nodes of 8 GPUs, in 8 racks of 2 blocks.",
+    help="File of kind World that says which nodes there are.  [default: 64 nodes of 8 GPUs, in 8 racks "
+    "of 2 blocks]",
 )
+@click.option("--story", metavar="NAME|FILE", help="Play this story; `maitred sandbox stories` lists them.")
 @click.option(
-    "--story", metavar="NAME|FILE", help="Play this; `maitred sandbox stories` lists what there is."
+    "--policy",
+    metavar="FILE",
+    help="Policy file of the scheduler.  [default: a policy with the topology levels of the world]",
 )
-@click.option("--policy", metavar="FILE", help="The scheduler's policy. Without it: the levels of the world.")
 @click.option(
     "--kubernetes",
     type=click.Choice(VERSIONS),
-    help="A real control plane in place of the sandbox's own. The first time builds it: about ten minutes.",
+    help="Run a real Kubernetes control plane instead of the built-in API server. The first use builds "
+    "it, which takes about ten minutes.",
 )
 @click.option(
-    "--kubeconfig", metavar="FILE", help="Where to write it.  [default: ~/.maitred/sandbox.kubeconfig]"
+    "--kubeconfig",
+    metavar="FILE",
+    help="Where to write the kubeconfig.  [default: ~/.maitred/sandbox.kubeconfig]",
 )
 @output.refuses_bad_input
 def command(
     world: str | None, story: str | None, policy: str | None, kubernetes: str | None, kubeconfig: str | None
 ) -> None:
-    """Start a sandbox with the scheduler, and show the floor, until Ctrl-C.
+    """Start a sandbox with the scheduler, and show its nodes and groups until Ctrl-C.
 
-    It is an API server on loopback that kubectl can talk to, with simulated nodes. Nothing of it is left
-    when it ends.
+    The sandbox is an API server on loopback, with simulated nodes; kubectl can talk to it. When it stops,
+    nothing of it is left.
 
     \b
     Examples:
@@ -72,7 +78,7 @@ def command(
         output.end_in_words(error, UnavailableError)
         raise
     with suppress(OSError):  # The terminal may be gone, too.
-        click.echo("\nThe sandbox is gone, and its kubeconfig with it.")
+        click.echo("\nThe sandbox has stopped, and its kubeconfig is deleted.")
 
 
 def world_of(path: str | None) -> "World":

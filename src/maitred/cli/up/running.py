@@ -195,8 +195,8 @@ async def written(access: Access, path: Path) -> AsyncIterator[None]:
         access.write_kubeconfig(path)
     except OSError as error:
         raise KubeError(
-            f"the kubeconfig cannot be written to {path}: {error.strerror}; name another place with "
-            "--kubeconfig FILE"
+            f"the kubeconfig cannot be written to {path}: {error.strerror}; name another file with "
+            f"--kubeconfig FILE"
         ) from None
     try:
         yield
@@ -215,7 +215,7 @@ async def make_room(path: Path) -> None:
     if not os.path.lexists(path):
         return
     if token_of_ours(path) is None:
-        what = "is there already, and no sandbox has written it; name another place with --kubeconfig FILE"
+        what = "exists already and was not written by a sandbox; name another file with --kubeconfig FILE"
         raise InputError(str(path), "", "", what)
     try:
         async with Client(connect(str(path))) as client:
@@ -224,6 +224,6 @@ async def make_room(path: Path) -> None:
         path.unlink(missing_ok=True)
         return
     raise KubeError(
-        f"a sandbox is up already, its kubeconfig is {path}; stop it with Ctrl-C where it runs, or write the "
-        "kubeconfig of this one elsewhere with --kubeconfig FILE"
+        f"a sandbox is running already, its kubeconfig is {path}; stop it with Ctrl-C in its terminal, "
+        f"or name another file for the kubeconfig of this one with --kubeconfig FILE"
     )

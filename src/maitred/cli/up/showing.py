@@ -58,8 +58,8 @@ def welcome(kubeconfig: Path, url: str, verb: str) -> list[str]:
     else:
         look = f"{program} sandbox floor"
     return [
-        f"The sandbox is up at {url}, its kubeconfig is {path}.",
-        "Ctrl-C ends it. In another terminal:",
+        f"The sandbox runs at {url}, its kubeconfig is {path}.",
+        "Ctrl-C stops it. In another terminal:",
         f"  {look}",
         f"  {program} sandbox {verb}",
         f"  {program} sandbox fail rack=r1 --for 30s",

@@ -79,7 +79,7 @@ async def live(line: socket.socket, sockets: Sequence[socket.socket]) -> None:
         async with Client(connect(config.kubeconfig, config.context)) as client:
             await answer(client, channel, sockets, config, stop)
     except KubeError as error:
-        log.error("questions are not answered: %s", error)
+        log.error("no questions are answered: %s", error)
         await asyncio.sleep(0)
 
 
@@ -96,7 +96,10 @@ async def answer(
         ends = [asyncio.create_task(event.wait()) for event in (stop, channel.is_over)]
         await asyncio.wait((following, *ends), return_when=asyncio.FIRST_COMPLETED)
         if following.done() and not channel.is_over.is_set():
-            log.error("the state cannot be followed", exc_info=following.exception())
+            log.error(
+                "the process that answers questions cannot follow the state of the cluster",
+                exc_info=following.exception(),
+            )
 
 
 def give_up() -> None:

@@ -125,7 +125,7 @@ class Theirs:
             return await self._reader.readexactly(length)
         except (asyncio.IncompleteReadError, ConnectionError):
             self.is_over.set()
-            raise ConnectionError("the scheduling process has ended") from None
+            raise ConnectionError("the scheduler process has ended") from None
 
 
 class LogToThem(logging.Handler):

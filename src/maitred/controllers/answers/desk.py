@@ -25,8 +25,8 @@ LONGEST_SECONDS = 20.0
 WORK_SECONDS = 8.0
 """Of the thread for one step of a question, so that the others get their turn while they wait."""
 TOO_MUCH_WORK = (
-    f"to work this out takes more than {WORK_SECONDS:g} s; ask about less at a time, such as fewer pods of "
-    "fewer kinds, or give `maitred plan` a dump of the cluster with --on"
+    f"this question takes more than {WORK_SECONDS:g} s; ask about less at a time, such as fewer pods of "
+    f"fewer kinds, or give `maitred plan` a dump of the cluster with --on"
 )
 STUCK_SECONDS = 5.0
 SERVICE_ACCOUNT = "system:serviceaccount:"
@@ -129,5 +129,5 @@ def caller_of(user: User) -> Hashable:
 def too_long_words(others: int) -> str:
     what = f"no answer within {LONGEST_SECONDS:g} s, so the question was dropped"
     if others:
-        return f"{what}; {others} others were asked at the same time: ask again in a moment"
+        return f"{what}; {others} other questions were open at the same time: ask again in a moment"
     return f"{what}; ask about less at a time, such as fewer pods of fewer kinds"

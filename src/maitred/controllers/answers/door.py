@@ -65,7 +65,9 @@ class Door:
 
     async def visitor(self, token: str) -> User:
         if not token:
-            raise RefusedError(Reason.NO_TOKEN, f"say who you are: a token in the header {TOKEN_HEADER}")
+            raise RefusedError(
+                Reason.NO_TOKEN, f"the request has no token; send one in the header {TOKEN_HEADER}"
+            )
         user = None
         if len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable():
             digest = hashlib.blake2b(token.encode(), key=self._salt).digest()
@@ -88,7 +90,7 @@ class Door:
             if not (await self._may_look(user, EVERYWHERE) or await self._may_look(user, namespace)):
                 raise RefusedError(
                     Reason.NOT_YOURS,
-                    f"you may not list pods in namespace {namespace}, so you are told nothing",
+                    f"you may not list pods in namespace {namespace}, so you get no answer about it",
                 )
 
     async def sight(self, user: User, namespaces: Iterable[str]) -> Collection[str] | None:
@@ -109,7 +111,8 @@ class Door:
             try:
                 return await review
             except KubeError as error:
-                log.warning("a visitor could not be reviewed: %s", error)
+                log.warning("the token of a caller could not be reviewed: %s", error)
                 raise RefusedError(
-                    Reason.NO_REVIEW, "the API server did not say who you are, or what you may see"
+                    Reason.NO_REVIEW,
+                    "the API server did not answer who you are and what you may see; ask again in a moment",
                 ) from None

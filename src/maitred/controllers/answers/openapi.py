@@ -40,7 +40,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
         "info": {
             "title": "maitred answers",
             "version": __version__,
-            "description": "Why a group waits, what would fit, and how much there is.",
+            "description": "Why a group waits, what would fit, and how much capacity there is.",
         },
         "security": [{TOKEN: []}],
         "paths": paths,
@@ -51,7 +51,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
                     "type": "apiKey",
                     "in": "header",
                     "name": TOKEN_HEADER,
-                    "description": "The token that you show to the API server, which reviews it.",
+                    "description": "Your token for the API server; the API server checks it.",
                 }
             },
         },

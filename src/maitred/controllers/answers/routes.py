@@ -89,28 +89,30 @@ NAMESPACE = Parameter("namespace", "path", Namespace, "You must be allowed to li
 ROUTES = (
     Route(
         "why/{namespace}/{name}",
-        "Why a group waits, or how it is getting on; or why it rather than another.",
+        "Why a group waits, how far it has started, or why it goes before or after another group.",
         (Why, Comparison),
         answer_why,
         (
             NAMESPACE,
-            Parameter("name", "path", Name, "Of a group, a pod, or what makes pods."),
-            Parameter("kind", "query", Kind, "What the name is of. Without it: whatever has it."),
-            Parameter("ratherThan", "query", Key, "namespace/name of the one to compare it with."),
-            Parameter("ratherThanKind", "query", Kind, "What that name is of. Without it: whatever has it."),
+            Parameter("name", "path", Name, "Name of a group, of a pod, or of an object that creates pods."),
+            Parameter("kind", "query", Kind, "Kind of the named object. Default: any kind."),
+            Parameter("ratherThan", "query", Key, "namespace/name of the group to compare with."),
+            Parameter(
+                "ratherThanKind", "query", Kind, "Kind of the object to compare with. Default: any kind."
+            ),
         ),
         looks=on_nodes,
     ),
     Route(
         "evictions/{namespace}/{pod}",
-        "Why a pod has to leave, or had to.",
+        "Why a pod was evicted, or will be.",
         (EvictionAnswer,),
         answer_eviction,
-        (NAMESPACE, Parameter("pod", "path", Name, "Its name.")),
+        (NAMESPACE, Parameter("pod", "path", Name, "Name of the pod.")),
     ),
     Route(
         "plan",
-        "What would become of pods that do not exist yet. Nothing is created.",
+        "What would happen to pods that do not exist yet. Nothing is created.",
         (Proposals,),
         answer_plan,
         (
@@ -118,7 +120,7 @@ ROUTES = (
                 "namespaces",
                 "query",
                 Namespaces,
-                "Those of the objects, with commas between them. You must be allowed to list pods in each.",
+                "Namespaces of the objects, separated by commas. You must be allowed to list pods in each.",
                 default="default",
             ),
         ),
@@ -127,18 +129,20 @@ ROUTES = (
     ),
     Route(
         "capacity",
-        "What the next gang could have, what keeps devices from those who wait, and why they are idle.",
+        "How large a gang could start, what blocks the waiting groups, and why devices are idle.",
         (Capacity,),
         answer_capacity,
     ),
     Route(
         "bill",
-        "What the devices of a month were used for, by whom, and what that cost.",
+        "Who used the devices in a month, for what, and at what cost.",
         (Bill,),
         answer_bill,
         (
-            Parameter("month", "query", MonthName, "Such as 2026-11. Without it: this month."),
-            Parameter("by", "query", By, "namespace, model or label:KEY. Without it: namespace."),
+            Parameter("month", "query", MonthName, "Month, such as 2026-11. Default: this month."),
+            Parameter(
+                "by", "query", By, "One row for each namespace, model or label:KEY. Default: namespace."
+            ),
         ),
     ),
 )

@@ -50,9 +50,7 @@ def nothing_remembered(now: datetime, namespaces: Collection[str] | None) -> His
 
 
 def nothing_known(first_day: int, end_day: int) -> Usage:
-    raise RefusedError(
-        Reason.NO_LEDGER, "this scheduler keeps no ledger; its option --ledger says where to keep one"
-    )
+    raise RefusedError(Reason.NO_LEDGER, "this scheduler keeps no ledger; start it with --ledger to keep one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +152,7 @@ class Service:
     async def _view(self) -> View:
         view = await self._source(self._desk)
         if view is None:
-            raise RefusedError(Reason.NOT_LEADING, "this scheduler stands by for another, which knows")
+            raise RefusedError(Reason.NOT_LEADING, "this scheduler is on standby; ask the one that leads")
         return view
 
     async def _work(self, user: User, work: Callable[[], T]) -> T:
@@ -211,7 +209,7 @@ def staged(view: View, question: Question) -> Stage:
     try:
         return Stage(state.supposing(supposed), view, now, state.version, supposed=True)
     except ValueError as problem:
-        raise RefusedError(Reason.BAD_QUESTION, f"this cannot be counted: {problem}") from None
+        raise RefusedError(Reason.BAD_QUESTION, f"this object cannot be used: {problem}") from None
 
 
 def worked_out(route: Route, asked: Asked) -> bytes:

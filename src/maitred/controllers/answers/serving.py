@@ -108,15 +108,15 @@ async def in_words(request: web.Request, handler: Handler) -> web.StreamResponse
     except web.HTTPRequestEntityTooLarge:
         refused = too_large()
     except web.HTTPMethodNotAllowed as error:
-        refused = RefusedError(Reason.WRONG_METHOD, f"{request.method} is not for this path")
+        refused = RefusedError(Reason.WRONG_METHOD, f"{request.method} is not allowed on this path")
         allowed = {"Allow": error.headers["Allow"]}
     except web.HTTPNotFound:
         refused = RefusedError(Reason.NO_SUCH_PATH, "there is no such path; /openapi.json lists them")
     except MemoryError:
-        refused = RefusedError(Reason.TOO_LARGE, "the answer takes too much memory; ask about less at a time")
+        refused = RefusedError(Reason.TOO_LARGE, "the answer needs too much memory; ask about less at a time")
     except Exception:
         log.exception("%s %s", request.method, request.path)
-        refused = RefusedError(Reason.FAILED, "this failed; the log of the scheduler says why")
+        refused = RefusedError(Reason.FAILED, "the answer failed; the log of the scheduler says why")
     else:
         response.headers.update(HEADERS)
         return response

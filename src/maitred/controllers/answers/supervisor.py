@@ -50,8 +50,8 @@ async def run(
         try:
             why = await live(sockets, backlog, config)
         except Exception as error:  # A defect here must not leave everyone without answers.
-            log.exception("the process that answers questions was lost")
-            why = f"was lost: {error!r}"
+            log.exception("the connection to the process that answers questions was lost")
+            why = f"lost its connection: {error!r}"
         if time.monotonic() - began > STEADY_SECONDS:
             pause = SHORTEST_PAUSE
         log.warning("the process that answers questions %s; it is started again in %g s", why, pause)

@@ -199,7 +199,7 @@ class Returns:
     async def _hasten(self, key: str, uid: str, grace: int) -> None:
         outcome = await self.suspensions.hasten(key, uid, grace)
         if not isinstance(outcome, Done):
-            log.warning("pod %s could not be given less time to leave, and is tried again: %s", key, outcome)
+            log.warning("the grace period of pod %s could not be shortened; trying again: %s", key, outcome)
             self._mirror.retract_dismissal(key, uid)
             self._hastened.discard(uid)
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self._mirror.changed.set)
@@ -217,9 +217,13 @@ class Returns:
         if self._is_leaving(job, record):
             await self._let_go(key)
         elif not job.by_kubernetes:
-            await self._bring_back(key, absence, "another controller than that of Kubernetes manages it")
+            await self._bring_back(
+                key, absence, "a controller other than the Job controller of Kubernetes manages it"
+            )
         elif not self._is_room_for(key, number_of_stand_ins(job, record)):
-            await self._bring_back(key, absence, "too many pods are stood in for already, so its own wait")
+            await self._bring_back(
+                key, absence, "maitred keeps room for the pods of too many suspended Jobs already"
+            )
         elif pods := await asyncio.to_thread(stand_ins, job, record, self._scheduler):
             absence.stands = await self._take_in(key, absence, pods)
         elif self._absences.get(key) is absence:
@@ -353,7 +357,7 @@ class Returns:
             self._forget(key)
             self._end_after(returning, HOLD_SECONDS if returning.awaited else 0.0)
             return
-        log.warning("job %s could not be resumed, and is tried again: %s", key, outcome.message)
+        log.warning("job %s could not be resumed; trying again: %s", key, outcome.message)
         if self._returns.get(key) is returning:
             self._give_up(key, returning)
             self._end_after(returning, RETRY_SECONDS)

@@ -51,8 +51,8 @@ class Suspensions:
         record = parse_suspension(text)
         if record is None:
             log.warning(
-                "record %s cannot be read: a Job may stay suspended; resume it by spec.suspend: false, and "
-                "delete the record",
+                "record %s cannot be read, so a Job may stay suspended: resume the Job with "
+                "spec.suspend: false and delete the record",
                 name,
             )
             self.gone(name)
@@ -128,7 +128,7 @@ class Suspensions:
             self._forget(uid)
         else:
             log.warning(
-                "record %s/%s could not be deleted, and is tried again: %s",
+                "record %s/%s could not be deleted; trying again: %s",
                 *(self.records.namespace, self.records.name(uid), outcome.message),
             )
         return outcome

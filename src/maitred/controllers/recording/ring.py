@@ -76,7 +76,7 @@ class Ring:
                 self._failed = False
             except OSError as error:
                 if not self._failed:
-                    log.error("the record is not written: %s: %s", error.filename or self._path, error)
+                    log.error("the record cannot be written: %s: %s", error.filename or self._path, error)
                 self._failed, self._full = True, True
             with self._lock:
                 self._unwritten -= sum(map(len, lines))

@@ -68,7 +68,7 @@ class Claims:
                     if problem := await self._ask(key, wanted[key], volumes.get(key)):
                         return problem
             if time.monotonic() > deadline:
-                return f"claim {open_claims[0]} did not get a volume within {WAIT_SECONDS:g} s"
+                return f"claim {open_claims[0]} was not bound to a volume within {WAIT_SECONDS:g} s"
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
 
     async def _ask(self, key: str, node: str, volume: str | None) -> str:

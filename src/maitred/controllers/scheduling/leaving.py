@@ -195,7 +195,7 @@ class Leaving:
         if not child.warned:
             child.warned = True
             log.warning(
-                "pod %s ought to leave and has not done so within %g s: it counts as running again",
+                "pod %s was evicted and is still there after %g s: it counts as running again",
                 *(key, child.seconds),
             )
 

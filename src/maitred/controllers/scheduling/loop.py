@@ -208,7 +208,7 @@ class Loop:
                 orders.append(Order(verdicts[group], binds, seating, time.monotonic()))
                 binder.send(orders[-1])
             else:
-                log.info("group %s: its seats or members changed while it was decided; once more", group)
+                log.info("group %s: its places or members changed during the decision; deciding again", group)
                 self._metrics.stale_groups.inc()
             await asyncio.sleep(0)  # the first groups are on their way while the last are prepared
         return orders

@@ -38,14 +38,16 @@ class Metrics:
         registry = self.registry = CollectorRegistry()
         self.cycles = Counter("maitred_cycles", "Cycles decided.", registry=registry)
         self.cycle_seconds = Histogram(
-            "maitred_cycle_seconds", "From snapshot to Plan.", buckets=SECONDS, registry=registry
+            "maitred_cycle_seconds", "Time from snapshot to Plan.", buckets=SECONDS, registry=registry
         )
         self.exhausted = Counter(
-            "maitred_searches_exhausted", "Cycles in which a search hit its bound.", registry=registry
+            "maitred_searches_exhausted",
+            "Cycles in which a search stopped at its limit of steps.",
+            registry=registry,
         )
         self.cut_groups = Counter(
             "maitred_cut_groups",
-            "Groups that a cycle did not get to, because its budget of steps was used up.",
+            "Groups that a cycle did not decide, because its budget of steps was used up.",
             registry=registry,
         )
         self.verdicts = Counter(
@@ -57,39 +59,43 @@ class Metrics:
             ["category"],
             registry=registry,
         )
-        self.waiting_pods = Gauge("maitred_waiting_pods", "Pods of ours without a node.", registry=registry)
+        self.waiting_pods = Gauge(
+            "maitred_waiting_pods", "Pods of this scheduler without a node.", registry=registry
+        )
         self.assumed_pods = Gauge(
-            "maitred_assumed_pods", "Pods that were sent to a node and not yet seen there.", registry=registry
+            "maitred_assumed_pods", "Pods bound to a node and not yet seen there.", registry=registry
         )
         self.binds = Counter("maitred_binds", "Binds, by result.", ["result"], registry=registry)
         self.seating_seconds = Histogram(
             "maitred_seating_seconds",
-            "From the Plan to the last bind of a group.",
+            "Time from the Plan to the last bind of a group.",
             buckets=SECONDS,
             registry=registry,
         )
         self.stale_groups = Counter(
             "maitred_stale_groups",
-            "Groups whose seats or victims had changed when they were decided.",
+            "Groups decided again because their places or victims changed during the decision.",
             registry=registry,
         )
         self.short_groups = Gauge(
             "maitred_short_groups", "Gangs that are bound in part and not yet repaired.", registry=registry
         )
         self.taken_back = Counter(
-            "maitred_taken_back_pods", "Pods deleted to undo a seating that failed.", registry=registry
+            "maitred_taken_back_pods",
+            "Pods deleted because their whole group could not be bound.",
+            registry=registry,
         )
         self.preemptions = Counter(
-            "maitred_preemptions", "Times that pods were told to go for a group.", registry=registry
+            "maitred_preemptions", "Times that pods were evicted for a group.", registry=registry
         )
         self.evictions = Counter(
             "maitred_evictions",
-            "Pods that were made to go for others: by suspending their Job, or by deleting them.",
+            "Pods evicted for other groups, by suspending their Job or by deleting them.",
             ["how"],
             registry=registry,
         )
         self.lost = Counter(
-            "maitred_lost_device_hours", "Work lost with them, in device-hours.", registry=registry
+            "maitred_lost_device_hours", "Work lost with evicted pods, in device-hours.", registry=registry
         )
         self.notices = Counter(
             "maitred_notices",

@@ -371,7 +371,7 @@ class Feed(Generic[T]):
             self._put(item)
         except ValueError as problem:
             # Amounts that no cluster has, for instance. One object must not stop the others.
-            log.error("%s %s cannot be counted: %s", type(item).__name__, key_of(item.metadata), problem)
+            log.error("%s %s is ignored: %s", type(item).__name__, key_of(item.metadata), problem)
 
     def settled(self) -> None:
         self._changed.set()

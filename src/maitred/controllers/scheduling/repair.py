@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LOOKS = 1.0
 TAKEN_BACK = "SeatingUndone"
-TAKEN_BACK_WORDS = "maitred could not seat the whole group, so this member gives its place back"
+TAKEN_BACK_WORDS = "maitred could not place the whole group, so this member gives its node back"
 
 
 @dataclass(slots=True)
@@ -94,8 +94,8 @@ class Repair:
         mates = dict(self._mirror.mates.get(group, {}))
         owned = {key: mate for key, mate in mates.items() if mate.owned}
         log.warning(
-            "group %s: %d of its %d members are bound, and it could not be completed within %g s: "
-            "%d are taken back, %d have no controller and keep their places",
+            "group %s: %d of its %d members are bound, and the others could not be bound within %g s: %d "
+            "are deleted, %d have no controller and stay",
             *(group, len(mates), view.group.quorum, self._within, len(owned), len(mates) - len(owned)),
         )
         return all([await self._delete(key, mate) for key, mate in sorted(owned.items())])
@@ -109,7 +109,7 @@ class Repair:
         if isinstance(outcome, Done):
             self._metrics.taken_back.inc()
             return True
-        log.warning("pod %s could not be taken back: %s", key, outcome.message)
+        log.warning("pod %s of a group that is bound in part could not be deleted: %s", key, outcome.message)
         return False
 
     # -- who is short ----------------------------------------------------------------------------------

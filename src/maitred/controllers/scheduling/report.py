@@ -61,7 +61,7 @@ class Report:
         if not nodes:
             return verdict_words(verdict)
         named = ", ".join(nodes[:MOST_NODES]) + (", ..." if len(nodes) > MOST_NODES else "")
-        return f"would seat {verdict.placed} of {counted(verdict.members, 'member')} on {named}"
+        return f"would place {verdict.placed} of {counted(verdict.members, 'member')} on {named}"
 
     def _half_started(
         self, verdict: GroupVerdict, seats: Mapping[str, int], judged: dict[GroupId, Party | None]
@@ -82,12 +82,10 @@ class Report:
 
     def _in_part(self, gang: Party, verdict: GroupVerdict) -> str:
         seated, held = seated_in(gang), held_in(gang, self._policy())
-        holding = f", and {'holds' if seated == 1 else 'hold'} {held} in vain" if held else ""
-        have = "has" if seated == 1 else "have"
-        part = (
-            f"{gang.by} {gang.key} runs in part: {seated} of the {gang.quorum} members that it needs {have}"
-        )
-        return f"{part} a place{holding}; {pod_words(verdict)}"
+        holding = f", and {'holds' if seated == 1 else 'hold'} {held} without working" if held else ""
+        are = "is" if seated == 1 else "are"
+        part = f"{seated} of the {gang.quorum} members that it needs {are} placed{holding}"
+        return f"{gang.by} {gang.key} runs in part: {part}; {pod_words(verdict)}"
 
     def waiting(self, category: str) -> int:
         """How many groups wait for this, as their first blocker says."""

@@ -19,8 +19,10 @@ from maitred.kube.permit import Always, Never, NotLeading, Permit
 log = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_TERMS = 1.0
-WITHOUT_A_LEASE = "seating without a Lease: no other scheduler named %s may run; --leader-election makes sure"
-NO_GROUP_API = "none, so groups are made of pods with maitred.dev/group (docs/install.md says how)"
+WITHOUT_A_LEASE = (
+    "scheduling without a Lease: make sure that no other scheduler named %s runs, or use --leader-election"
+)
+NO_GROUP_API = "not served, so groups come from maitred.dev/group on pods (docs/install.md)"
 
 
 class Scheduler:
@@ -74,7 +76,7 @@ class Scheduler:
             except ExceptionGroup as errors:
                 if errors.split(is_over)[1] is not None:
                     raise
-                log.warning("the term is over: %s", first_of(errors))
+                log.warning("this process stops scheduling: %s", first_of(errors))
             self._term = None
             self._metrics.leading.set(0)
             served = await self._discover_again()
@@ -127,7 +129,7 @@ class Scheduler:
 
 async def _until_lost(lost: asyncio.Event) -> None:
     await lost.wait()
-    raise NotLeading("another scheduler leads, or may by now")
+    raise NotLeading("another scheduler leads now, or may lead")
 
 
 def is_over(error: BaseException) -> bool:

@@ -53,34 +53,39 @@ def families(found: Capacity) -> Iterator[Metric]:
     yield gauge("maitred_devices", "Devices of the cluster.", ("resource", "model"), _devices(found))
     yield gauge(
         "maitred_idle_devices",
-        "Devices that no pod holds, each under the one reason that keeps it idle.",
+        "Devices that no pod holds, by the reason why they are idle.",
         ("resource", "model", "reason"),
         _idle(found),
     )
     yield gauge(
         "maitred_largest_gang",
-        "Members of the largest gang that fits within one domain of a level: now, or once all who may be "
-        "made to leave have left. Members ask for one device or for a whole node.",
+        "Members of the largest gang that fits within one domain of a level: now, or after evicting all "
+        "pods that may be evicted. Members ask for one device or for a whole node.",
         ("member", "model", "level", "room"),
         _largest(found),
     )
     yield gauge(
         "maitred_fragmented_groups",
-        "Groups that wait although there is enough in total, by what would help.",
+        "Groups that wait although enough is free in total, by what would help.",
         ("helps",),
         _fragmented(found),
     )
     yield gauge(
         "maitred_incomplete_groups",
-        "Groups that hold places and have less than their quorum.",
+        "Groups that run with fewer members than their quorum.",
         (),
         [((), float(len(found.incomplete)))],
     )
-    yield gauge("maitred_incomplete_devices", "What they hold.", ("resource",), _incomplete(found))
+    yield gauge(
+        "maitred_incomplete_devices",
+        "Devices that incomplete groups hold.",
+        ("resource",),
+        _incomplete(found),
+    )
     yield gauge(
         "maitred_preemption_break_even_hours",
-        "Of groups that wait: how long the shortest wait is from which on it costs them more device-hours "
-        "than others would lose by making room.",
+        "Shortest wait from which on waiting costs a group more device-hours than preemption would cost "
+        "others.",
         ("allowed",),
         _break_even(found),
     )
@@ -150,13 +155,21 @@ def _constraints(found: Capacity) -> Iterator[Metric]:
 
 
 CONSTRAINTS: tuple[tuple[str, str, Callable[[Constraint], float]], ...] = (
-    ("groups", "Groups that wait and must be within one domain of the level.", lambda one: one.groups),
-    ("devices", "Devices that they ask for.", lambda one: one.devices),
-    ("waited_hours", "How long they have waited, all of them together.", lambda one: one.waited_hours),
-    ("blocked_groups", "Those that would start now if it were not for the level.", lambda one: one.blocked),
+    ("groups", "Waiting groups that must be within one domain of the level.", lambda one: one.groups),
+    (
+        "devices",
+        "Devices asked for by waiting groups that must be within one domain of the level.",
+        lambda one: one.devices,
+    ),
+    (
+        "waited_hours",
+        "Total time waited by groups that must be within one domain of the level.",
+        lambda one: one.waited_hours,
+    ),
+    ("blocked_groups", "Waiting groups that would start now without the level.", lambda one: one.blocked),
     (
         "helped_groups",
-        "Those that would start if the level were one wider.",
+        "Waiting groups that would start now if the level were one wider.",
         lambda one: len(one.would_start),
     ),
 )

@@ -146,7 +146,7 @@ class Teller:
         done = isinstance(outcome, Done)
         self._metrics.notices.labels(kind, "done" if done else "failed").inc()
         if not isinstance(outcome, Done):
-            log.info("the condition of a %s was not written: %s", kind, outcome.message)
+            log.info("the condition of a %s could not be written: %s", kind, outcome.message)
         if isinstance(outcome, Refused):
             # A server that has just started does not know who may do what, and forbids everything.
             return outcome.why not in (Why.FORBIDDEN, Why.STALE)

@@ -261,7 +261,7 @@ class Term:
         bind, refusal = order.refused[0]
         seconds = self._agenda.rest(order.group, time.monotonic())
         log.warning(
-            "group %s: %d of %d binds were refused, it is tried again in %g s; the first, %s to %s: %s: %s",
+            "group %s: %d of %d binds were refused, trying again in %g s; the first was %s to %s: %s: %s",
             *(order.group, len(order.refused), len(order.binds), seconds),
             *(bind.pod, bind.node, refusal.why, refusal.message),
         )
@@ -271,7 +271,10 @@ class Term:
 
     def _room_order_begun(self, order: RoomOrder, begun: bool) -> None:
         if not begun:
-            log.info("group %s: it, or who makes room for it, changed meanwhile; once more", order.group)
+            log.info(
+                "group %s: the group or one of its victims changed during the decision; deciding again",
+                order.group,
+            )
             self._metrics.stale_groups.inc()
         elif order.evictions:
             self._metrics.preemptions.inc()
@@ -285,7 +288,7 @@ class Term:
             return
         seconds = self._agenda.rest(order.group, time.monotonic())
         log.warning(
-            "group %s: %d of %d pods were told to make room for it, it is tried again in %g s; %s",
+            "group %s: only %d of %d pods could be evicted for it, trying again in %g s; %s",
             *(order.group, len(order.departed), len(order.evictions), seconds, order.failures[0]),
         )
 

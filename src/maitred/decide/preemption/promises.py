@@ -30,8 +30,8 @@ from maitred.model.policy import grace_limit
 from maitred.model.priority import Rank
 from maitred.model.words import counted, moment
 
-TAKEN_BY_OTHERS = "the room would go to others, who rank higher and make nobody leave"
-CUT_SHORT = "the search for those who could make room was cut off by its bound of steps"
+TAKEN_BY_OTHERS = "groups of higher priority, which evict no pod, would take the room"
+CUT_SHORT = "the search for pods to evict stopped at its limit of steps"
 IN_PLACE = Leave(frozenset({"Topology"}))
 """For members whose nodes are given: their domains were looked at before."""
 
@@ -205,7 +205,7 @@ class Promises:
         lesser = near & (self.roster.priority < claimant.rank.priority)
         if any(claimant.view.nominated) or (lesser.any() and not self._forbidden(claimant)):
             return Promise(seats)
-        return f"it only has to wait for {counted(int(near.sum()), 'pod')} on the way out"
+        return f"it only has to wait for {counted(int(near.sum()), 'terminating pod')} to leave"
 
     def _promised(self, claimant: Claimant) -> Assignment:
         """As many of the places that it was promised as it needs; none if they are too few by now."""
@@ -286,7 +286,7 @@ class Promises:
         if policy.preemption.mode == "never":
             return "the policy allows no preemption"
         if policy.order != "priority":
-            return f"the policy's order is {policy.order}, in which nobody yields to a higher priority"
+            return f"the policy's order is {policy.order}, in which no group preempts another"
         if claimant.rank.preemption_policy == "Never":
             return "its preemptionPolicy is Never"
         return ""
@@ -300,7 +300,7 @@ class Promises:
         until = wait + round(min(claimant.complete_since * 1000, self.now))
         if wait and until > self.now:
             self._wake(until)
-            return f"it waits {delay} for room first, until {not_before(until)}"
+            return f"the policy delays preemption by {delay}, until {not_before(until)}"
         return ""
 
     def _preempt(self, trial: Trial, claimant: Claimant, ahead: Callable[[], Sequence[Ask]]) -> Promise | str:
@@ -363,7 +363,9 @@ class Promises:
 
     def _nobody(self, rank: int) -> str:
         exempt = int((self.roster.ranks_below(rank) & ~self.leaving).sum())
-        return f"nobody may be evicted of {counted(exempt, 'pod')} with a lower rank" if exempt else NO_LESSER
+        return (
+            f"of {counted(exempt, 'pod')} with a lower priority none may be evicted" if exempt else NO_LESSER
+        )
 
     def _not_enough(self, trial: Trial, claimant: Claimant, lower: Mask, ripe: Mask) -> str:
         """Whether time would help: some who rank lower have not run yet for as long as they may."""
@@ -372,14 +374,20 @@ class Promises:
             everyone = self._site(trial, claimant, lower)
             if len(everyone.units) and everyone.seats(everyone.units.closed(everyone.helpful)) is not None:
                 return self._too_early(unripe)
-        return f"it would not fit even without all {counted(int(lower.sum()), 'pod')} that could leave for it"
+        return f"it would not fit even after evicting all pods that it may evict ({int(lower.sum())})"
 
     def _too_early(self, until: Ints) -> str:
         soonest, pods = int(until.min()), counted(len(until), "pod")
         if soonest == NEVER:
-            return f"{pods} that could make room must have started, and run for a while, to be evicted"
+            return (
+                f"{pods} could make room, but no pod may be evicted before it has started and run for "
+                f"its minimum time"
+            )
         self._wake(soonest)
-        return f"{pods} that could make room may not be evicted yet, the first from {not_before(soonest)} on"
+        return (
+            f"{pods} could make room, but may not be evicted yet; the first may be from "
+            f"{not_before(soonest)} on"
+        )
 
     def _expect(self, trial: Trial, victims: Rows) -> None:
         self._outlook_from(trial).expect(victims)

@@ -73,7 +73,7 @@ def _worse(price: Price, best: Price, toll: Toll) -> str:
         return f"breaks {counted(price.units, 'unit')} instead of {best.units}"
     if price.pods > best.pods:
         return f"evicts {counted(price.pods, 'pod')} instead of {best.pods}"
-    return "costs the same, and those who would leave are older, or later by name"
+    return "costs the same, but its pods are older, or later by name"
 
 
 class Departures:
@@ -108,14 +108,14 @@ class Departures:
     def _of(self, owner: Owner) -> Departure:
         namespace, kind, name, uid = owner
         if not kind:
-            return Departure("", "delete", None, "it has no controller, so nobody makes it again")
+            return Departure("", "delete", None, "it has no controller, so it is not created again")
         if kind != "Job":
-            return Departure(f"{kind} {name}", "delete", True, f"{kind} {name} makes it again")
+            return Departure(f"{kind} {name}", "delete", True, f"{kind} {name} creates it again")
         job = self._jobs.get(f"{namespace}/{name}")
         if job is not None and uid and job.metadata.uid and uid != job.metadata.uid:
             job = None  # another Job has the name by now
         if job is not None and job.spec.suspend:
-            words = f"Job {name} is suspended already, and makes no pods until it is resumed"
+            words = f"Job {name} is suspended already, and creates no pods until it is resumed"
             return Departure(f"Job {name}", "delete", True, words)
         suspends = self._suspends and job is not None and job.may_be_suspended
         if suspends and job is not None and self._leaving[owner] == self._roster.all_by_owner[owner]:
@@ -123,29 +123,31 @@ class Departures:
         return self._deleted(name, job, self._failing[owner])
 
     def _suspended(self, name: str, job: Job) -> Departure:
-        words = f"Job {name} is suspended, and resumed when it fits again"
+        words = f"Job {name} is suspended, and maitred resumes it when it fits again"
         if on_disruption(job) != "FailJob":
             return Departure(f"Job {name}", "suspend", True, words)
         # The Job controller looks at pods that fail while they leave, although it does not count them.
-        return Departure(f"Job {name}", "suspend", None, f"{words}, unless its podFailurePolicy ends it")
+        return Departure(f"Job {name}", "suspend", None, f"{words}, unless its podFailurePolicy fails it")
 
     def _deleted(self, name: str, job: Job | None, leaving: int) -> Departure:
         """Every pod that is deleted counts as a failure, unless the Job says otherwise."""
         if job is None:
-            words = f"it counts as a failure of Job {name}, of which nothing more is known"
+            words = f"it counts as a failure of Job {name}, whose backoffLimit is not known here"
             return Departure(f"Job {name}", "delete", None, words)
         action = on_disruption(job)
         if action == "Ignore":
             return Departure(f"Job {name}", "delete", True, f"Job {name} does not count it as a failure")
         if action == "FailJob":
-            return Departure(f"Job {name}", "delete", False, f"the podFailurePolicy of Job {name} ends it")
+            return Departure(
+                f"Job {name}", "delete", False, f"the podFailurePolicy of Job {name} fails the Job"
+            )
         if job.spec.backoff_limit_per_index is not None:
             survives = job.spec.backoff_limit_per_index > 0
             words = f"it counts against the backoffLimitPerIndex of Job {name}"
             return Departure(f"Job {name}", "delete", survives, words)
         limit = DEFAULT_BACKOFF_LIMIT if job.spec.backoff_limit is None else job.spec.backoff_limit
         failed = job.status.failed + leaving
-        words = f"Job {name} counts {counted(failed, 'failure')} then; its backoffLimit is {limit}"
+        words = f"Job {name} then has {counted(failed, 'failure')}; its backoffLimit is {limit}"
         return Departure(f"Job {name}", "delete", failed <= limit, words)
 
 

@@ -243,8 +243,8 @@ class Roster:
         why = f"namespace {namespace} may not protect pods"
         if self.heeds[pod] == Heed.BEYOND:
             allowed = counted(limits.devices_per_namespace or 0, "device")
-            why = f"namespace {namespace} may protect {allowed}, and others of it come first"
-        return f"its mark {mark} does not count: {why}, by policy.preemption.protection"
+            why = f"namespace {namespace} may protect only {allowed}, and other pods of it already do"
+        return f"its {mark} does not count: {why} (policy.preemption.protection)"
 
     @cached_property
     def lost_since(self) -> Ints:
@@ -308,7 +308,7 @@ class Roster:
         for pod in islice(unknown.tolist(), NAMES_SHOWN):
             yield f"pod {self.bound.occupants[pod].key} is not evicted: its priority class does not exist"
         for name in islice(self._idle_budgets(), NAMES_SHOWN):
-            yield f"PodDisruptionBudget {name} matches no pod on a node, so it protects none"
+            yield f"PodDisruptionBudget {name} matches no running pod, so it protects none"
 
     def _idle_budgets(self) -> Iterator[str]:
         """In namespaces that have pods."""

@@ -151,7 +151,7 @@ def snapshot_of(observer: Observer, found: Iterable[Party]) -> tuple[Snapshot, l
         try:
             state.apply(Put(item))
         except ValueError as problem:
-            uncounted.append(f"{type(item).__name__} {item.metadata.name} is left out: {problem}")
+            uncounted.append(f"{type(item).__name__} {item.metadata.name} is not counted: {problem}")
     return state.snapshot(), uncounted
 
 
@@ -203,11 +203,12 @@ def warnings_of(observer: Observer) -> Iterable[str]:
     missing = sorted(key for key in jobs if observer.find(Job, key) is None)
     if missing:
         yield (
-            f"{counted(len(missing), 'Job')} that pods belong to {'is' if len(missing) == 1 else 'are'} not "
-            f"there, {missing[0]} for one, so that nobody says whether these are gangs; add jobs to the dump"
+            f"{counted(len(missing), 'Job')} that pods belong to {'is' if len(missing) == 1 else 'are'} "
+            f"not in the dump, such as {missing[0]}, so it is not known whether these are gangs; add "
+            f"jobs to the dump"
         )
     claims = sum(bool(stay.pod.spec.resource_claims) for stay in stays)
     if claims:
         yield f"{counted(claims, 'pod')} ask for devices by claims, which are not counted"
     if observer.forgotten:
-        yield f"{counted(observer.forgotten, 'pod')} that are gone were too many to be remembered"
+        yield f"{counted(observer.forgotten, 'deleted pod')} are not counted: there were too many to remember"

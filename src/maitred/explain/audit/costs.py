@@ -13,7 +13,7 @@ from maitred.model.policy import Policy, device_model, price_of
 HOURS = 24.0
 HALF_STARTED = "held by half-started gangs"
 STRANDED = "free, stranded by pods without devices"
-IN_PART = "free, on nodes that are taken in part"
+IN_PART = "free, on partly used nodes"
 
 
 def costs_of(

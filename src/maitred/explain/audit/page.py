@@ -21,9 +21,9 @@ PARTS = {
     "productive": "taken",
     "incomplete": "held by half-started gangs",
     "idle": "free, on whole nodes",
-    "fragmented": "free, on nodes that are taken in part",
+    "fragmented": "free, on partly used nodes",
     "lostToEviction": "free, stranded by pods without devices",
-    "broken": "free, on nodes that are closed or unwell",
+    "broken": "free, on cordoned or unhealthy nodes",
 }
 """What devices are, by the colours that mean the same in a simulation."""
 
@@ -75,8 +75,8 @@ def at_a_glance(audit: Audit) -> Markup:
         "requests that can never fit": number(len(audit.never)),
     }
     if held and audit.costs:
-        figures["they cost a day"] = money(audit.costs[0].money_per_day, audit)
-    big = element("p", number(held), element("small", "devices held in vain now"), class_="big")
+        figures["cost per day"] = money(audit.costs[0].money_per_day, audit)
+    big = element("p", number(held), element("small", "devices held by half-started gangs now"), class_="big")
     legends = legend(list(PARTS.items()), is_switch=False) if audit.devices else Markup()
     return part("At a glance", "", legends, panels([joined([big, pairs(figures)]), *cards]))
 

@@ -31,9 +31,10 @@ from maitred.simulate.traces.traced import pod_name
 PLACEMENTS: tuple[Placement, ...] = ("pod-by-pod", "whole-groups")
 SEED = 1
 """Of the ties that kube-scheduler breaks at random."""
-ENDLESS = "still run, or wait: in the replay they stay to its end"
+ENDLESS = "still run or wait: in the replay they stay until its end"
 TRACELESS = (
-    "jobs that are gone are not in a dump, so the replay has fewer than there were; --for sees them all"
+    "a dump does not have deleted jobs, so the replay has fewer jobs than the cluster had; watch with "
+    "--for to see all"
 )
 
 

@@ -9,8 +9,8 @@ from maitred.model.words import counted
 from maitred.simulate.report.amounts import amount, digits, duration, hours, number
 
 MOST_ROWS = 20
-NO_PRICES = "Not all of these have a price in the policy: prices.devices says what an hour of a device costs."
-GONE_WITHOUT_TRACE = "At least so much: pods that are gone have left no trace. --for watches them come and go"
+NO_PRICES = "Some of these devices have no price: set it in the policy, in prices.devices."
+GONE_WITHOUT_TRACE = "This is a lower bound: deleted pods leave no trace. Watch with --for to see them all"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def half_started(audit: Audit) -> Section:
     total = sum(gang.devices for gang in found)
     about = (
         f"{counted(len(found), 'gang')} {'holds' if len(found) == 1 else 'hold'} "
-        f"{amount(total, 'device')} and cannot work: members that they need have no place.",
+        f"{amount(total, 'device')} and cannot work: members that they need are not placed.",
     )
     return Section(
         "Half-started gangs",
@@ -96,9 +96,9 @@ def held(audit: Audit) -> Section:
     assert found is not None
     whole = found.incomplete_device_hours + found.starting_device_hours
     parts = (
-        f"{digits(found.incomplete_device_hours)} of these while members had no place, in which time gangs "
-        f"that are seated as a whole hold nothing; {digits(found.starting_device_hours)} while all had a "
-        "place and some were not ready yet."
+        f"{digits(found.incomplete_device_hours)} of these while members were not placed: gangs that "
+        f"start as a whole would have held nothing then; {digits(found.starting_device_hours)} while all "
+        f"were placed and some were not ready yet."
     )
     about = (
         f"Since {found.since} gangs held {digits(whole)} device-hours before all of their quorum was ready.",
@@ -106,13 +106,13 @@ def held(audit: Audit) -> Section:
         *(() if found.watched else (f"{GONE_WITHOUT_TRACE}.",)),
     )
     rows = cut((gang.group, *held_row(gang)) for gang in found.worst)
-    head = ("GROUP", "KIND", "WITHOUT A PLACE", "INCOMPLETE FOR", "NOW") if rows else ()
+    head = ("GROUP", "KIND", "NOT PLACED", "INCOMPLETE FOR", "NOW") if rows else ()
     return Section("Held before the whole gang was ready", about, head, rows)
 
 
 def held_row(gang: HeldGang) -> tuple[str, ...]:
     if gang.since is not None:
-        now = f"{gang.seated} of {gang.quorum} seated"
+        now = f"{gang.seated} of {gang.quorum} placed"
     else:
         now = "complete" if gang.seated >= gang.quorum else "gone"
     return gang.by, hours(gang.incomplete_device_hours), duration(gang.seconds), now
@@ -138,8 +138,8 @@ def room_words(resource: str, audit: Audit) -> Iterator[str]:
     if one.in_part:
         nodes = counted(one.part_nodes, "node")
         yield (
-            f"{number(one.in_part)} of {number(one.free)} free {resource} are scattered over {nodes} that "
-            "others use too: no request for whole nodes can have them"
+            f"{number(one.in_part)} of {number(one.free)} free {resource} are scattered over {nodes} "
+            f"that are partly used: a request for whole nodes cannot get them"
         )
     for room in one.levels:
         where = f"{room.level} {room.domain}, {counted(room.nodes, 'node')} with {number(room.devices)}"
@@ -152,7 +152,7 @@ def stranded(audit: Audit) -> Section:
     total = sum(node.devices for node in found)
     about = (
         f"{amount(total, 'free device')} on {counted(len(found), 'node')} cannot be used: pods without "
-        "devices took what a pod with devices needs beside them.",
+        f"devices took the cpu or memory that a pod with devices needs.",
     )
     rows = cut(
         (
@@ -168,7 +168,7 @@ def stranded(audit: Audit) -> Section:
 
 def never(audit: Audit) -> Section:
     found = audit.never
-    about = (f"{counted(len(found), 'request')} would not fit on this cluster with nothing else on it.",)
+    about = (f"{counted(len(found), 'request')} would not fit on this cluster even if it were empty.",)
     rows = cut((one.group, one.by, str(one.members), f"{one.category}: {one.message}") for one in found)
     return Section("Can never fit", about, ("GROUP", "KIND", "MEMBERS", "WHY"), rows, alarming=True)
 
@@ -193,9 +193,9 @@ def money(found: float | None, audit: Audit) -> str:
 
 def replayed(replay: Replay) -> Section:
     about = (
-        f"The jobs of {duration(3600 * replay.hours)} were run again on the same nodes, simulated. Seated as "
-        f"a whole they would have saved {digits(replay.saved_device_hours)} device-hours that incomplete "
-        "gangs held pod by pod.",
+        f"The jobs of {duration(3600 * replay.hours)} were simulated on the same nodes. Started as whole "
+        f"groups, they would have saved {digits(replay.saved_device_hours)} device-hours that incomplete "
+        f"gangs held when placed pod by pod.",
         *(f"{warning[:1].upper()}{warning[1:]}." for warning in replay.warnings),
     )
     rows = tuple(
@@ -215,7 +215,7 @@ def replayed(replay: Replay) -> Section:
 
 def groups(audit: Audit) -> Section:
     unknown = any(kind.unknown for kind in audit.groups)
-    about = ("Of some nobody says how many members they take: these are not taken for gangs.",)
+    about = ("Some do not say how many members they need; these are not counted as gangs.",)
     rows = tuple((kind.by, str(kind.groups), str(kind.gangs), unsaid(kind)) for kind in audit.groups)
     return Section("Groups", about if unknown else (), ("KIND", "GROUPS", "GANGS", "OF UNKNOWN SIZE"), rows)
 

@@ -168,13 +168,16 @@ def hours(milliseconds: int) -> float:
 
 def _notes(usage: Usage, tariff: Tariff, length: int, month: str) -> Iterator[str]:
     if not usage.observed:
-        yield f"the ledger has nothing of {month}"
+        yield f"the ledger has no data for {month}"
         return
     if usage.observed < length - SLIGHT:
         missed = hours(length - usage.observed)
-        yield f"nobody looked for {missed:,.1f} h of {hours(length):,.1f} h; the bill is about the rest"
+        yield (
+            f"no scheduler was watching for {missed:,.1f} h of {hours(length):,.1f} h; the bill covers "
+            f"the rest"
+        )
     if not usage.capacity:
-        yield "there were no devices"
+        yield "the cluster had no devices"
     elif all(price is None for price in tariff.values()):
         yield f"no prices are known: {HOW_TO_PRICE}"
     else:

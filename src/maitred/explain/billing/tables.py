@@ -17,7 +17,7 @@ NOTHING = "-"
 KINDS: dict[str, tuple[Bucket, ...]] = {
     "PRODUCTIVE": ("productive",),
     "STARTING": ("starting", "leaving"),
-    "IN VAIN": ("incomplete", "lostToEviction", "lostToFailure"),
+    "WASTED": ("incomplete", "lostToEviction", "lostToFailure"),
     "FREE": ("reserved", "fragmented", "idle"),
     "BROKEN": ("broken",),
 }
@@ -49,7 +49,7 @@ def bill_lines(bill: Bill, width: int | None = None) -> Iterator[Text]:
 
 def _sum(bill: Bill) -> str:
     capacity = f"{bill.capacity_device_milliseconds / 3_600_000:,.2f}"
-    return f"The rows add up to the capacity of that time: {capacity} device-hours."
+    return f"The rows add up to the capacity in the observed time: {capacity} device-hours."
 
 
 def _cells(row: BillRow, has_money: bool) -> Sequence[str]:

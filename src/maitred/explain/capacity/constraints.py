@@ -39,7 +39,9 @@ def constraints(survey: Survey) -> tuple[Constraint, ...]:
         entries, key=lambda kind: (-_devices(survey, entries[kind]), kind.level, kind.constraint)
     )
     if len(by_weight) > MOST_CONSTRAINTS:
-        survey.notes.append(f"{len(by_weight) - MOST_CONSTRAINTS} levels with less waiting are left out")
+        survey.notes.append(
+            f"{len(by_weight) - MOST_CONSTRAINTS} levels for which fewer devices wait are not shown"
+        )
     return tuple(_constraint(survey, kind, entries[kind]) for kind in by_weight[:MOST_CONSTRAINTS])
 
 

@@ -43,7 +43,7 @@ def _priorities(survey: Survey) -> list[int]:
         return sorted(used, reverse=True)
     ends = {max(used), min(used)}
     others = sorted(set(used) - ends, key=lambda priority: (-used[priority], -priority))
-    survey.notes.append(f"{len(used) - MOST_PRIORITIES} priorities that fewer pods have are left out")
+    survey.notes.append(f"{len(used) - MOST_PRIORITIES} less common priorities are not shown")
     return sorted({*ends, *others[: MOST_PRIORITIES - len(ends)]}, reverse=True)
 
 

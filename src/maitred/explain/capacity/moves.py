@@ -55,7 +55,7 @@ def fragmented(survey: Survey) -> tuple[Fragmented, ...]:
             found.append(_fragmented(mover, entry, blocker, alike[survey.stage.kin(entry)] - 1))
     left_out = len(suspects[MOST_GROUPS:]) + len(likely[MOST_SUMMED:])
     if left_out:
-        survey.notes.append(f"{left_out} kinds of waiting groups more may be blocked by fragmentation")
+        survey.notes.append(f"{left_out} more kinds of waiting groups may be blocked by fragmentation")
     return tuple(found)
 
 

@@ -19,7 +19,7 @@ def incomplete(survey: Survey) -> tuple[Incomplete, ...]:
     """Those that hold most first."""
     found = sorted(_found(survey), key=lambda each: (-sum(each.holds.values()), each.group))
     if len(found) > MOST_GROUPS:
-        survey.notes.append(f"{len(found) - MOST_GROUPS} incomplete groups that hold less are left out")
+        survey.notes.append(f"{len(found) - MOST_GROUPS} incomplete groups that hold less are not shown")
     return tuple(found[:MOST_GROUPS])
 
 

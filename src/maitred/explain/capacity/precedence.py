@@ -29,12 +29,12 @@ def precedence(survey: Survey) -> tuple[Orders, ...]:
         survey, sorted(survey.waiting, key=lambda each: (-sizes[each.number], each.place))
     )
     if large is None:
-        survey.notes.append("the largest groups that wait could not start on an empty cluster either")
+        survey.notes.append("the largest waiting groups could not start on an empty cluster either")
         return ()
     found = orders(survey.scene, large.view.group.key, EFFORT)
     most = sorted(found.shifted, key=lambda shift: (-abs(shift.hours), shift.group))
     if len(most) > MOST_SHIFTS:
-        survey.notes.append(f"{len(most) - MOST_SHIFTS} groups more would start at another time")
+        survey.notes.append(f"{len(most) - MOST_SHIFTS} more groups would start at another time")
     return (msgspec.structs.replace(found, shifted=tuple(most[:MOST_SHIFTS])),)
 
 

@@ -56,9 +56,7 @@ def _kinds_of_devices(survey: Survey) -> list[tuple[str, int, int]]:
             found.append((int((sizes * counts).sum()), resource, model, int(sizes[counts.argmax()])))
     found.sort(key=lambda kind: (-kind[0], kind[1:]))
     if len(found) > MOST_MODELS:
-        survey.notes.append(
-            f"{len(found) - MOST_MODELS} kinds of devices of which there are fewer are left out"
-        )
+        survey.notes.append(f"{len(found) - MOST_MODELS} less common kinds of devices are not shown")
     return [(resource, model, size) for _, resource, model, size in found[:MOST_MODELS]]
 
 
@@ -108,7 +106,7 @@ def _asked_for(survey: Survey, told: set[tuple[Requests, NodeRequirements]]) -> 
     everything = {asked for asked in waiting.keys() | running.keys() if asked[:2] not in told}
     ordered = sorted(everything, key=lambda asked: (-waiting[asked], -running[asked], repr(asked)))
     if len(ordered) > MOST_ASKED:
-        survey.notes.append(f"{len(ordered) - MOST_ASKED} more shapes of pods are rarer and left out")
+        survey.notes.append(f"{len(ordered) - MOST_ASKED} less common shapes of pods are not shown")
     return [_candidate(asked, waiting[asked], running[asked]) for asked in ordered[:MOST_ASKED]]
 
 

@@ -268,7 +268,7 @@ class Survey:
 
     def note_effort(self) -> None:
         """Once, however many questions were cut short."""
-        cut = "more waits than could be tried: some of this is not complete"
+        cut = "more groups wait than could be tried, so this answer is not complete"
         if cut not in self.notes:
             self.notes.append(cut)
 

@@ -29,16 +29,16 @@ TWO_DAYS = 2 * 24 * 60
 """In minutes: from then on days are easier to read."""
 
 REASONS: dict[IdleReason, str] = {
-    "Starting": "a group sits down on them now",
-    "Promised": "held for a group until others have left",
-    "NotManaged": "nodes.managed of the policy leaves the nodes to others",
+    "Starting": "a group starts on them now",
+    "Promised": "held for a group until other pods have left",
+    "NotManaged": "the policy (nodes.managed) leaves the nodes to other schedulers",
     "NotReady": "the nodes are not ready",
     "Cordoned": "the nodes are cordoned",
-    "Unhealthy": "the nodes are unwell: {}",
-    "Tainted": "nobody who could use them tolerates {}",
-    "Stranded": "too little {} beside them for any pod that asks for such",
-    "Fragmented": "too little together for any group that waits",
-    "Free": "nobody who waits asks for them",
+    "Unhealthy": "the nodes are not healthy: {}",
+    "Tainted": "no pod that could use them tolerates {}",
+    "Stranded": "the nodes have too little {} left for any pod that asks for these devices",
+    "Fragmented": "too few in one place for any waiting group",
+    "Free": "no waiting group asks for them",
 }
 
 
@@ -107,7 +107,7 @@ def _placeable(capacity: Capacity, width: int | None) -> Iterator[Text]:
         rows += [[f"  {term}", *[""] * (len(rows[0]) - 1)] for term in more]
     what = "The largest gang that would start now" if capacity.gang is None else f"A gang of {capacity.gang}"
     rooms = any(g.with_room for each in capacity.placeable for rank in each.ranks for g in rank.gangs)
-    yield Text(f"  {what}{'; after a slash, if all who may be evicted for it left' if rooms else ''}:")
+    yield Text(f"  {what}{'; after a slash, if all pods that it may evict were gone' if rooms else ''}:")
     yield from _rows(rows, width)
 
 
@@ -130,7 +130,7 @@ def _gang(gangs: Gangs) -> str:
     if gangs.fits == "now":
         return _within("yes", gangs.now)
     if gangs.fits == "with-room" and gangs.with_room is not None:
-        return _within("if others leave", gangs.with_room)
+        return _within("if others are evicted", gangs.with_room)
     if gangs.fits == "no":
         return "no"
     now, room = _within(str(gangs.now.members), gangs.now), gangs.with_room
@@ -181,7 +181,7 @@ def _fragmented(capacity: Capacity, width: int | None) -> Iterator[Text]:
         return
     rows: list[Sequence[Cell]] = [header("GROUP", "BLOCKED BY", "WHAT HELPS")]
     for each in capacity.fragmented:
-        alike = f" and {each.alike} alike" if each.alike else ""
+        alike = f" and {each.alike} like it" if each.alike else ""
         rows.append((each.group + alike, each.category, _help(each)))
     yield from _rows(rows, width)
 
@@ -190,14 +190,14 @@ def _help(each: Fragmented) -> str:
     if each.move is not None:
         return _move(each.move)
     needs = f"{each.holds} of {each.needed} fit"
-    return f"{needs}; it takes more than one move" if each.sought else f"{needs}; no move was tried"
+    return f"{needs}; one move is not enough" if each.sought else f"{needs}; no move was tried"
 
 
 def _move(move: Move) -> str:
     moved = [placement for placement in move.pods if placement.target != placement.source]
     to = f"to {listed(sorted({placement.target for placement in moved}), 'node')}"
     stay = len(move.pods) - len(moved)
-    again = f", and {stay} more {'starts' if stay == 1 else 'start'} again in place" if stay else ""
+    again = f", and {stay} more {'restarts' if stay == 1 else 'restart'} in place" if stay else ""
     lost = f"{again}; {move.lost_device_hours:g} device-hours lost"
     pods = counted(len(moved), "pod")
     if move.kind == "drain":
@@ -213,7 +213,7 @@ def _move(move: Move) -> str:
 
 def _incomplete(capacity: Capacity, width: int | None) -> Iterator[Text]:
     if not capacity.incomplete:
-        yield Text("  None: no group has members on nodes but fewer than its quorum.")
+        yield Text("  None: no group runs with fewer members than its quorum.")
         return
     rows = [header("GROUP", "MEMBERS", "HOLDS", "SINCE", "WASTED", *_priced(capacity, "PER HOUR"))]
     rows += [[each.group, *_held(capacity, each)] for each in capacity.incomplete]
@@ -240,7 +240,7 @@ def _held(capacity: Capacity, each: Incomplete) -> Iterator[Cell]:
 
 def _orders(capacity: Capacity, width: int | None) -> Iterator[Text]:
     if not capacity.orders:
-        yield Text("  No large group waits that others, who are smaller, could go before.")
+        yield Text("  No large group waits while smaller groups could go first.")
         return
     rows: list[Sequence[Cell]] = []
     for each in capacity.orders:
@@ -254,9 +254,9 @@ def _orders(capacity: Capacity, width: int | None) -> Iterator[Text]:
 
 def _preemption(capacity: Capacity, width: int | None) -> Iterator[Text]:
     if not capacity.preemption:
-        yield Text("  No group waits that others would make room for.")
+        yield Text("  No waiting group could start by preemption.")
         return
-    rows: list[Sequence[Cell]] = [header("GROUP", "WORK LOST", "WORTH IT", "WHO LEAVES")]
+    rows: list[Sequence[Cell]] = [header("GROUP", "WORK LOST", "WORTH IT", "EVICTED")]
     rows += [
         (each.group, _lost(capacity, each), _worth(each), _victims(each)) for each in capacity.preemption
     ]
@@ -300,14 +300,15 @@ def duration(hours: float) -> str:
 
 def _constraints(capacity: Capacity, width: int | None) -> Iterator[Text]:
     if not capacity.constraints:
-        yield Text("  None: no group that waits has to be within one domain.")
+        yield Text("  None: no waiting group has to be within one domain.")
         return
-    rows: list[Sequence[Cell]] = [header("CONSTRAINT", "WAITING", "WAITED IN ALL", "BLOCKS", "ONE WIDER")]
+    rows: list[Sequence[Cell]] = [header("CONSTRAINT", "WAITING", "TOTAL WAIT", "BLOCKS", "ONE LEVEL WIDER")]
     rows += [_constraint(capacity, each) for each in capacity.constraints]
     yield from _rows(rows, width)
     if any(each.because_hours is None for each in capacity.constraints):
         yield Text(
-            "  For how long a level was in the way only a ledger knows; these are all the hours waited."
+            "  These are all hours waited; without a ledger it is not known for how many of them the "
+            "level was the reason."
         )
 
 
@@ -355,8 +356,8 @@ SECTIONS: tuple[tuple[str, Section], ...] = (
     ("Can the next gang be placed?", _placeable),
     ("Which groups does fragmentation block, and what would one move free?", _fragmented),
     ("How much hardware do incomplete groups hold?", _incomplete),
-    ("Should small ones go first while a large one waits?", _orders),
+    ("Should small groups go first while a large one waits?", _orders),
     ("When is preemption worth it?", _preemption),
-    ("Which topology constraints drive pending time?", _constraints),
-    ("Why is it idle?", _idle),
+    ("Which topology constraints cause waiting?", _constraints),
+    ("Why are devices idle?", _idle),
 )

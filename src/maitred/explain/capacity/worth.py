@@ -52,7 +52,7 @@ def _preempting(survey: Survey) -> Iterator[Preemption]:
     for eviction in survey.plan.evictions:
         evictions.setdefault(eviction.preemptor, []).append(eviction)
     if len(evictions) > MOST_GROUPS:
-        survey.notes.append(f"{len(evictions) - MOST_GROUPS} more groups make others leave now")
+        survey.notes.append(f"{len(evictions) - MOST_GROUPS} more groups preempt others now")
     entries = {entry.view.group.key: entry for entry in survey.stage.entries}
     for key in list(evictions)[:MOST_GROUPS]:
         yield _told(survey, entries[key], evictions[key], "")
@@ -69,7 +69,7 @@ def _forbidden(survey: Survey) -> Iterator[Preemption]:
             continue
         if not left or survey.effort.spent:
             survey.notes.append(
-                "more groups wait for which nobody may leave: what that would gain was not tried"
+                "more groups wait that may not evict any pod; what an eviction would gain them was not tried"
             )
             return
         seen.add(kin)

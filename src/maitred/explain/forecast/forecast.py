@@ -137,12 +137,12 @@ def not_seen(opening: Opening, key: str, until: float, assumed: tuple[str, ...])
         return Estimate(group=key, words=no_estimate(verdict))
     beside = opening.beside_others(key)
     if beside:
-        words = f"nobody can say, and the end of others does not help: {beside[0].message}"
+        words = f"not known, and it would not start even if other groups ended: {beside[0].message}"
         return Estimate(group=key, words=words)
     if until == NEVER:
-        words = "nobody can say: it has no room until others end, and nobody knows when they do"
+        words = "not known: it has no room until other groups end, and they declare no run time"
         return Estimate(group=key, assumptions=assumed, words=words)
-    words = f"{span(opening.now, until, NEVER)}: so far was looked"
+    words = f"{span(opening.now, until, NEVER)}: the forecast ends there"
     return Estimate(group=key, earliest=written(until), basis="known", assumptions=assumed, words=words)
 
 
@@ -159,8 +159,8 @@ def given_places(opening: Opening, key: str, verdict: GroupVerdict) -> Estimate:
         likely=written(last),
         latest=written(last + SLACK),
         basis="known",
-        assumptions=(f"{leaving} will leave for others, all within their grace periods",),
-        words=f"{span(opening.now, opening.now, last)}, as soon as those who leave for it have left",
+        assumptions=(f"{leaving} will leave for other groups, all within their grace periods",),
+        words=f"{span(opening.now, opening.now, last)}, as soon as the pods that leave for it are gone",
     )
 
 

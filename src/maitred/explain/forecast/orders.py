@@ -50,8 +50,10 @@ def future(opening: Opening, effort: int, last: Guest | None = None) -> Future:
 
 def never(future: Future, now: float) -> str:
     if future.now == NEVER:
-        return "nobody can say when it starts, even with room held"
-    return f"even with room held, it starts after {clock(future.now, now)} UTC: so far was looked"
+        return "it is not known when it starts, even with room held for it"
+    return (
+        f"even with room held for it, it starts after {clock(future.now, now)} UTC, where the forecast ends"
+    )
 
 
 def compared(
@@ -103,26 +105,26 @@ def words(found: Orders, now: float, as_now: Future, holding: Future) -> str:
     before, after = as_now.starts.get(found.group, NEVER), holding.starts[found.group]
     then = f"with room held for it, it starts about {clock(after, now)} UTC"
     if before == NEVER:
-        unknown = "nobody can say when it starts"
+        unknown = "it is not known when it starts"
         if as_now.now < NEVER:
-            unknown = f"it starts after {clock(as_now.now, now)} UTC, so far was looked"
-        return f"as things go, {unknown}; {then}, {cost(found)}"
+            unknown = f"it starts after {clock(as_now.now, now)} UTC, where the forecast ends"
+        return f"in the current order, {unknown}; {then}, {cost(found)}"
     if before - after < NOTICED:
         return f"it starts about {clock(before, now)} UTC in either order: holding room for it gains nothing"
-    return f"as things go, it starts about {clock(before, now)} UTC; {then}, {cost(found)}"
+    return f"in the current order, it starts about {clock(before, now)} UTC; {then}, {cost(found)}"
 
 
 def cost(found: Orders) -> str:
-    idle = f"at {found.idle_device_hours:,g} device-hours idle"
+    idle = f"which leaves {found.idle_device_hours:,g} device-hours idle"
     later = [one.hours for one in found.shifted if one.hours > 0]
     if found.unknown:
         one, group = len(found.unknown) == 1, counted(len(found.unknown), "group")
         starts = f"{group} now waiting {'starts' if one else 'start'}"
-        idle = f"{idle}, nobody can say when {starts} then, for nobody knows how long it runs"
+        idle = f"{idle}, and it is not known when {starts} then, because the large one declares no run time"
     if not later and found.unknown:
         return idle
     if not later:
-        return f"{idle}, and nobody who waits starts later"
+        return f"{idle}, and no waiting group starts later"
     others, average = counted(len(later), "group"), sum(later) / len(later)
     mean = " on average" if len(later) > 1 else ""
-    return f"{idle}, and {others} now waiting will start {average:.1f} hours later{mean}"
+    return f"{idle}, and {others} now waiting would start {average:.1f} hours later{mean}"

@@ -32,20 +32,23 @@ def in_its_way(opening: Opening, key: str) -> Mask:
 
 
 RUNNING: dict[Source, tuple[str, str]] = {
-    "said": ("group", "on nodes will end at the time said"),
-    "overdue": ("group", "on nodes, past the time said, will end within as long again as late by now"),
-    "leaving": ("pod", "on the way out will have left within the grace period"),
-    "stuck": ("pod", "on the way out will not leave: past its time, or on a node that is lost"),
-    "history": ("group", "on nodes will run as long as similar ones did"),
-    "deadline": ("group", "on nodes will end by the deadline, at any moment before"),
-    "unknown": ("group", "on nodes will not end: nobody knows when"),
+    "said": ("group", "on nodes will end at the declared time"),
+    "overdue": (
+        "group",
+        "on nodes, past the declared time, will end at any moment until the delay has doubled",
+    ),
+    "leaving": ("terminating pod", "will be gone within the grace period"),
+    "stuck": ("terminating pod", "will stay: past the grace period, or on a lost node"),
+    "history": ("group", "on nodes will run as long as similar groups did"),
+    "deadline": ("group", "on nodes will end at any moment before the deadline"),
+    "unknown": ("group", "on nodes will not end: no run time is declared"),
 }
 """Groups and lone pods, by what is known of their ends; in words for one and for many."""
 ENDING: dict[Source, str] = {
-    "said": "when they say",
-    "overdue": "at any moment where overdue",
+    "said": "at their declared times",
+    "overdue": "at any moment where they are late",
     "leaving": "within their grace periods",
-    "history": "as others like them did",
+    "history": "as similar groups did",
     "deadline": "by their deadlines",
 }
 """The same, as far as it lets somebody start."""
@@ -63,8 +66,8 @@ def assumptions(opening: Opening, sources: Counter[Source]) -> tuple[str, ...]:
 def coming(opening: Opening) -> str:
     comers = opening.comers
     if not len(comers):
-        return "nobody else comes: nothing is remembered of how groups came"
-    return f"others come as they did in the last {hours(comers.memory)}: {counted(len(comers), 'group')}"
+        return "no new groups arrive: there is no history of arrivals"
+    return f"new groups arrive as in the last {hours(comers.memory)}: {counted(len(comers), 'group')}"
 
 
 def hours(seconds: float) -> str:
@@ -75,7 +78,7 @@ def span(now: float, earliest: float, latest: float) -> str:
     """To the minute, with dates only where they are not today's."""
     first, last = clock(earliest, now), clock(latest, earliest)
     if latest == NEVER:
-        return f"not before about {first} UTC, and nobody can say by when"
+        return f"not before about {first} UTC, the latest time is not known"
     return f"about {first} UTC" if latest - earliest < MINUTE else f"about {first} to {last} UTC"
 
 
@@ -89,10 +92,10 @@ def clock(at: float, beside: float) -> str:
 def condition(opening: Opening, sources: Counter[Source]) -> str:
     ends = [words for source, words in ENDING.items() if sources[source]]
     if len(opening.ripening):
-        ends.append("or leave for it once they have run for as long as they may keep their places")
+        ends.append("or are evicted for it after their protected run time")
     ends = ends or [ENDING["said"]]
-    others = "others come as they did lately" if len(opening.comers) else "nobody else comes"
-    return f"if those who run end {', '.join(ends)}{',' if len(ends) > 1 else ''} and {others}"
+    others = "new groups arrive as they did lately" if len(opening.comers) else "no new groups arrive"
+    return f"if running groups end {', '.join(ends)}{',' if len(ends) > 1 else ''} and {others}"
 
 
 def no_estimate(verdict: GroupVerdict | None) -> str:
@@ -104,8 +107,8 @@ def no_estimate(verdict: GroupVerdict | None) -> str:
         case "Scheduled":
             return "it has started"
         case "Impossible":
-            return "never, as the cluster is"
+            return "never on this cluster"
         case "Invalid":
             return f"never, as it is written: {blocker}"
         case _:
-            return f"nobody can say: {blocker}"
+            return f"not known: {blocker}"

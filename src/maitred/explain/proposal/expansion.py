@@ -99,7 +99,7 @@ class Expander:
         """Before that many pods are made."""
         self._pods += pods
         if self._pods > MOST_PODS:
-            raise FieldError(field, f"{MOST_PODS} pods are the most that are planned for, all files together")
+            raise FieldError(field, f"at most {MOST_PODS} pods can be planned, all files together")
 
     def note(self, text: str) -> None:
         self.found.notes.append(text)
@@ -194,7 +194,7 @@ class Made:
         count = self.workload.quorum or len(pods)
         if self.workload.gang:
             said = marks_words(self.name, count)
-            self.expander.note(f"{self.title} is planned as one gang; to have it seated as one, {said}")
+            self.expander.note(f"{self.title} is planned as one gang; to have it scheduled as one, {said}")
             marks = {GROUP: self.name, MIN_COUNT: str(count)}
             return [with_annotations(pod, marks) for pod in pods]
         return pods
@@ -219,15 +219,15 @@ class Made:
 
 def managed_words(manager: Manager) -> str:
     return (
-        f"is managed by {manager.name} ({manager.field}): the usual controller of its kind makes no pods "
-        f"of it, so none are planned; which pods {manager.name} makes, and where, is not known here"
+        f"is managed by {manager.name} ({manager.field}): the usual controller does not create its pods, "
+        f"so none are planned; this command does not know which pods {manager.name} creates"
     )
 
 
 def as_new(item: Planned) -> Planned:
     """The object as it would be created: without a history, and a pod without a node."""
     if isinstance(item, Pod) and item.spec.node_name:
-        raise FieldError("spec.nodeName", f"is {item.spec.node_name}, so there is nothing to decide")
+        raise FieldError("spec.nodeName", f"is {item.spec.node_name}, so the pod has a node already")
     if isinstance(item, Pod) and not item.spec.containers:
         raise FieldError("spec.containers", "is required")
     meta = item.metadata

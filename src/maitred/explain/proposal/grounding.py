@@ -89,7 +89,9 @@ def _level(scene: Scene, wanted: str) -> str:
     if len(ends) == 1:
         return ends[0]
     hint = f"it may be {' or '.join(ends)}" if ends else nearest(wanted, names | keys)
-    raise InputError("--within", "", "", f"no level and no label of nodes is called {wanted!r}; {hint}")
+    raise InputError(
+        "--within", "", "", f"no topology level and no node label has the name {wanted!r}; {hint}"
+    )
 
 
 # -- devices -----------------------------------------------------------------------------------------------
@@ -100,7 +102,7 @@ def _with_devices(scene: Scene, model: str, numbers: list[int]) -> Snapshot:
     snapshot = scene.snapshot
     if not any(DEVICES in dict(needs.requests) for needs in _needs(snapshot, numbers)):
         if model:
-            raise InputError("--model", "", "", "is of devices, so say how many with --gpus")
+            raise InputError("--model", "", "", "needs --gpus, the number of devices for each member")
         return snapshot
     resource, selector = _devices(scene, model)
 
@@ -157,7 +159,9 @@ def _model(nodes: NodeView, having: dict[str, Mask], model: str) -> tuple[str, t
         counts = [counted(int(mask.sum()), "node") for mask in with_label]
         several = [f"{value} ({count})" for (_, _, value), count in zip(chosen, counts, strict=True)]
         which = ", ".join(several[:MOST_NAMED])
-        raise InputError("--model", "", "", f"{model!r} may be any of {which}; say more of the name")
+        raise InputError(
+            "--model", "", "", f"{model!r} matches several models: {which}; give more of the name"
+        )
     resource, key, value = chosen[0]
     return resource, (Requirement(key, "In", (value,)),)
 

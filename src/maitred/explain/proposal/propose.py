@@ -43,7 +43,7 @@ OUTCOME_OF: dict[Verdict, Outcome] = {
 }
 MOST_TRIED = 8
 """Groups for which it is tried what else could be had, should there be many in one question."""
-CUT_SHORT = "the search was cut short by policy.search.steps; a larger number may find room"
+CUT_SHORT = "the search stopped at its limit, policy.search.steps; a higher limit may find room"
 
 
 def proposals(scene: Scene, supposition: Supposition) -> Proposals:
@@ -152,11 +152,13 @@ class Asked:
 
     def _notes(self, party: Party, outcome: Outcome) -> Iterator[str]:
         if not self.supposition.by_options and self._exists(party):
-            yield f"{party.title} exists already: this is a second one"
+            yield f"{party.title} exists already: this answer is for a second one beside it"
         named = {pod.spec.scheduler_name for pod in self.supposition.pods}
         own = self.scene.scheduler
         if own is not None and named != {own} and not self.supposition.by_options:
-            yield f"its pods name scheduler {', '.join(sorted(named))}; this is the answer if they name {own}"
+            yield (
+                f"its pods name scheduler {', '.join(sorted(named))}; this answer is for pods that name {own}"
+            )
         if outcome == "waits" and self.plan.search_exhausted:
             yield CUT_SHORT
 
@@ -179,7 +181,7 @@ class Asked:
         asked = {party.name for party in self.parties}
         for item in self.supposition.objects:
             if isinstance(item, PodGroup) and key_of(item.metadata) not in asked:
-                yield f"PodGroup {key_of(item.metadata)}: no pod that is given names it"
+                yield f"PodGroup {key_of(item.metadata)}: none of the given pods names it"
         for view in self.scene.snapshot.groups:
             if view.group.key in self.keys:
                 yield from view.group.warnings
@@ -192,12 +194,13 @@ class Asked:
                 yield f"{party.title}: {said}"
                 return
             advice = gang_advice(api, party.kind, party.name.partition("/")[2], count)
-            apart = f"{party.title} says no group, so its {count} pods are seated one by one"
+            apart = f"{party.title} names no group, so its {count} pods are scheduled one by one"
             yield f"{apart}; to make them a gang, {advice}"
         if party.source == POD_GROUP and party.kind == BATCH_JOB.title and api.served is False:
             yield (
-                f"{party.title}: this cluster has no PodGroups, so spec.scheduling is ignored and its pods "
-                f"are seated one by one; {marks_words(party.name.partition('/')[2], self._quorum(party))}"
+                f"{party.title}: this cluster has no PodGroups, so spec.scheduling is ignored and its "
+                f"pods are scheduled one by one; "
+                f"{marks_words(party.name.partition('/')[2], self._quorum(party))}"
             )
 
     def _quorum(self, party: Party) -> int:

@@ -180,10 +180,10 @@ def read_supposition(body: bytes) -> Supposition:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise InputError("", "", "", "the body is not valid JSON") from None
     if len(request.objects) > MOST_OBJECTS:
-        raise InputError("", "", "objects", f"{MOST_OBJECTS} are the most that are read")
+        raise InputError("", "", "objects", f"at most {MOST_OBJECTS} objects can be planned")
     objects = tuple(_read_objects(request.objects))
     if sum(isinstance(item, Pod) for item in objects) > MOST_PODS:
-        raise InputError("", "", "objects", f"{MOST_PODS} pods are the most that are planned for")
+        raise InputError("", "", "objects", f"at most {MOST_PODS} pods can be planned")
     if not any(isinstance(item, Pod) for item in objects):
         raise InputError("", "", "objects", "has no pods")
     return Supposition(objects, request.model, request.within, request.options, request.at_once)
@@ -197,7 +197,9 @@ def _read_objects(bodies: Iterable[dict[str, Any]]) -> Iterable[Object]:
         document = Document("", place, version if isinstance(version, str) else "", str(kind or ""), body)
         item = reader.take(document)
         if not isinstance(item, PLANNED):
-            raise InputError("", place, "kind", "Pods, PodGroups and PersistentVolumeClaims can be planned")
+            raise InputError(
+                "", place, "kind", "only Pods, PodGroups and PersistentVolumeClaims can be planned"
+            )
         try:
             yield as_new(item)
         except FieldError as problem:

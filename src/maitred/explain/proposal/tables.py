@@ -26,7 +26,7 @@ def rows(proposal: Proposal) -> Iterator[Sequence[Cell]]:
         yield "", "Where", shares(Counter(proposal.where.nodes), "node")
     yield from cost_rows(proposal.cost)
     if proposal.delayed:
-        yield "", "Delays", f"{listed(proposal.delayed, 'group')}, which would be seated now without it"
+        yield "", "Delays", f"{listed(proposal.delayed, 'group')}, which would start now without it"
     told = 1 if proposal.outcome in ("waits", "never") else 0  # the answer itself names the first
     for blocker in proposal.blockers[told:]:
         yield "", blocker.category, blocker.message

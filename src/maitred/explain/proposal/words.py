@@ -42,7 +42,7 @@ def answer_words(proposal: Proposal, by_options: bool) -> str:
             some = f"waits: {proposal.placed} of {asked} fit now" if proposal.placed else "waits"
             said = f"{some}: {_first(proposal)}"
         case "never":
-            said = f"can never run as it is asked for, even on an empty cluster: {_first(proposal)}"
+            said = f"can never run as it is written, not even on an empty cluster: {_first(proposal)}"
     return f"{who} {said}"
 
 
@@ -98,7 +98,7 @@ def offer_words(remedy: Remedy, members: int, where: Where) -> str:
         case "members":
             return f"now with {detail['to']} of {detail['from']} members"
         case "quorum":
-            return f"now with {detail['to']} of {members} members, and the others once there is room"
+            return f"now with {detail['to']} of {members} members, and the others when there is room"
         case "topology" if detail["constraint"] == "slice":
             wider = f"within one {detail['to']}" if detail["to"] else "anywhere"
             return f"now with each slice {wider} instead of within one {detail['from']}"

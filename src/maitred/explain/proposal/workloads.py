@@ -339,8 +339,11 @@ def expansion_of(api_version: str, kind: str, body: Body) -> Callable[[Body], Wo
     if found is not None or not api_version:
         return found
     if owner_kind(api_version, kind) is not None or (api_version != "v1" and has_template(body)):
-        what = f"which pods a {kind} of {api_version} makes is not known here; give the pods themselves"
-        raise FieldError("kind", f"{what}. Understood are: {UNDERSTOOD}")
+        what = (
+            f"this command does not know which pods a {kind} of {api_version} creates; give the pods "
+            f"themselves"
+        )
+        raise FieldError("kind", f"{what}. Known kinds are: {UNDERSTOOD}")
     return None
 
 

@@ -65,7 +65,7 @@ class AtACost:
 
 
 def cost_words(instead: tuple[str, ...]) -> str:
-    return f"{shown_names(instead)} would wait instead"
+    return f"then {shown_names(instead)} would wait"
 
 
 def shown_names(names: Sequence[str]) -> str:
@@ -179,7 +179,7 @@ class FewerMembers:
             return ""
         lone = [view.pods[place] for place in self.dropped if view.shapes[place] not in kept]
         words = f", without {shown_names([view.pods[place] for place in self.dropped])}"
-        return f"{words}; none like {shown_names(lone)} would be left" if lone else words
+        return f"{words}; no pod like {shown_names(lone)} would be left" if lone else words
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,5 +298,5 @@ class MoreNodes:
             change += f" in {self.domain}"
         if self.ahead:
             detail["ahead"] = list(self.ahead)
-            change += f", enough also for {', '.join(self.ahead)}, ahead of it"
+            change += f", enough also for {', '.join(self.ahead)}, which comes before it"
         return Remedy(change, detail)

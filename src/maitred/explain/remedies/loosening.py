@@ -144,8 +144,8 @@ class Parting:
     @property
     def words(self) -> str:
         if self.constraint == "affinity":
-            return f"do not require other pods in the same {self.key}"
-        return f"do not keep apart from other pods by {self.key}"
+            return f"do not require pod affinity by {self.key}"
+        return f"do not require pod anti-affinity by {self.key}"
 
     @property
     def detail(self) -> Detail:
@@ -175,8 +175,8 @@ class Skewing:
     @property
     def words(self) -> str:
         if self.after:
-            return f"allow a skew of {self.after} instead of {self.before} over {self.key}"
-        return f"do not require a spread over {self.key}"
+            return f"allow maxSkew {self.after} instead of {self.before} over {self.key}"
+        return f"do not require a topology spread over {self.key}"
 
     @property
     def detail(self) -> Detail:
@@ -193,7 +193,7 @@ class Porting:
 
     @property
     def words(self) -> str:
-        return f"do without host port {self.port.port}, or take one that is free"
+        return f"do not use host port {self.port.port}, or use a free one"
 
     @property
     def detail(self) -> Detail:

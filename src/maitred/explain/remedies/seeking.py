@@ -114,9 +114,9 @@ def untried_words(everyone: Sequence[Entry], found: Sequence[Sought]) -> list[st
     waiting, words = counted(len(everyone), "waiting group"), list[str]()
     if len(found) < len(everyone):
         left = len(everyone) - len(found)
-        words.append(f"remedies not tried for {left} of {waiting}: ask `maitred why GROUP`")
+        words.append(f"no remedies were tried for {left} of {waiting}: ask `maitred why GROUP`")
     cut = [one.entry.view.group.key for one in found if one.cut]
     if cut:
         named = f"such as {cut[0]}" if len(cut) > 1 else cut[0]
-        words.append(f"remedies tried in part for {len(cut)} of {waiting}, {named}: there was more to try")
+        words.append(f"not all remedies were tried for {len(cut)} of {waiting}, {named}")
     return words

@@ -33,7 +33,7 @@ class ReadyClaims:
 
     def remedy(self, view: GroupView) -> Remedy:
         return Remedy(
-            f"make its storage ready, within reach of all nodes: {'; '.join(self.problems)}",
+            f"make its storage ready and reachable from all nodes: {'; '.join(self.problems)}",
             {"kind": "claims", "problems": list(self.problems)},
         )
 

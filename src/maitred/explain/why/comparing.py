@@ -159,11 +159,11 @@ def without_group(snapshot: Snapshot, names: Names, key: str) -> Snapshot:
 def _preemption(hearing: Hearing, one: Side, two: Side) -> str:
     leaving = [e for e in hearing.decided.evictions if e.preemptor == one.key]
     if any((eviction.group or eviction.pod) == two.key for eviction in leaving):
-        return f"{two.key} is to leave for it"
+        return f"{two.key} will be evicted for it"
     if not one.waits or not two.runs:
         return ""
     if leaving:
-        return f"others leave for it, and {two.key} stays"
+        return f"other pods will be evicted for it, and {two.key} stays"
     refusals = [
         b.detail["preemption"]
         for b in (one.verdict.blockers if one.verdict else ())
@@ -175,7 +175,7 @@ def _preemption(hearing: Hearing, one: Side, two: Side) -> str:
 def _summary(one: Side, two: Side, points: tuple[Point, ...], alone: GroupVerdict | None) -> str:
     decisive = next((point for point in points if point.decides), None)
     if decisive is None:
-        return f"{one.key} and {two.key} are not compared: neither runs nor has a turn"
+        return f"{one.key} and {two.key} cannot be compared: neither of them runs or waits to be scheduled"
     first, second = (one, two) if decisive.first == "group" else (two, one)
     words = f"{first.key} comes before {second.key}: {_reason(decisive, first)}"
     if alone is None or decisive.first == "group":

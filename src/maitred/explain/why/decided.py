@@ -30,10 +30,12 @@ from maitred.model.words import moment, printable
 
 LONGEST_LINE = 300
 MOST_STUCK = 3
-NO_LEDGER = "what it waited for earlier is not known here: no ledger was read"
+NO_LEDGER = "what it waited for earlier is not known: this answer has no ledger"
 
-NOT_TRIED = "remedies not tried: too many groups and nodes are involved, so what would help is not known"
-NOT_ALL_TRIED = "remedies not tried: some, because many groups and nodes are involved; those told here were"
+NOT_TRIED = "what would help is not known: too many groups and nodes are involved to try remedies"
+NOT_ALL_TRIED = (
+    "not all remedies were tried, because many groups and nodes are involved; the ones shown were tried"
+)
 
 
 def of_decided(scene: Scene, hearing: Hearing, group: GroupRecord, names: Names) -> Why:
@@ -150,13 +152,13 @@ def _notes(
     sought: Sought | None,
 ) -> Iterator[str]:
     if sum(other.key == group.key for other in hearing.groups) > 1:
-        yield "there is another group of this name, declared in another way; this is about the first"
+        yield "another group has the same name, declared in another way; this answer is about the first"
     if job is not None and job.spec.suspend:
         yield suspension_words(job)
     if any(STAND_IN in pod for pod in group.view.pods):
-        yield "its pods do not exist while its Job is suspended; it keeps its turn"
+        yield "its pods do not exist while its Job is suspended; it keeps its place in the queue"
     if hearing.decided.search_exhausted:
-        yield "the search was cut short by policy.search.steps; a larger number may find more"
+        yield "the search stopped at its limit, policy.search.steps; a higher limit may find more"
     if sought is not None and sought.cut:
         yield NOT_ALL_TRIED if sought.changes else NOT_TRIED
     if waited is not None and waited.known_since is None:
@@ -174,12 +176,12 @@ def _stuck_words(scene: Scene) -> Iterator[str]:
         more = f" and {len(names) - MOST_STUCK} more" if len(names) > MOST_STUCK else ""
         have = "has" if len(names) == 1 else "have"
         told = ", ".join(names[:MOST_STUCK])
-        yield f"{told}{more} should have left and {have} not: look at the node, and at finalizers"
+        yield f"{told}{more} should be gone and {have} not left: check the node and the pod's finalizers"
 
 
 def suspension_words(job: Job) -> str:
     """What stands on it, as a quotation: anyone who may write to the Job may have written that."""
     name, line = job.metadata.name, job.metadata.annotations.get(SUSPENDED)
     if line is None:
-        return f"Job {name} is suspended, and not by maitred: whoever did it has to resume it"
+        return f"Job {name} is suspended, and not by maitred: resume it with spec.suspend: false"
     return f"Job {name} is suspended; its annotation {SUSPENDED} says: {printable(line[:LONGEST_LINE])}"

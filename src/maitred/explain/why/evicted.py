@@ -19,7 +19,9 @@ def receipt(scene: Scene, name: str, namespace: str, seen: Seen = NOTHING_SEEN) 
         raise InputError("", "", "", _unknown(scene, pod, seen))
     return EvictionAnswer(
         pod=pod,
-        summary=f"{pod} {found[0].words}" if found else f"{pod} has not been told to leave",
+        summary=f"{pod} {found[0].words}"
+        if found
+        else f"{pod} was not evicted, and will not be by the current plan",
         evictions=found,
         known_since=None if history.since is None else moment(int(history.since)),
     )
@@ -39,5 +41,5 @@ def _unknown(scene: Scene, pod: str, seen: Seen) -> str:
     names = Names(scene.snapshot, seen)
     evicted = (past.eviction.pod for past in scene.history.evictions)
     close = nearest_words(pod, {*evicted, *names.bound, *names.waiting})
-    kept = "" if scene.history.since is not None else "; nobody keeps a ledger here, so the past is not known"
-    return f"there is no pod {pod}, and none that was evicted is called so{close}{kept}"
+    kept = "" if scene.history.since is not None else "; without a ledger, past evictions are not known"
+    return f"there is no pod {pod}, and no evicted pod has this name{close}{kept}"

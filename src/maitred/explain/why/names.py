@@ -221,7 +221,7 @@ class Names:
         near = nearest_words(key, known.get(kind or "", owners if title else groups | pods | jobs | owners))
         namespace = key.partition("/")[0]
         if namespace not in self._namespaces(groups | pods | jobs):
-            kinds = f"; before a slash stands a namespace, or one of these kinds: {', '.join(KINDS)}"
+            kinds = f"; write a namespace before the slash, or one of these kinds: {', '.join(KINDS)}"
             what = "there is no" if self.snapshot.namespaces else "nothing here is in"
             return f"{what} namespace {namespace}{near or ('' if kind else kinds)}"
         if title and title != BATCH_JOB.title:

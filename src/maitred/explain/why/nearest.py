@@ -36,7 +36,10 @@ NODES_ONE_BY_ONE = 8
 STEPS = 2_000
 ROUND = {CPU: amount(CPU, "1"), MEMORY: amount(MEMORY, "1Gi")}
 """Nodes of one kind differ in what their system keeps for itself."""
-OWN_RULES = "its members' own rules (apart, spread, ports, volumes or slices) allow no more"
+OWN_RULES = (
+    "the rules of its members among each other (anti-affinity, spread, ports, volumes or slices) allow "
+    "no more"
+)
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,7 @@ class _Survey:
             return "its running members are elsewhere"
         reasons = {
             "nodes.managed of the policy": ~managed_nodes(nodes, policy),
-            "kubelets that lack a feature": ~declaring_nodes(nodes, needs.node.features),
+            "kubelets without a required feature": ~declaring_nodes(nodes, needs.node.features),
             "node selector or affinity": ~required_nodes(nodes, needs.node),
             taint_words(nodes, ~tolerated_nodes(nodes, needs.tolerations) & among): ~tolerated_nodes(
                 nodes, needs.tolerations
@@ -235,8 +238,8 @@ class _Survey:
         counts = {reason: int((mask & among).sum()) for reason, mask in reasons.items()}
         worst = max(counts, key=lambda reason: counts[reason])
         if not counts[worst]:
-            return f"{counted(int(among.sum()), 'node')} kept off by other pods"
-        return f"{counted(counts[worst], 'node')} kept off by {worst}"
+            return f"{counted(int(among.sum()), 'node')} excluded by other pods"
+        return f"{counted(counts[worst], 'node')} excluded by {worst}"
 
     def _out_of_reach(self, shape: int) -> Mask:
         """Nodes that cannot have its volumes."""

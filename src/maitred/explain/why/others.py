@@ -25,7 +25,7 @@ def of_another_scheduler(scene: Scene, view: GroupView) -> Why:
         members=view.members,
         quorum=view.group.quorum,
         placed=len(view.running) + view.succeeded,
-        notes=(f"its pods name scheduler {named}, and {scene.scheduler} leaves them alone",),
+        notes=(f"its pods name scheduler {named}, so {scene.scheduler} does not schedule them",),
     )
 
 
@@ -51,7 +51,7 @@ def group_of(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
 
 def of_declared(key: str, names: Names) -> Why:
     group = group_of(key, (), names)
-    created = f"PodGroup {key} is there, and none of its pods"
+    created = f"PodGroup {key} exists, but none of its pods"
     return Why(group=key, state="NoPods", quorum=group.quorum, notes=(created,))
 
 
@@ -71,7 +71,10 @@ def of_job(key: str, job: Job, names: Names) -> Why:
         return Why(group=key, state="NoPods", notes=(f"Job {name} asks for no pods: its parallelism is 0",))
     if refusal is not None:
         return Why(group=key, state="NoPods", members=wanted, notes=(refusal,))
-    told = f"Job {name} has no pods yet: its controller has made none of {counted(wanted, 'pod')}"
+    told = f"Job {name} has no pods yet: the Job controller has created none of {counted(wanted, 'pod')}"
     if failed:
-        told = f"Job {name} has no pods now: {failed} failed, and its controller makes no more for the moment"
+        told = (
+            f"Job {name} has no pods now: {failed} failed, and the Job controller has not created new "
+            f"ones yet"
+        )
     return Why(group=key, state="NoPods", members=wanted, notes=(told,))

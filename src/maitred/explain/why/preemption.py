@@ -25,7 +25,9 @@ def preemption_of(hearing: Hearing, group: GroupRecord, verdict: GroupVerdict) -
 def _promised(evictions: Sequence[Eviction], nodes: tuple[str, ...]) -> Preemption:
     where = counted(len(nodes), "node")
     if not evictions:
-        return Preemption(True, f"is promised places on {where}, whose pods are leaving", nodes=nodes)
+        return Preemption(
+            True, f"waits for pods that are leaving {where}, where places are held for it", nodes=nodes
+        )
     receipt = evictions[0].receipt
     units = tuple(dict.fromkeys(one.receipt.unit for one in evictions))
     return Preemption(

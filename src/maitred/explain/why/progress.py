@@ -80,7 +80,7 @@ def progress_of(
         if pod.status.phase == "Succeeded":
             succeeded += 1
         elif gone and pod.status.phase != "Failed":
-            stop = ("Lost", None, f"{gone}, and nothing is known of its pods")
+            stop = ("Lost", None, f"{gone}, and its pods are not known")
             stops.setdefault("Lost", []).append((pod, stop))
         elif pod.metadata.deletion_timestamp is None and pod.status.phase != "Failed" and is_ready(pod):
             ready += 1
@@ -153,7 +153,11 @@ def stop_of(pod: SeenPod, events: Sequence[SeenEvent], images: "ImageSizes", now
     due = pod.metadata.deletion_timestamp
     if due is not None:
         late = due + LEFT_LATE < now
-        return ("Stuck", due, "should have left and has not") if late else ("Leaving", None, "leaving")
+        return (
+            ("Stuck", due, "is past its grace period and still there")
+            if late
+            else ("Leaving", None, "leaving")
+        )
     for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
         stop = container_stop(pod, status, events, images)
         if stop is not None:
@@ -215,8 +219,8 @@ def not_started(pod: SeenPod, events: Sequence[SeenEvent], images: "ImageSizes")
         size = images.words(image_of(pulling))
         return "Pulling", pulling.latest, f"pulling {size or image_of(pulling)}"
     if pod.status.container_statuses or events:
-        return "Starting", bound_since(pod), "making its containers"
-    return "Kubelet", bound_since(pod), "has not begun with it"
+        return "Starting", bound_since(pod), "creating its containers"
+    return "Kubelet", bound_since(pod), "the kubelet has not started it"
 
 
 def unfinished_pull(events: Sequence[SeenEvent]) -> SeenEvent | None:

@@ -33,16 +33,16 @@ WORDS: Mapping[Rule, Words] = {
         "its priority is higher ({mine} > {theirs})",
     ),
     "rotation": Words(
-        "not examined in an earlier cycle",
+        "not decided in an earlier cycle",
         "rotation",
         lambda turn: str(turn.place),
-        "an earlier cycle did not get to it",
+        "an earlier cycle had no time for it",
     ),
     "promised": Words(
         "by places held for them",
         "promised places",
         lambda turn: "held" if turn.promised else "none",
-        "places that it was promised are held for it",
+        "places are held for it",
     ),
     "measure": Words(
         "by the policy's order",
@@ -55,7 +55,7 @@ WORDS: Mapping[Rule, Words] = {
         "by name",
         "name",
         lambda turn: turn.key,
-        "they are alike in all else, and its name comes first",
+        "they are equal in everything else, and its name comes first in the alphabet",
     ),
 }
 BECAUSE: Mapping[str, str] = {words.title: words.because for words in WORDS.values()}

@@ -37,8 +37,7 @@ def absence(leases: Leases | None, schedulers: Sequence[str]) -> Absence | None:
             return Absence(f"{named}; {leases.doubt}", sure=False)
         seen = let_go(own[0]) if own else f"there is no Lease {lease_of(scheduler)}"
         return Absence(
-            f"nothing will seat it: {named}, and no scheduler of that name is running as far as can be seen "
-            f"({seen})",
+            f"no scheduler will place it: {named}, and no scheduler of that name seems to run ({seen})",
             sure=True,
         )
     return None

@@ -18,7 +18,7 @@ from maitred.model.group import Group
 from maitred.model.words import counted, moment
 
 NAMES_SHOWN = 5
-NOTHING_SEEN_OF_IT = "how far its containers have got is not known here: no status of its pods was read"
+NOTHING_SEEN_OF_IT = "the progress of its containers is not known: the status of its pods was not read"
 
 
 def of_seated(scene: Scene, key: str, names: Names) -> Why:

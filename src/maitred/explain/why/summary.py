@@ -27,7 +27,7 @@ def _loose(answer: Why) -> str:
 
 
 def _have(count: int) -> str:
-    return "has a place" if count == 1 else "have a place"
+    return "is placed" if count == 1 else "are placed"
 
 
 def lasting(seconds: float) -> str:
@@ -50,11 +50,11 @@ def _predicate(answer: Why) -> str:
         case "Finished" | "Failed":
             return _over(answer)
         case "Elsewhere":
-            return f"is not decided here: {answer.notes[0]}"
+            return f"belongs to another scheduler: {answer.notes[0]}"
         case "Unattended":
             return f"fits now, but {answer.notes[0]}"
         case "NoPods":
-            return f"has nothing to seat: {answer.notes[0]}"
+            return f"has no pods to schedule: {answer.notes[0]}"
 
 
 def _waiting(answer: Why) -> str:
@@ -63,7 +63,7 @@ def _waiting(answer: Why) -> str:
         return f"is not valid: {first.message}"
     if answer.verdict == "Impossible":
         proof = answer.on_empty_cluster or first
-        return f"can never start as it is: even on an empty cluster, {_because(proof, None)}"
+        return f"can never start as it is written, not even on an empty cluster: {_because(proof, None)}"
     if answer.verdict == "Preempting" and answer.preemption is not None:
         return answer.preemption.words
     return f"waits: {_because(first, answer.nearest)}"
@@ -77,8 +77,8 @@ def _because(blocker: Blocker, nearest: Nearest | None) -> str:
     if not best.holds or best.holds >= nearest.needed:
         return blocker.message
     short = counted(nearest.needed - best.holds, "more member")
-    where = f"{best.name} with {best.holds} of {nearest.needed}"
-    return f"room for {short} is needed in one {nearest.level}; best is {where}{_lack(best.why)}"
+    where = f"{best.name} with room for {best.holds} of {nearest.needed}"
+    return f"it needs room for {short} in one {nearest.level}; the best is {where}{_lack(best.why)}"
 
 
 def _lack(why: str) -> str:
@@ -91,7 +91,7 @@ def _seated(answer: Why) -> str:
     if answer.progress is not None and (answer.progress.slow or answer.state == "Running"):
         return f"{_where(answer)}: {progress_words(answer.progress)}{_late(answer)}"
     if answer.state == "Starting":
-        places = "has a place" if answer.placed == 1 else "have places"
+        places = "is placed" if answer.placed == 1 else "are placed"
         return f"fits now: {counted(answer.placed, 'member')} {places}{_in(answer)}{_late(answer)}"
     return f"{_where(answer)}: {answer.placed} of {answer.members} placed{_late(answer)}"
 
@@ -101,7 +101,7 @@ def _broken(answer: Why) -> str:
     leaving = min(answer.leaving, missing)
     parts = [f"{answer.placed} of its quorum of {answer.quorum} {'runs' if answer.placed == 1 else 'run'}"]
     if leaving:
-        parts.append(f"{leaving} {'is' if leaving == 1 else 'are'} on the way out")
+        parts.append(f"{leaving} {'is' if leaving == 1 else 'are'} terminating")
     slow = () if answer.progress is None else answer.progress.slow
     lost = min(sum(one.members for one in slow if one.cause == "Lost"), missing - leaving)
     if lost:
@@ -110,7 +110,7 @@ def _broken(answer: Why) -> str:
         )
     missing -= lost
     if missing > leaving:
-        parts.append(f"{missing - leaving} {'is' if missing - leaving == 1 else 'are'} not there")
+        parts.append(f"{missing - leaving} {'is' if missing - leaving == 1 else 'are'} missing")
     return f"is broken: {', '.join(parts)}"
 
 
@@ -131,7 +131,7 @@ def _in(answer: Why) -> str:
 
 def _late(answer: Why) -> str:
     """Members beyond the quorum that wait although the group runs."""
-    return f"; the rest waits: {answer.blockers[0].message}" if answer.blockers else ""
+    return f"; the other members wait: {answer.blockers[0].message}" if answer.blockers else ""
 
 
 def progress_words(progress: Progress) -> str:

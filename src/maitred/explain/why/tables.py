@@ -67,7 +67,7 @@ def state_words(answer: Why) -> Text:
     shown = answer.state if verdict in (None, "Scheduled") or answer.state == "Suspended" else verdict
     loose, have = answer.workload is not None, "placed"
     if answer.state == "Unattended":
-        have = "would have places"
+        have = "would be placed"
     parts = [f"{answer.placed} of {counted(answer.members, 'pod' if loose else 'member')} {have}"]
     quorum = quorum_words(answer.quorum, answer.blockers)
     parts.append("each decided by itself" if loose else f"quorum {quorum}")
@@ -99,9 +99,9 @@ def queue_words(queue: Queue) -> str:
     rules = ", ".join(f"{count} {WORDS[rule].ahead}" for rule, count in queue.rules.items())
     ahead = f"{counted(queue.turn - 1, 'group')} ahead ({rules})"
     fates = (
-        (queue.seated, "gets seats now", "get seats now"),
-        (queue.promised, "waits for others to leave", "wait for others to leave"),
-        (queue.waiting, "waits too", "wait too"),
+        (queue.seated, "starts now", "start now"),
+        (queue.promised, "waits for other pods to leave", "wait for other pods to leave"),
+        (queue.waiting, "waits as well", "wait as well"),
     )
     told = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in fates if count)
     return f"{queue.turn} of {queue.of}: {ahead}; {told}"
@@ -112,7 +112,7 @@ def preemption_rows(preemption: Preemption) -> Iterator[Sequence[Cell]]:
     if preemption.toll is not None:
         yield "", toll_words(preemption.toll)
     if preemption.nodes:
-        yield "", f"promised {listed(preemption.nodes, 'node')}"
+        yield "", f"places held on {listed(preemption.nodes, 'node')}"
     if preemption.next_best is not None:
         yield "", next_best(preemption.next_best)
 
@@ -201,7 +201,7 @@ def eviction_lines(answer: EvictionAnswer, width: int | None = None) -> Iterator
         yield from aligned(list(receipt_rows(one)), width)
     if answer.known_since is None:
         yield Text()
-        yield Text("Only what is about to happen is known here: no ledger was read.")
+        yield Text("Past evictions are not known: this answer has no ledger.")
 
 
 def receipt_rows(one: PodEviction) -> Iterator[Sequence[Cell]]:
@@ -209,7 +209,7 @@ def receipt_rows(one: PodEviction) -> Iterator[Sequence[Cell]]:
     yield "When", one.at or "now"
     yield "For", f"{eviction.preemptor}, priority {receipt.preemptor_priority}"
     yield "Rule", receipt.rule
-    yield "Pod", f"{eviction.pod}, priority {receipt.priority}; breaks together with {receipt.unit}"
+    yield "Pod", f"{eviction.pod}, priority {receipt.priority}; evicted together with {receipt.unit}"
     lost = f"{receipt.work_lost_device_hours:g} device-hours"
     yield "Lost", lost + (f" since {receipt.lost_since}" if receipt.lost_since else "")
     yield "In all", toll_words(receipt.toll)

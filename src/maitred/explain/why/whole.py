@@ -116,18 +116,18 @@ class Loose:
             job = None
         if len(self.waiting) > 1:
             yield (
-                f"what is in the way and what would help is told of {self.told.group}, the first of "
-                f"{len(self.waiting)} pods that wait"
+                f"blockers and remedies are shown for {self.told.group}, the first of "
+                f"{len(self.waiting)} waiting pods"
             )
         if self.members < 2 or kind in SERVICES:
             return
         yield self._consequence(job)
         name = self.workload.key.partition("/")[2]
         advice = gang_advice(self.scene.snapshot.group_api, kind, name, max(self.members, wanted(job)))
-        yield f"to have its pods seated as one gang, {advice}"
+        yield f"to start its pods as one gang, {advice}"
 
     def _consequence(self, job: Job | None) -> str:
-        apart = "its pods name no group, so each is decided by itself and starts as soon as it has a place"
+        apart = "its pods name no group, so each pod is decided alone and starts as soon as it fits"
         if job is None or not job.needs_all or self.placed >= self.members:
             return apart
         return f"{apart}, {in_vain_words(self.scene, self.members, self.running, self.rows)}"
@@ -145,14 +145,14 @@ def made_basic(scene: Scene, workload: Workload, answer: Why, names: Names) -> t
     name, api = workload.key.partition("/")[2], scene.snapshot.group_api
     advice = gang_advice(api, workload.kind.title, name, max(answer.members, wanted(job)))
     return (
-        f"any one of its pods is enough for its group, {in_vain_words(scene, answer.members, running, rows)}",
-        f"to have its pods seated as one gang, {advice}",
+        f"its group has a quorum of 1, {in_vain_words(scene, answer.members, running, rows)}",
+        f"to start its pods as one gang, {advice}",
     )
 
 
 def in_vain_words(scene: Scene, members: int, running: int, rows: Rows) -> str:
     held = devices_words(scene, rows)
-    holding = f"; until then {counted(running, 'pod')} hold{'s' * (running == 1)} {held} in vain"
+    holding = f"; until then {counted(running, 'pod')} hold{'s' * (running == 1)} {held} without working"
     needs = f"though the Job runs all {members} at once and needs them all"
     return f"{needs}{holding if running and held else ''}"
 
@@ -173,4 +173,6 @@ def devices_words(scene: Scene, rows: Rows) -> str:
 
 def several_words(groups: Sequence[str]) -> str:
     """For a workload whose pods are in several groups."""
-    return f"its pods are in {len(groups)} groups: {listed(groups, 'group')}; this is about {groups[0]}"
+    return (
+        f"its pods are in {len(groups)} groups: {listed(groups, 'group')}; this answer is about {groups[0]}"
+    )

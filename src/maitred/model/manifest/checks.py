@@ -204,7 +204,7 @@ def check_node_term(field: str, term: NodeSelectorTerm) -> None:
         here = f"{field}.matchFields[{position}]"
         if requirement.key != "metadata.name":
             raise FieldError(
-                f"{here}.key", f"{requirement.key!r} is not metadata.name, the one field there is"
+                f"{here}.key", f"{requirement.key!r} is not metadata.name, the only field that is allowed"
             )
         check_requirement(here, requirement)
 

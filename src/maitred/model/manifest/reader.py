@@ -114,7 +114,9 @@ class Reader:
         here = (document.source, document.place)
         earlier = self._seen.setdefault(key, here)
         if earlier is not here:
-            raise FieldError("metadata.name", f"there already is one in {earlier[0]} ({earlier[1]})")
+            raise FieldError(
+                "metadata.name", f"another object of this name is in {earlier[0]} ({earlier[1]})"
+            )
         self.objects.append(found)
         self._unknown.update(
             mark for mark in (*found.metadata.annotations, *found.metadata.labels) if is_unknown_mark(mark)
@@ -186,14 +188,17 @@ def is_unknown_mark(mark: str) -> bool:
 
 def unknown_words(mark: str, count: int) -> str:
     meant = get_close_matches(mark, MARKS, n=1)
-    hint = f"; {meant[0]} is" if meant else ""
-    return f"{mark}: not a label or annotation that means anything{hint} ({count} ignored)"
+    hint = f"; did you mean {meant[0]}?" if meant else ""
+    return f"{mark}: maitred knows no such label or annotation{hint} ({count} ignored)"
 
 
 def skip_words(kind: str, version: str, count: int) -> str:
     objects = f"{count} object{'' if count == 1 else 's'}"
     if (owner := owner_kind(version, kind)) is not None:
-        return f"{owner.title}: not expanded to pods; give the pods themselves ({objects} skipped)"
+        return (
+            f"{owner.title}: this command does not create its pods; give the pods themselves ({objects} "
+            f"skipped)"
+        )
     if kind in SERVED:
         return f"{kind} of {version}: not read; {', '.join(SERVED[kind])} are ({objects} skipped)"
     return f"{kind} of {version}: not read ({objects} skipped)"

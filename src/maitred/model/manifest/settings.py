@@ -40,10 +40,10 @@ def read_live_policy(data: bytes, source: str) -> tuple[Policy, dict[str, Any]]:
     policy, plain = read_policy(data, source)
     if policy.order not in LIVE_ORDERS:
         known = " and ".join(LIVE_ORDERS)
-        what = f"{policy.order!r} goes by run times, which only simulations know; elsewhere there are {known}"
+        what = f"{policy.order!r} needs run times, which only simulations know; use {known}"
         raise InputError(source, "", "order", what)
     if policy.placement != "whole-groups":
-        what = f"{policy.placement!r} is there for comparison, in simulations only; leave it out"
+        what = f"{policy.placement!r} is for comparison in simulations only; leave it out"
         raise InputError(source, "", "placement", what)
     return policy, plain
 
@@ -120,20 +120,20 @@ def check_preemption(preemption: Preemption) -> None:
         raise FieldError("preemption.delay", f"{preemption.delay!r} is not {FORM}")
     limit = preemption.grace_limit
     if limit != NO_LIMIT and (milliseconds(limit) or 0) < SHORTEST_GRACE:
-        what = f"{limit!r} is neither {NO_LIMIT} nor {FORM}, and 1s at least"
+        what = f"{limit!r} is neither {NO_LIMIT} nor {FORM}, of at least 1s"
         raise FieldError("preemption.graceLimit", what)
     check_selector("preemption.protection.namespaces", preemption.protection.namespaces)
 
 
 def check_pattern(field: str, pattern: str, of: str) -> None:
     if not pattern or any(character.isspace() for character in pattern):
-        raise FieldError(field, f"{pattern!r} is no pattern of {of}")
+        raise FieldError(field, f"{pattern!r} is not a pattern for {of}")
 
 
 def check_prices(prices: Prices) -> None:
     """What follows an entry for the same devices would never count, which nobody means."""
     if not prices.currency.isprintable() or not 0 < len(prices.currency.strip()) <= LONGEST_CURRENCY:
-        raise FieldError("prices.currency", f"{prices.currency[:40]!r} is no currency such as USD")
+        raise FieldError("prices.currency", f"{prices.currency[:40]!r} is not a currency such as USD")
     seen: dict[tuple[str, str], int] = {}
     for position, price in enumerate(prices.devices):
         field = f"prices.devices[{position}]"
@@ -141,7 +141,9 @@ def check_prices(prices: Prices) -> None:
         check_pattern(f"{field}.model", price.model, "models")
         first = seen.setdefault((price.resource, price.model), position)
         if first != position:
-            raise FieldError(field, f"prices the same devices as prices.devices[{first}]; the first counts")
+            raise FieldError(
+                field, f"has the same resource and model as prices.devices[{first}]; remove one of the two"
+            )
 
 
 def check_templates(policy: Policy) -> None:
@@ -162,4 +164,4 @@ def check_distinct(field: str, part: str, values: Iterable[str]) -> None:
     for position, value in enumerate(values):
         first = seen.setdefault(value, position)
         if first != position:
-            raise FieldError(f"{field}[{position}].{part}", f"{value!r} is that of {field}[{first}] too")
+            raise FieldError(f"{field}[{position}].{part}", f"{value!r} is already used by {field}[{first}]")

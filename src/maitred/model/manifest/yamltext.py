@@ -98,7 +98,7 @@ def build(events: Iterable[Any]) -> Iterator[Any]:
             value, extent = anchored(anchors, event)
             anchor, before, aliased, size = None, size, aliased + extent, size + extent
             if aliased > MOST_ALIASED:
-                raise YamlError(f"line {line(event)}: aliases unfold to too much")
+                raise YamlError(f"line {line(event)}: its aliases expand to too much text")
         else:
             if kind is yaml.DocumentEndEvent:
                 yield root
@@ -126,7 +126,9 @@ def container(event: Any) -> dict[str, Any] | list[Any]:
 
 def anchored(anchors: dict[str, tuple[Any, int]], event: Any) -> tuple[Any, int]:
     if event.anchor not in anchors:
-        raise YamlError(f"line {line(event)}: there is no anchor &{event.anchor} to refer to")
+        raise YamlError(
+            f"line {line(event)}: the alias *{event.anchor} refers to an anchor that does not exist"
+        )
     return anchors[event.anchor]
 
 

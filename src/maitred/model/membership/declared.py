@@ -65,7 +65,7 @@ def group_of_marks(key: str, marks: Iterable[Marks], _: Group | None) -> Group:
     group = group_from_marks(key, said)
     if any(one.min_count is not None for one in said):
         return group
-    unsaid = f"group {key}: no member says {MIN_COUNT}, so any one of them is a quorum"
+    unsaid = f"group {key}: no member has {MIN_COUNT}, so the quorum is 1"
     return msgspec.structs.replace(group, warnings=(unsaid,))
 
 

@@ -141,5 +141,5 @@ def check_starts(program: Path) -> None:
     try:
         subprocess.run([program, "--version"], check=True, capture_output=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
-        remedy = f"remove {program.parent.parent} and it is built again"
+        remedy = f"remove {program.parent.parent} to build it again"
         raise UnavailableError(f"{program} does not start ({error}); {remedy}") from None

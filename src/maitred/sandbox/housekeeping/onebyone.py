@@ -132,7 +132,7 @@ class OneByOne:
             self._state.apply(Put(item))
         except ValueError as problem:
             # Amounts that no cluster has, for instance. One object must not stop the others.
-            log.error("%s %s cannot be counted: %s", type(item).__name__, item.metadata.name, problem)
+            log.error("%s %s is ignored: %s", type(item).__name__, item.metadata.name, problem)
 
     def _delete(self, kind: type[Object], key: str) -> None:
         self._state.apply(Delete(kind, key))

@@ -75,7 +75,7 @@ class Queue:
             except KubeError as error:
                 self._retry(key, error)
             except Exception:
-                log.exception("%s %s is left as it is until it changes", self._name, key)
+                log.exception("%s %s is ignored until it changes", self._name, key)
             finally:
                 self._busy.discard(key)
                 if key in self._waiting:

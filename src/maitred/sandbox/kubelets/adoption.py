@@ -76,7 +76,7 @@ class Adoption:
                     if self._marked.get(name) is asked:
                         self._marked.pop(name, None)
                 except ApiError as error:
-                    log.warning("node %s is left as it is until it changes: %.400s", name, error)
+                    log.warning("node %s is ignored until it changes: %.400s", name, error)
                     if self._marked.get(name) is asked:
                         return
         finally:

@@ -206,7 +206,7 @@ class Fleet:
             names = [name for name, kubelet in self._kubelets.items() if kubelet.alive]
             refused = await all_of(self._renew, names[beat % ROUNDS :: ROUNDS])
             if refused is not None:
-                log.warning("a sign of life was refused: %.400s", refused)
+                log.warning("a heartbeat of a node was refused: %.400s", refused)
             due = max(due + self._heartbeat_seconds / ROUNDS, clock())
             await asyncio.sleep(due - clock())
 

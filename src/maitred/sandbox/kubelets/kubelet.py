@@ -175,6 +175,6 @@ class Kubelet:
         try:
             await self._api.send(verb, path, body, content_type)
         except ApiError as error:
-            log.warning("pod %s/%s is left as it is: %.400s", meta.namespace, meta.name, error)
+            log.warning("pod %s/%s is ignored: %.400s", meta.namespace, meta.name, error)
             return False
         return True

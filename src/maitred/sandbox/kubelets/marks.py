@@ -65,6 +65,6 @@ def number(metadata: ObjectMeta, key: str) -> float | None:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        log.warning("%s of pod %s is no number: %.40s", key, metadata.name, text)
+        log.warning("%s of pod %s is not a number: %.40s", key, metadata.name, text)
         return None
     return max(0.0, value)

@@ -29,15 +29,15 @@ async def drain(objects: Objects, nodes: Sequence[Json], say: Say, *, force: boo
     pods = [pod for node in nodes for pod in await pods_on(objects, name_of(node)) if must_leave(pod)]
     lost = [key_of(pod) for pod in pods if not (comes_back(pod) or is_finished(pod))]
     if lost and not force:
-        what = f"nobody would create {some(lost)} again; --force evicts them all the same"
+        what = f"{some(lost)}: no controller would create them again; use --force to evict them anyway"
         raise InputError("drain", "", "", what)
     await close(objects, nodes, True)
-    say(f"{counted(len(nodes), 'node')} closed; {counted(len(pods), 'pod')} to evict")
+    say(f"{counted(len(nodes), 'node')} cordoned; {counted(len(pods), 'pod')} to evict")
     try:
         async with asyncio.timeout(seconds):
             await evict_all(objects, pods, say)
     except TimeoutError:
-        raise KubeError(f"not drained within {seconds:.0f} s; the nodes stay closed") from None
+        raise KubeError(f"not drained within {seconds:.0f} s; the nodes stay cordoned") from None
     say(f"{counted(len(nodes), 'node')} drained")
 
 
@@ -94,7 +94,7 @@ async def blockers(objects: Objects, pod: Json) -> str:
         for budget in await objects.list(BUDGETS, namespace=namespace)
         if matches(selector_of(budget_selector(budget)), labels)
     ]
-    return f"{key_of(pod)} is kept by {' and '.join(kept_by) or 'the server'}"
+    return f"{key_of(pod)} may not be evicted yet because of {' and '.join(kept_by) or 'the server'}"
 
 
 def health(status: dict[str, Any]) -> str:

@@ -90,6 +90,6 @@ class Loader:
 
     def refusals(self) -> list[str]:
         return [
-            f"{counted(number, kind)} that the server refuses, such as {self._example[kind]}"
+            f"{counted(number, kind)} that the server refused, such as {self._example[kind]}"
             for kind, number in sorted(self._refused.items())
         ]

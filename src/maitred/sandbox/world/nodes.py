@@ -82,9 +82,7 @@ def more_like(
 ) -> list[Machine]:
     """So many machines like that node; `places` may name another block or rack for them."""
     if len(nodes) + count > MOST_NODES:
-        raise InputError(
-            "COUNT", "", "", f"there would be more than {MOST_NODES} nodes, the most that are simulated"
-        )
+        raise InputError("COUNT", "", "", f"there would be more than {MOST_NODES} nodes, which is the limit")
     own = {key: value for key, value in labels_of(like).items() if key != HOSTNAME}
     keys = {level.name: full_key(level.name, nodes) for level in (BLOCK, RACK)}
     for name, value in places.items():

@@ -63,7 +63,9 @@ class Player:
             row for row in others if row.group not in {f"{NAMESPACE}/{name_of(body)}" for body in written}
         ]
         if others:
-            self._say(f"note: {counted(len(others), 'other group')} on the floor; things may go differently")
+            self._say(
+                f"note: the sandbox has {counted(len(others), 'other group')}; the story may go differently"
+            )
 
     async def _play(self, step: Step, number: int) -> None:
         if step.say:
@@ -102,7 +104,7 @@ class Player:
         except TimeoutError:
             hint = "pods on lost nodes stay until `maitred sandbox heal` brings the nodes back"
             raise KubeError(
-                f"{path} was deleted and is still there after {GONE_SECONDS:.0f} s; {hint}"
+                f"{path} was deleted and still exists after {GONE_SECONDS:.0f} s; {hint}"
             ) from None
 
     async def _tidy(self) -> None:
@@ -121,7 +123,7 @@ class Player:
             async with asyncio.timeout(GONE_SECONDS):
                 await self._watcher.until(lambda floor: groups.isdisjoint(row.group for row in floor.groups))
         except TimeoutError:
-            self._say("note: not all pods of the story have left yet")
+            self._say("note: not all pods of the story are gone yet")
 
     # -- waiting -------------------------------------------------------------------------------------------
 
@@ -166,7 +168,7 @@ class Player:
         if step.undrain is not None:
             opened = await self._nodes(step.undrain)
             await nodes.close(self._objects, opened, False)
-            self._say(f"-> {counted(len(opened), 'node')} open again: {span(opened)}")
+            self._say(f"-> {counted(len(opened), 'node')} uncordoned: {span(opened)}")
 
     async def _nodes(self, place: Where) -> list[Json]:
         """Without any word on it, all that the story has broken."""
@@ -193,7 +195,7 @@ def seats(floor: Floor, group: str) -> list[str]:
     """The racks of a group as targets."""
     row = floor.row(group)
     if row is None or not row.where:
-        raise KubeError(f"{group} is not seated anywhere, so it has no racks")
+        raise KubeError(f"{group} is not placed on any node, so it has no racks")
     return [f"rack={place}" for place in row.where]
 
 
@@ -206,11 +208,11 @@ def gang_words(gang: Gang) -> str:
 
 def row_words(row: Row | None, name: str) -> str:
     if row is None:
-        return f"{name} is not there"
+        return f"{name} does not exist"
     if row.verdict == "Finished":
         return f"{name} is Finished"
     place = f" in {where(row)}" if row.where else ""
-    told = f"{name} is {row.verdict}, {row.placed} of {row.members} seated{place}"
+    told = f"{name} is {row.verdict}, {row.placed} of {row.members} placed{place}"
     return f"{told}: {row.why}" if row.why else told
 
 

@@ -115,7 +115,7 @@ def read_story(data: bytes, source: str) -> Story:
 
 def check(story: Story) -> None:
     if not 1 <= len(story.steps) <= MOST_STEPS:
-        raise FieldError("steps", f"there are {len(story.steps)}; a story has 1 to {MOST_STEPS}")
+        raise FieldError("steps", f"has {len(story.steps)} steps; a story has 1 to {MOST_STEPS}")
     known = set[str]()
     for position, step in enumerate(story.steps):
         check_step(f"steps[{position}]", step, known)
@@ -126,7 +126,7 @@ def check_step(where: str, step: Step, known: set[str]) -> None:
     actions = [name for name in ACTIONS if getattr(step, name)]
     if len(actions) > 1 or not (actions or step.say):
         raise FieldError(
-            where, f"one of {', '.join(ACTIONS)} is wanted, or say alone; there are {len(actions)}"
+            where, f"must have exactly one of {', '.join(ACTIONS)}, or say alone; it has {len(actions)}"
         )
     for position, gang in enumerate(step.gangs):
         if problem := name_problem(gang.name, LONGEST_NAME):
@@ -137,13 +137,13 @@ def check_step(where: str, step: Step, known: set[str]) -> None:
         known.add(body["metadata"]["name"])
     for what, name in named(step):
         if name not in known:
-            raise FieldError(f"{where}.{what}", f"nothing called {name!r} was made before")
+            raise FieldError(f"{where}.{what}", f"no earlier step created {name!r}")
     if step.wait is not None:
         check_wait(f"{where}.wait", step.wait)
     for what in ("fail", "drain"):
         places: Where | None = getattr(step, what)
         if places is not None and not (places.targets or places.racks_of):
-            raise FieldError(f"{where}.{what}", "which nodes? `targets` or `racksOf` says it")
+            raise FieldError(f"{where}.{what}", "must say which nodes, with `targets` or `racksOf`")
 
 
 def check_object(where: str, body: dict[str, Any]) -> None:
@@ -168,6 +168,6 @@ def named(step: Step) -> Iterator[tuple[str, str]]:
 
 def check_wait(where: str, wait: Wait) -> None:
     if (wait.seconds is None) == (not wait.group):
-        raise FieldError(where, "either seconds or a group is wanted")
+        raise FieldError(where, "must have either seconds or a group")
     if wait.group and wait.verdict is None and wait.placed is None:
-        raise FieldError(where, "what is waited for? `is` or `placed` says it")
+        raise FieldError(where, "must say what to wait for, with `is` or `placed`")

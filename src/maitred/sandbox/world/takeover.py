@@ -78,7 +78,9 @@ def take_over(bodies: Iterable[Json], places: Mapping[str, str] = NOWHERE) -> Ta
     made += missing_namespaces(made)
     made += missing_classes(taken)
     if absent := absent_groups(made):
-        result.left_out[f"PodGroup that pods name; `{GROUPS_TOO}` adds them to the dump"] = len(absent)
+        result.left_out[f"PodGroup that pods name and the dump lacks; add it with `{GROUPS_TOO}`"] = len(
+            absent
+        )
     result.objects = sorted(made, key=creation_order)
     return result
 
@@ -123,7 +125,7 @@ def node(body: Json, around: Surroundings, left_out: Counter[str]) -> Json:
     marks = {mark: own[key] for mark, key in around.places.items() if key in own}
     taken["metadata"]["labels"] = {**own, **marks, KUBELET: SIMULATED}
     if lost:
-        taken["metadata"]["annotations"] = {FAULT: "was lost in the cluster that this is taken from"}
+        taken["metadata"]["annotations"] = {FAULT: "was not ready in the cluster of the dump"}
     taken["spec"] = {
         **chosen(spec, ("unschedulable",)),
         "taints": [taint for taint in spec.get("taints", ()) if taint["key"] not in HEALTH_TAINTS],

@@ -41,7 +41,7 @@ def meant_by(target: str, nodes: Sequence[Json]) -> list[Json]:
     tests = [test_of(part.strip(), target, nodes) for part in target.split(",")]
     found = [node for node in nodes if all(test(labels_of(node)) for test in tests)]
     if not found:
-        raise InputError(target, "", "", f"no simulated node is meant by this{hint(target, nodes)}")
+        raise InputError(target, "", "", f"matches no simulated node{hint(target, nodes)}")
     return found
 
 
@@ -53,7 +53,7 @@ def refuse_what_means_all(target: str, nodes: Sequence[Json]) -> None:
             continue
         key = full_key(match["key"], nodes)
         if not match["value"] or not values_of(key, nodes):
-            raise InputError(target, "", "", f"would mean every node{about(key, nodes)}")
+            raise InputError(target, "", "", f"would match every node{about(key, nodes)}")
     if all(match is not None and match["named"] and not match["absent"] for match in matches):
         key = full_key(target.split(",")[0].strip(), nodes)
         if values_of(key, nodes):

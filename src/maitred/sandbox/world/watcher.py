@@ -84,7 +84,7 @@ class Shelf(Generic[T, V]):
         except ValueError as problem:
             # Amounts that no cluster has, for instance. One object must not stop the others.
             self.kept.pop(key, None)
-            log.warning("%s is not on the floor: %s", key, problem)
+            log.warning("%s is not shown: %s", key, problem)
 
     def gone(self, key: str) -> None:
         self.kept.pop(key, None)

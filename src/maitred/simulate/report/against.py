@@ -7,7 +7,7 @@ from maitred.simulate.report.markup import short
 from maitred.simulate.report.rows import NONE, Row, Section, cells
 from maitred.simulate.results import Against, Difference, Summary
 
-IN_VAIN = "in vain: held by incomplete groups, or lost to eviction or failure"
+IN_VAIN = "wasted: held by incomplete groups, or lost to eviction or failure"
 FACTOR = "that is"
 MINUS = "\N{MINUS SIGN}"
 Words = Callable[[float], str]
@@ -15,7 +15,7 @@ Words = Callable[[float], str]
 FIGURES: dict[str, tuple[Callable[[Against], Difference], Words]] = {
     "jobs finished": (lambda one: one.finished, number),
     "mean wait": (lambda one: one.wait, duration),
-    "device-hours in vain": (lambda one: one.hours_in_vain, digits),
+    "device-hours wasted": (lambda one: one.hours_in_vain, digits),
     "deadlocks": (lambda one: one.deadlocks, number),
 }
 

@@ -16,7 +16,7 @@ BUCKET_NAMES: dict[Bucket, str] = {
     "productive": "productive",
     "starting": "starting",
     "incomplete": "held by incomplete groups",
-    "leaving": "held by those who leave",
+    "leaving": "held by leaving pods",
     "lostToEviction": "lost to eviction",
     "lostToFailure": "lost to failure",
     "reserved": "held in reserve",
@@ -37,9 +37,9 @@ MOST_ROWS = 12
 MOST_REMARKS = 5
 NEARLY_ALL = 0.99
 UNDONE: tuple[End, ...] = ("running", "waiting", "notArrived")
-OF_WAITS = "of all jobs that arrived; those that still wait count with their wait so far"
+OF_WAITS = "of all jobs that arrived; jobs that still wait count with their wait so far"
 OF_COMPLETIONS = "of jobs that finished"
-NO_DIAGNOSIS = f"{UNDIAGNOSED}: pod by pod is told no more than that"
+NO_DIAGNOSIS = f"{UNDIAGNOSED}: placement pod by pod knows no other reason"
 
 Figure = Callable[[Summary], float]
 
@@ -60,7 +60,7 @@ def averages(result: Result) -> str:
         return ""
     return (
         "Numbers of jobs and events, hours and device-hours are means of one run. "
-        "Wait and completion times are of the jobs of all runs together."
+        "Wait and completion times are over the jobs of all runs together."
     )
 
 
@@ -123,7 +123,10 @@ def about_completions(summaries: Sequence[Summary]) -> str:
     few = [short(one.policy) for index, one in enumerate(summaries) if index not in enough]
     if not few:
         return OF_COMPLETIONS
-    return f"{OF_COMPLETIONS}; not called best, having finished over 1 % fewer than others: {', '.join(few)}"
+    return (
+        f"{OF_COMPLETIONS}; not marked as best, because they finished over 1 % fewer jobs than others: "
+        f"{', '.join(few)}"
+    )
 
 
 def makespan_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
@@ -184,7 +187,7 @@ def event_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
 
     yield row("evictions", lambda one: one.evictions)
     if any(one.preemptions for one in summaries):
-        yield row("for so many groups", lambda one: one.preemptions, aside=True)
+        yield row("groups evicted for", lambda one: one.preemptions, aside=True)
         yield row("pods", lambda one: one.evicted_pods, aside=True)
     if any(one.receipts_device_hours for one in summaries):
         yield row("lost by receipts", lambda one: one.receipts_device_hours, hours, aside=True)

@@ -17,8 +17,8 @@ WIDEST_NODE = 32
 TALLEST_RACK = 16
 """Nodes; a larger rack goes on beside itself."""
 MOMENT = (
-    "The moment is that at which incomplete groups held about the most; of a policy that has none, that at "
-    "which about the most devices were held."
+    "The moment shown is the one at which incomplete groups held about the most devices; for a policy "
+    "without incomplete groups, the one at which about the most devices were held."
 )
 MOST_NODES = 3_000
 MOST_JOBS = 15

@@ -25,26 +25,27 @@ from maitred.simulate.report.style import style
 from maitred.simulate.results import BUCKETS, Bucket, Result, Run, Summary
 
 MEANINGS: dict[str, str] = {
-    "productive": "devices of complete groups that compute, and keep what they computed",
+    "productive": "devices of complete groups that compute, and whose work is kept",
     "starting": "devices of complete groups that do not compute yet: images, rendezvous, checkpoints",
-    "held by incomplete groups": "devices of groups whose members sit and wait for the rest of their quorum",
-    "held by those who leave": "devices of members who were sent away and have not left yet",
-    "lost to eviction": "work since the last checkpoint of groups that were sent away",
+    "held by incomplete groups": "devices of groups that wait for the rest of their quorum",
+    "held by leaving pods": "devices of evicted members that have not terminated yet",
+    "lost to eviction": "work since the last checkpoint of groups that were evicted",
     "lost to failure": "work since the last checkpoint of groups that a broken node or device stopped",
-    "held in reserve": "free devices kept for a group that is to come",
-    "fragmented": "free devices while a job waited that needs no more than were free",
-    "idle": "free devices while no job waited that needs so few",
+    "held in reserve": "free devices kept for a group that will start",
+    "fragmented": "free devices while a waiting job needed no more devices than were free",
+    "idle": "free devices while no waiting job needed so few",
     "broken": "devices out of order",
-    "wait": f"the time in which a job had no seats for its quorum; {OF_WAITS}, impossible ones not at all",
+    "wait": f"the time in which the quorum of a job was not placed; {OF_WAITS}; impossible jobs do not count",
     "completion": f"from the arrival of a job to its end; {OF_COMPLETIONS}",
-    "p50, p99": "by nearest rank: as many percent of the jobs took this long or less",
-    "makespan": "from the first arrival to the last end, where every job came to an end",
-    "over seeds": "the least and the most of any run; of differences, of any two runs with the same seed",
+    "p50, p99": "50 % and 99 % of the jobs took this long or less (nearest rank)",
+    "makespan": "from the first arrival to the last end, if every job ended",
+    "over seeds": "the lowest and the highest of any run; for differences, of any two runs with the same "
+    "seed",
     "lost by receipts": "what the receipts of evictions by priority say was lost",
-    "gangs split": "jobs that the scheduler left with some members seated and without their quorum",
-    "outside required domain": "jobs that were seated outside the one rack or block that they require",
+    "gangs split": "jobs that the scheduler left with some members placed and without their quorum",
+    "outside required domain": "jobs that were placed outside the one rack or block that they require",
     "deadlocks": "how often incomplete groups came to hold so much that none of them could ever be completed",
-    "device-hours in vain": IN_VAIN.removeprefix("in vain: "),
+    "device-hours wasted": IN_VAIN.removeprefix("wasted: "),
 }
 
 
@@ -111,7 +112,9 @@ def content(result: Result) -> Iterator[Markup]:
     )
     yield from floors(names, shown, result)
     yield part(
-        "All figures", "The best of a row is bold, where one can be better.", card(comparison(summaries))
+        "All figures",
+        "The best value of a row is bold, where one value can be better.",
+        card(comparison(summaries)),
     )
     for title, lines in remarks(result):
         yield element(

@@ -18,7 +18,7 @@ GOLDEN = 0.618034
 PERCENTS = (5, 25, 50, 75, 95)
 BOX = 0.28
 SHORTEST_S = 1.0
-MARKS_MEAN = "For each size the median, the middle half, and all but 5 % at either end."
+MARKS_MEAN = "For each size: the median, the middle half, and the range without 5 % at either end."
 
 
 def panels(policies: Sequence[Jobs]) -> list[Markup]:
@@ -54,10 +54,10 @@ def note(jobs: Jobs, are_few: bool) -> str:
 def never_seated(jobs: Jobs, are_few: bool) -> str:
     never = len(jobs.outcomes) - int(jobs.seated.sum())
     if not never:
-        return "Every job had seats."
+        return "Every job was placed."
     total = f"{number(never / jobs.runs)} of {amount(len(jobs.outcomes) / jobs.runs, 'job')}"
     each = " of a run, on average" if jobs.runs > 1 else ""
-    return f"Never had seats: {total}{each}{' (red)' if are_few else ''}."
+    return f"Never placed: {total}{each}{' (red)' if are_few else ''}."
 
 
 # -- dots --------------------------------------------------------------------------------------------------

@@ -61,21 +61,24 @@ def check_scenario(scenario: Scenario) -> None:
     if scenario.horizon == 0:
         raise FieldError("horizon", "must be more than 0")
     if scenario.faults and scenario.horizon is None and any(entry.stay for entry in scenario.workload):
-        raise FieldError("horizon", "is required where jobs stay and nodes break: that would go on for ever")
+        raise FieldError("horizon", "is required: some jobs stay and nodes break, so the run would never end")
 
 
 def check_cluster(cluster: Cluster) -> None:
     check_levels(cluster.levels)
     if cluster.kinds is not None:
         if cluster.trace is not None:
-            raise FieldError("trace", "there are kinds already; give one of the two")
+            raise FieldError("trace", "does not go with kinds; give one of the two")
         if not cluster.kinds:
             raise FieldError("kinds", "is empty; leave it out for the usual 64 nodes")
         check_floor(cluster.levels, cluster.kinds)
     if cluster.trace is not None:
         check_file("trace.file", cluster.trace.file)
         if cluster.trace.resources and cluster.trace.format != "lingjun":
-            raise FieldError("trace.resources", "the file says what each node has; leave it out")
+            raise FieldError(
+                "trace.resources",
+                "does not go with a trace of nodes, which says what each node has; leave it out",
+            )
         check_resources("trace.resources", cluster.trace.resources)
 
 
@@ -97,7 +100,7 @@ def check_titles(workload: tuple[Entry, ...]) -> None:
     for position, entry in enumerate(workload):
         first = seen.setdefault(pod_name(entry.title), position)
         if first != position:
-            what = f"{entry.title!r} is that of workload[{first}] too; jobs are told apart by it"
+            what = f"{entry.title!r} is already used by workload[{first}]; give each entry another name"
             raise FieldError(f"workload[{position}].name", what)
 
 
@@ -127,7 +130,7 @@ def check_entry_name(entry: Entry) -> None:
     if len(entry.title) > LONGEST_NAME:
         raise FieldError("name", f"is {len(entry.title)} characters long; {LONGEST_NAME} are allowed")
     if entry.name != pod_name(entry.name):
-        raise FieldError("name", f"{entry.name!r} is not a name of pods: a-z, 0-9 and '-' only")
+        raise FieldError("name", f"{entry.name!r} is not a valid name for pods: use a-z, 0-9 and '-' only")
 
 
 def check_drawn(entry: Entry) -> None:
@@ -147,16 +150,19 @@ def check_traced(entry: Entry, trace: Trace) -> None:
     check_file("trace.file", trace.file)
     for field in TOLD[trace.format]:
         if getattr(entry, field) != getattr(NOTHING_SAID, field):
-            raise FieldError(field, "the trace says that; leave it out")
+            raise FieldError(field, "does not go with a trace, which says that; leave it out")
     if trace.gangs != "declared" and trace.format not in ("kubectl", "record"):
-        raise FieldError("trace.gangs", "is about pods and their owners, as in kubectl dumps; leave it out")
+        raise FieldError(
+            "trace.gangs",
+            "is only for traces with pods and their owners, such as kubectl dumps; leave it out",
+        )
     if trace.until is not None and trace.until <= trace.start:
         raise FieldError("trace.until", "is not after from")
 
 
 def check_file(field: str, file: str) -> None:
     if not file:
-        raise FieldError(field, "is required: the name of a file, seen from that of the scenario")
+        raise FieldError(field, "is required: the path of a file, relative to the scenario")
     if file.rpartition("/")[2] in ("", ".", "..", "-") or "\0" in file:
         raise FieldError(field, f"{file[:40]!r} is not the name of a file")
 
@@ -185,12 +191,12 @@ def check_moments(arrivals: Arrivals) -> None:
         raise FieldError("at", "is empty; no job would arrive")
     for field, value in (("from", arrivals.start), ("until", arrivals.until), ("jobs", arrivals.jobs)):
         if value:
-            raise FieldError(field, "at says when each job arrives; leave it out")
+            raise FieldError(field, "does not go with at, which says when each job arrives; leave it out")
 
 
 def check_windows(arrivals: Arrivals) -> None:
     if arrivals.daily and arrivals.windows is None:
-        raise FieldError("daily", "is about windows, and there are none")
+        raise FieldError("daily", "needs windows, and there are none")
     if arrivals.windows is not None and not arrivals.windows:
         raise FieldError("windows", "is empty; no job would arrive")
     windows = sorted(enumerate(arrivals.windows or ()), key=lambda window: window[1].start)
@@ -208,12 +214,12 @@ def check_number(arrivals: Arrivals, horizon: Duration | None, kind: str) -> Non
     """Jobs must come to an end, and be so few that a run of them can."""
     endless = arrivals.until is None and horizon is None and kind in ("perHour", "every")
     if arrivals.daily and arrivals.until is None and horizon is None:
-        raise FieldError("daily", "goes on for ever; give a horizon, or here until")
+        raise FieldError("daily", "would never end; set a horizon, or until here")
     if endless and arrivals.jobs is None:
-        raise FieldError(kind, "goes on for ever; give a horizon, or here until or jobs")
+        raise FieldError(kind, "would never end; set a horizon, or until or jobs here")
     number = expected(arrivals, horizon)
     count = arrivals.jobs or number
     if count > MOST_DRAWN:
-        raise FieldError(kind, f"about {count:.0f} jobs; at most {MOST_DRAWN} are drawn")
+        raise FieldError(kind, f"would make about {count:.0f} jobs; at most {MOST_DRAWN} are possible")
     if endless and count > number:
         raise FieldError(kind, f"{count} jobs would take more than a hundred years to arrive")

@@ -75,7 +75,7 @@ def check_names(jobs: Sequence[Job], taken: set[str]) -> None:
     """Names begin with that of their entry, and still `a` with `b-1` and `a-b` with `1` come to the same."""
     for job in jobs:
         if job.name in taken:
-            raise FieldError("name", f"another job is called {job.name} already; choose another name")
+            raise FieldError("name", f"another job has the name {job.name}; choose another name")
         taken.add(job.name)
 
 
@@ -86,7 +86,7 @@ def check_within(scenario: Scenario, nodes: Sequence[Node], levels: Sequence[Lev
     for position, entry in enumerate(scenario.workload):
         if entry.within and entry.within not in names and not labelled(nodes, entry.within):
             known = ", ".join(sorted(names)) or "none"
-            what = f"{entry.within!r} is neither a level ({known}) nor a label of any node"
+            what = f"{entry.within!r} is neither a topology level ({known}) nor a label of any node"
             raise FieldError(f"workload[{position}].within", what)
 
 

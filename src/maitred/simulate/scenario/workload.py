@@ -39,7 +39,7 @@ def jobs_of(entry: Entry, supply: Supply) -> tuple[list[Job], tuple[str, ...]]:
     reading = read(entry, entry.trace, supply.files[entry.trace.file])
     told = cut(entry.trace, sorted(reading.jobs, key=lambda job: job.arrival))
     if not told:
-        when = " in the time from which they are taken" if reading.jobs else ""
+        when = " between from and until" if reading.jobs else ""
         raise FieldError("trace.file", f"{entry.trace.file} has no jobs{when}")
     if entry.trace.shuffle:
         order = supply.streams.of(entry.title, "order").permutation(len(told))
@@ -90,7 +90,9 @@ def cut(trace: Trace, jobs: Sequence[Traced]) -> list[Traced]:
     within = [job for job in jobs if since <= job.arrival and (until is None or job.arrival < until)]
     kept = within[: trace.limit]
     if kept and (kept[-1].arrival - since) / trace.speed > LONGEST:
-        raise FieldError("trace.speed", "is so slow that the jobs take more than a hundred years to arrive")
+        raise FieldError(
+            "trace.speed", "is too slow: the jobs would take more than a hundred years to arrive"
+        )
     return [replace(job, arrival=round((job.arrival - since) / trace.speed)) for job in kept]
 
 

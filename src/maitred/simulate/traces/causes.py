@@ -58,5 +58,5 @@ def read_causes(data: bytes, source: str) -> tuple[Cause, ...]:
             raise row.refuse("category", f"{row.text('category')[:40]!r} is not one of {known}")
         causes.append(Cause(row.text("component"), breaks, row.whole("count")))
     if not any(cause.count for cause in causes):
-        raise InputError(source, "", "count", "nothing ever happened")
+        raise InputError(source, "", "count", "has no failure in it")
     return tuple(causes)

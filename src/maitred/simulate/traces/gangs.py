@@ -13,7 +13,7 @@ MILLISECOND = SECOND // 1000
 MURI_STRETCH = 1015
 """Thousandths. Muri's simulator takes iterations to be so much longer than was measured."""
 MOST_GPUS = 1_000_000
-WHOLE_ONLY = "; the format openb tells of parts of a GPU"
+WHOLE_ONLY = "; use the format openb for parts of a GPU"
 
 Times = Callable[[Row], tuple[Time, Time]]
 """Arrival and run time of a job."""
@@ -62,5 +62,7 @@ def read(table: Iterable[Row], source: str, split: Split, times: Times) -> Readi
         crews = (split.ask.crew(workers, each),)
         model = row.cells.get("model_name", "")
         jobs.append(Traced(names.of(row, "job_id"), arrival, crews, run_time, workers, model=model))
-    what = f"{source}: {rounded} of {len(jobs)} jobs were given more GPUs, so that all workers have"
+    what = (
+        f"{source}: {rounded} of {len(jobs)} jobs got more GPUs than they asked for, so that every worker has"
+    )
     return Reading(jobs, (f"{what} {split.per_worker}",) if rounded else ())

@@ -35,9 +35,11 @@ Gangs = Literal["declared", "owners"]
 OWNER = "owner"
 """Instead of a source of membership: whatever kind the owner is of, a trace was told to take its pods so."""
 
-TOO_FEW = "groups have fewer pods than their quorum; it is taken to be all of them"
-UNSAID = f"groups have a quorum of 1: no pod has {MIN_COUNT}, no PodGroup is there; give quorum if it is more"
-ALL_ALONE = "every job is a single pod; with gangs: owners the pods of one Job or the like are one job"
+TOO_FEW = "groups have fewer pods than their quorum; the quorum is set to all of their pods"
+UNSAID = (
+    f"groups have a quorum of 1: no pod has {MIN_COUNT} and there is no PodGroup; set quorum if it is more"
+)
+ALL_ALONE = "every job is a single pod; with gangs: owners, all pods of one owner, such as a Job, are one job"
 
 
 def read_nodes(data: bytes, source: str) -> tuple[Node, ...]:
@@ -57,7 +59,7 @@ def read_groups(data: bytes, source: str, gangs: Gangs = "declared", quorum: int
         if not isinstance(found, Pod):
             continue
         if is_node_bound(found.metadata):
-            changed["pods belong to their nodes and were left out"] += 1
+            changed["pods belong to their nodes (DaemonSet or static pods) and were left out"] += 1
         else:
             stays.append(stay_of(found, document))
     return reading_of(stays, Objects(reader.objects), gangs, quorum, changed, reader.warnings(), source)
@@ -167,10 +169,10 @@ def as_new(spec: PodSpec, changed: Counter[str]) -> PodSpec:
     """The pod as if it came today. A run has nothing that pods refer to, and nobody who would lift gates."""
     affinity = spec.affinity or Affinity()
     for what, applies in (
-        ("pods have claims, of which a run knows nothing; they do without", claims_of(spec)),
-        ("pods are gated; in a run they come without gates", spec.scheduling_gates),
+        ("pods have resource claims; the simulation ignores the claims", claims_of(spec)),
+        ("pods have scheduling gates; the simulation ignores the gates", spec.scheduling_gates),
         (
-            "pods have rules about labels of other pods, and pods of a run have no labels",
+            "pods have rules about labels of other pods; the simulation ignores the rules",
             affinity.pod_affinity.required
             or affinity.pod_anti_affinity.required
             or spec.topology_spread_constraints,

@@ -50,7 +50,7 @@ def node(name: str, resources: Resources, labels: Mapping[str, str], taints: tup
 def bounded(table: Iterable[Row], source: str) -> Iterable[Row]:
     for number, row in enumerate(table):
         if number == MOST_NODES:
-            raise InputError(source, "", "", f"more than {MOST_NODES} nodes, the most that are simulated")
+            raise InputError(source, "", "", f"has more than {MOST_NODES} nodes, which is the limit")
         yield row
 
 

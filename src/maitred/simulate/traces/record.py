@@ -78,7 +78,7 @@ def read_recorded_groups(
     stays = list[Stay]()
     for seen in account.pods.values():
         if is_node_bound(seen.pod.metadata):
-            changed["pods belong to their nodes and were left out"] += 1
+            changed["pods belong to their nodes (DaemonSet or static pods) and were left out"] += 1
         else:
             stays.append(stay_of(seen))
     return reading_of(stays, Objects(account.others.values()), gangs, quorum, changed, (), source)
@@ -95,7 +95,7 @@ def account_of(data: bytes, source: str) -> Account:
             elif isinstance(found, recording.Gone):
                 account.went(found.kind, found.key, datetime.fromtimestamp(found.at, UTC))
         except (msgspec.DecodeError, UnicodeDecodeError, ValueError, OverflowError, OSError) as error:
-            raise InputError(source, f"line {number}", "", f"is no line of a record: {error}") from None
+            raise InputError(source, f"line {number}", "", f"is not a line of a record: {error}") from None
     return account
 
 

@@ -57,7 +57,7 @@ class Row:
         if problem := quantity_problem(resource, quantity):
             raise self.refuse(column, problem)
         if amount(resource, quantity) > LARGEST_AMOUNT:
-            raise self.refuse(column, f"{quantity} is more than can be counted")
+            raise self.refuse(column, f"{quantity} is too large")
         return quantity
 
     def number(self, column: str) -> Decimal:
@@ -94,7 +94,7 @@ def rows(
             if number == MOST_ROWS:
                 raise InputError(source, "", "", f"more than {MOST_ROWS} rows")
             if len(cells) != len(names):
-                what = f"has {len(cells)} fields, the first line has {len(names)}"
+                what = f"has {len(cells)} fields, but the first line has {len(names)}"
                 raise InputError(source, f"line {lines.line_num}", "", what)
             yield Row(source, lines.line_num, dict(zip(names, map(str.strip, cells), strict=True)))
     except csv.Error as error:

@@ -53,7 +53,7 @@ class Names:
             raise row.refuse(column, f"{row.text(column)[:40]!r} has neither letters nor digits")
         first = self._lines.setdefault(name, row.line)
         if first != row.line:
-            raise row.refuse(column, f"{row.text(column)[:40]!r} is that of line {first} too")
+            raise row.refuse(column, f"{row.text(column)[:40]!r} is already used in line {first}")
         return name
 
 

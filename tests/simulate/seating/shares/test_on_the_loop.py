@@ -171,8 +171,8 @@ def refused(placement: Placement, job: Job) -> str:
 @pytest.mark.parametrize("placement", ["whole-groups", "pod-by-pod"])
 def test_shares_are_refused_by_placements_that_would_not_count_them(placement: Placement) -> None:
     assert refused(placement, pod("half", share=500)) == (
-        f"policy mine: placement: '{placement}' cannot seat job half, which takes a share of a device; "
-        "take one of best-fit, fragmentation-gradient, least-loss, or leave such jobs out"
+        f"policy mine: placement: '{placement}' cannot place job half, which takes a share of a device; "
+        f"use one of best-fit, fragmentation-gradient, least-loss, or leave such jobs out"
     )
 
 
@@ -181,6 +181,6 @@ def test_groups_are_refused_by_placements_of_lone_pods(placement: Placement) -> 
     gang = Job("gang", 0, (crew(3, 1, "1Gi", 1),), 3, SECOND)
     bound = Job("bound", 0, (crew(1, 1, "1Gi", 1),), 1, SECOND, within="rack")
     words = f"policy mine: placement: '{placement}' cannot seat job "
-    advice = "; take whole-groups, or leave such jobs out"
+    advice = "; use whole-groups, or leave such jobs out"
     assert refused(placement, gang) == f"{words}gang, which has 3 members{advice}"
     assert refused(placement, bound) == f"{words}bound, which has to be within one rack{advice}"
