@@ -146,7 +146,7 @@ def test_the_token_may_come_from_a_file_or_a_plugin(config: Config, tmp_path: Pa
             2,
             "--service: 'x' is not of the form",
         ),
-        (["why", "team-a/train", "--service", "x/y"], ANN, 1, "you may not ask the scheduler"),
+        (["why", "team-a/train", "--service", "x/y"], ANN, 1, "you may not send questions to the scheduler"),
         (["bill"], ANN, 2, "this scheduler keeps no ledger"),
     ],
 )
@@ -182,7 +182,7 @@ def test_who_speaks_for_others_is_not_answered(config: Config) -> None:
     changes = {"token": config.token(ANN), "as": "boss"}
     result = run("why", "team-a/train", "--kubeconfig", config.of(ANN, **changes))
     assert result.exit_code == 1
-    assert "the scheduler answers only for yourself" in result.stderr
+    assert "the scheduler answers only for your own user" in result.stderr
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Basic YTpi"}])

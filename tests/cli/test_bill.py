@@ -64,9 +64,9 @@ def test_what_is_refused(ledger: str, tmp_path: Path) -> None:
     assert "there is no such file" in refused(invoke("--ledger", str(tmp_path / "none.db")))
     empty = tmp_path / "empty.db"
     empty.touch()
-    assert "it is no ledger, or none yet" in refused(invoke("--ledger", str(empty)))
+    assert "this is not a ledger, or nothing was written to it yet" in refused(invoke("--ledger", str(empty)))
     assert empty.stat().st_size == 0
-    assert "mysql is no database of ours" in refused(invoke("--ledger", "mysql://host/x"))
+    assert "mysql databases are not supported" in refused(invoke("--ledger", "mysql://host/x"))
     assert "give --ledger too" in refused(invoke("--policy", PRICES))
 
 
@@ -76,7 +76,7 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "other.db")
     database.execute("create table people (name text)")
     database.close()
-    assert "it is no ledger" in refused(invoke("--ledger", str(tmp_path / "other.db")))
+    assert "this is not a ledger" in refused(invoke("--ledger", str(tmp_path / "other.db")))
 
 
 def test_a_password_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_what_the_script_asks_for_is_answered() -> None:
 def test_without_an_image_it_is_said_that_there_is_none() -> None:
     result = run("manifest")
     assert result.exit_code == 0
-    assert "no image of maitred is published" in result.stderr
+    assert "there is no public image of maitred" in result.stderr
     assert "--image YOUR-REGISTRY/maitred:" in result.stderr
     assert not run("manifest", "--image", "x/maitred:1").stderr
 

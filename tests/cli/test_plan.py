@@ -188,7 +188,7 @@ def test_a_field_that_does_not_exist_is_a_warning(on: list[str]) -> None:
         (["--gpus", "1", "--priority", "a b"], "--priority: 'a b' is not a name"),
         (
             ["--gpus", "1", "--within", "rakc"],
-            "no label of nodes is called 'rakc'; did you mean rack?",
+            "no node label has the name 'rakc'; did you mean rack?",
         ),
         (["--gpus", "1", "--model", "h100"], "--model: no node with devices has 'h100' in a label"),
         (["--gang", "2", "--model", "h100"], "--model: needs --gpus, the number of devices for each member"),
@@ -230,5 +230,5 @@ def test_an_empty_cluster(tmp_path: Path) -> None:
     found = run("--gang", "2", "--gpus", "8", "--on", str(tmp_path / "none.yaml"))
     assert found.exit_code == 5
     assert found.stdout.startswith(
-        "A gang of 2 members can never run as it is asked for, even on an empty cluster: "
+        "A gang of 2 members can never run as it is written, not even on an empty cluster: "
     )

@@ -42,13 +42,13 @@ def test_without_a_sandbox_it_says_how_to_start_one(home: Path) -> None:
     ):
         result = invoke(*arguments)
         assert result.exit_code == 2
-        assert result.stderr.startswith("there is no sandbox here; start one with `maitred up`")
+        assert result.stderr.startswith("no sandbox is running; start one with `maitred up`")
 
 
 def test_the_cluster_that_kubectl_uses_is_not_taken_for_the_sandbox(home: Path) -> None:
     (home / ".kube").mkdir()
     (home / ".kube" / "config").write_text(NOWHERE)
-    assert invoke("fail", "n1").stderr.startswith("there is no sandbox here")
+    assert invoke("fail", "n1").stderr.startswith("no sandbox is running")
 
 
 def test_a_kubeconfig_that_is_named_must_exist(home: Path) -> None:

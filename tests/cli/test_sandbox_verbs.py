@@ -120,7 +120,7 @@ def test_a_cluster_without_the_marker_is_left_alone(sandbox: Sandbox) -> None:
         for verb in ("fail", "heal", "drain", "undrain"):
             result = sandbox.invoke(verb, "rack=r1")
             assert result.exit_code == 2
-            assert "is no sandbox: it has no ConfigMap kube-system/maitred-sandbox" in result.stderr
+            assert "is not a sandbox: it has no ConfigMap kube-system/maitred-sandbox" in result.stderr
     finally:
         sandbox.mark()
 
@@ -145,7 +145,7 @@ def test_nodes_are_lost_and_found(sandbox: Sandbox) -> None:
     ]
     healed = sandbox.invoke("heal", "block=b1").stdout
     assert healed == "2 nodes healed: b1-r2-n01 to b1-r2-n02; 2 nodes not lost\n"
-    assert sandbox.invoke("undrain", "rack=r2").stdout == "0 nodes open; 2 nodes not closed\n"
+    assert sandbox.invoke("undrain", "rack=r2").stdout == "0 nodes uncordoned; 2 nodes not cordoned\n"
     eventually(lambda: sandbox.ready("b1-r2-n02") == "True")
 
 
@@ -176,7 +176,7 @@ def test_a_drain_says_who_blocks_it_and_ends_when_nobody_does(sandbox: Sandbox) 
         eventually(lambda: sandbox.plane.kubectl(*budget) == "1")
         result = sandbox.invoke("drain", "b1-r1-n01", "--timeout", "2s")
         assert result.exit_code == 1
-        assert "is kept by budget web (1 healthy, 1 needed)" in result.stdout
+        assert "may not be evicted yet because of budget web (1 healthy, 1 needed)" in result.stdout
         assert result.stderr == "not drained within 2 s; the nodes stay closed\n"
         sandbox.plane.kubectl("delete", "pdb", "web")
         # Its template names the node, so that it would come back to it for ever.

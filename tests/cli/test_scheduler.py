@@ -272,7 +272,7 @@ def test_a_ledger_that_cannot_be_opened_is_no_reason_not_to_start(tmp_path: Path
     blocked.touch()
     found = scheduler.open_ledger({"ledger": str(blocked / "ledger.db"), "ledger_days": 1}, anywhere())
     assert found is not None
-    with pytest.raises(InputError, match="mysql is no database of ours"):
+    with pytest.raises(InputError, match="mysql databases are not supported"):
         scheduler.open_ledger({"ledger": "mysql://host/x", "ledger_days": 1}, anywhere())
 
 

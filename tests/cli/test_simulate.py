@@ -150,7 +150,7 @@ def test_a_policy_without_a_name(small: str) -> None:
 
 def test_two_policies_of_one_name(small: str, tmp_path: Path) -> None:
     own = written(tmp_path / "whole.yaml", "order: priority")
-    assert "two are called 'whole'" in refused(small, "--policy", own, "--policy", "whole")
+    assert "two policies have the name 'whole'" in refused(small, "--policy", own, "--policy", "whole")
 
 
 def test_a_policy_file_that_is_wrong(small: str, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_an_order_that_would_be_ignored(small: str, tmp_path: Path) -> None:
 def test_a_placement_that_cannot_seat_the_jobs(tmp_path: Path, jobs: str) -> None:
     file = written(tmp_path / "gangs.yaml", SMALL.replace("pod-by-pod", "best-fit"))
     said = refused(file, "--policy", "each", "--seeds", "2", "--jobs", jobs)
-    assert said.startswith(f"{file}: policies.each.placement: 'best-fit' cannot seat job train-")
+    assert said.startswith(f"{file}: policies.each.placement: 'best-fit' cannot place job train-")
 
 
 # -- input that is not valid ---------------------------------------------------------------------------
@@ -268,7 +268,9 @@ def test_without_ray_it_says_what_to_install(small: str, monkeypatch: pytest.Mon
 
 
 def test_ray_counts_its_own_cores(small: str) -> None:
-    assert refused(small, "--engine", "ray", "--jobs", "2").startswith("--jobs: is for --engine local")
+    assert refused(small, "--engine", "ray", "--jobs", "2").startswith(
+        "--jobs: goes only with --engine local"
+    )
 
 
 @pytest.mark.slow
@@ -361,7 +363,7 @@ def test_a_worker_that_is_killed_is_told_of(tmp_path: Path) -> None:
         os.kill(workers(process, 2)[1], signal.SIGKILL)
         _, errors = process.communicate(timeout=DEADLINE_SECONDS)
     assert process.returncode == 1
-    words = "its process was ended by SIGKILL; if memory is short, run fewer at once with --jobs 1"
+    words = "its process ended by SIGKILL; if the machine is short of memory, run one at a time with --jobs 1"
     assert errors == f"policy each, seed 1: {words}\n"
 
 

@@ -67,7 +67,7 @@ def test_no_levels_and_no_nodes() -> None:
 def test_warnings() -> None:
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
     shown, errors = run(objects=[*NODES, job])
-    assert errors.startswith("warning: Job: not expanded")
+    assert errors.startswith("warning: Job: this command does not create its pods")
     assert "warning" not in shown
     assert json.loads(run("-o", "json", objects=[*NODES, job])[0])["warnings"]
 

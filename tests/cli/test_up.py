@@ -114,7 +114,7 @@ def test_it_ends_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
     with up(tmp_path, "--world", str(world)) as running:
         running.until("--for 30s")
         assert running.end(number) == 0
-    assert "gone" in running.said[-1]
+    assert "has stopped" in running.said[-1]
     assert not running.kubeconfig.exists()
 
 
@@ -170,7 +170,7 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
     (tmp_path / ".maitred").write_text("a file where a directory should be")
     with up(tmp_path) as running:
         line = running.until("cannot be written to")
-        assert "name another place with --kubeconfig FILE" in line
+        assert "name another file with --kubeconfig FILE" in line
         assert running.process.wait(DEADLINE_SECONDS) == 1
 
 

@@ -152,7 +152,7 @@ def test_why_a_pod_has_to_leave() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "name a group, a pod, a Job or what else makes pods"),
+        ((), "name a group, a pod, a Job or another object that creates pods"),
         (("crow",), "there is no group, pod or workload default/crow; did you mean default/crew"),
         (("job/crow-job",), "there is no Job default/crow-job; did you mean default/crew-job?"),
         (("a/b/c/d",), "'a/b/c/d' is not of the form NAME, NAMESPACE/NAME or KIND/NAME"),
@@ -167,7 +167,7 @@ def test_why_a_pod_has_to_leave() -> None:
         (("crew", "--rather-than", "nobody"), "there is no group, pod or workload default/nobody"),
         (("crew", "--rather-than", "pod/crew-0"), "default/crew cannot be compared with itself"),
         (("crew", "--evicted", "crew-0"), "--evicted: takes one pod and no other name"),
-        (("--evicted", "job/crew-job"), "is no pod"),
+        (("--evicted", "job/crew-job"), "is not the name of a pod"),
         (("--evicted", "crew-9"), "there is no pod default/crew-9"),
     ],
 )

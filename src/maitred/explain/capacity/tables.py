@@ -306,10 +306,7 @@ def _constraints(capacity: Capacity, width: int | None) -> Iterator[Text]:
     rows += [_constraint(capacity, each) for each in capacity.constraints]
     yield from _rows(rows, width)
     if any(each.because_hours is None for each in capacity.constraints):
-        yield Text(
-            "  These are all hours waited; without a ledger it is not known for how many of them the "
-            "level was the reason."
-        )
+        yield Text("  TOTAL WAIT has the hours of other blockers too: only a ledger tells them apart.")
 
 
 def _constraint(capacity: Capacity, each: Constraint) -> Sequence[Cell]:
