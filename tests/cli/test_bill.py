@@ -67,7 +67,7 @@ def test_what_is_refused(ledger: str, tmp_path: Path) -> None:
     assert "this is not a ledger, or nothing was written to it yet" in refused(invoke("--ledger", str(empty)))
     assert empty.stat().st_size == 0
     assert "mysql databases are not supported" in refused(invoke("--ledger", "mysql://host/x"))
-    assert "give --ledger too" in refused(invoke("--policy", PRICES))
+    assert "add --ledger" in refused(invoke("--policy", PRICES))
 
 
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:

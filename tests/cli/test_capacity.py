@@ -80,8 +80,8 @@ def test_a_cluster_without_devices() -> None:
 def test_a_cluster_on_which_nobody_waits() -> None:
     shown = run(objects=nodes(2))
     assert "None: no group runs with fewer members than its quorum." in shown
-    assert "No group waits that others would make room for." in shown
-    assert "None: no group that waits has to be within one domain." in shown
+    assert "No waiting group could start by preemption." in shown
+    assert "None: no waiting group has to be within one domain." in shown
     assert "16  Free  2 nodes  no waiting group asks for them" in shown
     assert shown.endswith("2 nodes; no group waits for room.\n")
 

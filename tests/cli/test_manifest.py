@@ -24,7 +24,7 @@ def invoke(*arguments: str) -> Result:
 def printed(*arguments: str) -> list[Obj]:
     result = invoke(*arguments)
     assert result.exit_code == 0
-    assert result.stderr == "" if "--image" in arguments else "no image" in result.stderr
+    assert result.stderr == "" if "--image" in arguments else "no public image" in result.stderr
     return list(yaml.safe_load_all(result.stdout))
 
 

@@ -36,8 +36,8 @@ def test_the_first_line_says_it() -> None:
     assert result.exit_code == 4
     first = result.stdout.splitlines()[0]
     assert first == (
-        "default/crew waits: it needs room for 1 more member in one rack; the best is r0 with 1 of 2, "
-        "where n0 lacks 1 nvidia.com/gpu."
+        "default/crew waits: it needs room for 1 more member in one rack; the best is r0 "
+        "with room for 1 of 2, where n0 lacks 1 nvidia.com/gpu."
     )
     assert "\x1b" not in result.stdout
 

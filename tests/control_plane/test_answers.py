@@ -190,7 +190,7 @@ async def refusals(found: House, ann: str) -> None:
     barred = await asyncio.to_thread(maitred, "why", "train", "-n", team, "--kubeconfig", bob)
     assert barred.returncode == 1
     [line] = barred.stderr.splitlines()
-    assert "an administrator can bind you to the ClusterRole maitred-user" in line
+    assert "ask an administrator to bind you to the ClusterRole maitred-user" in line
     assert 'cannot list resource "' in line
     path = Place(NAMESPACE).path(f"why/{team}/train")
     async with Client(connect(ann)) as client:

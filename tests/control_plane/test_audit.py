@@ -196,7 +196,7 @@ def interrupted(kubeconfig: str) -> Json:
     command = [sys.executable, "-m", "maitred.cli", "audit", "--kubeconfig", kubeconfig, "--for", "1h"]
     with Popen([*command, "-o", "json"], stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stderr is not None
-        assert process.stderr.readline().startswith("watching for 1.0 h; Ctrl-C ends it sooner")
+        assert process.stderr.readline().startswith("watching for 1.0 h; Ctrl-C ends the watch early")
         process.send_signal(signal.SIGINT)
         told, _ = process.communicate(timeout=DEADLINE_SECONDS)
     return dict(json.loads(told))

@@ -165,6 +165,6 @@ def test_answers_do_without_a_ledger_that_cannot_be_read(
     monkeypatch.setattr(Ledger, "history", fails)
     monkeypatch.setattr(Ledger, "usage", fails)
     assert keeping.history(NOW, None) is NO_HISTORY
-    assert caplog.messages == ["answered without history: ledger x: away"]
+    assert caplog.messages == ["the ledger cannot be read, so answers have no history: ledger x: away"]
     with pytest.raises(RefusedError, match="ledger x: away"):
         keeping.usage(0, 1)

@@ -466,7 +466,7 @@ def test_who_has_not_left_in_time_counts_as_running_and_may_be_evicted_again(
     house.mirror.let_stay()
     assert house.leaving == set(), "and yet it is not believed for years"
     assert len(caplog.messages) == 4
-    assert "pod default/x ought to leave and has not done so within 90 s" in caplog.text
+    assert "pod default/x was evicted and is still there after 90 s" in caplog.text
     house.carry_out(preempting(eviction("x"), eviction("y"), eviction("z"), seats=SEATS))
     assert house.leaving == {"x", "y", "z"}
     house.clock.now += 90

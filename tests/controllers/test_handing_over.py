@@ -123,8 +123,8 @@ def test_whoever_has_seats_is_bound_before_anything_is_explained(monkeypatch: py
         server = Server(mirror, awaited=3)
         stage = Stage(mirror, server, monkeypatch)
         await stage.until(
-            "a: Scheduled: 1 of 1 member seated",
-            "g-0: Scheduled: 2 of 3 members seated",
+            "a: Scheduled: 1 of 1 member placed",
+            "g-0: Scheduled: 2 of 3 members placed",
             "g-2: Waiting",
             "large: FailedScheduling",
         )

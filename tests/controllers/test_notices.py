@@ -177,7 +177,7 @@ def test_a_group_that_is_seated_is_told_at_once_and_stays_scheduled() -> None:
     )
     record = Story(group_of_two()).tell(WAITING, seated, WAITING)
     assert [c.status for c in record.groups] == ["False", "True"]
-    assert record.groups[-1].message == "Scheduled: 2 of 2 members seated"
+    assert record.groups[-1].message == "Scheduled: 2 of 2 members placed"
     assert [reason for _, reason, _ in record.events] == ["FailedScheduling", "Scheduled", "FailedScheduling"]
 
 

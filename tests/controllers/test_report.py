@@ -82,7 +82,7 @@ def test_so_does_it_where_its_pods_name_no_group(caplog: pytest.LogCaptureFixtur
 
 def test_what_the_job_says_itself_stands(caplog: pytest.LogCaptureFixture) -> None:
     said = half_run(5, {"schedulingPolicy": {"basic": {}}})
-    assert told(said, BASIC, caplog) == "group default/train-1: Scheduled: 5 of 6 members seated"
+    assert told(said, BASIC, caplog) == "group default/train-1: Scheduled: 5 of 6 members placed"
 
 
 def test_a_gang_that_this_cycle_would_complete_is_not_in_part(caplog: pytest.LogCaptureFixture) -> None:

@@ -100,6 +100,6 @@ def test_nobody_knows_who_starts_later_if_the_large_one_may_run_for_ever() -> No
     ]
     found = orders(scene(objects), "default/large")
     assert found.unknown, found
-    assert "nobody who waits starts later" not in found.words
+    assert "no waiting group starts later" not in found.words
     assert "now waiting start" in found.words
     assert found.words.endswith("then, because the large one declares no run time")

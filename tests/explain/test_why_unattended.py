@@ -85,7 +85,7 @@ def test_what_a_dump_does_not_show_is_not_claimed() -> None:
 def test_a_group_that_waits_is_told_too() -> None:
     state, summary, notes = told(seen_leases(), gpu=8)
     assert state == "Waiting"
-    assert "nothing will seat it" not in summary
+    assert "no scheduler will place it" not in summary
     assert notes[0].startswith("no scheduler will place it: ")
 
 

@@ -168,7 +168,7 @@ def test_the_last_who_came_writes(ledger: Ledger, tenure: Tenure, claim: Claims)
     tenure.write(entry(1, red_productive=1))
     second = claim(ledger, "second", moment(0.5))
     assert second.since == at(1), "what is written is not written again"
-    with pytest.raises(Deposed, match="second writes it now"):
+    with pytest.raises(Deposed, match="another scheduler writes to it now: second"):
         tenure.write(entry(2, red_productive=1))
     second.write(entry(2, blue_productive=1))
     assert used(ledger) == {("red", "productive"): 1, ("blue", "productive"): 1, ("", "idle"): 14}

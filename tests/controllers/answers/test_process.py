@@ -145,7 +145,9 @@ def test_the_process_answers_follows_and_is_replaced(
             status, told = await found.ask("why/team-a/train")
             assert (status, told["verdict"]) == (200, "Waiting")
             assert not any(secret in str(told) for secret in SECRETS)
-            assert "answered without history: ledger" in caplog.text, "its log lines are ours"
+            assert "the ledger cannot be read, so answers have no history: ledger" in caplog.text, (
+                "its log lines are ours"
+            )
             status, refused = await found.ask("bill")
             assert (status, refused["reason"]) == (404, "NoLedger")
             assert not (tmp_path / "no-such.db").exists()

@@ -86,7 +86,7 @@ def test_an_odd_object_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
         await done.wait()
 
     asyncio.run(drive(work, use))
-    assert caplog.messages == ["test odd is left as it is until it changes"]
+    assert caplog.messages == ["test odd is ignored until it changes"]
 
 
 def test_of_two_wishes_the_earlier_counts() -> None:

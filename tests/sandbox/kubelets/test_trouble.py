@@ -104,7 +104,7 @@ def test_a_sign_of_life_that_is_refused_ends_nothing(caplog: pytest.LogCaptureFi
         await server.until(lambda sent: status_of("even") in sent)
 
     play(refuse, use)
-    assert caplog.messages[0].startswith("a sign of life was refused: PATCH")
+    assert caplog.messages[0].startswith("a heartbeat of a node was refused: PATCH")
 
 
 def test_signs_of_life_do_not_wait_behind_pods_that_start() -> None:

@@ -165,7 +165,9 @@ def test_groups_that_the_dump_lacks_are_said() -> None:
     left_out = take_over([node("n1"), there, *pods]).left_out
     [(words, number)] = left_out.items()
     assert number == 1
-    assert words.startswith("PodGroup that pods name; `kubectl get -A -o json podgroups >> FILE`")
+    assert words.startswith(
+        "PodGroup that pods name and the dump lacks; add it with `kubectl get -A -o json podgroups >> FILE`"
+    )
 
 
 def test_missing_namespaces_and_priority_classes_are_made() -> None:

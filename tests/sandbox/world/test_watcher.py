@@ -17,4 +17,4 @@ def test_a_node_with_less_than_nothing_is_left_out_and_said(caplog: pytest.LogCa
     for each in (node("a", "8"), node("b", "8"), node("a", "-8")):
         shelf.put(each)
     assert list(shelf.kept) == ["b"]
-    assert caplog.messages[0].startswith("a is not on the floor: ")
+    assert caplog.messages[0].startswith("a is not shown: ")

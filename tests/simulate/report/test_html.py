@@ -142,7 +142,7 @@ def test_jobs_without_seats_are_counted_as_all_others_are() -> None:
 
 
 def test_what_pod_by_pod_is_told_is_explained_where_it_is_shown() -> None:
-    told = "pod by pod is told no more than that"
+    told = "placement pod by pod knows no other reason"
     assert html(made(run(wait_by_blocker={"Unschedulable": 60.0}))).count(told) == 2
     assert told not in html(made(run(wait_by_blocker={"Capacity": 60.0})))
 

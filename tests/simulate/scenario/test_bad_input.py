@@ -171,7 +171,7 @@ def test_entries(fields: str, error: str) -> None:
         ),
         (
             "workload: [&a {name: a, arrivals: {at: [0]}, runTime: 1h}, *a]",
-            "workload[1].name: 'a' is already used by workload[0]; jobs are told apart by it",
+            "workload[1].name: 'a' is already used by workload[0]; give each entry another name",
         ),
         (
             "workload: [{name: a, arrivals: {at: [0]}, stay: true}]\nfaults: {perThousandNodeDays: 1}",
@@ -278,7 +278,7 @@ def test_a_horizon_of_nothing_and_a_name_of_nothing() -> None:
             "trace: {format: kubectl, file: f, gangs: jobs}",
             "workload[0].trace.gangs: 'jobs' is not one of declared, owners",
         ),
-        ("trace: {format: itp, file: ''}", "workload[0].trace.file: is required: the name of a file"),
+        ("trace: {format: itp, file: ''}", "workload[0].trace.file: is required: the path of a file"),
         (
             "trace: {format: itp, file: f, from: 2h, until: 1h}",
             "workload[0].trace.until: is not after from",
@@ -336,5 +336,5 @@ def test_names_that_come_to_the_same_are_refused() -> None:
 - {name: a, trace: {format: itp, file: f}}
 - {name: a-b, arrivals: {at: [0s]}, runTime: 1h}
 """
-    what = "another job is called a-b-00001 already; choose another name"
+    what = "another job has the name a-b-00001; choose another name"
     assert refusal(text, {"f": rows}) == f"s.yaml: workload[1].name: {what}"

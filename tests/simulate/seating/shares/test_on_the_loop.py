@@ -180,7 +180,7 @@ def test_shares_are_refused_by_placements_that_would_not_count_them(placement: P
 def test_groups_are_refused_by_placements_of_lone_pods(placement: Placement) -> None:
     gang = Job("gang", 0, (crew(3, 1, "1Gi", 1),), 3, SECOND)
     bound = Job("bound", 0, (crew(1, 1, "1Gi", 1),), 1, SECOND, within="rack")
-    words = f"policy mine: placement: '{placement}' cannot seat job "
+    words = f"policy mine: placement: '{placement}' cannot place job "
     advice = "; use whole-groups, or leave such jobs out"
     assert refused(placement, gang) == f"{words}gang, which has 3 members{advice}"
     assert refused(placement, bound) == f"{words}bound, which has to be within one rack{advice}"
