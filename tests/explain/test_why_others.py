@@ -49,7 +49,7 @@ def test_a_higher_priority_decides() -> None:
     assert decisive(answer) == ("priority", "other")
     assert answer.summary == (
         "default/two comes before default/one: its priority is higher (10 > 0); "
-        "without it default/one would fit"
+        "without default/two, default/one would fit"
     )
     assert answer.fits_without_other is True
 
@@ -86,7 +86,7 @@ def test_one_that_runs_and_is_to_leave() -> None:
 def test_one_that_would_not_help() -> None:
     answer = compared([*nodes(3), *gang("one", 4, created=9), *gang("two", created=5)])
     assert answer.fits_without_other is False
-    assert answer.summary.endswith("but default/one would not fit without it either")
+    assert answer.summary.endswith("but without default/two, default/one would not fit either")
     assert answer.without_other.startswith("Impossible: Capacity")
 
 

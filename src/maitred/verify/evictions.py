@@ -35,7 +35,7 @@ def _faults(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str
     pod, rules = eviction.pod, case.policy.preemption
     group = next((group for group in case.preempting if group.key == eviction.preemptor), None)
     if group is None:
-        yield f"evicted for {eviction.preemptor or 'nobody'}, which is not Preempting"
+        yield f"evicted for {eviction.preemptor or 'no group'}, which is not Preempting"
         return
     if not rules.allowed:
         yield f"evicted for {group.key}, but the policy allows no preemption"

@@ -328,7 +328,7 @@ def _started(each: Constraint) -> str:
         return "not tried"
     groups = each.would_start
     names = f": {listed(groups[:MOST_NAMES], 'group', len(groups))}" if groups else ""
-    return f"{len(groups) or 'nobody'} would start{names}"
+    return f"{len(groups) or 'none'} would start{names}"
 
 
 # -- idle --------------------------------------------------------------------------------------------------

@@ -181,8 +181,8 @@ def _summary(one: Side, two: Side, points: tuple[Point, ...], alone: GroupVerdic
     if alone is None or decisive.first == "group":
         return words
     if alone.verdict == "Scheduled":
-        return f"{words}; without it {one.key} would fit"
-    return f"{words}; but {one.key} would not fit without it either"
+        return f"{words}; without {two.key}, {one.key} would fit"
+    return f"{words}; but without {two.key}, {one.key} would not fit either"
 
 
 def _reason(point: Point, first: Side) -> str:
