@@ -67,7 +67,7 @@ def half_started(audit: Audit) -> Section:
     return Section(
         "Half-started gangs",
         about,
-        ("GROUP", "KIND", "SEATED", "QUORUM", "DEVICES", "FOR", "DEVICE-HOURS"),
+        ("GROUP", "KIND", "PLACED", "QUORUM", "DEVICES", "FOR", "DEVICE-HOURS"),
         cut(
             (
                 gang.group,
@@ -129,7 +129,7 @@ def devices(audit: Audit) -> Section:
         for one in audit.devices
     )
     about = tuple(f"{word}." for one in audit.devices for word in room_words(one.resource, audit))
-    head = ("RESOURCE", "TOTAL", "TAKEN", "FREE ON WHOLE NODES", "FREE BESIDE OTHERS", "UNWELL")
+    head = ("RESOURCE", "TOTAL", "TAKEN", "FREE ON WHOLE NODES", "FREE ON USED NODES", "UNHEALTHY")
     return Section("Devices", about, head, rows)
 
 
@@ -138,8 +138,8 @@ def room_words(resource: str, audit: Audit) -> Iterator[str]:
     if one.in_part:
         nodes = counted(one.part_nodes, "node")
         yield (
-            f"{number(one.in_part)} of {number(one.free)} free {resource} are scattered over {nodes} "
-            f"that are partly used: a request for whole nodes cannot get them"
+            f"{number(one.in_part)} of {number(one.free)} free {resource} are on partly used nodes "
+            f"({nodes}): a request for whole nodes cannot get them"
         )
     for room in one.levels:
         where = f"{room.level} {room.domain}, {counted(room.nodes, 'node')} with {number(room.devices)}"

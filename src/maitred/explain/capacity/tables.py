@@ -130,7 +130,7 @@ def _gang(gangs: Gangs) -> str:
     if gangs.fits == "now":
         return _within("yes", gangs.now)
     if gangs.fits == "with-room" and gangs.with_room is not None:
-        return _within("if others are evicted", gangs.with_room)
+        return _within("after eviction", gangs.with_room)
     if gangs.fits == "no":
         return "no"
     now, room = _within(str(gangs.now.members), gangs.now), gangs.with_room

@@ -153,7 +153,7 @@ def nearest_title(nearest: Nearest) -> str:
 
 def nearest_rows(nearest: Nearest) -> Rows:
     title = (nearest.level or "places").upper()
-    rows: Rows = [header(title, "NODES", "HOLDS", "ONE MORE DOES NOT FIT")]
+    rows: Rows = [header(title, "NODES", "ROOM FOR", "ONE MORE DOES NOT FIT")]
     for place in nearest.places:
         rows.append((place.name, str(place.nodes), f"{place.holds} of {nearest.needed}", place.why))
     return rows
