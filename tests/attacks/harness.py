@@ -16,7 +16,9 @@ An attack is a test that takes the fixture `ground` and runs one coroutine on it
 - `ground.admin` is an `Api` of one who may do everything.
 - `ground.seats_an_innocent_gang()` is the verdict. A gang of 8 that needs 8 whole nodes comes to another
   namespace, and must be seated within two cycles and 2 s of the scheduler's CPU; the Lease must be kept, the
-  memory stay under 500 MB, and nobody read a name of the other's namespace.
+  memory stay under 500 MB, and nobody read a name of the other's namespace. Where others have to leave first,
+  their grace period passes whatever the scheduler does: cycles count from the first one that saw 8 nodes
+  without a pod.
 - `ground.scheduler` is the process: `cpu_seconds()`, `memory()`, `healthz()`, `cycles()` and `log()`. It runs
   with the rights and the limits of deploy/, and answers questions at `ground.answers`.
 
@@ -33,10 +35,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import msgspec
 
 from maitred.cli.manifest import objects as installed
 from maitred.cli.replay import lines_of
@@ -58,6 +62,7 @@ from tests.scenarios.server import RealServer
 Json = dict[str, Any]
 
 NODES = 40
+MACHINES = frozenset(f"attack-{number:02}" for number in range(NODES))
 GPU = "nvidia.com/gpu"
 ROOM = {"cpu": "64", "memory": "256Gi", "pods": "110", GPU: "8"}
 GANG = 8
@@ -93,10 +98,35 @@ class Tenant:
 
 @dataclass(frozen=True)
 class Cycle:
-    """One decision of the scheduler: when it looked, and the groups it bound something of."""
+    """One decision of the scheduler: when it looked, how many nodes had no pod then, and the groups that it
+    bound something of."""
 
     at: datetime
+    free_nodes: int
     bound: frozenset[str]
+
+
+class Body(msgspec.Struct):
+    """What a record says of a pod, as far as it matters here."""
+
+    class Meta(msgspec.Struct):
+        name: str
+        namespace: str
+
+    class Spec(msgspec.Struct, rename="camel"):
+        node_name: str | None = None
+
+    class Status(msgspec.Struct):
+        phase: str = ""
+
+    metadata: Meta
+    spec: Spec
+    status: Status = msgspec.field(default_factory=Status)
+
+    @property
+    def node(self) -> str | None:
+        """None once it has ended: the object may stay, but takes no room."""
+        return None if self.status.phase in ("Succeeded", "Failed") else self.spec.node_name
 
 
 class SchedulerProcess:
@@ -137,15 +167,20 @@ class SchedulerProcess:
 
     def cycles(self) -> Iterator[Cycle]:
         """All of this process, from its record."""
-        look: recording.Look | None = None
+        look: tuple[datetime, int] | None = None
         for path in segments(self._record):
+            nodes = dict[str, str | None]()  # a segment begins with everything that is known
             for line in lines_of(path, []):
                 found = recording.decode(line)
-                if isinstance(found, recording.Look):
-                    look = found
+                if isinstance(found, recording.Came) and found.kind == "Pod":
+                    pod = msgspec.json.decode(found.object, type=Body)
+                    nodes[f"{pod.metadata.namespace}/{pod.metadata.name}"] = pod.node
+                elif isinstance(found, recording.Gone) and found.kind == "Pod":
+                    nodes.pop(found.key, None)
+                elif isinstance(found, recording.Look):
+                    look = (datetime.fromisoformat(found.now), len(MACHINES - set(nodes.values())))
                 elif isinstance(found, recording.Decision) and look is not None:
-                    bound = frozenset(bind.group for bind in found.plan.binds)
-                    yield Cycle(datetime.fromisoformat(look.now), bound)
+                    yield Cycle(*look, frozenset(bind.group for bind in found.plan.binds))
 
     def log(self) -> str:
         return self._log.read_text()
@@ -229,11 +264,7 @@ class Ground:
 
     # -- the verdict -----------------------------------------------------------------------------------
 
-    async def seats_an_innocent_gang(
-        self, *others: Tenant, priority: str = "", leaving: bool = False
-    ) -> None:
-        """Where others must leave for it, as many cycles and as much time as that takes are given besides:
-        `leaving` says so."""
+    async def seats_an_innocent_gang(self, *others: Tenant, priority: str = "") -> None:
         innocent = await self.tenant("innocent")
         names = [f"quiet-{number}" for number in range(GANG)]
         for name in names:
@@ -249,11 +280,11 @@ class Ground:
         await ungate(innocent.api, names[0])
         await eventually(lambda: unbound(innocent.api))
         spent = self.scheduler.cpu_seconds() - cpu
-        assert leaving or spent <= MOST_CPU_SECONDS, f"{spent:.1f} s of CPU"
+        assert spent <= MOST_CPU_SECONDS, f"{spent:.1f} s of CPU"
         group = f"{innocent.namespace}/quiet"
         await eventually(lambda: self._not_recorded(group, since))
         needed = self._cycles_until_bound(group, since)
-        assert leaving or needed <= MOST_CYCLES, f"seated in cycle {needed}"
+        assert needed <= MOST_CYCLES, f"seated in cycle {needed}"
         after = await self._lease()
         assert after["holderIdentity"] == lease["holderIdentity"]
         assert after.get("leaseTransitions") == lease.get("leaseTransitions")
@@ -269,9 +300,10 @@ class Ground:
         return "" if bound else f"no cycle that bound {group} is in the record"
 
     def _cycles_until_bound(self, group: str, since: datetime) -> int:
-        """1 if the first cycle that could see it has bound it."""
-        later = [cycle for cycle in self.scheduler.cycles() if cycle.at >= since]
-        return next(number for number, cycle in enumerate(later, 1) if group in cycle.bound)
+        """1 if the first cycle that could see it, and room for it, has bound it."""
+        later = (cycle for cycle in self.scheduler.cycles() if cycle.at >= since)
+        able = dropwhile(lambda cycle: cycle.free_nodes < GANG, later)
+        return next(number for number, cycle in enumerate(able, 1) if group in cycle.bound)
 
     async def _lease(self) -> Json:
         found = await Api(self.admin.client, SYSTEM_NAMESPACE).get(LEASES, "maitred")
@@ -285,7 +317,7 @@ class Ground:
 async def opened(plane: ControlPlane, folder: Path, runner: asyncio.Runner) -> AsyncIterator[Ground]:
     server = RealServer(plane)
     await grant(server)
-    machines = [Machine(f"attack-{number:02}", ROOM, {}) for number in range(NODES)]
+    machines = [Machine(name, ROOM, {}) for name in sorted(MACHINES)]
     async with (
         Client(plane.connection(ADMIN)) as client,
         kubelets(client, machines) as fleet,

@@ -10,10 +10,10 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import ask_of
 from maitred.decide.house import House
 from maitred.decide.levels import known_levels
-from maitred.explain.why.answer import Why
+from maitred.explain.why.answer import Waited, Why
 from maitred.explain.why.names import find
 from maitred.explain.why.nearest import nearest_to
-from maitred.explain.why.tables import why_lines
+from maitred.explain.why.tables import waited_words, why_lines
 from maitred.explain.why.why import why
 from maitred.model.history import History
 from maitred.model.manifest import InputError
@@ -288,6 +288,21 @@ def test_how_long_it_waited_for_what() -> None:
     assert told.waited is not None
     assert list(told.waited.by.items()) == [("Priority", 600.0), ("Capacity", 60.0)]
     assert not any("no ledger" in note for note in told.notes)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "words"),
+    [
+        (41.0, "42 s, since 2026-01-31T11:59:18Z: 41 s for Capacity, 1 s not recorded"),
+        (12.0, "42 s, since 2026-01-31T11:59:18Z: 12 s for Capacity, 30 s not recorded"),
+        (41.5, "42 s, since 2026-01-31T11:59:18Z: 42 s for Capacity"),
+    ],
+)
+def test_the_parts_of_a_wait_come_to_the_whole_from_the_first_second_on(recorded: float, words: str) -> None:
+    waited = Waited(
+        "2026-01-31T11:59:18Z", 42.0, {"Capacity": recorded}, 42.0 - recorded, "2026-01-31T11:00:00Z"
+    )
+    assert waited_words(waited) == words
 
 
 def test_a_group_that_fits_now() -> None:

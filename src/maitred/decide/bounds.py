@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.trial import Rows
-from maitred.decide.rules import Rules
+from maitred.decide.rules import Rules, Spread
 
 Floats = NDArray[np.float64]
 A_HAIR_MORE = 1 + 2**-44
@@ -17,8 +17,15 @@ A_HAIR_MORE = 1 + 2**-44
 
 def most_per_domain(rules: Rules, within: Mask, codes: Codes, counts: Sequence[int]) -> tuple[Ints, Ints]:
     """For every domain: a bound on the members it can take, and its room if there were more of them."""
-    rows = np.flatnonzero(rules.hospitable & within & (codes >= 0))
+    rows = rules.hospitable_in(within)
     chosen = codes[rows]
+    if len(rows) and chosen.min() < 0:
+        rows, chosen = rows[chosen >= 0], chosen[chosen >= 0]
+    return _most_by_code(rules, rows, chosen, counts)
+
+
+def _most_by_code(rules: Rules, rows: Rows, chosen: Codes, counts: Sequence[int]) -> tuple[Ints, Ints]:
+    """The same for some nodes and the domain of each."""
     rooms = [np.bincount(chosen, weights=copies[rows]).astype(np.int64) for copies in rules.copies]
     capped = [np.minimum(room, count) for room, count in zip(rooms, counts, strict=True)]
     most: Ints = np.add.reduce(capped)
@@ -31,13 +38,40 @@ def most_per_domain(rules: Rules, within: Mask, codes: Codes, counts: Sequence[i
 
 def most_among(rules: Rules, rows: Rows, counts: Sequence[int]) -> int:
     """A bound for the nodes of these rows taken together."""
-    within = np.zeros(len(rules.trial.nodes.names), dtype=np.bool_)
-    within[rows] = True
-    most = int(most_per_domain(rules, within, np.zeros(len(within), dtype=np.int32), counts)[0].sum())
+    open_ = rows[rules.hospitable[rows]]
+    most = int(_most_by_code(rules, open_, np.zeros(len(open_), dtype=np.int32), counts)[0].sum())
     for conflict in rules.conflicts:
         if not conflict.capped and len(counts) == 1 and conflict.pairs[0, 0]:
             most = min(most, _one_per_domain(conflict.codes[rows], rules.copies[0][rows]))
+    if len(counts) == 1:
+        for quota in rules.quotas:
+            if quota.use[0]:
+                limits = np.append(quota.limits // quota.use[0], 0)
+                most = min(most, _capped(rules.copies[0][open_], quota.codes[open_], limits))
+        for spread in rules.spreads[0]:
+            most = min(most, _most_by_spread(spread, open_, rules.copies[0][open_]))
     return most
+
+
+def _most_by_spread(spread: Spread, rows: Rows, copies: Ints) -> int:
+    """How many members on these nodes keep the skew. Domains that none of the nodes is in stay as empty as
+    they are, and what the emptiest of them has limits all others."""
+    elsewhere, codes = spread.domains.copy(), spread.codes[rows]
+    elsewhere[codes] = False
+    too_few_domains = int(np.count_nonzero(spread.domains)) < spread.min_domains
+    if not spread.own or not (too_few_domains or elsewhere.any()):
+        return int(copies.sum())
+    emptiest = 0 if too_few_domains else int(spread.counts[elsewhere].min())
+    counted = spread.counted[rows]
+    limits = np.append(np.maximum(spread.max_skew + emptiest - spread.counts, 0), 0)
+    return _capped(copies[counted], codes[counted], limits) + int(copies[~counted].sum())
+
+
+def _capped(copies: Ints, codes: Codes, limits: Ints) -> int:
+    """What nodes of these domains take, were it no more in a domain than its limit; the last is that of nodes
+    in none."""
+    room = np.bincount(codes + 1, weights=copies, minlength=len(limits))
+    return int(np.minimum(room, np.roll(limits, 1)).sum())
 
 
 def most_in(free: Floats, use: Sequence[int], counts: Sequence[int]) -> Ints:

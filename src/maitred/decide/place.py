@@ -56,7 +56,7 @@ def _place_everyone(
         for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
             if not steps.goes_on():
                 return None
-            seats = solve(rules, rows_in(within, codes, domain), everyone, policy, steps)
+            seats = solve(rules, _rows_in(rules, within, codes, domain), everyone, policy, steps)
             if seats is not None:
                 return seats
     return None
@@ -96,9 +96,8 @@ def _place_widely(
         if not steps.goes_on() or (best is not None and best.count >= min(demand.want, room)):
             break
         at_least = max(demand.need, best.count + 1 if best is not None else 0)
-        seats = solve(
-            rules, rows_in(within, codes, domain), Demand(demand.counts, at_least, demand.want), policy, steps
-        )
+        rows = _rows_in(rules, within, codes, domain)
+        seats = solve(rules, rows, Demand(demand.counts, at_least, demand.want), policy, steps)
         best = seats if seats is not None else best
     return best
 
@@ -132,6 +131,7 @@ def _liking(rules: Rules, within: Mask, codes: Codes, domains: int) -> Ints:
     return (total / np.maximum(nodes, 1)).round().astype(np.int64)
 
 
-def rows_in(within: Mask, codes: Codes, domain: int) -> Rows:
-    rows = np.flatnonzero(codes == domain)
-    return rows[within[rows]]
+def _rows_in(rules: Rules, within: Mask, codes: Codes, domain: int) -> Rows:
+    """Nodes of a domain that could take a member."""
+    rows = rules.hospitable_in(within)
+    return rows[codes[rows] == domain]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.trial import Trial
+from maitred.cluster.trial import Rows, Trial
 
 NO_MINIMUM = 2**31
 
@@ -107,6 +107,8 @@ class Rules:
     spreads: list[tuple[Spread, ...]]
     quotas: list[Quota]
     _hospitable: Mask | None = field(default=None, init=False)
+    _inside: tuple[Mask, Rows] | None = field(default=None, init=False)
+    """The nodes that were asked for last, and those of them that are hospitable."""
 
     @property
     def hospitable(self) -> Mask:
@@ -114,6 +116,12 @@ class Rules:
         if self._hospitable is None:
             self._hospitable = np.logical_or.reduce([copies > 0 for copies in self.copies])
         return self._hospitable
+
+    def hospitable_in(self, within: Mask) -> Rows:
+        """Those of some nodes. The same are asked for level by level, and mostly they are few."""
+        if self._inside is None or self._inside[0] is not within:
+            self._inside = (within, np.flatnonzero(self.hospitable & within))
+        return self._inside[1]
 
     @property
     def simple(self) -> bool:

@@ -9,13 +9,13 @@ from maitred.cluster.journal import Seated
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.trial import Rows, Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
-from maitred.decide.compile import looks_of_rules, make_rules
+from maitred.decide.compile import acceptable, looks_of_rules, make_rules, served_by_classes
 from maitred.decide.house import House, Leave
 from maitred.decide.levels import codes_inside, codes_of, position_of
 from maitred.decide.place import Ladder, place
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
-from maitred.decide.seats import Steps
+from maitred.decide.seats import PASS, Steps
 
 
 def required_domain(trial: Trial, ask: Ask, house: House, leave: Leave) -> Mask | None:
@@ -41,6 +41,8 @@ def seat_within(
     trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
 ) -> Assignment | None:
     """Seats on these nodes for at least `ask.need` members, and as many more as fit."""
+    if _too_full(trial, ask, within, house, leave):
+        return None
     rules, ladder = rules_for(trial, ask, house, leave), make_ladder(trial.nodes, ask, house, leave)
     seats = place(rules, within, ladder, ask.demand(), house.policy, steps)
     if seats is None:
@@ -77,6 +79,19 @@ def _seat_one_by_one(
             seated.append((member, found[0][1]))
     trial.rollback(checkpoint)
     return seated
+
+
+def _too_full(trial: Trial, ask: Ask, within: Mask, house: House, leave: Leave) -> bool:
+    """Whether the nodes that accept its pods have too little room for the group, were there no other rules.
+    Most who wait wait for room, and this is seen sooner than rules are made."""
+    if "Devices" in leave.lift and any(served_by_classes(trial, shape) for shape in ask.distinct):
+        return False
+    house.meter.take(PASS + len(within) * len(ask.distinct))
+    room, lifted = 0, "Affinity" in leave.lift
+    for shape, count in zip(ask.distinct, ask.demand().counts, strict=True):
+        there = trial.copies(shape)[within & acceptable(trial, shape, house.policy, lifted)]
+        room += min(int(there.sum()), count)
+    return room < max(1, ask.need)
 
 
 def make_ladder(nodes: NodeView, ask: Ask, house: House, leave: Leave) -> Ladder:

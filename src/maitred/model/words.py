@@ -1,6 +1,7 @@
 """Small pieces of every message."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 LAST_SECOND = 253_402_300_799
 """Of the year 9999, after which there are no dates."""
@@ -17,6 +18,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+@lru_cache(maxsize=4096)
 def moment(seconds: int) -> str:
     """A time since 1970 as RFC 3339 has it."""
     found = datetime.fromtimestamp(min(seconds, LAST_SECOND), UTC)

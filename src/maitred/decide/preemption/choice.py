@@ -18,6 +18,7 @@ from maitred.decide.preemption.exact import POOL, WIDEST, cheapest
 from maitred.decide.preemption.leniency import let_off, most_valuable_first
 from maitred.decide.preemption.pricing import Pass, by_domain, in_order
 from maitred.decide.preemption.site import Option, Site
+from maitred.decide.preemption.units import Units
 
 DOMAINS = 3
 """How many of the most promising domains are looked at closely."""
@@ -46,11 +47,19 @@ def choose(site: Site) -> Choice | None:
     """None if no candidates that were looked at would make enough room."""
     if not len(site.units) or not site.helpful.any():
         return None
-    few = int((site.helpful & site.units.whole).sum()) <= POOL
-    pool = site.units.distinct(site.helpful) if few else np.flatnonzero(site.helpful)
-    options = cheapest(site, pool, None, 1 + ALTERNATIVES) if len(pool) <= POOL else []
+    pool = _few(site.units, site.helpful, POOL)
+    options = [] if pool is None else cheapest(site, pool, None, 1 + ALTERNATIVES)
     options = options or _Search(site).run()
     return Choice(options[0], tuple(options[1 : 1 + ALTERNATIVES])) if options else None
+
+
+def _few(units: Units, chosen: Mask, most: int) -> Ints | None:
+    """These units, and of those that are alike no more than make a difference; None if that is more than so
+    many."""
+    if int(np.count_nonzero(chosen & units.whole)) > most:
+        return None
+    pool = units.distinct(chosen)
+    return pool if len(pool) <= most else None
 
 
 class _Search:
@@ -122,6 +131,8 @@ class _Search:
     @cached_property
     def _grade(self) -> Ints:
         """How reluctantly each unit is touched, by its budgets and its priority, whatever it costs else."""
+        if not self.units.guards:
+            return self.units.grade
         return self.units.grade + self.units.violating * len(self.units)
 
     def _seats(self, chosen: Mask) -> Assignment | None:
@@ -158,17 +169,13 @@ class _Search:
     ) -> list[Option]:
         options = list[Option]()
         for found, there in passes:
-            pool = self._pool(candidates & there)
-            if 0 < len(pool) <= WIDEST:
+            pool = _few(self.units, candidates & there, WIDEST)
+            if pool is not None and len(pool):
                 options += cheapest(self.site, pool, None, 1 + ALTERNATIVES)
-            if len(pool) > POOL and (option := self._enough(found)) is not None:
+            many = pool is None or len(pool) > POOL
+            if many and (option := self._enough(found)) is not None:
                 options.append(self._refined(option, found.order) if refined else option)
         return options
-
-    def _pool(self, chosen: Mask) -> Ints:
-        """These units, and of those that are alike no more than make a difference, if they are few."""
-        few = int((chosen & self.units.whole).sum()) <= WIDEST
-        return self.units.distinct(chosen) if few else np.flatnonzero(chosen)
 
     def _sorted(self, options: list[Option]) -> list[Option]:
         found = list[Option]()
@@ -246,6 +253,6 @@ class _Search:
         """Without those that a cheaper one is part of."""
         kept = list[Option]()
         for option in options:
-            if not any((other.chosen & ~option.chosen).sum() == 0 for other in kept):
+            if all((other.chosen & ~option.chosen).any() for other in kept):
                 kept.append(option)
         return kept

@@ -40,7 +40,7 @@ def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int, tries: 
     sets = _Sets(site, pool)
     found = list[Option]()
     for chosen in sets.in_order(at_most):
-        if any((option.chosen & ~chosen).sum() == 0 for option in found):
+        if not all((option.chosen & ~chosen).any() for option in found):
             continue
         tries -= 1
         seats = site.seats(chosen)

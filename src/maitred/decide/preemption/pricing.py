@@ -17,6 +17,7 @@ from maitred.decide.seats import PASS
 
 ROUNDS = 8
 """Units that sit on several nodes make those cheaper together than one by one: priced again so often."""
+NO_SLOT = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Pass:
 def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
     """The units of some nodes, best first, priced round by round where they sit on several nodes."""
     units = site.units
-    spread = bool((candidates & (units.size > 1)).any())
+    spread = not units.single and bool((candidates & (units.size > 1)).any())
     free, left = site.trial.free[site.columns], candidates.copy()
     chosen, price = list[Ints](), 0.0
     rounds = ROUNDS if spread else 1
@@ -108,8 +109,8 @@ def _slots(site: Site, candidates: Mask, within: Mask, free: Ints) -> Slots:
     short: Mask = (free < uses * np.maximum(cap, 1)) & (uses > 0) & within & (cap > 0)
     scarce: Mask = np.any(short, axis=1)
     free, uses, short = free[scarce], uses[scarce], short[scarce]
-    entries, unit, nodes = site.units.by_node
-    kept = np.flatnonzero(candidates[unit] & (within & (cap > 0))[nodes])
+    entries, nodes = site.units.on_nodes(np.flatnonzero(within & (cap > 0)))
+    kept = np.flatnonzero(candidates[site.units.unit[entries]])
     entries, nodes = entries[kept], nodes[kept]
     site.house.meter.take(PASS + len(site.nodes) + 2 * len(entries))
     gain = _gain(site, entries, nodes, scarce, uses, short)
@@ -202,10 +203,19 @@ def _rank(site: Site, slots: Slots, missing: int) -> Pass:
     slot: Ints = np.cumsum(gained > 0) - (gained > 0)
     inside = slot < len(ends)
     inside[inside] &= nodes[ends[slot[inside]]] == nodes[inside]
-    first_slot = np.full(len(site.units), len(ends), dtype=np.int64)
-    np.minimum.at(first_slot, site.units.unit[entries[inside]], position[slot[inside]])
-    involved = np.flatnonzero(first_slot < len(ends))
-    order = involved[np.argsort(first_slot[involved], kind="stable")]
-    count = int(np.searchsorted(first_slot[order], enough))
+    order, first_slot = _by_first_slot(site.units, site.units.unit[entries[inside]], position[slot[inside]])
+    count = int(np.searchsorted(first_slot, enough))
     short = missing > int(reached[-1])
     return Pass(order, count, float("inf") if short else float(price[turn[:enough]].sum()))
+
+
+def _by_first_slot(units: Units, unit: Ints, slots: Ints) -> tuple[Ints, Ints]:
+    """Units in the order of the first slots that they have a part in, and with each that slot."""
+    if units.single:  # then each of them comes once
+        order = np.argsort(slots * len(units) + unit)
+        return unit[order], slots[order]
+    first = np.full(len(units), NO_SLOT)
+    np.minimum.at(first, unit, slots)
+    involved = np.flatnonzero(first < NO_SLOT)
+    involved = involved[np.argsort(first[involved], kind="stable")]
+    return involved, first[involved]

@@ -131,6 +131,16 @@ class Roster:
         """The pods, those of one family one after the other."""
         return np.argsort(self.family, kind="stable")
 
+    def kin_of(self, pods: Rows, among: Mask) -> bool:
+        """Whether any of these pods breaks together with one of some others."""
+        families = self.family[pods]
+        large = families[self._family_sizes[families] > 1]
+        return len(large) > 0 and bool((np.isin(self.family, large) & among).any())
+
+    @cached_property
+    def _family_sizes(self) -> Ints:
+        return np.bincount(self.family)
+
     def surplus(self, family: Ints) -> Ints:
         """How many pods of each family may go by themselves."""
         inside = family < len(self.snapshot.seated)

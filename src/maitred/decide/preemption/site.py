@@ -51,6 +51,8 @@ class Site:
         self.trial, self.emptied, self.house, self.units = trial, emptied, house, units
         self.ask = only_quorum(ask)
         self.exhausted = False
+        self._known = dict[bytes, Assignment | None]()
+        """Seats for sets of units that were asked about before."""
 
     def goes_on(self) -> bool:
         """Whether more may be tried for this group in this cycle."""
@@ -61,6 +63,12 @@ class Site:
         """Where the quorum would sit if these units left; None if that is not enough."""
         entries = self.units.entries_of(chosen)
         self.house.meter.take(PASS + len(entries))
+        key = entries.tobytes()
+        if key not in self._known:
+            self._known[key] = self._seats(entries)
+        return self._known[key]
+
+    def _seats(self, entries: Ints) -> Assignment | None:
         steps = self.house.steps()
         found = self._seats_by_sums(entries, steps) if self.by_sums else self._seats_tried(entries, steps)
         self.exhausted |= steps.exhausted
@@ -266,10 +274,15 @@ class Site:
         return np.zeros(len(self.trial.nodes.names), dtype=np.int32)
 
     def each_domain(self) -> Iterator[int]:
-        yield from np.unique(self.domains[self.useful]).tolist()
+        if self.ask.topology.required:
+            yield from np.unique(self.domains[self.useful]).tolist()
+        elif self.useful.any():
+            yield 0
 
     def touching(self, chosen: Mask, within: Mask) -> Mask:
         """Those of some units that have a pod on one of these nodes."""
+        if self.units.single:
+            return chosen & within[self.nodes]
         touching, entries = np.zeros(len(self.units), dtype=np.bool_), self.units.entries_of(chosen)
         touching[self.units.unit[entries[within[self.nodes[entries]]]]] = True
         return touching
@@ -281,9 +294,9 @@ class Site:
         if not self.plain:
             return present
         some: Mask = np.any(self.freed_by_needs > 0, axis=0)
-        frees = some[self.units.needs] & self.useful[self.nodes]
+        entries, _ = self.units.on_nodes(np.flatnonzero(self.useful))
         helpful = np.zeros(len(self.units), dtype=np.bool_)
-        helpful[self.units.unit[frees]] = True
+        helpful[self.units.unit[entries[some[self.units.needs[entries]]]]] = True
         return helpful & present
 
 

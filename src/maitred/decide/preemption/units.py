@@ -93,12 +93,10 @@ class Units:
         are put together anew if there are others, or if a family is no longer what it was."""
         gone = (self._candidates & ~candidates) | (self._standing & ~standing)
         more = (candidates & ~self._candidates) | (standing & ~self._standing)
-        broken = np.zeros(int(self.roster.family.max(initial=0)) + 1, dtype=np.bool_)
-        broken[self.roster.family[gone]] = True
-        if more.any() or (broken[self.roster.family] & candidates).any():
+        if more.any() or self.roster.kin_of(np.flatnonzero(gone), candidates):
             return Units(self.roster, standing, candidates)
         fewer = copy(self)
-        fewer.present = candidates[self.pods[self._start]]
+        fewer.present = candidates[self.pods if self.single else self.pods[self._start]]
         fewer._weigh(standing, candidates)
         return fewer
 
@@ -170,11 +168,19 @@ class Units:
         """The number of the needs of each entry of `pods`."""
         return self.roster.bound.needs[self.pods].astype(np.intp)
 
+    def on_nodes(self, rows: Rows) -> tuple[Ints, Rows]:
+        """The entries of `pods` on some nodes, node by node, and the node of each."""
+        entries, starts = self._by_node
+        counts = starts[rows + 1] - starts[rows]
+        before = np.cumsum(counts) - counts
+        places = np.repeat(starts[rows] - before, counts) + np.arange(int(counts.sum()))
+        return entries[places], np.repeat(rows, counts)
+
     @cached_property
-    def by_node(self) -> tuple[Rows, Ints, Rows]:
-        """The entries of `pods` node by node, and with each its unit and its node."""
-        entries = np.argsort(self.nodes, kind="stable")
-        return entries, self.unit[entries], self.nodes[entries]
+    def _by_node(self) -> tuple[Ints, Ints]:
+        """The entries of `pods` node by node, and where those of each node begin and end."""
+        counts = np.bincount(self.nodes, minlength=len(self.roster.snapshot.nodes.names))
+        return np.argsort(self.nodes, kind="stable"), np.concatenate(([0], np.cumsum(counts)))
 
     # -- what each costs -------------------------------------------------------------------------------
 
@@ -197,8 +203,16 @@ class Units:
     def cost(self) -> Floats:
         """One number for all that a unit costs, to tell at first sight which of them leave best."""
         if self._cost is None:
-            self._cost = self.work / STEP + UNIT + POD * self.size + VIOLATION * self.violating
+            self._cost = self._lasting_cost
+            if self.guards:
+                self._cost = self._cost + VIOLATION * self.violating
         return self._cost
+
+    @cached_property
+    def _lasting_cost(self) -> Floats:
+        """But for what budgets make of it."""
+        cost: Floats = self.work / STEP + UNIT + POD * self.size
+        return cost
 
     @cached_property
     def oldest(self) -> Ints:

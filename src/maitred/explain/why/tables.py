@@ -21,8 +21,8 @@ from maitred.explain.why.summary import lasting, ready_words
 from maitred.model.plan import Toll
 from maitred.model.words import counted, printable
 
-UNNOTICED = 60.0
-"""Seconds of a wait that need no explanation."""
+UNNOTICED = 1.0
+"""Seconds of a wait that are left out of its parts: a group is looked at within about as long."""
 Rows = list[Sequence[Cell]]
 
 
