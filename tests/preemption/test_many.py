@@ -10,7 +10,7 @@ import pytest
 
 from tests.decide.preempting import NOON, band, decided, evicted, party, running, tolls
 from tests.decide.reading import verdict
-from tests.oracle.builders import Obj, node
+from tests.oracle.builders import Obj, near, node
 
 RACKS = [f"r{i:02}" for i in range(12)]
 MIDNIGHT = 2 * NOON
@@ -101,3 +101,31 @@ def test_a_gang_of_victims_is_priced_as_a_whole() -> None:
     plan = decided([*nodes, *gang, *rest, *party(1, 1, 1, gpu=1)])
     assert len(evicted(plan)) == 1
     assert not evicted(plan)[0].startswith("many")
+
+
+def apart(count: int, gpus: int = 1) -> list[Obj]:
+    """Members that keep off each other's nodes."""
+    marks = {"app": "apart"}
+    return party(count, count, gpus, gpu=gpus, labels=marks, anti_affinity=[near("hostname", marks)])
+
+
+def test_members_that_keep_apart_cost_no_more_than_one_victim_each() -> None:
+    """The youngest are all on two nodes, where only two of the six can be."""
+    young = {"r03": [one(f"{on}-{i}", on, hours=1) for on in nodes_of("r03") for i in range(4)]}
+    plan = decided([*cluster(**young), *apart(6)])
+    names = evicted(plan)
+    assert len(names) == len({name[:5] for name in names}) == 6
+    assert sum(name.startswith("r03") for name in names) == 2
+    assert [toll["workLostSteps"] for toll in tolls(plan)] == [6 * (2 * 1 + 4 * 12)]
+
+
+def test_who_is_not_in_the_way_of_members_that_keep_apart_stays() -> None:
+    """Two of four must leave each node; the oldest, who cost most, stay."""
+    there = {
+        rack: [one(f"{on}-{i}", on, hours=1 + i) for on in nodes_of(rack) for i in range(4)] for rack in RACKS
+    }
+    plan = decided([*cluster(**there), *apart(5, 2)])
+    names = evicted(plan)
+    assert len(names) == 10
+    assert {name[-1] for name in names} == {"0", "1"}
+    assert len({name[:5] for name in names}) == 5
