@@ -109,14 +109,15 @@ def apart(count: int, gpus: int = 1) -> list[Obj]:
     return party(count, count, gpus, gpu=gpus, labels=marks, anti_affinity=[near("hostname", marks)])
 
 
-def test_members_that_keep_apart_cost_no_more_than_one_victim_each() -> None:
-    """The youngest are all on two nodes, where only two of the six can be."""
+@pytest.mark.parametrize("members", [6, 10])
+def test_members_that_keep_apart_cost_no_more_than_one_victim_each(members: int) -> None:
+    """The youngest are all on two nodes, where only two of the members can be."""
     young = {"r03": [one(f"{on}-{i}", on, hours=1) for on in nodes_of("r03") for i in range(4)]}
-    plan = decided([*cluster(**young), *apart(6)])
+    plan = decided([*cluster(**young), *apart(members)])
     names = evicted(plan)
-    assert len(names) == len({name[:5] for name in names}) == 6
+    assert len(names) == len({name[:5] for name in names}) == members
     assert sum(name.startswith("r03") for name in names) == 2
-    assert [toll["workLostSteps"] for toll in tolls(plan)] == [6 * (2 * 1 + 4 * 12)]
+    assert [toll["workLostSteps"] for toll in tolls(plan)] == [6 * (2 * 1 + (members - 2) * 12)]
 
 
 def test_who_is_not_in_the_way_of_members_that_keep_apart_stays() -> None:
