@@ -53,11 +53,12 @@ class Covering:
         return [batch for batch in batches if batch]
 
     def _beside(self, mutant: Mutant) -> set[str]:
-        """For code that only runs in processes of their own: the tests that run others of its folder."""
+        """The tests that run others of its folder: for what runs in other processes, or when imported."""
+        if mutant.path.parts[1] != "controllers" and mutant.lines.start > 1:
+            return set()
         folder = f"{mutant.path.parent}/"
         files = [lines for path, lines in self.lines.items() if path.startswith(folder)]
-        in_processes = mutant.path.parts[1] == "controllers"
-        return set().union(*(tests for lines in files for tests in lines.values())) if in_processes else set()
+        return set().union(*(tests for lines in files for tests in lines.values()))
 
     def _ordered(self, mutant: Mutant, tests: set[str]) -> list[str]:
         """Fast tests that run few other lines first, but not many of one file in a row: they see the same."""

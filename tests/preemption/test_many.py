@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.decide.preempting import NOON, band, decided, evicted, party, running, tolls
+from tests.decide.preempting import NOON, band, decided, evicted, party, receipt, running, tolls
 from tests.decide.reading import verdict
 from tests.oracle.builders import Obj, near, node
 
@@ -130,3 +130,5 @@ def test_who_is_not_in_the_way_of_members_that_keep_apart_stays() -> None:
     assert len(names) == 10
     assert {name[-1] for name in names} == {"0", "1"}
     assert len({name[:5] for name in names}) == 5
+    alternatives = receipt(plan, names[0])["alternatives"]
+    assert [other["toll"] for other in alternatives] == [*tolls(plan), *tolls(plan)], "other nodes do as well"
