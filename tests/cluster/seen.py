@@ -19,7 +19,10 @@ from maitred.model.storage import PersistentVolumeClaim
 from tests.oracle.builders import Obj
 from tests.support import NOON
 
-NAMESPACED = ("Pod", "PodGroup", "CompositePodGroup", "Workload", "PersistentVolumeClaim")
+NAMESPACED = (
+    *("Job", "Pod", "PodGroup", "CompositePodGroup", "Workload"),
+    *("PersistentVolumeClaim", "PodDisruptionBudget"),
+)
 
 
 def read(objects: list[Obj]) -> list[Object]:

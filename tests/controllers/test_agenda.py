@@ -134,6 +134,21 @@ def test_who_cannot_be_told_of_does_not_keep_the_loop_busy() -> None:
         assert some.next_at() is None
 
 
+def test_a_gated_group_is_told_of_once_it_is_known_what_is_behind_its_gates() -> None:
+    scheduler = Scheduler()
+    put(scheduler.state, node("n1", cpu=2))
+    for item in read([pod(name, cpu=3, gates=["someone/waits"]) for name in ("a", "b", "c")]):
+        scheduler.follow(Put(item))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agenda, "MOST_EXPLAINED", 1)
+        scheduler.cycle()
+        assert scheduler.told.keys() == {"default/a"}
+        scheduler.settle()
+    complete = decide(scheduler.state.snapshot(), Policy(), NOW)
+    assert scheduler.told == {verdict.group: verdict for verdict in complete.groups}
+    assert all(len(verdict.blockers) == 2 for verdict in complete.groups)
+
+
 @st.composite
 def crowds(draw: DrawFn) -> list[Change]:
     """Two nodes; guests of three ranks, some of them seated by others, who come, go, and change in rank."""

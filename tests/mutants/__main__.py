@@ -11,7 +11,6 @@ A change that survives is either a hole in the tests or can be seen by nobody. F
 ten of the others are caught.
 """
 
-import contextlib
 import json
 import os
 import signal
@@ -21,6 +20,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -55,6 +55,7 @@ class Overlay:
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root
         self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
         for path in sorted((root / "src" / "maitred").rglob("*")):
             link = folder / path.relative_to(root)
             if path.is_file() and path.suffix != ".pyc":
@@ -63,7 +64,7 @@ class Overlay:
         for name in ("deploy", "examples"):
             (folder / name).symlink_to(root / name)
 
-    @contextlib.contextmanager
+    @contextmanager
     def changed(self, mutant: Mutant) -> Iterator[None]:
         link = self._folder / "src" / mutant.path
         self._replace(link)
@@ -87,7 +88,7 @@ class Overlay:
         path = os.pathsep.join([str(self._folder / "src"), str(ROOT)])
         environment = {**os.environ, "HYPOTHESIS_PROFILE": "quick", "PYTHONPATH": path}
         with self.changed(mutant):
-            process = subprocess.Popen(
+            self._process = process = subprocess.Popen(
                 [sys.executable, "-m", "tests.mutants.trying", str(plan), str(track)],
                 cwd=self._root,
                 env=environment,
@@ -96,12 +97,15 @@ class Overlay:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            try:
-                status = process.wait()
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+            status = process.wait()
+            self.stop()
         return status, track.read_text().splitlines()
+
+    def stop(self) -> None:
+        """Also what the tests have started."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def try_out(mutant: Mutant, covered: Covering, overlays: SimpleQueue[Overlay], patience: float) -> Outcome:
@@ -124,6 +128,22 @@ def try_out(mutant: Mutant, covered: Covering, overlays: SimpleQueue[Overlay], p
     if status != 0:
         covered.caught[mutant.path, last] += 1
     return Outcome(mutant, status != 0, ran, last if status else f"none of {ran} tests", took)
+
+
+def outcomes_of(tried: list[Mutant], covered: Covering, jobs: int, patience: float) -> Iterator[Outcome]:
+    overlays: SimpleQueue[Overlay] = SimpleQueue()
+    with TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
+        everyone = [Overlay(ROOT, Path(folder) / str(number)) for number in range(jobs)]
+        for overlay in everyone:
+            overlays.put(overlay)
+        futures = [pool.submit(try_out, mutant, covered, overlays, patience) for mutant in tried]
+        try:
+            for done in as_completed(futures):
+                yield done.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for overlay in everyone:
+                overlay.stop()
 
 
 def line_of(mutant: Mutant) -> str:
@@ -166,14 +186,10 @@ def main(seed: int, count: int, skip: int, only: tuple[str, ...], jobs: int, pat
 
     click.echo(f"{len(tried)} of {len(places)} places, seed {seed}")
     covered = covering(ROOT, ROOT / ".mutants", packages, jobs)
-    outcomes = []
-    with TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
-        overlays: SimpleQueue[Overlay] = SimpleQueue()
-        for number in range(jobs):
-            overlays.put(Overlay(ROOT, Path(folder) / str(number)))
-        futures = [pool.submit(try_out, mutant, covered, overlays, patience) for mutant in tried]
-        for done in as_completed(futures):
-            outcomes.append(outcome := done.result())
+    outcomes = list[Outcome]()
+    with suppress(KeyboardInterrupt):
+        for outcome in outcomes_of(tried, covered, jobs, patience):
+            outcomes.append(outcome)
             word = "caught  " if outcome.caught else "SURVIVED"
             click.echo(f"{len(outcomes):4} {word} {outcome.seconds:5.1f} s  {line_of(outcome.mutant)}")
             click.echo(f"      by {outcome.by}")

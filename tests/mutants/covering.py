@@ -39,7 +39,7 @@ class Covering:
 
     def batches(self, mutant: Mutant, patience: float) -> list[dict[str, float]]:
         lines = self.lines.get(str(mutant.path), {})
-        tests = set().union(*(lines.get(line, ()) for line in mutant.lines))
+        tests = set().union(*(lines.get(line, ()) for line in mutant.lines)) or self._beside(mutant)
         batches: list[dict[str, float]] = [{}]
         spent = 0.0
         for test in self._ordered(mutant, tests):
@@ -51,6 +51,14 @@ class Covering:
                 batches.append({})
             batches[-1][test] = took
         return [batch for batch in batches if batch]
+
+    def _beside(self, mutant: Mutant) -> set[str]:
+        """The tests that run others of its folder: for what runs in other processes, or when imported."""
+        if mutant.path.parts[1] != "controllers" and mutant.lines.start > 1:
+            return set()
+        folder = f"{mutant.path.parent}/"
+        files = [lines for path, lines in self.lines.items() if path.startswith(folder)]
+        return set().union(*(tests for lines in files for tests in lines.values()))
 
     def _ordered(self, mutant: Mutant, tests: set[str]) -> list[str]:
         """Fast tests that run few other lines first, but not many of one file in a row: they see the same."""

@@ -22,6 +22,7 @@ class Recorder:
         self._seconds: dict[str, float] = {}
         self._failed: set[str] = set()
         self._coverage = Coverage(data_file=None, config_file=False, include=[f"{p}/*" for p in packages])
+        self._coverage.set_option("run:disable_warnings", ["no-data-collected"])
 
     def pytest_sessionstart(self) -> None:
         self._coverage.start()

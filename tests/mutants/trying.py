@@ -42,7 +42,7 @@ class Order:
         took = self._tests[item.nodeid]
         # Time of the processor for what spins; real time, which a busy machine needs more of, for what waits.
         signal.setitimer(signal.ITIMER_PROF, 20 + 10 * took)
-        signal.setitimer(signal.ITIMER_REAL, 240 + 20 * took)
+        signal.setitimer(signal.ITIMER_REAL, 600 + 20 * took)
         try:
             return (yield)
         finally:
