@@ -134,4 +134,5 @@ def _liking(rules: Rules, within: Mask, codes: Codes, domains: int) -> Ints:
 def _rows_in(rules: Rules, within: Mask, codes: Codes, domain: int) -> Rows:
     """Nodes of a domain that could take a member."""
     rows = rules.hospitable_in(within)
-    return rows[codes[rows] == domain]
+    inside: Rows = rows[codes[rows] == domain]
+    return inside
