@@ -9,6 +9,8 @@ import msgspec
 from maitred.cluster.journal import Selection
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.cluster.supply.ports import Ports
+from maitred.cluster.supply.volumes import Volumes
 from maitred.cluster.trial import Trial
 from maitred.decide import decide
 from maitred.model.manifest import Reader
@@ -150,8 +152,11 @@ def selections(snapshot: Snapshot) -> list[Selection]:
 def counts(trial: Trial) -> dict[Any, Any]:
     """How many pods each selection means, and who holds which port or domain: per node, by name."""
     names = trial.nodes.names
-    found: dict[Any, Any] = {s: _per_node(names, trial.matching(s)) for s in selections(trial.snapshot)}
-    found |= {key: _per_node(names, column) for key, column in trial.all_held().items()}
+    found: dict[Any, Any] = {
+        s: _per_node(names, trial.neighbours.matching(s)) for s in selections(trial.snapshot)
+    }
+    held: dict[Any, Any] = {**trial.supply(Ports).held(), **trial.neighbours.kept_away()}
+    found |= {key: _per_node(names, column) for key, column in held.items()}
     return {key: value for key, value in found.items() if value}
 
 
@@ -161,10 +166,10 @@ def _per_node(names: tuple[str, ...], column: Any) -> dict[str, int]:
 
 def measured(trial: Trial) -> dict[str, Any]:
     """All that a trial keeps account of."""
-    attachments = trial.attachments
+    attachments = trial.supply(Volumes).attachments
     return {
-        "free": trial.free.tolist(),
-        "copies": [trial.copies(shape).tolist() for shape in range(len(trial.snapshot.shapes))],
+        "free": trial.columns.free.tolist(),
+        "copies": [trial.columns.copies(shape).tolist() for shape in range(len(trial.snapshot.shapes))],
         "counts": counts(trial),
         "attach room": {driver: free.tolist() for driver, free in attachments.free.items()},
         "attached": {handle: sorted(rows) for handle, rows in attachments.attached.items() if rows},

@@ -1,6 +1,7 @@
 """Trial: whatever is seated can be taken back, and what was counted before follows."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis.strategies import DrawFn
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import ClusterState
+from maitred.cluster.supply.volumes import Volumes
 from maitred.cluster.trial import Trial
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
@@ -28,14 +30,18 @@ from tests.oracle.strategies import clusters
 
 Seat = tuple[int, dict[int, int]]
 """A shape, and how many pods of it go to which rows."""
+Moves = frozenset[int]
+"""Of the running pods, those that leave, or come back if they are gone."""
+Change = Seat | Moves
 
 
 @dataclass
 class Play:
-    """A snapshot, and what is done on a trial of it: seats, None to take some back, True to look."""
+    """A snapshot, and what is done on a trial of it: changes, a number to take back all but the first so
+    many, None to look."""
 
     snapshot: Snapshot
-    moves: list[Seat | int | None]
+    moves: list[Change | int | None]
 
 
 @st.composite
@@ -45,8 +51,10 @@ def plays(draw: DrawFn) -> Play:
     assume(shapes)
     copies = st.dictionaries(st.integers(0, rows - 1), st.integers(1, 3), min_size=1, max_size=3)
     seat = st.tuples(st.integers(0, shapes - 1), copies)
+    running = len(snapshot.bound.node)
+    some = st.frozensets(st.integers(0, running - 1), min_size=1) if running else seat
     back, look = st.integers(0, 6), st.none()
-    return Play(snapshot, draw(st.lists(st.one_of(seat, seat, back, look), max_size=10)))
+    return Play(snapshot, draw(st.lists(st.one_of(seat, seat, some, some, back, look), max_size=10)))
 
 
 def seat(trial: Trial, move: Seat) -> None:
@@ -54,19 +62,30 @@ def seat(trial: Trial, move: Seat) -> None:
     trial.seat(shape, np.array(list(copies), dtype=np.intp), np.array(list(copies.values()), dtype=np.int64))
 
 
-def replayed(snapshot: Snapshot, seats: list[Seat]) -> Trial:
-    """A trial that has never been asked anything until all is seated."""
-    trial = Trial.of(snapshot)
-    for move in seats:
+def change(trial: Trial, move: Change) -> None:
+    """One entry of the journal."""
+    if isinstance(move, tuple):
         seat(trial, move)
+        return
+    first = min(move)
+    alike = [pod for pod in sorted(move) if trial.here[pod] == trial.here[first]]
+    (trial.evict if trial.here[first] else trial.bring_back)(np.array(alike, dtype=np.intp))
+
+
+def replayed(snapshot: Snapshot, changes: list[Change]) -> Trial:
+    """A trial that has never been asked anything until all is done."""
+    trial = Trial.of(snapshot)
+    for move in changes:
+        change(trial, move)
     return trial
 
 
 @given(plays())
 @examples(80)
 def test_a_trial_always_says_what_a_fresh_one_would(play: Play) -> None:
-    """Whether counts were made before a seat was taken or after, and whatever was taken back between."""
-    trial, seats = Trial.of(play.snapshot), list[Seat]()
+    """Whether counts were made before a seat was taken or after, whatever was taken back between, and whoever
+    has left or come back."""
+    trial, seats = Trial.of(play.snapshot), list[Change]()
     for move in play.moves:
         if move is None:
             assert measured(trial) == measured(replayed(play.snapshot, seats))
@@ -74,7 +93,7 @@ def test_a_trial_always_says_what_a_fresh_one_would(play: Play) -> None:
             seats = seats[: min(move, len(seats))]
             trial.rollback(len(seats))
         else:
-            seat(trial, move)
+            change(trial, move)
             seats.append(move)
     assert measured(trial) == measured(replayed(play.snapshot, seats))
     assert trial.changed is bool(seats)
@@ -86,7 +105,7 @@ def test_a_trial_always_says_what_a_fresh_one_would(play: Play) -> None:
 @examples(40)
 def test_the_same_load_on_another_view_of_the_nodes(play: Play) -> None:
     """Moving a trial to nodes that differ in taints only keeps all its accounts, and leaves it alone."""
-    trial = replayed(play.snapshot, [move for move in play.moves if isinstance(move, tuple)])
+    trial = replayed(play.snapshot, [move for move in play.moves if isinstance(move, tuple | frozenset)])
     before = measured(trial)
     keys = frozenset(taint.key for taints in trial.nodes.taint_sets for taint in taints)
     moved = trial.on(trial.nodes.without_taints(keys))
@@ -141,9 +160,9 @@ def room(trial: Trial) -> dict[str, dict[str, int]]:
     nodes = trial.nodes
     return {
         name: {
-            resource: int(trial.free[column, row])
+            resource: int(trial.columns.free[column, row])
             for column, resource in enumerate(nodes.resources)
-            if nodes.allocatable[column, row] or trial.free[column, row]
+            if nodes.allocatable[column, row] or trial.columns.free[column, row]
         }
         for name, row in nodes.rows.items()
     }
@@ -152,8 +171,38 @@ def room(trial: Trial) -> dict[str, dict[str, int]]:
 def attach_room(trial: Trial) -> dict[str, dict[str, int]]:
     return {
         driver: {name: int(free[row]) for name, row in trial.nodes.rows.items()}
-        for driver, free in trial.attachments.free.items()
+        for driver, free in trial.supply(Volumes).attachments.free.items()
     }
+
+
+@given(plays())
+@examples(40)
+def test_every_supply_that_has_followed_fits_what_a_fresh_one_does(play: Play) -> None:
+    """The interface that they all have: how many copies fit, and whether that is exact."""
+    trial, seats = Trial.of(play.snapshot), list[Change]()
+    shapes = tuple(range(len(play.snapshot.shapes)))
+    for move in (move for move in play.moves if isinstance(move, tuple | frozenset)):
+        fits(trial, shapes)
+        change(trial, move)
+        seats.append(move)
+    assert fits(trial, shapes) == fits(replayed(play.snapshot, seats), shapes)
+    if seats and isinstance(seats[0], tuple):
+        trial.let_go(next(trial.load.seated()))
+        assert fits(trial, shapes) == fits(replayed(play.snapshot, seats[1:]), shapes)
+
+
+def fits(trial: Trial, shapes: tuple[int, ...]) -> list[Any]:
+    found = [supply.fit(shapes, frozenset(), False) for supply in trial.supplies]
+    return [
+        (
+            fit.exact,
+            [None if mask is None else mask.tolist() for mask in fit.masks],
+            [None if copies is None else copies.tolist() for copies in fit.copies],
+            [(room.free.tolist(), room.use) for room in fit.rooms],
+            [(quota.codes.tolist(), quota.limits.tolist(), quota.use) for quota in fit.quotas],
+        )
+        for fit in found
+    ]
 
 
 # ---- the empty cluster
@@ -195,13 +244,13 @@ def small() -> tuple[Snapshot, Trial]:
 def test_seating_takes_room_and_rollback_gives_it_back() -> None:
     snapshot, trial = small()
     row = snapshot.nodes.rows["n1"]
-    assert trial.copies(0)[row] == 3
+    assert trial.columns.copies(0)[row] == 3
     mark = trial.checkpoint()
     seat(trial, (0, {row: 2}))
-    assert trial.copies(0)[row] == 1
+    assert trial.columns.copies(0)[row] == 1
     assert trial.changed
     trial.rollback(mark)
-    assert trial.copies(0)[row] == 3
+    assert trial.columns.copies(0)[row] == 3
     assert not trial.changed
 
 
@@ -213,9 +262,9 @@ def test_checkpoints_nest() -> None:
     inner = trial.checkpoint()
     seat(trial, (0, {first: 1, second: 1}))
     trial.rollback(inner)
-    assert (trial.copies(0)[first], trial.copies(0)[second]) == (2, 4)
+    assert (trial.columns.copies(0)[first], trial.columns.copies(0)[second]) == (2, 4)
     trial.rollback(outer)
-    assert (trial.copies(0)[first], trial.copies(0)[second]) == (3, 4)
+    assert (trial.columns.copies(0)[first], trial.columns.copies(0)[second]) == (3, 4)
 
 
 def test_ports_and_terms_that_seated_pods_hold_are_counted() -> None:

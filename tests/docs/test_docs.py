@@ -168,6 +168,7 @@ def test_the_blockers_page_has_the_details_of_its_examples(file: Path, tmp_path:
         ("Departure", model.Departure),
         ("Toll", model.Toll),
         ("Alternative", model.Alternative),
+        ("Volume", model.VolumeChoice),
         ("Claim", model.ClaimAllocation),
         ("Group", model.GroupVerdict),
         ("Blocker", model.Blocker),

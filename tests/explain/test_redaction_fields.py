@@ -63,6 +63,7 @@ HIDDEN = {
     "CompositePodGroupSpec.scheduling_constraints",
     "CompositePodGroupSpec.scheduling_policy",
     "Group.warnings",
+    "GroupView.claims",
     "GroupView.owner",
     "JobSpec.scheduling",
     "JobSpec.template",

@@ -250,6 +250,7 @@ def entry(
 
 
 def plan(binds: list[Raw], groups: list[Raw], **more: Any) -> Raw:
+    """`volumes` is left out, as in Plans that were made before there was such a field."""
     return {
         "apiVersion": "maitred.dev/v1alpha1",
         "kind": "Plan",

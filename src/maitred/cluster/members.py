@@ -239,6 +239,7 @@ class GroupRecord:
             schedulers=tuple(sorted({m.standing.scheduler for m in unfinished})),
             pending_schedulers=tuple(sorted({m.standing.scheduler for m in pending})),
             nominated=tuple(m.nominated for m in pending) if any(m.nominated for m in pending) else (),
+            claims=tuple(m.claims for m in pending) if self.mounts else (),
             runtime=runtime,
             owner=_owner(pending),
         )

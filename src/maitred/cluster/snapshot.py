@@ -162,6 +162,9 @@ class GroupView:
     pending_schedulers: tuple[str, ...]
     nominated: tuple[str, ...] = ()
     """The node that each pending member was promised; all empty when none was."""
+    claims: tuple[tuple[str, ...], ...] = ()
+    """The claims that each pending member mounts, in the order of the volumes of its shape; all empty when
+    none has any."""
     runtime: Runtime = NOT_SAID
     """Of the group, or of its members."""
     owner: tuple[str, str, str] = ("", "", "")

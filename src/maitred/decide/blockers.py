@@ -7,13 +7,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask, NodeView, total
 from maitred.cluster.selection import declaring_nodes, required_nodes, tolerated_nodes
 from maitred.cluster.snapshot import Snapshot
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.supply.devices import nodes_without
+from maitred.cluster.supply.interface import Lift
+from maitred.cluster.supply.ports import Ports
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.closing import closer_words, closers
-from maitred.decide.compile import Lift, make_rules, managed_nodes, nodes_without, taken_ports
+from maitred.decide.compile import make_rules, managed_nodes
 from maitred.decide.empty import template_node
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.rules import Rules
@@ -108,7 +112,7 @@ class Scene:
         """What the nearest seating takes of a resource on every node."""
         own = np.zeros(len(self.trial.nodes.names), dtype=np.int64)
         for member, row in self.nearest:
-            own[row] += self.trial.request_column(self.trial.needs(self.ask.shapes[member]))[column]
+            own[row] += self.trial.columns.request_column(self.trial.needs(self.ask.shapes[member]))[column]
         return own
 
     def _taken_by_others(self, among: Mask, short: Short) -> str:
@@ -117,14 +121,16 @@ class Scene:
         rows = np.flatnonzero(among & self.eligible)
         if column is None or not len(rows):
             return short.node
-        taken = nodes.allocatable[column, rows] - self.trial.free[column, rows] - self._own(column)[rows]
+        taken = (
+            nodes.allocatable[column, rows] - self.trial.columns.free[column, rows] - self._own(column)[rows]
+        )
         most = np.lexsort((nodes.name_rank[rows], -taken))[0]
         return nodes.names[rows[most]] if taken[most] > 0 else short.node
 
 
 def _short_on(trial: Trial, shape: int, node: str, resource: str) -> Short:
     row, column = trial.nodes.rows[node], trial.nodes.resource_column(resource)
-    room = 0 if column is None else max(0, int(trial.room_of(column)[row]))
+    room = 0 if column is None else max(0, int(trial.columns.room_of(column)[row]))
     limit = 0 if column is None else int(trial.nodes.allocatable[column, row])
     return Short(node, resource, room, dict(trial.needs(shape).requests)[resource], limit)
 
@@ -146,7 +152,7 @@ def _lacking(trial: Trial, resource: str, requested: int, rows: Rows) -> NDArray
     column = trial.nodes.resource_column(resource)
     if column is None:
         return np.ones(len(rows))
-    share: NDArray[np.float64] = np.maximum(requested - trial.room_of(column)[rows], 0) / requested
+    share: NDArray[np.float64] = np.maximum(requested - trial.columns.room_of(column)[rows], 0) / requested
     return share
 
 
@@ -251,7 +257,7 @@ def _scarcest(scene: Scene) -> tuple[str, int, int]:
     for resource in sorted(set().union(*requests)):
         requested = sum(sorted(request.get(resource, 0) for request in requests)[: scene.needed])
         column = trial.nodes.resource_column(resource)
-        free = 0 if column is None else total(np.maximum(trial.room_of(column)[rows], 0))
+        free = 0 if column is None else total(np.maximum(trial.columns.room_of(column)[rows], 0))
         if requested:
             is_other = not is_device(scene.house.policy, resource)
             found.append((free / requested, is_other, resource, requested, free))
@@ -306,7 +312,7 @@ def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:
             for key in _domain_keys(needs)
         },
         "other pods": chosen & tolerated & alone.masks[0] & ~scene.rules.masks[position],
-        "host ports": taken_ports(trial, needs.host_ports) & nodes.alive,
+        "host ports": trial.supply(Ports).taken(needs.host_ports) & nodes.alive,
         "resource claims": np.full_like(
             nodes.alive, bool(needs.device_claims and "Devices" not in scene.lift)
         ),

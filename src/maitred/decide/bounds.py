@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.trial import Rows
 from maitred.decide.rules import Rules, Spread
 
 Floats = NDArray[np.float64]

@@ -5,20 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from maitred.cluster.journal import Selection
-from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
+from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import required_nodes, selected, tolerated_nodes
+from maitred.cluster.supply.fit import Company, Conflict, Fit
+from maitred.cluster.supply.interface import Lift
 from maitred.cluster.trial import Trial
-from maitred.decide.rules import Company, Conflict, Room, Rules, Spread
+from maitred.decide.rules import Rules, Spread
 from maitred.decide.seats import PASS
-from maitred.decide.storage import storage_rules
-from maitred.model.categories import Category
-from maitred.model.needs import HostPort, Needs, PodTerm, SpreadTerm
+from maitred.model.needs import Needs, PodTerm, SpreadTerm
 from maitred.model.policy import Policy, health_taints
-from maitred.model.quantity import LARGEST_AMOUNT
 from maitred.model.selector import selector_of
-
-Lift = frozenset[Category]
-"""Categories of constraints that are left out, to see whether they are what stands in the way."""
 
 
 def make_rules(
@@ -33,11 +29,12 @@ def make_rules(
 
 
 def looks_of_rules(trial: Trial, shapes: Sequence[int]) -> int:
-    """What it takes to make them: passes over the nodes for each shape, its terms and its volumes."""
+    """What it takes to make them: passes over the nodes for each shape, its terms and what it takes."""
     passes, pairs = 0, 0
     for shape in shapes:
-        needs, volumes = trial.needs(shape), trial.shape(shape).volumes
-        passes += 1 + len(needs.affinity) + len(needs.anti_affinity) + 2 * len(needs.spread) + len(volumes)
+        needs = trial.needs(shape)
+        passes += len(needs.affinity) + len(needs.anti_affinity) + 2 * len(needs.spread)
+        passes += sum(supply.passes(shape) for supply in trial.supplies)
         pairs += len(shapes) * (len(needs.affinity) + len(needs.anti_affinity) + len(needs.spread))
     return passes * (PASS + 3 * len(trial.nodes.names)) + 10 * pairs
 
@@ -53,70 +50,49 @@ class _Compiler:
         count = len(self.shapes)
         lifted = "Affinity" in self.lift
         masks = [acceptable(self.trial, shape, self.policy, lifted).copy() for shape in self.shapes]
-        companies: list[tuple[Company, ...]] = [()] * count
-        spreads: list[tuple[Spread, ...]] = [()] * count
-        for position, shape in enumerate(self.shapes):
-            mask = masks[position]
-            self._avoid_taken_ports(shape, mask)
-            if "Affinity" not in self.lift:
-                self._avoid_enemies(shape, mask)
-                companies[position] = self._company(shape, mask)
-                spreads[position] = self._spreads(shape, mask)
-        rules = Rules(self.trial, self.shapes, masks, [], self._rooms(), [], companies, spreads, [])
-        if "Devices" not in self.lift:
-            self._await_claims(masks)
-        attaching: list[Room] = []
-        if "Volume" not in self.lift:
-            storage = storage_rules(self.trial, self.shapes, self.others_may_help)
-            attaching, rules.quotas = storage.rooms, storage.quotas
-            rules.companies = [
-                (*company, *sharing) for company, sharing in zip(companies, storage.companies, strict=True)
-            ]
-            for mask, reachable in zip(masks, storage.masks, strict=True):
-                if reachable is not None:
-                    mask &= reachable
-        rules.rooms += attaching
-        for position, (shape, mask) in enumerate(zip(self.shapes, masks, strict=True)):
-            copies = np.where(mask, self._copies(position, shape, rules.rooms), 0)
-            for room in attaching:
-                if room.use[position]:
-                    np.minimum(copies, np.maximum(room.free // room.use[position], 0), out=copies)
-            rules.copies.append(copies)
-        rules.conflicts = self._conflicts(rules.copies)
+        rules = Rules(self.trial, self.shapes, masks, [], [], [], [()] * count, [()] * count, [])
+        if "Affinity" not in self.lift:
+            for position, shape in enumerate(self.shapes):
+                self._avoid_enemies(shape, masks[position])
+                rules.companies[position] = self._company(shape, masks[position])
+                rules.spreads[position] = self._spreads(shape, masks[position])
+        fits = self._fits()
+        for fit in fits:
+            self._add(rules, fit)
+        rules.copies = [self._least(fits, position, mask) for position, mask in enumerate(masks)]
+        if "Affinity" not in self.lift:
+            rules.conflicts += self._conflicts(rules.copies)
         return rules
 
-    def _rooms(self) -> list[Room]:
-        trial, requests = self.trial, [dict(self.trial.needs(shape).requests) for shape in self.shapes]
-        rooms = []
-        for resource in sorted(set().union(*requests)):
-            column = trial.nodes.resource_column(resource)
-            free = trial.room_of(column) if column is not None else np.zeros_like(trial.free[0])
-            if "Devices" in self.lift and resource in trial.snapshot.device_classes:
-                free = np.where(nodes_without(trial.nodes, resource), LARGEST_AMOUNT, free)
-            rooms.append(Room(free, tuple(r.get(resource, 0) for r in requests)))
-        return rooms
+    # -- what nodes run out of -------------------------------------------------------------------------
 
-    def _copies(self, position: int, shape: int, rooms: list[Room]) -> Ints:
-        """How many members of a shape each node has room for. Devices that classes serve are not counted by
-        nodes, so where they are left aside a node that has none of its own has enough."""
-        if "Devices" not in self.lift or not served_by_classes(self.trial, shape):
-            return self.trial.copies(shape)
-        fit = [room.free // room.use[position] for room in rooms if room.use[position]]
-        copies: Ints = np.maximum(np.minimum.reduce(fit), 0)
-        return copies
+    def _fits(self) -> list[Fit]:
+        """What each supply says that any of the shapes takes of, but for those that are left out."""
+        return [
+            supply.fit(self.shapes, self.lift, self.others_may_help)
+            for supply in self.trial.supplies
+            if supply.category not in self.lift and any(map(supply.asked_by, self.shapes))
+        ]
 
-    # -- nodes -----------------------------------------------------------------------------------------
+    @staticmethod
+    def _add(rules: Rules, fit: Fit) -> None:
+        for position, (mask, tied) in enumerate(zip(fit.masks, fit.companies, strict=True)):
+            if mask is not None:
+                rules.masks[position] &= mask
+            rules.companies[position] += tied
+        rules.rooms += fit.rooms
+        rules.conflicts += fit.conflicts
+        rules.quotas += fit.quotas
+        rules.exact &= fit.exact
 
-    def _await_claims(self, masks: list[Mask]) -> None:
-        """Pods with resource claims wait: claims are not allocated yet, and no pod starts without its own."""
-        for shape, mask in zip(self.shapes, masks, strict=True):
-            if self.trial.needs(shape).device_claims:
-                mask[:] = False
-
-    def _avoid_taken_ports(self, shape: int, mask: Mask) -> None:
-        ports = self.trial.needs(shape).host_ports
-        if ports:
-            mask &= ~taken_ports(self.trial, ports)
+    @staticmethod
+    def _least(fits: list[Fit], position: int, mask: Mask) -> Ints:
+        """How many members of a shape each node has enough of everything for."""
+        first, *others = [copies for fit in fits if (copies := fit.copies[position]) is not None]
+        least = np.where(mask, first, 0)
+        for copies in others:
+            np.minimum(least, copies, out=least)
+        return least
 
     # -- neighbours that are already there -------------------------------------------------------------
 
@@ -124,8 +100,8 @@ class _Compiler:
         """Required anti-affinity, of this shape against the pods there and of theirs against it."""
         trial = self.trial
         for term in trial.needs(shape).anti_affinity:
-            self._close_domains(term, trial.matching(Selection((term,), True, True)), mask)
-        for term, held in trial.foes_of(shape):
+            self._close_domains(term, trial.neighbours.matching(Selection((term,), True, True)), mask)
+        for term, held in trial.neighbours.foes_of(shape):
             self._close_domains(term, held, mask)
 
     def _close_domains(self, term: PodTerm, pods: Ints, mask: Mask) -> None:
@@ -140,13 +116,13 @@ class _Compiler:
         codes = tuple(self._codes(term.topology_key) for term in terms)
         for column in codes:
             mask &= column >= 0
-        pods = trial.matching(selection)
-        provided_by = tuple(trial.matches(selection, other) for other in self.shapes)
+        pods = trial.neighbours.matching(selection)
+        provided_by = tuple(trial.neighbours.matches(selection, other) for other in self.shapes)
         if self.others_may_help and not any(provided_by):
             return ()
         present = tuple(occupied_domains(trial.nodes, term.topology_key, pods) for term in terms)
         anywhere = any(bool(domains.any()) for domains in present)
-        own = trial.matches(selection, shape)
+        own = trial.neighbours.matches(selection, shape)
         if any(provided_by):
             return (Company(codes, present, anywhere, provided_by, own),)
         for column, domains in zip(codes, present, strict=True):
@@ -180,7 +156,7 @@ class _Compiler:
         selection = Selection((constraint.pods,), False)
         column = trial.nodes.column(constraint.pods.topology_key)
         codes, size = column.codes[counted], len(column.values)
-        counts = np.bincount(codes, weights=trial.matching(selection)[counted], minlength=size)
+        counts = np.bincount(codes, weights=trial.neighbours.matching(selection)[counted], minlength=size)
         return Spread(
             codes=column.codes,
             counted=counted,
@@ -188,8 +164,8 @@ class _Compiler:
             domains=np.bincount(codes, minlength=size) > 0,
             max_skew=constraint.max_skew,
             min_domains=constraint.min_domains,
-            matched_by=tuple(trial.matches(selection, other) for other in self.shapes),
-            own=trial.matches(selection, shape),
+            matched_by=tuple(trial.neighbours.matches(selection, other) for other in self.shapes),
+            own=trial.neighbours.matches(selection, shape),
         )
 
     # -- neighbours in the group itself ----------------------------------------------------------------
@@ -211,23 +187,11 @@ class _Compiler:
         trial, count = self.trial, len(self.shapes)
         pairs: dict[str, Mask] = {}
         for one, shape in enumerate(self.shapes):
-            needs = trial.needs(shape)
-            if not (needs.anti_affinity or needs.host_ports):
-                continue
-            for other, neighbour in enumerate(self.shapes):
-                keys = set[str]()
-                if "Affinity" not in self.lift:
-                    keys = {
-                        term.topology_key
-                        for term in needs.anti_affinity
-                        if trial.matches(Selection((term,), True), neighbour)
-                    }
-                theirs = trial.needs(neighbour).host_ports
-                if any(mine.conflicts(port) for mine in needs.host_ports for port in theirs):
-                    keys.add(NODE_NAME)
-                for key in keys:
-                    matrix = pairs.setdefault(key, np.zeros((count, count), dtype=np.bool_))
-                    matrix[one, other] = matrix[other, one] = True
+            for term in trial.needs(shape).anti_affinity:
+                for other, neighbour in enumerate(self.shapes):
+                    if trial.neighbours.matches(Selection((term,), True), neighbour):
+                        matrix = pairs.setdefault(term.topology_key, np.zeros((count, count), dtype=np.bool_))
+                        matrix[one, other] = matrix[other, one] = True
         return pairs
 
     def _one_node_each(self, key: str) -> bool:
@@ -258,35 +222,12 @@ def minds_others(trial: Trial, shape: int) -> bool:
     """Whether other pods open or close nodes to a shape, by what it says about them or they about it."""
     needs = trial.needs(shape)
     terms = needs.affinity or needs.anti_affinity or needs.spread or needs.host_ports
-    return bool(terms or trial.foes_of(shape))
+    return bool(terms or trial.neighbours.foes_of(shape))
 
 
 def managed_nodes(nodes: NodeView, policy: Policy) -> Mask:
     """Nodes that the policy gives us to seat on: all of them, where it does not say."""
     return selected(nodes, selector_of(policy.nodes.managed) or ())
-
-
-def served_by_classes(trial: Trial, shape: int) -> dict[str, str]:
-    """Resources that a shape asks for and that stand for devices of a class, and the class of each."""
-    classes = trial.snapshot.device_classes
-    if not classes:
-        return {}
-    return {resource: classes[resource] for resource, _ in trial.needs(shape).requests if resource in classes}
-
-
-def nodes_without(nodes: NodeView, resource: str) -> Mask:
-    """Nodes that have none of a resource of their own: there, devices of a class would stand for it."""
-    column = nodes.resource_column(resource)
-    return nodes.alive if column is None else nodes.alive & (nodes.allocatable[column] == 0)
-
-
-def taken_ports(trial: Trial, ports: tuple[HostPort, ...]) -> Mask:
-    """Nodes on which another pod holds one of these ports."""
-    taken = np.zeros(len(trial.nodes.names), dtype=np.bool_)
-    for key, held in trial.all_held().items() if ports else ():
-        if isinstance(key, HostPort) and any(port.conflicts(key) for port in ports):
-            taken |= held > 0
-    return taken
 
 
 def occupied_domains(nodes: NodeView, key: str, pods: Ints) -> Mask:

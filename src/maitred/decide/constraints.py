@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from maitred.cluster.selection import declaring_nodes
+from maitred.cluster.supply.devices import served_by_classes
+from maitred.cluster.supply.volumes import Volumes
 from maitred.decide.blockers import (
     NAMES_SHOWN,
     Scene,
@@ -16,8 +18,6 @@ from maitred.decide.blockers import (
     short_words,
 )
 from maitred.decide.closing import closer_words, closers
-from maitred.decide.compile import served_by_classes
-from maitred.decide.storage import storage_rules, with_driver
 from maitred.model.categories import Category
 from maitred.model.needs import SpreadTerm
 from maitred.model.plan import Blocker, Detail
@@ -85,7 +85,7 @@ def devices(scene: Scene) -> Blocker:
     """Devices are not allocated yet, whether they are asked for by claims or by a resource of their class."""
     trial, distinct = scene.trial, scene.ask.distinct
     claims = sorted({c for shape in distinct for c in trial.needs(shape).device_claims})
-    served = {r: c for shape in distinct for r, c in served_by_classes(trial, shape).items()}
+    served = {r: c for shape in distinct for r, c in served_by_classes(trial.load, shape).items()}
     said = []
     if claims:
         said.append(
@@ -205,10 +205,11 @@ def volume(scene: Scene) -> Blocker:
     """What is wrong with claims; or else how many nodes reach all volumes, and can attach no more."""
     trial, distinct = scene.trial, scene.ask.distinct
     needs = [need for shape in distinct for need in trial.shape(shape).volumes]
-    rules, alive = storage_rules(trial, distinct, others_may_help=True), trial.nodes.alive
-    reached = np.logical_or.reduce([alive if mask is None else mask for mask in rules.masks])
-    full = np.logical_or.reduce([room.free < max(room.use) for room in rules.rooms] or [~alive]) & reached
-    missing = {need.driver: int((alive & ~with_driver(trial, need)).sum()) for need in needs}
+    volumes, alive = trial.supply(Volumes), trial.nodes.alive
+    fit = volumes.fit(distinct, others_may_help=True)
+    reached = np.logical_or.reduce([alive if mask is None else mask for mask in fit.masks])
+    full = np.logical_or.reduce([room.free < max(room.use) for room in fit.rooms] or [~alive]) & reached
+    missing = {need.driver: int((alive & ~volumes.with_driver(need)).sum()) for need in needs}
     detail: Detail = {
         **scene.numbers,
         "problems": sorted({need.problem for need in needs if need.problem}),

@@ -8,17 +8,17 @@ import numpy as np
 
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.supply import CATEGORIES as OF_SUPPLIES
+from maitred.cluster.supply.devices import served_by_classes
+from maitred.cluster.supply.interface import Lift
 from maitred.cluster.trial import Trial
 from maitred.decide import blockers as say
 from maitred.decide.ask import Ask, Assignment, ask_anew, ask_at_last
 from maitred.decide.attempt import attempt
 from maitred.decide.compile import (
-    Lift,
     acceptable,
     make_rules,
     minds_others,
-    nodes_without,
-    served_by_classes,
 )
 from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.empty import empty_healthy_cluster
@@ -142,7 +142,7 @@ class Diagnosis:
     def _once_ready(self, scene: say.Scene, besides: Set[Category]) -> say.Scene:
         """The same with what is not ready yet left aside, which closes every node: how full they are is
         another matter."""
-        lift: Lift = frozenset({category for category in ("Devices", "Volume") if category in besides})
+        lift: Lift = frozenset(besides & OF_SUPPLIES)
         return replace(scene, nearest=self._nearest(scene.ask, lift), lift=lift) if lift else scene
 
     @staticmethod
@@ -158,26 +158,19 @@ class Diagnosis:
         levels = (level for level in (ask.topology.required, ask.topology.slice_level) if level)
         if not all(trial.nodes.column(self.house.key(level)).values for level in levels):
             besides.add("Topology")
-        if any(trial.needs(shape).device_claims for shape in ask.distinct) or self._served_nowhere(ask):
-            besides.add("Devices")
         if self._has_affinity(ask) and not self._has_nodes(ask):
             besides.add("Affinity")
-        if any(need.problem for shape in ask.distinct for need in trial.shape(shape).volumes):
-            besides.add("Volume")
+        for supply in trial.supplies:
+            if supply.category is not None and any(map(supply.never_serves, ask.distinct)):
+                besides.add(supply.category)
         return besides
-
-    def _served_nowhere(self, ask: Ask) -> bool:
-        """Whether some member asks for devices of a class by a resource that no node has of its own."""
-        nodes = self.trial.nodes
-        asked = {resource for shape in ask.distinct for resource in served_by_classes(self.trial, shape)}
-        return any(bool((nodes_without(nodes, resource) == nodes.alive).all()) for resource in asked)
 
     def _too_full(self, ask: Ask) -> bool:
         """Whether there was too little room before the cycle began, were every node open to the group. Then
         no constraint that is lifted helps, which sums tell sooner than to lift one after the other."""
-        if any(served_by_classes(self.trial, shape) for shape in ask.distinct):
+        if self._served_by_classes(ask):
             return False
-        rooms = [(shape, int(self.grounds.open.copies(shape).sum())) for shape in ask.distinct]
+        rooms = [(shape, int(self.grounds.open.columns.copies(shape).sum())) for shape in ask.distinct]
         return sum(min(room, ask.shapes.count(shape)) for shape, room in rooms) < ask.need
 
     def _together(self, suspects: list[Category], ask: Ask, own: Seating, full: bool) -> set[Category]:
@@ -201,20 +194,23 @@ class Diagnosis:
 
     def _suspects(self, ask: Ask, ahead: Ahead) -> list[Category]:
         """Constraints that the group is under at all, in the order in which they are named."""
-        needs = [self.trial.needs(shape) for shape in ask.distinct]
         suspects = set[Category]({"Priority"} if ahead else ())
         if ask.topology.required or ask.topology.slice_size:
             suspects.add("Topology")
-        served = any(served_by_classes(self.trial, shape) for shape in ask.distinct)
-        if served or any(need.device_claims for need in needs):
+        for supply in self.trial.supplies:
+            if supply.category is not None and any(map(supply.asked_by, ask.distinct)):
+                suspects.add(supply.category)
+        if self._served_by_classes(ask):
             suspects.add("Devices")
         if self.grounds.well is not self.trial.nodes:
             suspects.add("Health")
         if self._has_affinity(ask):
             suspects.add("Affinity")
-        if any(self.trial.shape(shape).volumes for shape in ask.distinct):
-            suspects.add("Volume")
         return in_order(suspects)
+
+    def _served_by_classes(self, ask: Ask) -> bool:
+        """Whether some member asks for devices of a class by a resource."""
+        return any(served_by_classes(self.trial.load, shape) for shape in ask.distinct)
 
     def _has_affinity(self, ask: Ask) -> bool:
         """Whether it closes any node, were nothing else in the way, or ties members to each other."""
@@ -224,11 +220,10 @@ class Diagnosis:
         return self._affine[key]
 
     def _ties(self, ask: Ask) -> bool:
-        others: Lift = frozenset({"Devices", "Volume"})
         if not any(minds_others(self._healed, shape) for shape in ask.distinct):
             return any(self._is_choosy(shape) for shape in ask.distinct)
-        bound = make_rules(self._healed, ask.distinct, self.house.policy, others)
-        free = make_rules(self._healed, ask.distinct, self.house.policy, others | {"Affinity"})
+        bound = make_rules(self._healed, ask.distinct, self.house.policy, OF_SUPPLIES)
+        free = make_rules(self._healed, ask.distinct, self.house.policy, OF_SUPPLIES | {"Affinity"})
         closed = any(bool((f & ~b).any()) for f, b in zip(free.masks, bound.masks, strict=True))
         return closed or bound.ordered or len(bound.conflicts) > len(free.conflicts)
 
@@ -242,8 +237,7 @@ class Diagnosis:
         """Whether any member is allowed on any node at all, however full it is."""
         if not any(minds_others(self.trial, shape) for shape in ask.distinct):
             return any(bool(acceptable(self.trial, s, self.house.policy).any()) for s in ask.distinct)
-        lifted: Lift = frozenset({"Devices", "Volume"})
-        rules = make_rules(self.trial, ask.distinct, self.house.policy, lifted)
+        rules = make_rules(self.trial, ask.distinct, self.house.policy, OF_SUPPLIES)
         return any(bool(mask.any()) for mask in rules.masks)
 
     @cached_property

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.trial import Rows
-from maitred.decide.rules import Company, Quota, Rules
+from maitred.cluster.supply.fit import Company, Quota
+from maitred.decide.rules import Rules
 
 UNBOUNDED = np.iinfo(np.int64).max
 EVERYWHERE = slice(None)

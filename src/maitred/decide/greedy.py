@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.trial import Rows
+from maitred.cluster.supply.fit import Company
 from maitred.decide.floor import Floor
-from maitred.decide.rules import Company, Rules
+from maitred.decide.rules import Rules
 from maitred.decide.scoring import seating_order
 from maitred.decide.seats import PASS, Demand, Seats, Steps
 from maitred.model.policy import Policy

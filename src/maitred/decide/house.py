@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from maitred.decide.compile import Lift
+from maitred.cluster.supply.interface import Lift
 from maitred.decide.levels import key_of_level, name_of_level
 from maitred.decide.seats import Meter, Steps
 from maitred.model.policy import Level, Policy

@@ -1,7 +1,8 @@
 """Whether members whose nodes are chosen can be seated in some order that passes the filters one by one."""
 
 from maitred.cluster.nodes import Ints
-from maitred.decide.rules import Company, Rules, Spread
+from maitred.cluster.supply.fit import Company
+from maitred.decide.rules import Rules, Spread
 from maitred.decide.seats import Seats, Steps
 
 Count = tuple[int, ...]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.trial import Rows
 from maitred.decide.bounds import most_per_domain
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import device_nodes, needs_no_device, packing, preferences, seating_order

@@ -9,37 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.supply.fit import Company, Conflict, Quota, Room
+from maitred.cluster.trial import Trial
 
 NO_MINIMUM = 2**31
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """Members of these shapes may not share a domain."""
-
-    codes: Codes
-    pairs: Mask
-    capped: bool
-    """Already in `copies`: each domain is a node, and the group has one shape."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Company:
-    """Pods that a shape must be together with: one that all terms match must be in each term's domain.
-
-    Required pod affinity is such a wish; so is a claim that several members share before it is bound.
-    """
-
-    codes: tuple[Codes, ...]
-    present: tuple[Mask, ...]
-    """Per term, the domains that have such a pod already."""
-    anywhere: bool
-    """Whether any pod at all matches; while none does, the first of a series may go ahead."""
-    provided_by: tuple[bool, ...]
-    """Which shapes of the group are such pods."""
-    own: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +50,6 @@ class Spread:
         return open_
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """At most so many uses per domain: volumes that exist, claims that one pod at a time may hold."""
-
-    codes: Codes
-    limits: Ints
-    use: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """Something that nodes run out of and pods take several of."""
-
-    free: Ints
-    use: tuple[int, ...]
-    """How much a member of each shape takes."""
-
-
 @dataclass(slots=True)
 class Rules:
     trial: Trial
@@ -106,6 +63,8 @@ class Rules:
     companies: list[tuple[Company, ...]]
     spreads: list[tuple[Spread, ...]]
     quotas: list[Quota]
+    exact: bool = True
+    """Whether every supply says that copies and rooms are all there is to it."""
     _hospitable: Mask | None = field(default=None, init=False)
     _inside: tuple[Mask, Rows] | None = field(default=None, init=False)
     """The nodes that were asked for last, and those of them that are hospitable."""
@@ -126,7 +85,7 @@ class Rules:
     @property
     def simple(self) -> bool:
         """Members do not touch each other but for the room they take."""
-        return not (self.quotas or self.ordered) and all(conflict.capped for conflict in self.conflicts)
+        return self.exact and not self.ordered and all(conflict.capped for conflict in self.conflicts)
 
     @property
     def ordered(self) -> bool:

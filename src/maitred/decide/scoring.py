@@ -7,10 +7,10 @@ then, for pods without devices, break no idle node while a used one will do; the
 
 import numpy as np
 
-from maitred.cluster.journal import Selection
+from maitred.cluster.journal import Rows, Selection
 from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.cluster.selection import in_term
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.trial import Trial
 from maitred.decide.compile import occupied_domains
 from maitred.decide.rules import Rules
 from maitred.model.needs import Needs
@@ -33,9 +33,9 @@ def seating_order(trial: Trial, shape: int, copies: Ints, rows: Rows, policy: Po
     wanted = [column for column in devices if dict(needs.requests).get(nodes.resources[column])]
     fit = within(copies[rows], 0, (1 << FIT_BITS) - 1)
     if wanted:
-        free = trial.free[wanted[0]][rows]
+        free = trial.columns.free[wanted[0]][rows]
         for column in wanted[1:]:
-            free += trial.free[column][rows]
+            free += trial.columns.free[column][rows]
         pack = within(free, 0, (1 << PACK_BITS) - 1)
     else:
         pack = device_nodes(nodes, policy)[rows].astype(np.int64)
@@ -83,7 +83,7 @@ def idle_nodes(trial: Trial) -> Mask:
     snapshot = trial.snapshot
     idle = trial.nodes.allocatable[column].copy()
     idle[: snapshot.fixed.shape[1]] -= snapshot.fixed[column]
-    mask: Mask = trial.free[column] >= idle
+    mask: Mask = trial.columns.free[column] >= idle
     return mask
 
 
@@ -96,13 +96,13 @@ def preferences(trial: Trial, shape: int) -> Ints:
         return score
     score = score.copy()
     for weight, term in needs.preferred_pods:
-        pods = trial.matching(Selection((term,), True))
+        pods = trial.neighbours.matching(Selection((term,), True))
         score += (
             weight * occupied_domains(nodes, term.topology_key, pods)[nodes.column(term.topology_key).codes]
         )
     for constraint in needs.preferred_spread:
         column = nodes.column(constraint.pods.topology_key)
-        pods = trial.matching(Selection((constraint.pods,), False))
+        pods = trial.neighbours.matching(Selection((constraint.pods,), False))
         crowd = np.bincount(column.codes + 1, weights=pods, minlength=len(column.values) + 1).astype(np.int64)
         score -= SPREAD_PENALTY * crowd[column.codes + 1]
     return score

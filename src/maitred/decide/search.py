@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maitred.cluster.trial import Rows
+from maitred.cluster.journal import Rows
+from maitred.cluster.supply.fit import Company
 from maitred.decide.ordering import find_order
-from maitred.decide.rules import Company, Rules, Spread
+from maitred.decide.rules import Rules, Spread
 from maitred.decide.seats import Seats, Steps
 
 Codes = list[int]

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from maitred.cluster.journal import Seated
+from maitred.cluster.journal import Rows, Seated
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.supply.devices import served_by_classes
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
-from maitred.decide.compile import acceptable, looks_of_rules, make_rules, served_by_classes
+from maitred.decide.compile import acceptable, looks_of_rules, make_rules
 from maitred.decide.house import House, Leave
 from maitred.decide.levels import codes_inside, codes_of, position_of
 from maitred.decide.place import Ladder, place
@@ -84,12 +85,12 @@ def _seat_one_by_one(
 def _too_full(trial: Trial, ask: Ask, within: Mask, house: House, leave: Leave) -> bool:
     """Whether the nodes that accept its pods have too little room for the group, were there no other rules.
     Most who wait wait for room, and this is seen sooner than rules are made."""
-    if "Devices" in leave.lift and any(served_by_classes(trial, shape) for shape in ask.distinct):
+    if "Devices" in leave.lift and any(served_by_classes(trial.load, shape) for shape in ask.distinct):
         return False
     house.meter.take(PASS + len(within) * len(ask.distinct))
     room, lifted = 0, "Affinity" in leave.lift
     for shape, count in zip(ask.distinct, ask.demand().counts, strict=True):
-        there = trial.copies(shape)[within & acceptable(trial, shape, house.policy, lifted)]
+        there = trial.columns.copies(shape)[within & acceptable(trial, shape, house.policy, lifted)]
         room += min(int(there.sum()), count)
     return room < max(1, ask.need)
 

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass, field
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints
-from maitred.cluster.trial import Rows
 
 PASS = 1_000
 """What a pass over nodes costs at least, in looks: on few nodes it takes hardly less time."""

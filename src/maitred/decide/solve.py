@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from maitred.cluster.trial import Rows
+from maitred.cluster.journal import Rows
 from maitred.decide.bounds import most_among
 from maitred.decide.greedy import greedy, is_exact
 from maitred.decide.rules import Rules

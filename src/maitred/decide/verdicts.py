@@ -5,6 +5,7 @@ whoever binds pods asks for `seats` first.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import chain
 
 import msgspec
@@ -15,8 +16,9 @@ from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
 from maitred.decide.record import GroupRecord, Record, Taken
 from maitred.decide.screen import invalid_blocker
+from maitred.decide.volumes import choose_volumes, each_once
 from maitred.model.categories import CATEGORIES
-from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan
+from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, VolumeChoice
 
 
 class Verdicts:
@@ -34,10 +36,10 @@ class Verdicts:
     def seats(self) -> Plan:
         """The part of the Plan that is known first: who sits down, in the order in which they were served.
         Of members that are left over it does not say what is in their way."""
-        seated = [group for group in self.record.groups if group.seated]
-        seated.sort(key=lambda group: group.first_seated)
+        seated = self._as_served()
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in seated)),
+            volumes=self._volumes,
             groups=tuple(self._bare(group) for group in seated),
         )
 
@@ -49,6 +51,7 @@ class Verdicts:
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in groups)),
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
             evictions=tuple(promises.evictions()),
+            volumes=self._volumes,
             groups=tuple(verdicts),
             wake_at=None if promises.wake_at is None else not_before(promises.wake_at),
             search_exhausted=self.exhausted,
@@ -58,6 +61,20 @@ class Verdicts:
     def _binds(self, group: GroupRecord, places: Assignment) -> list[Bind]:
         names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
         return [Bind(pods[member], uids[member], names[row], group.key) for member, row in sorted(places)]
+
+    def _as_served(self) -> list[GroupRecord]:
+        seated = (group for group in self.record.groups if group.seated)
+        return sorted(seated, key=lambda group: group.first_seated)
+
+    @cached_property
+    def _volumes(self) -> tuple[VolumeChoice, ...]:
+        """They are final with the seats, and looked up once: who binds the pods and who reads the Plan is
+        told the same."""
+        found = list[VolumeChoice]()
+        for group in self._as_served():
+            entries = (place for _, place in group.places if not place.held)
+            found += choose_volumes(self.record.trial, group.view, group.seated, entries)
+        return tuple(each_once(found))
 
     def _verdicts(self) -> list[GroupVerdict]:
         """In the order of the groups. Who came last is looked at first: the groups that had their turns with

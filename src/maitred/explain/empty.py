@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.supply.interface import Lift
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, ask_anew
 from maitred.decide.attempt import attempt
-from maitred.decide.compile import Lift
 from maitred.decide.diagnose import Diagnosis, Grounds
 from maitred.decide.house import House, Leave
 from maitred.model.plan import Blocker

@@ -88,6 +88,15 @@ class Eviction(Record, frozen=True):
     receipt: Receipt
 
 
+class VolumeChoice(Record, frozen=True):
+    """What a claim that waits for its first pod gets when that is bound."""
+
+    claim: str
+    volume: str | None
+    """One that exists; None if one is to be made for the node."""
+    node: str
+
+
 class ClaimAllocation(Record, frozen=True):
     claim: str
     allocation: Detail
@@ -126,6 +135,7 @@ class Plan(Record, frozen=True):
     binds: tuple[Bind, ...] = ()
     nominations: tuple[Bind, ...] = ()
     evictions: tuple[Eviction, ...] = ()
+    volumes: tuple[VolumeChoice, ...] = ()
     claims: tuple[ClaimAllocation, ...] = ()
     groups: tuple[GroupVerdict, ...] = ()
     wake_at: str | None = None

@@ -80,7 +80,7 @@ class Case:
         self.entries: dict[str, list[Doc]] = {}
         for entry in self.plan.docs("groups"):
             self.entries.setdefault(entry.text("group"), []).append(entry)
-        self.before = world_of(self.cluster, self.cluster.pods.values())
+        self.before = self._world(self.cluster.pods.values())
 
     @property
     def exhausted(self) -> bool:
@@ -94,6 +94,13 @@ class Case:
             place(world, pod, node)
         return world
 
+    def _world(self, pods: Iterable[Pod]) -> World:
+        """These pods where they are, in a world in which claims get the volumes that the Plan says."""
+        world = world_of(self.cluster, pods)
+        choices = self.plan.docs("volumes")
+        world.given = {entry.text("claim"): entry.text("volume") for entry in choices}
+        return world
+
     def lingers(self, pod: Pod) -> bool:
         """Whether it is on a node and being deleted, but was given more time than the policy gives a victim:
         its room is not waited for, and it may be evicted, which gives it less."""
@@ -103,7 +110,7 @@ class Case:
     @cached_property
     def _settled(self) -> World:
         pods = self.cluster.pods.values()
-        return world_of(self.cluster, [pod for pod in pods if not pod.terminating or self.lingers(pod)])
+        return self._world([pod for pod in pods if not pod.terminating or self.lingers(pod)])
 
     def once_gone(self, gone: Iterable[Pod], seats: Iterable[Bind]) -> World:
         """The world once those who leave have left, and these too, with some more pods on their seats."""

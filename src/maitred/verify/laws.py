@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from .case import Breach, Case, breach
+from .choices import judge_choices
 from .evictions import judge_evictions
 from .filters import clash, from_devices
 from .groups import Group
@@ -44,7 +45,13 @@ def verify(
         return sorted({*judge_nodes(case, None), *judge_standing_gangs(case), *judge_sharing(case)})
     found = set(case.faults)
     found |= {*judge_nodes(case, case.binds), *judge_gangs(case), *judge_constraints(case)}
-    found |= {*judge_evictions(case), *judge_nominations(case), *judge_need(case), *judge_holds(case)}
+    found |= {
+        *judge_choices(case),
+        *judge_evictions(case),
+        *judge_nominations(case),
+        *judge_need(case),
+        *judge_holds(case),
+    }
     found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case)}
     return sorted(found)
 

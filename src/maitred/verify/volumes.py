@@ -53,7 +53,7 @@ def match_claims(world: World, pod: Pod, node: Node) -> Matched:
         volume = _choose_volume(world, claim, node, set(taken.values()))
         if volume is not None:
             taken[claim.key] = volume.name
-        elif _can_be_made(world, claim, node):
+        elif can_be_made(world, claim, node):
             selected[claim.key] = node.name
         else:
             return f"no volume for claim {claim.key} can be used on {node.name}", {}, {}
@@ -70,10 +70,15 @@ def _claim_problem(world: World, claim: Claim | None, use: ClaimUse, node: Node)
         return f"claim {claim.key} names volume {claim.volume}, and is not bound to it yet"
     if claim.volume:
         return _bound_problem(world, claim, node)
-    known = world.cluster.class_of(claim)
-    if known is None or not known.waits:
+    if not waits(world, claim):
         return f"claim {claim.key} is not bound, and its class does not wait for a pod"
     return None
+
+
+def waits(world: World, claim: Claim) -> bool:
+    """Whether a claim gets its volume when its first pod is bound."""
+    known = world.cluster.class_of(claim)
+    return not claim.volume and known is not None and known.waits
 
 
 def _bound_problem(world: World, claim: Claim, node: Node) -> str | None:
@@ -109,8 +114,10 @@ def _choose_volume(world: World, claim: Claim, node: Node, chosen: set[str]) -> 
     if claim.selected_node or claim.key in world.selected:
         return None
     gone = chosen | set(world.taken.values())
-    volumes = world.cluster.volumes.values()
-    fitting = [volume for volume in volumes if volume.name not in gone and _suits(world, claim, volume)]
+    volumes = list(world.cluster.volumes.values())
+    if claim.key in world.given:
+        volumes = [volume for volume in volumes if volume.name == world.given[claim.key]]
+    fitting = [volume for volume in volumes if volume.name not in gone and suits(world, claim, volume)]
     named = [volume for volume in fitting if volume.claim]
     near = [v for v in named or fitting if any_term(v.node_terms, node.labels, node.name)]
     if world.cluster.users[claim.key] > 1:  # its labels count once it is bound: others must be able to follow
@@ -118,7 +125,7 @@ def _choose_volume(world: World, claim: Claim, node: Node, chosen: set[str]) -> 
     return min(near, key=lambda volume: (volume.size, volume.name), default=None)
 
 
-def _suits(world: World, claim: Claim, volume: Volume) -> bool:
+def suits(world: World, claim: Claim, volume: Volume) -> bool:
     """Whether a volume could serve a claim, wherever it is. One that names the claim need not match in
     all."""
     known = world.cluster.class_of(claim)
@@ -139,9 +146,9 @@ def _suits(world: World, claim: Claim, volume: Volume) -> bool:
     )
 
 
-def _can_be_made(world: World, claim: Claim, node: Node) -> bool:
+def can_be_made(world: World, claim: Claim, node: Node) -> bool:
     """Dynamic provisioning. Once a node has been selected for a claim, its volume is made there."""
-    if claim.key in world.taken:
+    if claim.key in world.taken or world.given.get(claim.key):
         return False
     if world.selected.get(claim.key, claim.selected_node) not in ("", node.name):
         return False

@@ -21,6 +21,8 @@ class World:
         # By claim: the node that a volume will be made for, and the existing volume that it will get.
         self.selected: dict[str, str] = {}
         self.taken: dict[str, str] = {}
+        # By claim: the existing volume that a Plan says it gets; empty where it says that one is made.
+        self.given: dict[str, str] = {}
         self._own = set(cluster.nodes)
         # Who was there when all began; of an empty cluster nobody asks what is still attached.
         self.at_first: dict[str, list[Pod]] = {name: [] for name in cluster.nodes}
@@ -35,6 +37,7 @@ class World:
         twin.on, twin.used = dict(self.on), dict(self.used)
         twin.wary = list(self.wary)
         twin.selected, twin.taken = dict(self.selected), dict(self.taken)
+        twin.given = self.given
         twin.at_first, twin.occupied = self.at_first, self.occupied
         twin._own = set()
         self._own = set()

@@ -16,7 +16,7 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.seating import ANNOTATION, Seating
 from maitred.kube.outcomes import Bound, Refused, Unbound, Unknown, Why
 from maitred.kube.writes import Writer
-from maitred.model.plan import Bind, GroupVerdict
+from maitred.model.plan import Bind, GroupVerdict, VolumeChoice
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,8 @@ class Order:
     binds: Sequence[Bind]
     seating: Seating
     ordered_at: float
+    volumes: Sequence[VolumeChoice] = ()
+    """What the claims of its pods get first."""
     open: int = 0
     bound: int = 0
     refused: list[tuple[Bind, Refused]] = field(default_factory=list)
@@ -66,7 +68,8 @@ class Binder:
 
     def send(self, order: Order) -> None:
         self._unfinished += len(order.binds)
-        if self._claims.unbound(order.binds):
+        if order.volumes:
+            self._mirror.promised_volumes.add(order.volumes)
             self._unprepared.put_nowait(order)
         else:
             self._enqueue(order)
@@ -96,7 +99,10 @@ class Binder:
 
     async def _prepare(self, order: Order) -> None:
         """A group whose claims need volumes first. It may take minutes, and keeps nobody else waiting."""
-        problem = await self._claims.prepare(order.binds)
+        try:
+            problem = await self._claims.prepare(order.volumes)
+        finally:
+            self._mirror.promised_volumes.remove(order.volumes)
         if not problem:
             self._enqueue(order)
             return

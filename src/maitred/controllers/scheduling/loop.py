@@ -28,6 +28,7 @@ from maitred.controllers.jobs.returns import Returns, without
 from maitred.controllers.recording.recorder import Recorder
 from maitred.controllers.scheduling.agenda import Agenda, Selection
 from maitred.controllers.scheduling.binding import Order
+from maitred.controllers.scheduling.claims import choices_for
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.seating import Seating
@@ -201,11 +202,13 @@ class Loop:
         for teller in self._tellers:
             teller.seating(seats, snapshot, time.monotonic())
         verdicts = {verdict.group: verdict for verdict in seats.groups}
+        chosen = {choice.claim: choice for choice in seats.volumes}
         for group, found in groupby(seats.binds, key=lambda bind: bind.group):
             binds = list(found)
             seating = Seating(now, len(binds), len(self._mirror.unseated(group)))
             if self._assume(binds):
-                orders.append(Order(verdicts[group], binds, seating, time.monotonic()))
+                volumes = choices_for((self._mirror.waiting[bind.pod] for bind in binds), chosen)
+                orders.append(Order(verdicts[group], binds, seating, time.monotonic(), volumes))
                 binder.send(orders[-1])
             else:
                 log.info("group %s: its places or members changed during the decision; deciding again", group)

@@ -20,6 +20,7 @@ import msgspec
 from maitred.cluster.state import ClusterState, Delete, Journal, Put
 from maitred.controllers.scheduling.gangs import Gangs
 from maitred.controllers.scheduling.leaving import Leaving, controller_of
+from maitred.controllers.scheduling.promised_volumes import PromisedVolumes
 from maitred.controllers.scheduling.seating import ANNOTATION, Seating, parse_seating
 from maitred.kube.wire import WatchedGroup, WatchedOwner, WatchedPod
 from maitred.model.group import PodGroup
@@ -83,6 +84,7 @@ class Mirror:
         self._assumed: dict[str, Assumption] = {}
         self._promises: dict[str, Assumption] = {}
         """Nominations that we have ordered and not yet seen; no node where one is taken back."""
+        self.promised_volumes = PromisedVolumes(self.state)
         self._leaving = Leaving(policy, clock)
         self._scheduler = scheduler
         self.gangs: Gangs | None = None
@@ -390,6 +392,6 @@ def feed_jobs(mirror: Mirror) -> Feed[Job]:
 
 
 def feed_plain(mirror: Mirror, kind: type[Object]) -> Feed[Object]:
-    """Objects that go to the state as they are."""
-    apply = mirror.state.apply
-    return Feed(mirror.changed, lambda item: apply(Put(item)), lambda key: apply(Delete(kind, key)))
+    """Objects that go to the state as they are, or as we have promised them."""
+    promised = mirror.promised_volumes
+    return Feed(mirror.changed, promised.put, lambda key: promised.gone(kind, key))

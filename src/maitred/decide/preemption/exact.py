@@ -10,8 +10,8 @@ from math import comb
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.trial import Rows
 from maitred.decide.ask import Assignment
 from maitred.decide.bounds import most_in
 from maitred.decide.preemption.leniency import let_off
@@ -131,7 +131,7 @@ class _Sets:
     def _may_do(self, bits: Floats) -> Mask:
         """Whether what sets free could be enough, added up over each domain."""
         site, (nodes, freed) = self.site, self._freed
-        free = site.trial.free[site.columns]
+        free = site.trial.columns.free[site.columns]
         domains = max(1, int(site.domains.max(initial=0)) + 1)
         room = np.tensordot(bits, freed, axes=1).astype(np.int64) + free.T[nodes]
         inside = site.useful & (site.domains >= 0)
@@ -157,7 +157,7 @@ class _Sets:
         counts = [site.ask.shapes.count(shape) for shape in site.ask.distinct]
         most = np.full((len(room), domains), len(site.ask.shapes), dtype=np.int64)
         for place, column in enumerate(site.columns):
-            free = np.where(inside, np.maximum(site.trial.free[column], 0), 0)
+            free = np.where(inside, np.maximum(site.trial.columns.free[column], 0), 0)
             free[nodes] = 0
             elsewhere = np.bincount(np.maximum(site.domains, 0), weights=free, minlength=domains)
             total = np.tile(elsewhere.astype(np.float64), (len(room), 1))

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.trial import Rows
 from maitred.decide.ask import Assignment
 from maitred.decide.preemption.site import Option, Site
 
@@ -136,7 +136,7 @@ class _Leniency:
         position = {shape: number for number, shape in enumerate(site.ask.distinct)}
         uses = site.uses[[position[site.ask.shapes[member]] for member, _ in seats]].T
         needed = np.zeros((len(site.columns), len(rows)), dtype=np.int64)
-        left = site.trial.free[site.columns[:, None], rows]
+        left = site.trial.columns.free[site.columns[:, None], rows]
         gone = self.units.entries_of(chosen)
         gone = gone[there[site.nodes[gone]]]
         for amounts, nodes, more in (

@@ -6,8 +6,9 @@ every group that has to preempt, and not the first alone.
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Mask
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.trial import Trial
 
 
 class Outlook:

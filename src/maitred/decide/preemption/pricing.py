@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.trial import Rows
 from maitred.decide.preemption.site import Site
 from maitred.decide.preemption.units import Floats, Units
 from maitred.decide.seats import PASS
@@ -40,7 +40,7 @@ def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
     """The units of some nodes, best first, priced round by round where they sit on several nodes."""
     units = site.units
     spread = not units.single and bool((candidates & (units.size > 1)).any())
-    free, left = site.trial.free[site.columns], candidates.copy()
+    free, left = site.trial.columns.free[site.columns], candidates.copy()
     chosen, price = list[Ints](), 0.0
     rounds = ROUNDS if spread else 1
     for turn in range(rounds, 0, -1):
@@ -60,7 +60,7 @@ def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
 
 def by_domain(site: Site, candidates: Mask) -> Floats:
     """What it costs at first sight to make room in each domain; infinite where there is too little."""
-    slots = _slots(site, candidates, site.useful, site.trial.free[site.columns])
+    slots = _slots(site, candidates, site.useful, site.trial.columns.free[site.columns])
     domains = max(1, int(site.domains.max(initial=0)) + 1)
     inside = site.useful & (site.domains >= 0)
     have = np.bincount(site.domains[inside], weights=slots.room[inside], minlength=domains).astype(np.int64)

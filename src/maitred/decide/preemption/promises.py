@@ -9,10 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from maitred.cluster.journal import Seated, Selection
+from maitred.cluster.journal import Rows, Seated, Selection
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.house import FULL_RULES, House, Leave
@@ -121,7 +121,7 @@ class Promises:
         `ahead` tells what groups of higher rank would like to have, for whom nobody leaves. It is asked only
         when somebody would have to.
         """
-        if self.leaving.any() or trial.later is not None:
+        if self.leaving.any() or trial.columns.later is not None:
             found = self._without_more(self._once_left(trial), claimant)
             if found is not None:
                 return found
@@ -142,7 +142,7 @@ class Promises:
         for shape, rows, copies in per_node(by_shape(ask, seats)):
             held.append(trial.hold(shape, rows, copies, self.leaving))
             if terms := trial.needs(shape).affinity:
-                self._company |= trial.pods_matching(Selection(terms, True))
+                self._company |= trial.neighbours.pods_matching(Selection(terms, True))
         return held
 
     @contextmanager

@@ -10,9 +10,9 @@ from itertools import islice
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, Occupant, SeatedGroup, Snapshot
-from maitred.cluster.trial import Rows
 from maitred.decide.preemption.allowance import Heed, heeds
 from maitred.model.group import CompositePodGroup, Group, disruption
 from maitred.model.meta import key_of

@@ -6,9 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from maitred.cluster.journal import Selection
+from maitred.cluster.journal import Rows, Selection
 from maitred.cluster.nodes import Codes, Ints, Mask
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.supply.fit import Room
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.bounds import Floats, most_in
@@ -17,7 +18,7 @@ from maitred.decide.house import FULL_RULES, House
 from maitred.decide.levels import codes_of
 from maitred.decide.place import Ladder, place
 from maitred.decide.preemption.units import Price, Units
-from maitred.decide.rules import Room, Rules
+from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
 from maitred.decide.seating import make_ladder, required_domain, rules_for
 from maitred.decide.seats import PASS, Steps
@@ -92,7 +93,7 @@ class Site:
         if after.most < self.ask.need or within is None:
             return None
         self.house.meter.take(looks_of_rules(self.trial, self.ask.distinct))
-        free = self.trial.free.copy()
+        free = self.trial.columns.free.copy()
         free[self.columns[:, None], after.rows] = after.free
         copies = self._before[0][: len(self.ask.distinct)].copy()
         copies[:, after.rows] = after.measures[: len(copies)]
@@ -100,7 +101,8 @@ class Site:
             Room(free[column], tuple(use))
             for column, use in zip(self.columns, self.uses.T.tolist(), strict=True)
         ]
-        rules = replace(self.empty, trial=self.trial.with_free(free), copies=list(copies), rooms=rooms)
+        trial = self.trial.with_supply(self.trial.columns.with_free(free))
+        rules = replace(self.empty, trial=trial, copies=list(copies), rooms=rooms)
         seats = place(rules, within, self._ladder, self.ask.demand(), self.house.policy, steps)
         return None if seats is None else hand_out(self.ask, seats, any_order=not rules.ordered)
 
@@ -111,7 +113,7 @@ class Site:
         there = np.zeros(len(bounded), dtype=np.bool_)
         there[self.nodes[entries]] = True
         rows, place = np.flatnonzero(there), np.cumsum(there) - 1
-        free, nodes = self.trial.free[self.columns[:, None], rows], place[self.nodes[entries]]
+        free, nodes = self.trial.columns.free[self.columns[:, None], rows], place[self.nodes[entries]]
         for column, freed in zip(free, self.freed(entries), strict=True):
             np.add.at(column, nodes, freed)
         measures, (before, sums) = self._measures(rows, free), self._before
@@ -123,7 +125,7 @@ class Site:
     def _before(self) -> tuple[Ints, Floats]:
         """The measures of every node before anybody has left, and what they add up to in each domain."""
         rows = np.flatnonzero(self._bounded)
-        found = self._measures(rows, self.trial.free[self.columns[:, None], rows])
+        found = self._measures(rows, self.trial.columns.free[self.columns[:, None], rows])
         measures = np.zeros((len(found), len(self._bounded)), dtype=np.int64)
         measures[:, rows] = found
         return measures, self._by_domain(rows, found)
@@ -218,11 +220,11 @@ class Site:
         trial = self.trial
         for shape in self.ask.distinct:
             needs = trial.needs(shape)
-            if needs.affinity or needs.anti_affinity or needs.spread or needs.host_ports:
+            if needs.affinity or needs.anti_affinity or needs.spread:
                 return False
-            if trial.shape(shape).volumes:
+            if any(supply.asked_by(shape) for supply in trial.supplies if supply is not trial.columns):
                 return False
-            if trial.foes_of(shape):
+            if trial.neighbours.foes_of(shape):
                 return False
         return True
 
@@ -233,7 +235,7 @@ class Site:
         for shape in self.ask.distinct:
             terms = self.trial.needs(shape).affinity
             if terms:
-                wanted = self.trial.pods_matching(Selection(terms, True))
+                wanted = self.trial.neighbours.pods_matching(Selection(terms, True))
                 near[self.units.unit[wanted[self.units.pods]]] = True
         return near
 
@@ -249,7 +251,7 @@ class Site:
     def uses(self) -> Ints:
         """What a member of each shape takes of those."""
         needs = [self.trial.needs(shape) for shape in self.ask.distinct]
-        return np.array([self.trial.request_column(each)[self.columns] for each in needs])
+        return np.array([self.trial.columns.request_column(each)[self.columns] for each in needs])
 
     def freed(self, entries: Ints | slice, of: Mask | slice = EVERYTHING) -> Ints:
         """What these entries free of the resources that members ask for, or of some of them."""
@@ -258,7 +260,7 @@ class Site:
     @cached_property
     def freed_by_needs(self) -> Ints:
         """The same by the number of their needs."""
-        return np.ascontiguousarray(self.trial.amounts_by_needs[:, self.columns].T)
+        return np.ascontiguousarray(self.trial.columns.amounts_by_needs[:, self.columns].T)
 
     @property
     def nodes(self) -> Rows:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import Occupant
-from maitred.cluster.trial import Rows
 from maitred.decide.preemption.roster import SINGLE, Roster, device_hours
 from maitred.model.budget import allowed
 from maitred.model.meta import key_of

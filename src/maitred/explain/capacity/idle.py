@@ -92,8 +92,10 @@ class Sorting:
     def parts(self) -> Iterator[Part]:
         trial, column = self.survey.trial, self.column
         before = self.nodes.allocatable[column] - self.snapshot.used[column]
-        yield self._take("Starting", "", np.maximum(before - trial.free[column], 0))
-        yield self._take("Promised", "", np.maximum(trial.free[column] - trial.room[column], 0))
+        yield self._take("Starting", "", np.maximum(before - trial.columns.free[column], 0))
+        yield self._take(
+            "Promised", "", np.maximum(trial.columns.free[column] - trial.columns.room[column], 0)
+        )
         yield self._take("NotManaged", "", ~self.survey.managed)
         yield from self._unwell()
         yield from self._tainted()
@@ -179,7 +181,7 @@ class Sorting:
 
     def _stranded(self) -> Iterator[Part]:
         """By the first resource of which the node has less than the most modest pod asks for."""
-        room = self.survey.trial.room
+        room = self.survey.trial.columns.room
         asked = [dict(needs.requests) for needs in self._known] or [{PODS: 1}]
         for resource in sorted(set.intersection(*(set(each) for each in asked)) - {self.resource}):
             least, column = min(each[resource] for each in asked), self.nodes.resource_column(resource)

@@ -156,7 +156,7 @@ class Mover:
     @cached_property
     def _freed(self) -> Ints:
         """What each entry of `units.pods` takes of every resource."""
-        return self.survey.trial.amounts_of(self.units.pods)
+        return self.survey.trial.columns.amounts_of(self.units.pods)
 
     @cached_property
     def _drainable(self) -> tuple[Mask, Mask]:
@@ -247,7 +247,7 @@ class Mover:
             if column is None:
                 return np.zeros(len(pairs), dtype=np.int64), pairs // count, codes[rows].astype(np.int64)
             freed = np.bincount(place, self._freed[inside, column], minlength=len(pairs)).astype(np.int64)
-            np.minimum(fits, (trial.room[column, rows] + freed) // requested, out=fits)
+            np.minimum(fits, (trial.columns.room[column, rows] + freed) // requested, out=fits)
         gain = np.where(mask[rows], np.maximum(fits, 0) - copies[rows], 0)
         return np.maximum(gain, 0), pairs // count, codes[rows].astype(np.int64)
 
@@ -342,7 +342,7 @@ class Rearranged:
         stage, too_large = self.survey.stage, set[Hashable]()
         for other in stage.entries[: entry.place]:
             ask = self.survey.still_asks(other)
-            useful = any(self.trial.copies(shape)[freed].any() for shape in ask.distinct)
+            useful = any(self.trial.columns.copies(shape)[freed].any() for shape in ask.distinct)
             if not useful or stage.kin(other) in too_large:
                 continue
             seats = self._seats(ask)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maitred.cluster.trial import Requests
+from maitred.cluster.supply.columns import Requests
 from maitred.explain.capacity.document import ShapeOfPods
 from maitred.explain.capacity.survey import CORE, Survey
 from maitred.model.needs import Needs, NodeRequirements

@@ -148,7 +148,7 @@ class Survey:
     def room_in_all(self) -> int:
         """Of what is counted."""
         columns = [self.snapshot.nodes.resources.index(resource) for resource in self.resources]
-        return int(np.maximum(self.trial.room[columns], 0).sum())
+        return int(np.maximum(self.trial.columns.room[columns], 0).sum())
 
     @cached_property
     def settled(self) -> Trial:

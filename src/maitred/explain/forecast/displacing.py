@@ -10,8 +10,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.house import House
@@ -37,7 +38,7 @@ class Holdings:
     """For each priority, what those below it hold: a bound on the room that could be made for it."""
 
     def __init__(self, trial: Trial, priorities: Iterable[int]) -> None:
-        self._below = {priority: np.zeros_like(trial.free) for priority in priorities}
+        self._below = {priority: np.zeros_like(trial.columns.free) for priority in priorities}
 
     def change(self, priority: int, rows: Rows | Codes, amounts: Ints, sign: int) -> None:
         for above, held in self._below.items():
@@ -66,9 +67,10 @@ def make_way(trial: Trial, house: House, ask: Ask, lesser: Sequence[Lesser[T]]) 
     amounts = np.concatenate([one.amounts for one in ordered])
 
     def without(count: int) -> Assignment:
-        free, gone = trial.free.copy(), number < count
+        free, gone = trial.columns.free.copy(), number < count
         np.add.at(free.T, rows[gone], amounts[gone])
-        cleared = Trial(trial.snapshot, trial.nodes, free, trial.snapshot.bound, True)
+        now = Trial.of(trial.snapshot)
+        cleared = now.with_supply(now.columns.with_free(free))
         found = attempt(cleared, ask, house, Steps(PROBE_STEPS))
         return quorum_of(ask, found) if found else []
 
@@ -82,9 +84,9 @@ def make_way(trial: Trial, house: House, ask: Ask, lesser: Sequence[Lesser[T]]) 
 
 def _needed(trial: Trial, ask: Ask, seats: Assignment, lesser: Sequence[Lesser[T]]) -> list[Lesser[T]]:
     """Those who hold something that is short where the seats are."""
-    short = -trial.free
+    short = -trial.columns.free
     for member, row in seats:
-        short[:, row] += trial.request_column(trial.needs(ask.shapes[member]))
+        short[:, row] += trial.columns.request_column(trial.needs(ask.shapes[member]))
     taken = np.zeros(short.shape[1], dtype=np.bool_)
     taken[[row for _, row in seats]] = True
     short[:, ~taken] = 0

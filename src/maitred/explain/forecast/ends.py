@@ -8,9 +8,9 @@ from zlib import crc32
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
-from maitred.cluster.trial import Rows
 from maitred.explain.forecast.runs import CHANCES, DRAWS, NEVER, Floats, Runs, all_drawn
 from maitred.model.node import NOT_READY, UNREACHABLE
 from maitred.model.runtime import Runtime

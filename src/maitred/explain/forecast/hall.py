@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from maitred.cluster.journal import Seated
+from maitred.cluster.journal import Rows, Seated
 from maitred.cluster.nodes import Ints, Mask
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.seating import commit
@@ -88,11 +88,11 @@ class Hall:
         priorities = self.opening.priorities[tenants]
         for priority in np.unique(priorities).tolist():
             pods = self.opening.tenants.pods_of(tenants[priorities == priority])
-            rows, amounts = self.trial.snapshot.bound.node[pods], self.trial.amounts_of(pods)
+            rows, amounts = self.trial.snapshot.bound.node[pods], self.trial.columns.amounts_of(pods)
             self._holdings.change(priority, rows, amounts, sign)
 
     def _amounts(self, entry: Seated) -> Ints:
-        return np.outer(entry.copies, self.trial.request_column(self.trial.needs(entry.shape)))
+        return np.outer(entry.copies, self.trial.columns.request_column(self.trial.needs(entry.shape)))
 
     # -- places that are kept --------------------------------------------------------------------------
 
@@ -175,7 +175,9 @@ class Hall:
         opening = self.opening
         pods: Rows = opening.tenants.pods_of(np.array([number]))
         since, rank = float(opening.tenants.started[number]), int(opening.priorities[number])
-        return Lesser(number, rank, since, self.trial.snapshot.bound.node[pods], self.trial.amounts_of(pods))
+        return Lesser(
+            number, rank, since, self.trial.snapshot.bound.node[pods], self.trial.columns.amounts_of(pods)
+        )
 
     def _stay(self, stay: Stay) -> Lesser[int | Stay]:
         rows = np.concatenate([entry.rows for entry in stay.places])

@@ -4,7 +4,8 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints
 from maitred.cluster.selection import required_nodes, tolerated_nodes
-from maitred.cluster.trial import Trial, copies_that_fit
+from maitred.cluster.supply.columns import copies_that_fit
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask
 from maitred.decide.compile import managed_nodes
 from maitred.decide.house import House
@@ -45,9 +46,9 @@ class Room:
         self.looks += 1
         trial = self.trial
         if more is None:
-            copies = trial.copies(shape)
+            copies = trial.columns.copies(shape)
         else:
-            copies = copies_that_fit(trial.free + more, trial.nodes, trial.needs(shape).requests)
+            copies = copies_that_fit(trial.columns.free + more, trial.nodes, trial.needs(shape).requests)
         open_to = self._open_to(shape)
         if not level:
             return int(copies @ open_to)

@@ -152,6 +152,7 @@ class FewerMembers:
             shapes=view.shapes[kept],
             gates=tuple(view.gates[position] for position in kept),
             nominated=tuple(view.nominated[position] for position in kept) if view.nominated else (),
+            claims=tuple(view.claims[position] for position in kept) if view.claims else (),
             members=view.members - len(gone),
         )
         return with_group(snapshot, number, smaller)

@@ -136,7 +136,7 @@ class Growth:
         needs = [empty.needs(shape) for shape in ask.distinct]
         asked = sorted({resource for need in needs for resource, _ in need.requests})
         columns = [nodes.resource_column(resource) for resource in asked]
-        traits = [empty.free[column] for column in columns if column is not None]
+        traits = [empty.columns.free[column] for column in columns if column is not None]
         keys = {term.topology_key for need in needs for term in need.pod_terms()}
         topology, house = ask.topology, self.stage.house
         levels = [topology.slice_level, topology.required if anywhere else ""]
@@ -199,7 +199,7 @@ class Growth:
         """How many nodes the group is on once it is seated, with so many new ones; 0 if it is not."""
         house, most, ask = self.stage.house, self._trial(pattern, entry), ask_of(entry.view)
         trial = most.on(most.nodes)
-        trial.free[:, len(self.snapshot.nodes.names) + count :] = 0
+        trial.columns.free[:, len(self.snapshot.nodes.names) + count :] = 0
         for other in ahead:
             commit(trial, other, quorum_of(other, self.stage.seats(trial, other, house)))
         found = self.stage.seats(trial, ask, house)

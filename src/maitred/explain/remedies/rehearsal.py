@@ -8,9 +8,10 @@ from itertools import chain
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.cluster.trial import Rows, Trial
+from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn
 from maitred.decide.alike import kin, needs_of, plain
 from maitred.decide.ask import Ask, Assignment, ask_of

@@ -65,6 +65,7 @@ class MoreMembers:
             shapes=np.append(view.shapes, np.full(self.count, view.shapes[self.like], view.shapes.dtype)),
             gates=(*view.gates, *((),) * self.count),
             nominated=(*view.nominated, *("",) * self.count) if view.nominated else (),
+            claims=(*view.claims, *((),) * self.count) if view.claims else (),
             members=view.members + self.count,
         )
         return with_group(snapshot, number, larger)

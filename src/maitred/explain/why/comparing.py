@@ -145,7 +145,7 @@ def without_group(snapshot: Snapshot, names: Names, key: str) -> Snapshot:
     stays = np.ones(len(snapshot.bound.node), dtype=np.bool_)
     stays[rows] = False
     used = snapshot.used.copy()
-    np.subtract.at(used.T, snapshot.bound.node[rows], Trial.of(snapshot).amounts_of(rows))
+    np.subtract.at(used.T, snapshot.bound.node[rows], Trial.of(snapshot).columns.amounts_of(rows))
     in_use = {claim: list(places) for claim, places in snapshot.claims_in_use.items()}
     for row in rows:
         for claim in snapshot.bound.occupants[row].claims:

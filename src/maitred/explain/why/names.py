@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
-from maitred.cluster.trial import Rows
 from maitred.explain.redaction.aliases import MARK
 from maitred.explain.scene import Scene
 from maitred.explain.why.answer import KINDS, Kind

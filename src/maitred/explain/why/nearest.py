@@ -10,18 +10,21 @@ from functools import cached_property
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import NODE_NAME, Codes, Ints, Mask, NodeView
 from maitred.cluster.selection import declaring_nodes, required_nodes, tolerated_nodes
-from maitred.cluster.trial import Requests, Rows, Trial, copies_that_fit
+from maitred.cluster.supply.columns import Requests, copies_that_fit
+from maitred.cluster.supply.ports import Ports
+from maitred.cluster.supply.volumes import Volumes
+from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt
-from maitred.decide.compile import make_rules, managed_nodes, taken_ports
+from maitred.decide.compile import make_rules, managed_nodes
 from maitred.decide.house import FULL_RULES, House
 from maitred.decide.place import candidates
 from maitred.decide.rules import Rules
 from maitred.decide.seating import commit, required_domain
 from maitred.decide.seats import Demand, Steps
-from maitred.decide.storage import storage_rules
 from maitred.explain.why.answer import Nearest, Place
 from maitred.model.node import UNSCHEDULABLE
 from maitred.model.policy import is_device
@@ -148,7 +151,7 @@ class _Survey:
 
     def _lacking(self, shape: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
         """The share of a request that each node lacks, all resources together."""
-        room, total = self.trial.room, np.zeros(len(self.nodes.names))
+        room, total = self.trial.columns.room, np.zeros(len(self.nodes.names))
         for resource, requested in self._requests(shape):
             column = self.nodes.resource_column(resource)
             have = 0 if column is None else room[column]
@@ -207,11 +210,11 @@ class _Survey:
         own = np.zeros(len(self.nodes.names), dtype=np.int64)
         for member, row in seats:
             own[row] += dict(self._requests(self.ask.shapes[member])).get(scarce or "", 0)
-        taken = self.nodes.allocatable[column] - self.trial.free[column] - own
+        taken = self.nodes.allocatable[column] - self.trial.columns.free[column] - own
         return int(rows[np.lexsort((names, -taken[rows]))[0]])
 
     def _lacks(self, shape: int, row: int) -> dict[str, str]:
-        room, short = self.trial.room, {}
+        room, short = self.trial.columns.room, {}
         for resource, requested in self._requests(shape):
             column = self.nodes.resource_column(resource)
             missing = requested - (0 if column is None else max(int(room[column, row]), 0))
@@ -231,7 +234,7 @@ class _Survey:
             taint_words(nodes, ~tolerated_nodes(nodes, needs.tolerations) & among): ~tolerated_nodes(
                 nodes, needs.tolerations
             ),
-            "host ports": taken_ports(self.trial, needs.host_ports),
+            "host ports": self.trial.supply(Ports).taken(needs.host_ports),
             "resource claims, which are not allocated yet": np.full_like(among, bool(needs.device_claims)),
             self._volume_words(shape): self._out_of_reach(shape),
         }
@@ -243,7 +246,7 @@ class _Survey:
 
     def _out_of_reach(self, shape: int) -> Mask:
         """Nodes that cannot have its volumes."""
-        (reachable,) = storage_rules(self.trial, (shape,), others_may_help=False).masks
+        (reachable,) = self.trial.supply(Volumes).fit((shape,)).masks
         return np.zeros_like(self.nodes.alive) if reachable is None else ~reachable
 
     def _volume_words(self, shape: int) -> str:

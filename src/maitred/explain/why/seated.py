@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.snapshot import UNKNOWN_TIME
-from maitred.cluster.trial import Rows
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.roster import NOT_KNOWN, Roster
 from maitred.explain.forecast.ends import lost_nodes

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from maitred.cluster.trial import Rows
+from maitred.cluster.journal import Rows
 from maitred.explain.ganging import SERVICES, gang_advice
 from maitred.explain.scene import Scene
 from maitred.explain.tables import listed

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
-from maitred.cluster.trial import Rows, copies_that_fit
+from maitred.cluster.supply.columns import copies_that_fit
 from maitred.decide.levels import codes_of, key_of_level
 from maitred.model.pod import PodSpec
 from maitred.model.policy import Policy

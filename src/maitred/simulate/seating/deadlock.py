@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maitred.cluster.nodes import NodeView
-from maitred.cluster.trial import copies_that_fit
+from maitred.cluster.supply.columns import copies_that_fit
 from maitred.simulate.party import Party
 from maitred.simulate.seating.columns import Kind, kind_of, open_nodes
 
