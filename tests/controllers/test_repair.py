@@ -97,6 +97,15 @@ def test_the_condition_of_a_pod_group_says_whether_it_was_ever_whole(
     assert short_groups(mirror, "default/g") == short
 
 
+def test_a_gang_that_needs_more_than_when_it_was_seated_was_not_interrupted() -> None:
+    """All who were to be bound are; the quorum was raised since."""
+    declared = mirror_of(*(bound(name, seated(2, 3), group="g") for name in "ab"), left("c", 1, group="g"))
+    declared.put_group(watched_group("g", 3))
+    marks = {**MARKS, **seated(2, 3)}
+    marked = mirror_of(bound("a", marks), bound("b", marks), left("c", 1, MARKS))
+    assert [short_groups(mirror) for mirror in (declared, marked)] == [[], []]
+
+
 def test_a_gang_that_was_completed_in_two_seatings_and_interrupted_in_the_second_is_short() -> None:
     first, second = {**MARKS, **seated(3, 3)}, {**MARKS, **seated(2, 2, second=20)}
     mirror = mirror_of(bound("a", first), bound("b", second), left("c", 1, MARKS))

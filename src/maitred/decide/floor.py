@@ -72,7 +72,7 @@ class Floor:
         it is full, where nobody who sits down changes anything for others but the room that there is."""
         return 1 if self.one_by_one else int(self.copies[position, place])
 
-    def seat(self, position: int, place: int, copies: int = 1) -> None:
+    def seat(self, position: int, place: int, copies: int) -> None:
         rules, row = self.rules, int(self.rows[place])
         self._free[:, place] -= copies * self._use[:, position]
         self._count_at(place)

@@ -2,7 +2,12 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
+
+import pytest
+
+from maitred.controllers.answers.worker import InterruptedJob, Worker
 
 TRACED = """
 import sys, threading
@@ -41,3 +46,23 @@ def test_nothing_is_left_of_jobs_that_were_stopped() -> None:
         [sys.executable, "-c", TRACED], capture_output=True, text=True, timeout=60, cwd=Path(__file__).parent
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "2890\n", "")
+
+
+def test_a_closed_worker_stops_its_job_and_begins_no_other() -> None:
+    before = set(threading.enumerate())
+    worker, began = Worker(), threading.Event()
+    (thread,) = set(threading.enumerate()) - before
+
+    def for_ever() -> None:
+        began.set()
+        while True:
+            pass
+
+    running, waiting = worker.submit("one", for_ever), worker.submit("another", lambda: None)
+    began.wait()
+    worker.close()
+    with pytest.raises(InterruptedJob):
+        running.done.result(30)
+    thread.join(30)
+    assert not thread.is_alive()
+    assert not waiting.done.done()
