@@ -29,14 +29,14 @@ def disrupted(action: str, **more: str) -> Obj:
 EXITS = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
 READY = {"action": "FailJob", "onPodConditions": [{"type": "Ready", "status": "False"}]}
 FATES: dict[str, tuple[Obj, int, bool, str]] = {
-    "six failures are allowed where nothing is said": ({}, 4, True, "counts 6 failures"),
-    "and seven are not": ({}, 5, False, "counts 7 failures"),
+    "six failures are allowed where nothing is said": ({}, 4, True, "then has 6 failures"),
+    "and seven are not": ({}, 5, False, "then has 7 failures"),
     "a disruption is ignored": (failures(disrupted("Ignore")), 99, True, "does not count it"),
     "a disruption ends the Job": (
         failures(disrupted("FailJob")),
         0,
         False,
-        "the podFailurePolicy of Job work ends it",
+        "the podFailurePolicy of Job work fails the Job",
     ),
     "the first rule for it counts": (
         failures(disrupted("Ignore"), disrupted("FailJob")),

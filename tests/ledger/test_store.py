@@ -202,9 +202,9 @@ def test_a_ledger_of_a_newer_maitred_is_left_alone(url: str, ledger: Ledger) -> 
     connection = connect(url, "write")
     connection.change("update book set version = ?", [VERSION + 1])
     connection.close()
-    with pytest.raises(LedgerError, match="was written by a newer maitred"):
+    with pytest.raises(LedgerError, match="a newer maitred wrote it"):
         Ledger.open(url, BEGIN)
-    with pytest.raises(LedgerError, match="was written by a newer maitred"):
+    with pytest.raises(LedgerError, match="a newer maitred wrote it"):
         Ledger.existing(url)
 
 

@@ -214,7 +214,7 @@ def test_one_that_does_not_lead_says_so_and_when_to_ask_again() -> None:
         found.view = None
         status, reason, message = await found.refused(TRAIN)
         assert (status, reason) == (503, "NotLeading")
-        assert "stands by" in message
+        assert "is on standby" in message
 
     play(story)
 

@@ -213,7 +213,7 @@ def test_what_is_left_of_a_killed_scheduler_is_read_up_to_where_it_ends(tmp_path
     replay = replay_of_file(segment)
     assert 0 < replay.same == replay.decisions < 9
     assert len(replay.warnings) == 1
-    assert "cut off" in replay.warnings[0]
+    assert "incomplete" in replay.warnings[0]
     segment.write_bytes(whole[: len(whole) // 3])
     with pytest.raises(InputError, match="has no decision in it"):
         replay_of_file(segment)
@@ -234,7 +234,7 @@ def test_a_disk_that_is_full_stops_the_record_and_nothing_else(
             sleep(0.001)
     recorded.decide()
     recorded.ring.close()
-    assert [record.message.split(":")[0] for record in caplog.records] == ["the record is not written"]
+    assert [record.message.split(":")[0] for record in caplog.records] == ["the record cannot be written"]
     newest = max(tmp_path.iterdir())
     assert replay_of_file(newest).same == 1
 
@@ -244,7 +244,7 @@ def test_a_disk_that_is_full_stops_the_record_and_nothing_else(
     [
         (b"{", "is not a record"),
         (b'{"line":"look","now":"x","groups":[]}', "does not begin with an opening"),
-        (b'{"line":"opening","version":9,"maitred":"1","scheduler":null,"at":0}', "form 9"),
+        (b'{"line":"opening","version":9,"maitred":"1","scheduler":null,"at":0}', "format 9"),
     ],
 )
 def test_what_is_no_record_is_refused_with_its_place(line: bytes, what: str) -> None:

@@ -89,7 +89,7 @@ def test_a_pod_whose_status_is_refused_is_left_and_others_run(caplog: pytest.Log
 
     play(refuse, use)
     first = caplog.messages[0]
-    assert first.startswith("pod default/odd is left as it is: PATCH")
+    assert first.startswith("pod default/odd is ignored: PATCH")
     assert "422 Invalid: state: Forbidden" in first
 
 

@@ -63,7 +63,7 @@ def test_kinds_have_their_own_racks_labels_and_taints() -> None:
         ("kinds: [{name: a b, resources: {}}]", "kinds[0].name: 'a b' is not a name"),
         (
             "kinds: [{name: a, resources: {}, labels: {example.com/rack: x}}]",
-            "kinds[0].labels: example.com/rack is set",
+            "kinds[0].labels: the sandbox sets example.com/rack",
         ),
         (
             "kinds: [{name: a, resources: {}, taints: [{key: k, effect: Never}]}]",

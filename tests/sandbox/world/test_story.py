@@ -30,9 +30,9 @@ def test_a_story_can_be_read_and_fits_the_usual_world(file: Path) -> None:
 @pytest.mark.parametrize(
     ("steps", "error"),
     [
-        ("[]", "steps: there are 0"),
-        ("[{}]", "steps[0]: one of gangs, apply,"),
-        ("[{say: a, wait: {seconds: 1}, delete: [b]}]", "steps[0]: one of gangs, apply,"),
+        ("[]", "steps: has 0 steps"),
+        ("[{}]", "steps[0]: must have exactly one of gangs, apply,"),
+        ("[{say: a, wait: {seconds: 1}, delete: [b]}]", "steps[0]: must have exactly one of gangs, apply,"),
         ("[{gangs: [{name: A_, workers: 2}]}]", "steps[0].gangs[0].name: 'A_' is not a name"),
         ("[{gangs: [{name: a}]}]", "steps[0].gangs[0].workers: is required"),
         ("[{wait: {group: a, is: Scheduled}}]", "steps[0].wait.group: no earlier step created 'a'"),

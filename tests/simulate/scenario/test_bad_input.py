@@ -74,8 +74,8 @@ def test_arrivals(arrivals: str, error: str) -> None:
 @pytest.mark.parametrize(
     ("arrivals", "error"),
     [
-        ("{perHour: 1}", "perHour: would never end; set a horizon, or until here or jobs"),
-        ("{every: 1h}", "every: would never end; set a horizon, or until here or jobs"),
+        ("{perHour: 1}", "perHour: would never end; set a horizon, or until or jobs here"),
+        ("{every: 1h}", "every: would never end; set a horizon, or until or jobs here"),
         (
             "{daily: true, windows: [{from: 1h, until: 3h, perHour: 1}], jobs: 5}",
             "daily: would never end; set a horizon, or until here",

@@ -75,5 +75,5 @@ def test_nodes_are_as_they_were_last_seen() -> None:
 
 
 def test_what_is_no_record_is_refused_with_the_line() -> None:
-    with pytest.raises(InputError, match="r: line 2: is no line of a record"):
+    with pytest.raises(InputError, match="r: line 2: is not a line of a record"):
         read_recorded_nodes(record() + gzip.compress(b"nonsense\n"), "r")

@@ -19,7 +19,7 @@ def read_lingjun(data: bytes, source: str, resources: Resources, levels: Levels)
     for row in bounded(rows(data, source, ("ip", "DSW", "PSW", "ASW")), source):
         first = seen.setdefault(row.text("ip"), row.line)
         if first != row.line:
-            raise row.refuse("ip", f"{row.text('ip')[:40]} is that of line {first} too")
+            raise row.refuse("ip", f"{row.text('ip')[:40]} is already used in line {first}")
         block = f"{label_value(row, 'DSW')}-{label_value(row, 'PSW')}"
         labels = {levels.block: block, levels.rack: f"{block}-{label_value(row, 'ASW')}"}
         hosts.append(node(f"h{len(hosts) + 1:04}", resources, labels))
