@@ -11,7 +11,7 @@ from hypothesis.strategies import DrawFn
 from maitred.cluster.state import Change, ClusterState, Delete, Put
 from maitred.controllers.scheduling import agenda
 from maitred.controllers.scheduling.agenda import FIRST_REST, LONGEST_REST, Agenda, was_cut
-from maitred.controllers.scheduling.loop import with_receipts
+from maitred.controllers.scheduling.amending import with_receipts
 from maitred.decide import Scope, decide
 from maitred.model.categories import Effect
 from maitred.model.membership import group_key

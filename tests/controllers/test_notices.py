@@ -198,7 +198,7 @@ def test_a_scheduler_that_was_restarted_does_not_repeat_itself() -> None:
 
 def test_members_that_are_seated_while_the_others_are_told_are_not_told() -> None:
     story = Story(group_of_two())
-    story.record.meanwhile = lambda: story.mirror.assume("default/b", "default-b", "n1")
+    story.record.meanwhile = lambda: story.mirror.overlay.assume("default/b", "default-b", "n1")
     assert [name for name, _ in story.tell(WAITING).pods] == ["a"]
 
 

@@ -146,9 +146,9 @@ class Side:
 
     async def decided(self) -> dict[str, str]:
         """Verdicts by group."""
-        self.mirror.let_stay()
+        self.mirror.overlay.let_stay()
         await self.returns.prepare()
-        assert not self.mirror.stand_ins, "nobody stands in for what only mallory says"
+        assert not self.mirror.overlay.stand_ins, "nobody stands in for what only mallory says"
         plan = decide_snapshot(self.mirror.state.snapshot(), policy_of(POLICY), NOW, Scope("maitred"))
         return {verdict.group: verdict.verdict for verdict in plan.groups}
 

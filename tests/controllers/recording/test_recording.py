@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.cli.replay import lines_of, segments_of
-from maitred.cluster.state import Change, ClusterState, Put
+from maitred.cluster.state import Change, ClusterState, Depart, Put
 from maitred.controllers.recording.chronicle import Chronicle
 from maitred.controllers.recording.recorder import Recorder
 from maitred.controllers.recording.ring import Ring
@@ -96,7 +96,9 @@ def test_pods_that_are_told_to_go_are_leaving_in_the_record_too(tmp_path: Path) 
     recorded = Recorded(tmp_path)
     busy(recorded)
     recorded.decide()
-    assert recorded.state.set_leaving("default/low", recorded.state.snapshot().bound.occupants[0].uid, True)
+    going = Depart("default/low", recorded.state.snapshot().bound.occupants[0].uid)
+    assert recorded.state.could_apply(going)
+    recorded.state.apply(going)
     recorded.decide()
     recorded.ring.begin([])  # as when a segment is full: the next begins with what is known
     recorded.recorder._begin()

@@ -69,7 +69,7 @@ class Binder:
     def send(self, order: Order) -> None:
         self._unfinished += len(order.binds)
         if order.volumes:
-            self._mirror.promised_volumes.add(order.volumes)
+            self._mirror.overlay.volumes.add(order.volumes)
             self._unprepared.put_nowait(order)
         else:
             self._enqueue(order)
@@ -102,7 +102,7 @@ class Binder:
         try:
             problem = await self._claims.prepare(order.volumes)
         finally:
-            self._mirror.promised_volumes.remove(order.volumes)
+            self._mirror.overlay.volumes.remove(order.volumes)
         if not problem:
             self._enqueue(order)
             return
@@ -126,7 +126,7 @@ class Binder:
         self._unfinished -= 1
         if isinstance(outcome, Refused):
             order.refused.append((bind, outcome))
-            self._mirror.retract([bind.pod])
+            self._mirror.overlay.retract([bind.pod])
         else:
             order.bound += 1
         if not order.open:

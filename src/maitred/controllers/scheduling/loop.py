@@ -21,14 +21,14 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.jobs.returns import Returns, without
+from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.recording.recorder import Recorder
 from maitred.controllers.scheduling.agenda import Agenda, Selection
+from maitred.controllers.scheduling.amending import as_told, of_those_present, with_receipts, without
 from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.claims import choices_for
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.seating import Seating
@@ -74,6 +74,7 @@ class Loop:
     def __init__(
         self,
         mirror: Mirror,
+        verdicts: LastVerdicts,
         agenda: Agenda,
         policy: Callable[[], Policy],
         scheduler: str | None,
@@ -90,6 +91,7 @@ class Loop:
         told. Tellers hear of a group when it is known what is in its way.
         """
         self._mirror = mirror
+        self._verdicts = verdicts
         self._agenda = agenda
         self._policy = policy
         self._scheduler = scheduler
@@ -130,7 +132,7 @@ class Loop:
 
     async def _until_woken(self) -> None:
         rested_at = self._agenda.next_at()
-        due = self._mirror.next_overdue()
+        due = self._mirror.overlay.next_overdue()
         at = min(self._resync_at, self._wake_at, due, math.inf if rested_at is None else rested_at)
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, at - time.monotonic())):
@@ -140,7 +142,7 @@ class Loop:
         """Decide for those to whom something happened. Returns how long that took."""
         mirror, started = self._mirror, time.monotonic()
         mirror.changed.clear()
-        mirror.let_stay()
+        mirror.overlay.let_stay()
         if self._returns is not None:
             await self._returns.prepare()
         selection = self._agenda.select(mirror.state.take_news(), mirror.parties, started)
@@ -177,10 +179,11 @@ class Loop:
         if self._tracing is not None:
             self._tracing.cycle(told, snapshot, took)
         if self._returns is not None:
-            plan = await self._returns.take(plan)
+            plan = without(plan, await self._returns.take(plan))
             told = as_told(plan, selection)
         for actor in self._actors:
             actor.decided(plan, snapshot, time.monotonic())
+        self._verdicts.note(told.groups)
         for teller in self._tellers:
             teller.decided(told, snapshot, time.monotonic())
 
@@ -195,10 +198,10 @@ class Loop:
         orders, binder = list[Order](), self._binder
         if binder is None:
             return orders
-        if self._returns is not None:
-            seats = self._returns.of_those_present(seats)
+        seats = of_those_present(seats, self._mirror.away(verdict.group for verdict in seats.groups))
         if not seats.binds:
             return orders
+        self._verdicts.note(seats.groups)
         for teller in self._tellers:
             teller.seating(seats, snapshot, time.monotonic())
         verdicts = {verdict.group: verdict for verdict in seats.groups}
@@ -221,14 +224,14 @@ class Loop:
         mirror, taken = self._mirror, list[str]()
         changed_nodes = frozenset(mirror.state.news.nodes)
         for bind in binds:
-            if not mirror.assume(bind.pod, bind.uid, bind.node):
+            if not mirror.overlay.assume(bind.pod, bind.uid, bind.node):
                 break
             taken.append(bind.pod)
         else:
             in_doubt = (bind.pod for bind in binds if bind.node in changed_nodes)
             if all(mirror.state.fits_where_it_is(pod) for pod in in_doubt):
                 return True
-        mirror.retract(taken)
+        mirror.overlay.retract(taken)
         return False
 
 
@@ -236,21 +239,3 @@ def decided_seats(snapshot: Snapshot, policy: Policy, now: datetime, scope: Scop
     """Who takes seats, once all groups have had their turns. What is in the way of the others comes next."""
     verdicts = Verdicts(run(snapshot, policy, now, scope))
     return verdicts, verdicts.seats()
-
-
-def with_receipts(plan: Plan, selection: Selection) -> Plan:
-    """Without evictions of which it could not be said what they are good for: they come with the next cycle,
-    which explains that first."""
-    unsaid = {
-        verdict.group
-        for verdict in plan.groups
-        if verdict.verdict == "Preempting" and not selection.explains(verdict)
-    }
-    return without(plan, (), unsaid, unsaid) if unsaid else plan
-
-
-def as_told(plan: Plan, selection: Selection) -> Plan:
-    """Without groups of which there is nothing new to say yet: what was said of them before still stands."""
-    bound = {bind.group for bind in plan.binds}
-    known = (verdict for verdict in plan.groups if verdict.group in bound or selection.explains(verdict))
-    return msgspec.structs.replace(plan, groups=tuple(known))

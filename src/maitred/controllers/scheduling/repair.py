@@ -115,14 +115,14 @@ class Repair:
     # -- who is short ----------------------------------------------------------------------------------
 
     def find(self, snapshot: Snapshot) -> dict[str, GroupView]:
-        mates, promised = self._mirror.mates, self._mirror.promised
+        mates, promised = self._mirror.mates, self._mirror.overlay.promised
         return {
             view.group.key: view
             for view in snapshot.groups
             if view.missing
             and view.running
             and view.group.key in mates
-            and view.group.key not in promised
+            and not promised(view.group.key)
             and self._never_whole(view)
         }
 

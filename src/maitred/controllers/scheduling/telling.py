@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from maitred.controllers.scheduling.leaving import controller_of
+from maitred.controllers.scheduling.departures import controller_of
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.tenant_words import as_told_at_home

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.health import Health
@@ -26,6 +27,7 @@ from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.binding import Binder, Order
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.loop import Follower, Listener, Loop
 from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.controllers.scheduling.mirror import (
@@ -113,7 +115,13 @@ class Term:
         self._recorder = None
         if ring is not None and self._chronicle is not None:
             self._recorder = Recorder(ring, self._chronicle, settings.scheduler)
-        self._mirror = mirror = Mirror(settings.scheduler, self._chronicle, policy=lambda: keeper.policy)
+        ends = Ends()
+        self._mirror = mirror = Mirror(
+            settings.scheduler,
+            self._chronicle,
+            policy=lambda: keeper.policy,
+            ends=None if witnesses.ledger is None else ends,
+        )
         if settings.shadow:
             mirror.watch_gangs()
         mirror.state.group_makers.served = served.groups is not None
@@ -142,10 +150,12 @@ class Term:
             self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
-        self._report = Report(mirror, settings.shadow, lambda: keeper.policy)
+        self._verdicts = LastVerdicts(mirror.parties)
+        self._report = Report(mirror, self._verdicts, settings.shadow, lambda: keeper.policy)
         self._bookkeeper = None
         if witnesses.ledger is not None:
-            self._bookkeeper = Bookkeeper(mirror, lambda: keeper.policy, witnesses.ledger.clerk(instance))
+            clerk = witnesses.ledger.clerk(instance)
+            self._bookkeeper = Bookkeeper(mirror, self._verdicts, ends, lambda: keeper.policy, clerk)
         self._cycles: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -164,7 +174,7 @@ class Term:
         self._metrics.follow(
             Now(
                 waiting_pods=lambda: len(mirror.waiting),
-                assumed_pods=lambda: mirror.assumed,
+                assumed_pods=lambda: mirror.overlay.assumed,
                 short_groups=self._repair.short,
                 waiting_groups=self._report.waiting,
                 not_in_ledger=self._records_dropped,
@@ -232,6 +242,7 @@ class Term:
         self._keeper.changed = self._policy_changed
         return Loop(
             self._mirror,
+            self._verdicts,
             self._agenda,
             lambda: self._keeper.policy,
             self._settings.scheduler,
