@@ -6,7 +6,7 @@ import pytest
 
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.controllers.scheduling.repair import Repair
+from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.seating import ANNOTATION
 from maitred.kube.wire import WatchedPod
 from tests.cluster.seen import put
@@ -24,7 +24,7 @@ def seated(bound: int, waiting: int, second: int = 10) -> dict[str, str]:
 
 def short_groups(mirror: Mirror, *interrupted: str) -> list[str]:
     writer: Any = None  # nothing is written by looking
-    repair = Repair(mirror, writer, CONDITION, 60.0, Metrics())
+    repair = GangRepair(mirror, writer, CONDITION, 60.0, Metrics())
     for group in interrupted:
         repair.interrupted(group)
     return list(repair.find(mirror.state.snapshot()))

@@ -11,9 +11,9 @@ import pytest
 from maitred.controllers.jobs import returns as returns_module
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.jobs.suspensions import Suspensions
-from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.amending import without
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.worklist import Worklist
 from maitred.decide import Scope, decide
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.resources import CONFIG_MAPS, Resource
@@ -76,7 +76,7 @@ class House:
     """A scheduler without a server, cycle by cycle."""
 
     def __init__(self, *nodes: dict[str, Any], policy: Policy | None = None) -> None:
-        self.mirror, self.agenda, self.api = Mirror("maitred"), Agenda(), Answers()
+        self.mirror, self.agenda, self.api = Mirror("maitred"), Worklist(), Answers()
         self.policy = policy or Policy()
         writer: Any = self.api
         self.suspensions = Suspensions(writer, "own", "maitred")

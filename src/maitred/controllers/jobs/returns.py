@@ -26,11 +26,11 @@ from typing import Any
 
 from maitred.controllers.jobs.members import number_of_stand_ins, stand_ins
 from maitred.controllers.jobs.suspensions import Suspensions
-from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.amending import NOBODY_AWAY, Away
 from maitred.controllers.scheduling.departures import controller_of, is_of_job
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.overlay import Hold
+from maitred.controllers.scheduling.worklist import Worklist
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
 from maitred.kube.wire import WatchedJob, WatchedPod
@@ -59,7 +59,7 @@ AFTER_THE_LAST = "Failed"
 
 
 @dataclass(slots=True)
-class Absence:
+class SuspendedJob:
     """A Job that we have suspended."""
 
     job: WatchedJob
@@ -79,7 +79,7 @@ class Absence:
 class Return:
     """A Job that is being resumed."""
 
-    absence: Absence
+    absence: SuspendedJob
     hold: Hold
     """The places that are kept for it, and until when; none where it is resumed for another reason."""
     awaited: int = 0
@@ -100,14 +100,14 @@ class Return:
 
 
 class Returns:
-    def __init__(self, mirror: Mirror, agenda: Agenda, suspensions: Suspensions, scheduler: str) -> None:
+    def __init__(self, mirror: Mirror, worklist: Worklist, suspensions: Suspensions, scheduler: str) -> None:
         self.suspensions = suspensions
         self._mirror = mirror
         self._overlay = mirror.overlay
-        self._agenda = agenda
+        self._worklist = worklist
         self._scheduler = scheduler
         self._jobs: dict[str, WatchedJob] = {}
-        self._absences: dict[str, Absence] = {}
+        self._absences: dict[str, SuspendedJob] = {}
         self._returns: dict[str, Return] = {}
         self._resumed: dict[str, WatchedJob] = {}
         """Jobs as they were when we resumed them, until the watch tells so."""
@@ -145,7 +145,7 @@ class Returns:
         if record is None or not job.spec.suspend or is_over(job):
             self._forget(key)
             return
-        absence, known = Absence(job, record), self._absences.get(key)
+        absence, known = SuspendedJob(job, record), self._absences.get(key)
         if known is not None and known.made_from == absence.made_from:
             known.job = job  # whatever else has changed, nobody else stands in for it
         else:
@@ -223,7 +223,7 @@ class Returns:
         self._doubts[uid] = time.monotonic() + seconds
         asyncio.get_running_loop().call_later(seconds, self._mirror.changed.set)
 
-    async def _stand_in(self, key: str, absence: Absence) -> None:
+    async def _stand_in(self, key: str, absence: SuspendedJob) -> None:
         job, record = absence.job, absence.record
         if self._is_leaving(job, record):
             await self._let_go(key)
@@ -247,7 +247,7 @@ class Returns:
         here = sum(count for job, count in others.items() if job.startswith(namespace))
         return sum(others.values()) + number <= MOST_STAND_INS and here + number <= MOST_IN_NAMESPACE
 
-    async def _take_in(self, key: str, absence: Absence, pods: Sequence[WatchedPod]) -> bool:
+    async def _take_in(self, key: str, absence: SuspendedJob, pods: Sequence[WatchedPod]) -> bool:
         """Some at a time. Where the Job changes meanwhile, it is looked at again with the next cycle."""
         await self._let_go(key)
         for start in range(0, len(pods), SLICE):
@@ -349,7 +349,12 @@ class Returns:
     # -- coming back -----------------------------------------------------------------------------------
 
     async def _bring_back(
-        self, key: str, absence: Absence, why: str, seats: Sequence[Bind] = (), beside: Sequence[Bind] = ()
+        self,
+        key: str,
+        absence: SuspendedJob,
+        why: str,
+        seats: Sequence[Bind] = (),
+        beside: Sequence[Bind] = (),
     ) -> None:
         if not await self._keep_places(key, absence, [*seats, *beside]):
             return  # they have changed since, and are decided again
@@ -365,7 +370,7 @@ class Returns:
         log.info("job %s, suspended for %s, is resumed: %s", key, absence.record.preemptor, why)
         self._orders.put_nowait(partial(self._resume, key))
 
-    async def _keep_places(self, key: str, absence: Absence, seats: Sequence[Bind]) -> bool:
+    async def _keep_places(self, key: str, absence: SuspendedJob, seats: Sequence[Bind]) -> bool:
         """Some at a time too."""
         if seats:
             self._overlay.resume(key, absence.record.scheduler_name)
@@ -422,7 +427,7 @@ class Returns:
     def _hold(self, returning: Return, groups: set[str]) -> None:
         returning.groups |= groups
         for group in groups:
-            self._agenda.hold(group)
+            self._worklist.hold(group)
 
     def _give_up(self, key: str, returning: Return) -> None:
         self._stand_down(key)
@@ -430,7 +435,7 @@ class Returns:
         returning.absence.stands = False
         groups, returning.groups, returning.awaited = returning.groups, set(), 0
         for group in groups - {group for other in self._returns.values() for group in other.groups}:
-            self._agenda.release(group)
+            self._worklist.release(group)
 
 
 def is_over(job: WatchedJob) -> bool:

@@ -21,7 +21,7 @@ Subject = tuple[str, str]
 LEAVING = "Leaving"
 
 
-class Reader(Protocol):
+class LineReader(Protocol):
     def note(self, subject: Subject, line: bytes) -> None:
         """On the event loop. A later line about a subject makes the earlier ones superfluous."""
 
@@ -33,7 +33,7 @@ class Chronicle:
         self._known: dict[Subject, bytes] = {}
         self._leaving: dict[Subject, bytes] = {}
         """What was said of pods since they were last put."""
-        self.readers: list[Reader] = []
+        self.readers: list[LineReader] = []
 
     def lines(self) -> Iterator[bytes]:
         """All that is known, in an order in which it can be told."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from maitred.controllers.scheduling.agenda import Selection
+from maitred.controllers.scheduling.worklist import CycleSelection
 from maitred.model.plan import Plan
 
 
@@ -31,7 +31,7 @@ def of_those_present(plan: Plan, away: Collection[str]) -> Plan:
     return without(plan, Away(frozenset(away), frozenset(away)))
 
 
-def with_receipts(plan: Plan, selection: Selection) -> Plan:
+def with_receipts(plan: Plan, selection: CycleSelection) -> Plan:
     """Without evictions of which it could not be said what they are good for: they come with the next cycle,
     which explains that first."""
     unsaid = frozenset(
@@ -42,7 +42,7 @@ def with_receipts(plan: Plan, selection: Selection) -> Plan:
     return without(plan, Away(unsaid, unsaid))
 
 
-def as_told(plan: Plan, selection: Selection) -> Plan:
+def as_told(plan: Plan, selection: CycleSelection) -> Plan:
     """Without groups of which there is nothing new to say yet: what was said of them before still stands."""
     bound = {bind.group for bind in plan.binds}
     known = (verdict for verdict in plan.groups if verdict.group in bound or selection.explains(verdict))

@@ -55,7 +55,7 @@ class Child:
     warned: bool = False
 
 
-class Departures:
+class PodDepartures:
     def __init__(
         self, policy: Callable[[], Policy] = Policy, clock: Callable[[], float] = time.monotonic
     ) -> None:

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.jobs.returns import Returns
-from maitred.controllers.recording.recorder import Recorder
-from maitred.controllers.scheduling.agenda import Agenda, Selection
+from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.scheduling.amending import as_told, of_those_present, with_receipts, without
 from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.claims import choices_for
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.controllers.scheduling.seating import Seating
+from maitred.controllers.scheduling.seating import SeatingRecord
+from maitred.controllers.scheduling.worklist import CycleSelection, Worklist
 from maitred.decide.cycle import run
 from maitred.decide.scope import Scope
 from maitred.decide.verdicts import Verdicts
@@ -50,13 +50,13 @@ SWITCH_SECONDS = 1e-4
 """How long the deciding thread may keep the interpreter while binds wait for it."""
 
 
-class Listener(Protocol):
+class PlanListener(Protocol):
     """Who is told of every Plan, whether or not it is carried out."""
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None: ...
 
 
-class Follower(Listener, Protocol):
+class PlanFollower(PlanListener, Protocol):
     """Who is also told of those who sit down, before they are bound and before the rest is known."""
 
     def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None: ...
@@ -70,21 +70,21 @@ class Sender(Protocol):
         """This is all that the cycle says of the group."""
 
 
-class Loop:
+class SchedulingLoop:
     def __init__(
         self,
         mirror: Mirror,
         verdicts: LastVerdicts,
-        agenda: Agenda,
+        worklist: Worklist,
         policy: Callable[[], Policy],
         scheduler: str | None,
-        actors: tuple[Listener, ...],
-        tellers: tuple[Follower, ...],
+        actors: tuple[PlanListener, ...],
+        tellers: tuple[PlanFollower, ...],
         returns: Returns | None,
         binder: Sender | None,
         metrics: Metrics,
         resync_seconds: float,
-        recorder: Recorder | None = None,
+        recorder: DecisionRecorder | None = None,
         tracing: "Tracing | None" = None,
     ) -> None:
         """Without `binder`, `returns` and actors nothing is carried out: a shadow decides, and others are
@@ -92,7 +92,7 @@ class Loop:
         """
         self._mirror = mirror
         self._verdicts = verdicts
-        self._agenda = agenda
+        self._worklist = worklist
         self._policy = policy
         self._scheduler = scheduler
         self._actors = actors
@@ -125,13 +125,13 @@ class Loop:
     def _note_the_hour(self, now: float) -> None:
         """Everything is looked at now and then, and when time alone may have changed something."""
         if now >= min(self._resync_at, self._wake_at):
-            self._agenda.look_at_everything()
+            self._worklist.look_at_everything()
             self._wake_at = math.inf
         if now >= self._resync_at:
             self._resync_at = now + self._resync_seconds
 
     async def _until_woken(self) -> None:
-        rested_at = self._agenda.next_at()
+        rested_at = self._worklist.next_at()
         due = self._mirror.overlay.next_overdue()
         at = min(self._resync_at, self._wake_at, due, math.inf if rested_at is None else rested_at)
         with suppress(TimeoutError):
@@ -145,7 +145,7 @@ class Loop:
         mirror.overlay.let_stay()
         if self._returns is not None:
             await self._returns.prepare()
-        selection = self._agenda.select(mirror.state.take_news(), mirror.parties, started)
+        selection = self._worklist.select(mirror.state.take_news(), mirror.parties, started)
         if selection.empty:
             return 0.0
         snapshot, policy, now = mirror.state.snapshot(), self._policy(), datetime.now(UTC)
@@ -162,7 +162,7 @@ class Loop:
         took = time.monotonic() - started
         if self._recorder is not None:
             self._recorder.decided(plan)
-        self._agenda.decided(plan.groups, selection, mirror.parties)
+        self._worklist.decided(plan.groups, selection, mirror.parties)
         self._note_wake_time(plan, now)
         await self._complete(plan, selection, snapshot, took)
         if self._binder is not None:
@@ -171,7 +171,7 @@ class Loop:
                 self._binder.explained(order, by_group[order.group])
         return took
 
-    async def _complete(self, plan: Plan, selection: Selection, snapshot: Snapshot, took: float) -> None:
+    async def _complete(self, plan: Plan, selection: CycleSelection, snapshot: Snapshot, took: float) -> None:
         """Carry out what is left of the Plan when its binds have been handed over, and tell all of it."""
         plan = with_receipts(plan, selection)
         told = as_told(plan, selection)
@@ -208,7 +208,7 @@ class Loop:
         chosen = {choice.claim: choice for choice in seats.volumes}
         for group, found in groupby(seats.binds, key=lambda bind: bind.group):
             binds = list(found)
-            seating = Seating(now, len(binds), len(self._mirror.unseated(group)))
+            seating = SeatingRecord(now, len(binds), len(self._mirror.unseated(group)))
             if self._assume(binds):
                 volumes = choices_for((self._mirror.waiting[bind.pod] for bind in binds), chosen)
                 orders.append(Order(verdicts[group], binds, seating, time.monotonic(), volumes))

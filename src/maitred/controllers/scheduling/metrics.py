@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from maitred.controllers.scheduling.agenda import was_cut
+from maitred.controllers.scheduling.worklist import was_cut
 from maitred.controllers.scheduling.binding import Order
 from maitred.kube.outcomes import Why
 from maitred.model.categories import CATEGORIES
@@ -36,7 +36,7 @@ class Now:
     ledger_failing: Callable[[], int] = nothing
 
 
-class Series(Generic[T]):
+class MetricRow(Generic[T]):
     """One row of the table in `Metrics`: made anew for every registry."""
 
     def __init__(self, kind: type[T], name: str, what: str, *labels: str, **more: Any) -> None:
@@ -53,62 +53,66 @@ class Series(Generic[T]):
 
 
 class Metrics:
-    cycles = Series(Counter, "maitred_cycles", "Cycles decided.")
-    cycle_seconds = Series(Histogram, "maitred_cycle_seconds", "Time from snapshot to Plan.", buckets=SECONDS)
-    exhausted = Series(
+    cycles = MetricRow(Counter, "maitred_cycles", "Cycles decided.")
+    cycle_seconds = MetricRow(
+        Histogram, "maitred_cycle_seconds", "Time from snapshot to Plan.", buckets=SECONDS
+    )
+    exhausted = MetricRow(
         Counter, "maitred_searches_exhausted", "Cycles in which a search stopped at its limit of steps."
     )
-    cut_groups = Series(
+    cut_groups = MetricRow(
         Counter,
         "maitred_cut_groups",
         "Groups that a cycle did not decide, because its budget of steps was used up.",
     )
-    verdicts = Series(Counter, "maitred_verdicts", "Verdicts given, by verdict.", "verdict")
-    waiting_groups = Series(
+    verdicts = MetricRow(Counter, "maitred_verdicts", "Verdicts given, by verdict.", "verdict")
+    waiting_groups = MetricRow(
         Gauge,
         "maitred_waiting_groups",
         "Groups that are not scheduled now, by the category of their first blocker.",
         "category",
     )
-    waiting_pods = Series(Gauge, "maitred_waiting_pods", "Pods of this scheduler without a node.")
-    assumed_pods = Series(Gauge, "maitred_assumed_pods", "Pods bound to a node and not yet seen there.")
-    binds = Series(Counter, "maitred_binds", "Binds, by result.", "result")
-    seating_seconds = Series(
+    waiting_pods = MetricRow(Gauge, "maitred_waiting_pods", "Pods of this scheduler without a node.")
+    assumed_pods = MetricRow(Gauge, "maitred_assumed_pods", "Pods bound to a node and not yet seen there.")
+    binds = MetricRow(Counter, "maitred_binds", "Binds, by result.", "result")
+    seating_seconds = MetricRow(
         Histogram,
         "maitred_seating_seconds",
         "Time from the Plan to the last bind of a group.",
         buckets=SECONDS,
     )
-    stale_groups = Series(
+    stale_groups = MetricRow(
         Counter,
         "maitred_stale_groups",
         "Groups decided again because their places or victims changed during the decision.",
     )
-    short_groups = Series(Gauge, "maitred_short_groups", "Gangs that are bound in part and not yet repaired.")
-    taken_back = Series(
+    short_groups = MetricRow(
+        Gauge, "maitred_short_groups", "Gangs that are bound in part and not yet repaired."
+    )
+    taken_back = MetricRow(
         Counter, "maitred_taken_back_pods", "Pods deleted because their whole group could not be bound."
     )
-    preemptions = Series(Counter, "maitred_preemptions", "Times that pods were evicted for a group.")
-    evictions = Series(
+    preemptions = MetricRow(Counter, "maitred_preemptions", "Times that pods were evicted for a group.")
+    evictions = MetricRow(
         Counter,
         "maitred_evictions",
         "Pods evicted for other groups, by suspending their Job or by deleting them.",
         "how",
     )
-    lost = Series(Counter, "maitred_lost_device_hours", "Work lost with evicted pods, in device-hours.")
-    notices = Series(
+    lost = MetricRow(Counter, "maitred_lost_device_hours", "Work lost with evicted pods, in device-hours.")
+    notices = MetricRow(
         Counter, "maitred_notices", "Conditions written, on groups and pods, by result.", "kind", "result"
     )
-    lists = Series(Gauge, "maitred_lists", "Complete lists of a resource in this term.", "resource")
-    leading = Series(Gauge, "maitred_leading", "1 while this process leads.")
-    policy_loads = Series(Counter, "maitred_policy_loads", "Policies read, by result.", "result")
-    not_in_ledger = Series(
+    lists = MetricRow(Gauge, "maitred_lists", "Complete lists of a resource in this term.", "resource")
+    leading = MetricRow(Gauge, "maitred_leading", "1 while this process leads.")
+    policy_loads = MetricRow(Counter, "maitred_policy_loads", "Policies read, by result.", "result")
+    not_in_ledger = MetricRow(
         Gauge,
         "maitred_records_not_in_ledger",
         "Records of this term for which the ledger had no room.",
     )
-    ledger_failing = Series(Gauge, "maitred_ledger_failing", "1 while the ledger cannot be written.")
-    answers_restarts = Series(
+    ledger_failing = MetricRow(Gauge, "maitred_ledger_failing", "1 while the ledger cannot be written.")
+    answers_restarts = MetricRow(
         Counter,
         "maitred_answers_restarts",
         "Times that the process that answers questions had to be started again.",
@@ -117,7 +121,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         for series in vars(Metrics).values():
-            if isinstance(series, Series):
+            if isinstance(series, MetricRow):
                 vars(self)[series.attribute] = series.register(self.registry)
         self._begin_at_zero()
         self.follow(Now())

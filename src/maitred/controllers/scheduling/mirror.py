@@ -14,9 +14,9 @@ from typing import Generic, TypeVar
 from maitred.cluster.news import Ends
 from maitred.cluster.state import ClusterState, Delete, Journal, Put
 from maitred.controllers.scheduling.departures import controller_of
-from maitred.controllers.scheduling.gangs import Gangs
+from maitred.controllers.scheduling.gangs import ShadowGangs
 from maitred.controllers.scheduling.overlay import Overlay, is_over
-from maitred.controllers.scheduling.seating import ANNOTATION, Seating, parse_seating
+from maitred.controllers.scheduling.seating import ANNOTATION, SeatingRecord, parse_seating
 from maitred.kube.wire import WatchedGroup, WatchedPod
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
@@ -38,7 +38,7 @@ class Mate:
     uid: str
     owned: bool
     """It has a controller, which makes another one in its place."""
-    seating: Seating
+    seating: SeatingRecord
 
 
 class Mirror:
@@ -65,11 +65,11 @@ class Mirror:
         self._group_of: dict[str, str] = {}
         self.overlay = Overlay(self.state, self.waiting, self.changed.set, policy, clock)
         self._scheduler = scheduler
-        self.gangs: Gangs | None = None
+        self.gangs: ShadowGangs | None = None
         """Set for a shadow, which tells gangs as an audit does."""
 
     def watch_gangs(self) -> None:
-        self.gangs = Gangs(self.jobs, self.groups)
+        self.gangs = ShadowGangs(self.jobs, self.groups)
 
     # -- told by the watches ---------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class Mirror:
         return {group for group in groups if self.is_away(group)}
 
 
-class Feed(Generic[T]):
+class MirrorFeed(Generic[T]):
     """The end of one watch: hands every object to the mirror, and wakes whoever waits for a change."""
 
     def __init__(self, changed: asyncio.Event, put: Callable[[T], None], gone: Callable[[str], None]) -> None:
@@ -204,19 +204,19 @@ class Feed(Generic[T]):
         self._changed.set()
 
 
-def feed_pods(mirror: Mirror) -> Feed[WatchedPod]:
-    return Feed(mirror.changed, mirror.put_pod, mirror.pod_gone)
+def feed_pods(mirror: Mirror) -> MirrorFeed[WatchedPod]:
+    return MirrorFeed(mirror.changed, mirror.put_pod, mirror.pod_gone)
 
 
-def feed_groups(mirror: Mirror) -> Feed[WatchedGroup]:
-    return Feed(mirror.changed, mirror.put_group, mirror.group_gone)
+def feed_groups(mirror: Mirror) -> MirrorFeed[WatchedGroup]:
+    return MirrorFeed(mirror.changed, mirror.put_group, mirror.group_gone)
 
 
-def feed_jobs(mirror: Mirror) -> Feed[Job]:
-    return Feed(mirror.changed, mirror.put_job, mirror.job_gone)
+def feed_jobs(mirror: Mirror) -> MirrorFeed[Job]:
+    return MirrorFeed(mirror.changed, mirror.put_job, mirror.job_gone)
 
 
-def feed_plain(mirror: Mirror, kind: type[Object]) -> Feed[Object]:
+def feed_plain(mirror: Mirror, kind: type[Object]) -> MirrorFeed[Object]:
     """Objects that go to the state as they are, or as we have promised them."""
     promised = mirror.overlay.volumes
-    return Feed(mirror.changed, promised.put, lambda key: promised.gone(kind, key))
+    return MirrorFeed(mirror.changed, promised.put, lambda key: promised.gone(kind, key))

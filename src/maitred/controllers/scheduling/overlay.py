@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 
 from maitred.cluster.state import ClusterState, Depart, Put
-from maitred.controllers.scheduling.departures import Departures
+from maitred.controllers.scheduling.departures import PodDepartures
 from maitred.controllers.scheduling.promised_volumes import PromisedVolumes
 from maitred.kube.wire import WatchedOwner, WatchedPod
 from maitred.model.job import Job
@@ -71,7 +71,7 @@ class Overlay:
         self._state = state
         self._changed = changed
         self._waiting = waiting
-        self._departures = Departures(policy, clock)
+        self._departures = PodDepartures(policy, clock)
         self.volumes = PromisedVolumes(state)
         self._assumed: dict[str, Assumption] = {}
         self._promises: dict[str, Assumption] = {}
