@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from maitred.controllers.scheduling.worklist import was_cut
 from maitred.controllers.scheduling.binding import Order
+from maitred.controllers.scheduling.worklist import was_cut
 from maitred.kube.outcomes import Why
 from maitred.model.categories import CATEGORIES
 from maitred.model.plan import Eviction, Plan, Verdict
