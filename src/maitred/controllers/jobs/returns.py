@@ -322,7 +322,7 @@ class Returns:
         for bind in plan.binds:
             if bind.pod in owners:
                 seats.setdefault(owners[bind.pod], []).append(bind)
-            elif away[bind.group]:
+            elif away.get(bind.group):
                 beside.setdefault(bind.group, []).append(bind)
         for verdict in plan.groups:
             for job in sorted(away[verdict.group]):
