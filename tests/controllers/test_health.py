@@ -62,7 +62,7 @@ def test_an_address_that_is_taken_is_refused_with_a_way_out() -> None:
             async with serving(address, Health(), Metrics().registry):
                 raise AssertionError("two on one address")
 
-    with pytest.raises(InputError, match=r"--listen: 127.0.0.1:\d+: address already in use; name another"):
+    with pytest.raises(InputError, match=r"--listen: 127.0.0.1:\d+: address already in use; choose another"):
         asyncio.run(story())
 
 

@@ -140,7 +140,7 @@ def test_a_gated_group_is_told_of_once_it_is_known_what_is_behind_its_gates() ->
     for item in read([pod(name, cpu=3, gates=["someone/waits"]) for name in ("a", "b", "c")]):
         scheduler.follow(Put(item))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agenda, "MOST_EXPLAINED", 1)
+        patch.setattr(worklist, "MOST_EXPLAINED", 1)
         scheduler.cycle()
         assert scheduler.told.keys() == {"default/a"}
         scheduler.settle()

@@ -16,34 +16,18 @@ from maitred.cluster.budgets import BudgetTable
 from maitred.cluster.groupapi import GroupMakers
 from maitred.cluster.intake import Intake
 from maitred.cluster.interning import Interner
-from maitred.cluster.members import (
-    NOT_BOUND,
-    GroupRecord,
-    Member,
-    State,
-    end_of,
-)
+from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of
 from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
-from maitred.cluster.snapshot import (
-    NAMESPACE_NAME,
-    NO_GROUP,
-    Snapshot,
-)
+from maitred.cluster.snapshot import NAMESPACE_NAME, NO_GROUP, Snapshot
 from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
 from maitred.model.group import CompositePodGroup, Group, PodGroup, Workload
 from maitred.model.job import Job
-from maitred.model.membership import (
-    DECLARING,
-    GroupId,
-    declaration,
-    declared_id,
-    sorting_key,
-)
+from maitred.model.membership import DECLARING, GroupId, declaration, declared_id, sorting_key
 from maitred.model.meta import Namespace, key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
