@@ -1,11 +1,11 @@
 """What `maitred up` tells in a pipe or a log."""
 
 from maitred.cli.up.showing import words_of
-from maitred.explain.floorplan import UNDECIDED, Outcome, Row
+from maitred.explain.floorplan import UNDECIDED, FloorRow, Outcome
 
 
-def row(group: str, verdict: Outcome = "Scheduled", why: str = "", lone: bool = True) -> Row:
-    return Row(group, verdict, 1, 1, int(verdict == "Scheduled"), {}, None, why, lone)
+def row(group: str, verdict: Outcome = "Scheduled", why: str = "", lone: bool = True) -> FloorRow:
+    return FloorRow(group, verdict, 1, 1, int(verdict == "Scheduled"), {}, None, why, lone)
 
 
 def test_lone_pods_are_told_of_in_sum() -> None:

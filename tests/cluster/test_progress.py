@@ -1,46 +1,40 @@
 """What the state tells of pods that start and end, and of devices that break, for those who keep books."""
 
-from maitred.cluster.news import PodEnd
+from maitred.cluster.news import Ends, PodEnd
 from maitred.cluster.state import ClusterState
 from maitred.model.node import broken
 from tests.cluster.seen import delete, put, read
 from tests.oracle.builders import GPU, Obj, node, pod
 
 
-def listening(*objects: Obj) -> ClusterState:
-    state = ClusterState()
+def listening(*objects: Obj) -> tuple[ClusterState, Ends]:
+    ends = Ends()
+    state = ClusterState(ends=ends)
     put(state, *objects)
-    state.ends = []
-    return state
+    return state, ends
 
 
 def test_pods_that_end_are_told_once() -> None:
-    state = listening(node("n1"), *(pod(name, node="n1") for name in "abcd"), pod("waits"))
+    state, ends = listening(node("n1"), *(pod(name, node="n1") for name in "abcd"), pod("waits"))
     put(state, pod("a", node="n1", phase="Succeeded"), pod("b", node="n1", phase="Failed"))
     put(state, pod("a", node="n1", phase="Succeeded", labels={"more": "yes"}))
     put(state, pod("c", node="n1", deleted=True))
     delete(state, pod("a"), pod("c"), pod("d"), pod("waits"))
-    assert state.ends == [
+    assert ends.take() == (
         PodEnd("default/a", "default/a", "Succeeded", False),
         PodEnd("default/b", "default/b", "Failed", False),
         PodEnd("default/c", "default/c", "Gone", True),
         PodEnd("default/d", "default/d", "Gone", False),
-    ]
+    )
+    assert ends.take() == ()
 
 
 def test_one_that_was_replaced_is_gone() -> None:
-    state = listening(pod("a", node="n1", group="g"))
+    state, ends = listening(pod("a", node="n1", group="g"))
     other = pod("a", group="g")
     other["metadata"]["uid"] = "another"
     put(state, other)
-    assert state.ends == [PodEnd("default/a", "default/g", "Gone", False)]
-
-
-def test_ends_are_told_to_nobody_who_does_not_ask() -> None:
-    state = ClusterState()
-    put(state, pod("a", node="n1"))
-    delete(state, pod("a"))
-    assert state.ends is None
+    assert ends.take() == (PodEnd("default/a", "default/g", "Gone", False),)
 
 
 def test_the_version_grows_with_what_a_snapshot_shows_and_with_nothing_else() -> None:

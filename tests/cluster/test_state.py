@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.cluster.state import Change, ClusterState, Delete, Put
+from maitred.cluster.state import Change, ClusterState, Delete, Depart, Put
+from maitred.cluster.supposing import supposing
 from maitred.model.group import PodGroup
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
@@ -50,7 +51,7 @@ class History:
         """The objects that there are after the change."""
         if isinstance(change, Put):
             self.objects[name_of(change.object)] = change.object
-        else:
+        elif isinstance(change, Delete):
             self.objects.pop((change.kind, change.key), None)
 
     def fresh(self) -> Snapshot:
@@ -143,7 +144,7 @@ def test_what_is_supposed_is_seen_once_and_leaves_no_trace(objects: list[Obj], s
     known = [item for item in items if not any(item is other for other in supposed)]
     state = state_of(known)
     before, news = seen(state.snapshot()), state.take_news()
-    found = state.supposing(supposed)
+    found = supposing(state, supposed)
     assert seen(found) == seen(state_of(items).snapshot())
     assert plan_of(found) == plan_of(state_of(items).snapshot())
     assert seen(state.snapshot()) == before
@@ -160,6 +161,22 @@ def used(state: ClusterState, resource: str = "cpu") -> dict[str, int]:
 
 def groups(state: ClusterState) -> list[str]:
     return [view.group.key for view in state.snapshot().groups]
+
+
+def test_one_that_departs_holds_its_place_and_is_a_member_no_more_until_that_is_taken_back() -> None:
+    state = state_of(read([node("n1", cpu=4), *pods("g", 2, cpu=1, node="n1"), *pods("h", 1, cpu=1)]))
+    before = seen(state.snapshot())
+    going = Depart("default/g-0", state.snapshot().bound.occupants[0].uid)
+    assert not state.could_apply(Depart("default/g-0", "another"))
+    for nothing in (Depart("default/g-0", "another"), Depart("default/x", ""), Depart("default/h-0", "")):
+        state.apply(nothing)
+    assert seen(state.snapshot()) == before
+    state.apply(going)
+    assert state.snapshot().bound.terminating.tolist() == [True, False]
+    assert used(state) == {"n1": 2000}
+    assert not state.could_apply(going), "it leaves already"
+    state.apply(Depart(going.pod, going.uid, leaving=False))
+    assert seen(state.snapshot()) == before
 
 
 def test_a_pod_is_charged_to_a_node_that_is_not_known_yet() -> None:

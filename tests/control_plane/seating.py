@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from maitred.controllers.health import Health
-from maitred.controllers.policy import Defaults, Source
+from maitred.controllers.policy import Defaults, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
-from maitred.controllers.scheduling.term import Settings
+from maitred.controllers.scheduling.term import SchedulerSettings
 from maitred.kube.client import Client
 from maitred.sandbox.users import ADMIN
 from tests.control_plane.cluster import Plane
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 @asynccontextmanager
 async def scheduler(
-    plane: Plane, settings: Settings | None = None, source: Source | None = None
+    plane: Plane, settings: SchedulerSettings | None = None, source: PolicySource | None = None
 ) -> AsyncIterator[Metrics]:
     stop, metrics = asyncio.Event(), Metrics()
     async with Client(plane.connection(ADMIN)) as client, asyncio.TaskGroup() as tasks:
@@ -28,7 +28,7 @@ async def scheduler(
             Scheduler(
                 client,
                 source or Defaults(),
-                settings or Settings(),
+                settings or SchedulerSettings(),
                 lease=None,
                 instance="test",
                 metrics=metrics,

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from maitred.controllers.policy import KEY, PolicyConfigMap
-from maitred.controllers.scheduling.term import Settings
+from maitred.controllers.scheduling.term import SchedulerSettings
 from maitred.kube.client import Client
 from maitred.kube.resources import CONFIG_MAPS
 from maitred.sandbox.controlplane.run import ControlPlane
@@ -28,7 +28,7 @@ def test_a_shadow_reports_and_writes_nothing(
         async with cluster(control_plane, MACHINES) as place:
             for name in ("a", "b"):
                 await place.create(member(name, "crew", 2))
-            async with scheduler(control_plane, Settings(scheduler=None, shadow=True)) as metrics:
+            async with scheduler(control_plane, SchedulerSettings(scheduler=None, shadow=True)) as metrics:
                 words = f"group {place.namespace}/crew: would seat 2 of 2 members on "
                 while not any(message.startswith(words) for message in caplog.messages):
                     await asyncio.sleep(0.02)

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from maitred.cluster.news import Ends
 from maitred.controllers import bookkeeping
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.decide import Scope, decide
 from maitred.ledger.clerk import Clerk
@@ -37,9 +39,11 @@ class Desk:
     """A bookkeeper whose clerk has not begun."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.mirror = Mirror("maitred")
+        self.ends = Ends()
+        self.mirror = Mirror("maitred", ends=self.ends)
         self.clerk = Clerk(ledger, "one", 90, lambda: NOW)
-        self.bookkeeper = Bookkeeper(self.mirror, Policy, self.clerk)
+        self.verdicts = LastVerdicts(self.mirror.parties)
+        self.bookkeeper = Bookkeeper(self.mirror, self.verdicts, self.ends, Policy, self.clerk)
         put(self.mirror.state, node("n1", gpu=8), namespace("default", {"site": "x", "team": "none"}))
 
     def pods(self, *numbers: int, **fields: Any) -> None:
@@ -51,6 +55,7 @@ class Desk:
     def cycle(self) -> Plan:
         snapshot = self.mirror.state.snapshot()
         plan = decide(snapshot, Policy(), NOW, Scope("maitred"))
+        self.verdicts.note(plan.groups)
         self.bookkeeper.decided(plan, snapshot, time.monotonic())
         return plan
 
@@ -109,7 +114,6 @@ def test_receipts_are_told(desk: Desk) -> None:
 
 
 def test_the_cluster_is_shown_when_it_has_changed_and_only_then(desk: Desk) -> None:
-    desk.mirror.state.ends = []
     desk.pods(0, node="n1")
     desk.bookkeeper._look()
     first = desk.clerk._sight
@@ -121,7 +125,7 @@ def test_the_cluster_is_shown_when_it_has_changed_and_only_then(desk: Desk) -> N
     desk.bookkeeper._look()
     assert desk.clerk._sight is not first
     assert [end.how for end in desk.clerk._sight.ends] == ["Succeeded"]
-    assert desk.mirror.state.ends == []
+    assert desk.ends.take() == ()
 
 
 def test_who_would_wait_anyway_is_told_apart(desk: Desk) -> None:
@@ -150,7 +154,6 @@ def test_it_keeps_books_for_as_long_as_it_runs(
 
     asyncio.run(run())
     assert [group.group for group in ledger.history(datetime.now(UTC)).groups] == ["default/train"]
-    assert desk.mirror.state.ends is None
     assert desk.bookkeeper.dropped == 0
 
 

@@ -22,7 +22,7 @@ from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.suspension import parse_suspension
 from tests.cluster.seen import put
 from tests.controllers.victims import eviction, preempting, seat
-from tests.controllers.watched import watched_pod
+from tests.controllers.watched import watched_group, watched_pod
 from tests.oracle.builders import gang, node
 
 NOTHING = ClusterState().snapshot()
@@ -111,7 +111,7 @@ class House:
         return watched_pod(name, cpu=1, node=where, **fields)
 
     def put_job(self, *, suspend: bool = False, managed_by: str = "") -> None:
-        owner = self.mirror.owner("default/x")
+        owner = self.mirror.overlay.owner("default/x")
         assert owner is not None
         meta = {"name": owner.name, "namespace": "default", "uid": owner.uid}
         spec = {"suspend": suspend, "managedBy": managed_by}
@@ -180,7 +180,7 @@ def test_it_is_believed_from_the_order_on(house: House) -> None:
     house.evicter.decided(ALL, NOTHING, 0.0)
     assert house.leaving == {"x", "y", "z"}
     assert house.promised == PROMISED
-    assert house.mirror.promised == {"default/g": PROMISED}
+    assert house.mirror.overlay.promised("default/g") == PROMISED
 
 
 def test_late_news_of_before_the_writes_change_nothing(house: House) -> None:
@@ -207,6 +207,25 @@ def test_a_job_all_of_whose_pods_leave_is_suspended_once_and_says_why(house: Hou
     assert (record.preemptor, record.members, record.group) == ("default/g", 3, "default/train")
     assert (record.job, record.uid, record.by) == ("default/train", "job-train", "maitred")
     assert house.record.said[-1] == record.line
+
+
+@pytest.mark.parametrize(
+    ("membership", "name"),
+    [({"group": "train"}, "train"), ({"annotations": gang("train", 1)}, "")],
+    ids=["of the PodGroup", "of a group of that name that marks make"],
+)
+def test_the_record_names_the_pod_group_that_the_pods_are_in_and_no_other_of_that_name(
+    house: House, membership: dict[str, Any], name: str
+) -> None:
+    house.put_job()
+    house.mirror.put_group(watched_group("train", 1))
+    for pod, where in (("x", "n1"), ("y", "n1"), ("z", "n2")):
+        house.mirror.put_pod(house.victim(pod, where, **membership))
+    leaves = (eviction(pod, job="train", group="default/train") for pod in "xyz")
+    house.carry_out(preempting(*leaves, seats=SEATS))
+    record = parse_suspension(house.record.said[-2])
+    assert record is not None
+    assert (record.group, record.pod_group) == ("default/train", name)
 
 
 JOB_LEAVES = preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS)
@@ -255,7 +274,7 @@ def test_a_victim_that_has_gone_since_is_decided_again(house: House) -> None:
     [
         pytest.param(lambda m: m.pod_gone("default/b"), id="gone"),
         pytest.param(lambda m: m.put_pod(watched_pod("b", cpu=2, annotations=GANG, node="n2")), id="bound"),
-        pytest.param(lambda m: m.assume("default/b", "default-b", "n2"), id="being bound"),
+        pytest.param(lambda m: m.overlay.assume("default/b", "default-b", "n2"), id="being bound"),
     ],
 )
 def test_a_member_that_needs_no_place_any_more_evicts_nobody(
@@ -344,7 +363,7 @@ def test_a_group_that_is_gone_in_between_evicts_nobody_more(house: House) -> Non
 
 
 def test_a_group_that_is_seated_elsewhere_in_between_evicts_nobody_more(house: House) -> None:
-    house.record.meanwhile = {"mark x": lambda: house.mirror.assume("default/a", "default-a", "n2")}
+    house.record.meanwhile = {"mark x": lambda: house.mirror.overlay.assume("default/a", "default-a", "n2")}
     assert house.carry_out(preempting(eviction("x"), seats=SEATS))[-1] == "mark x"
 
 
@@ -453,24 +472,24 @@ def test_who_has_not_left_in_time_counts_as_running_and_may_be_evicted_again(
 ) -> None:
     house.put_job(suspend=True)
     house.mirror.put_pod(house.victim("w", "n2", spec={"terminationGracePeriodSeconds": 10**9}))
-    assert house.mirror.next_overdue() == house.clock.now + 90
+    assert house.mirror.overlay.next_overdue() == house.clock.now + 90
     house.clock.now += 89.9
-    house.mirror.let_stay()
+    house.mirror.overlay.let_stay()
     assert house.leaving == {"w", "x", "y", "z"}
     house.clock.now += 0.1
-    house.mirror.let_stay()
+    house.mirror.overlay.let_stay()
     assert house.leaving == {"w"}, "its grace period is longer"
     house.mirror.put_pod(house.victim("x", "n1"))
     assert house.leaving == {"w"}, "news of a pod that stays do not make it leave"
     house.clock.now += 600
-    house.mirror.let_stay()
+    house.mirror.overlay.let_stay()
     assert house.leaving == set(), "and yet it is not believed for years"
     assert len(caplog.messages) == 4
     assert "pod default/x was evicted and is still there after 90 s" in caplog.text
     house.carry_out(preempting(eviction("x"), eviction("y"), eviction("z"), seats=SEATS))
     assert house.leaving == {"x", "y", "z"}
     house.clock.now += 90
-    house.mirror.let_stay()
+    house.mirror.overlay.let_stay()
     assert house.leaving == set()
     assert len(caplog.messages) == 4, "it is said once"
 
@@ -514,7 +533,7 @@ def test_one_that_lingers_is_deleted_again_with_less_time_and_leaves_from_then_o
     assert house.leaving == {"x", "y", "z"}, "late news of before the writes change nothing"
     house.mirror.put_pod(house.victim("x", "n1", deleted=True))
     house.clock.now += 10_000
-    house.mirror.let_stay()
+    house.mirror.overlay.let_stay()
     assert "x" in house.leaving, "by now it is the API server's own word"
 
 
@@ -525,7 +544,7 @@ def test_one_that_lingers_and_could_not_be_hurried_does_not_leave(house: House) 
     assert "x" not in house.leaving
     house.linger("y", "n1")
     house.clock.now += 90
-    house.mirror.let_stay()
+    house.mirror.overlay.let_stay()
     assert house.leaving == set(), "nor one that was told to and does not"
 
 

@@ -9,13 +9,15 @@ import msgspec
 import pytest
 
 from maitred.controllers.scheduling import notices
-from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.binding import Binder, Order
-from maitred.controllers.scheduling.loop import Loop
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
+from maitred.controllers.scheduling.loop import SchedulingLoop
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.mirror import Mirror, on_node
+from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.notices import Notices
+from maitred.controllers.scheduling.overlay import on_node
 from maitred.controllers.scheduling.telling import Teller
+from maitred.controllers.scheduling.worklist import Worklist
 from maitred.decide.diagnose import Diagnosis
 from maitred.kube.bodies import Regarding
 from maitred.kube.outcomes import Bound, Done, Refused, Why
@@ -79,8 +81,18 @@ class Stage:
         self.notices = Notices(mirror, teller)
         self.finished = list[Order]()
         self.binder = Binder(writer, mirror, 8, self._finished)
-        self.loop = Loop(
-            mirror, Agenda(), Policy, "maitred", (), (self.notices,), None, self.binder, metrics, 600.0
+        self.loop = SchedulingLoop(
+            mirror,
+            LastVerdicts(mirror.parties),
+            Worklist(),
+            Policy,
+            "maitred",
+            (),
+            (self.notices,),
+            None,
+            self.binder,
+            metrics,
+            600.0,
         )
         explain = Diagnosis.of
 

@@ -1,6 +1,7 @@
 """Connections that are idle, too many, or never say what they want."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
@@ -11,7 +12,7 @@ from aiohttp import web
 
 from maitred.controllers import listening
 from maitred.controllers.answers.serving import identity
-from maitred.controllers.listening import Limits, bound, serving_on
+from maitred.controllers.listening import Guard, Limits, bound, serving_on
 from maitred.model.manifest import InputError
 
 HALF = b"GET / HTTP/1.1\r\nHost: x\r\nX-"
@@ -154,3 +155,21 @@ def test_a_handshake_has_an_end_and_is_counted(monkeypatch: pytest.MonkeyPatch) 
 def test_a_host_that_is_none_is_refused_in_words() -> None:
     with pytest.raises(InputError, match=r"--answers: no-such-host\.invalid:1: "):
         bound("no-such-host.invalid:1", "--answers")
+
+
+def test_a_connection_that_comes_as_the_listener_stops_is_not_lost() -> None:
+    """It is answered, or it stays with the socket, which is the caller's and may go on listening."""
+
+    async def run() -> None:
+        [listener] = bound("127.0.0.1:0", "--listen")
+        with closing(listener), closing(socket.create_connection(listener.getsockname()[:2])):
+            accepting = asyncio.create_task(Guard(Limits(9, 9, PATIENT)).accept(listener, never, None))
+            await asyncio.sleep(0)
+            accepting.cancel()
+            await asyncio.gather(accepting, return_exceptions=True)
+            listener.accept()[0].close()
+
+    def never() -> asyncio.Protocol:
+        raise AssertionError("nothing is taken")
+
+    asyncio.run(run())

@@ -1,17 +1,19 @@
 """When a cycle is due without anything having happened."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.scheduling import agenda
-from maitred.controllers.scheduling.agenda import Agenda
-from maitred.controllers.scheduling.loop import Loop
+from maitred.controllers.scheduling import worklist
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
+from maitred.controllers.scheduling.loop import SchedulingLoop
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.worklist import Worklist
 from maitred.kube.wire import WatchedPod
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy, Preemption
@@ -38,6 +40,22 @@ class Plans:
         return await self._seen.get()
 
 
+def loop_of(mirror: Mirror, plans: Plans, policy: Callable[[], Policy]) -> SchedulingLoop:
+    return SchedulingLoop(
+        mirror,
+        LastVerdicts(mirror.parties),
+        Worklist(),
+        policy,
+        "maitred",
+        (),
+        (plans,),
+        None,
+        None,
+        Metrics(),
+        600.0,
+    )
+
+
 def test_what_only_time_can_change_is_decided_in_time_whatever_else_is_decided_meanwhile() -> None:
     """One that waits a moment before it preempts is not forgotten over another that must wait for an hour."""
 
@@ -47,7 +65,19 @@ def test_what_only_time_can_change_is_decided_in_time_whatever_else_is_decided_m
         mirror.put_pod(watched_pod("x", cpu=1, node="n1"))
         mirror.put_pod(kept("y", "n2"))
         mirror.put_pod(young("first"))
-        loop = Loop(mirror, Agenda(), lambda: DELAYED, "maitred", (), (plans,), None, None, Metrics(), 600.0)
+        loop = SchedulingLoop(
+            mirror,
+            LastVerdicts(mirror.parties),
+            Worklist(),
+            lambda: DELAYED,
+            "maitred",
+            (),
+            (plans,),
+            None,
+            None,
+            Metrics(),
+            600.0,
+        )
         running = asyncio.create_task(loop.run())
         await plans.next()
         mirror.put_pod(watched_pod("second", cpu=1, created=0, priority=100, where={"kept": "yes"}))
@@ -68,7 +98,19 @@ def test_where_many_wait_all_are_seated_at_once_and_told_one_after_the_other() -
         mirror.put_pod(watched_pod("fits", cpu=1))
         for number in range(3):
             mirror.put_pod(watched_pod(f"large-{number}", cpu=2))
-        loop = Loop(mirror, Agenda(), Policy, "maitred", (), (plans,), None, None, Metrics(), 600.0)
+        loop = SchedulingLoop(
+            mirror,
+            LastVerdicts(mirror.parties),
+            Worklist(),
+            Policy,
+            "maitred",
+            (),
+            (plans,),
+            None,
+            None,
+            Metrics(),
+            600.0,
+        )
         running = asyncio.create_task(loop.run())
         async with asyncio.timeout(SECONDS):
             first = await plans.next()
@@ -81,7 +123,7 @@ def test_where_many_wait_all_are_seated_at_once_and_told_one_after_the_other() -
         assert {verdict.verdict for verdict in told} == {"Impossible"}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agenda, "MOST_EXPLAINED", 1)
+        patch.setattr(worklist, "MOST_EXPLAINED", 1)
         asyncio.run(run())
 
 

@@ -14,7 +14,7 @@ from maitred.controllers.scheduling import notices
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.notices import Notices
-from maitred.controllers.scheduling.telling import Pace, Teller
+from maitred.controllers.scheduling.telling import Teller, WritePace
 from maitred.kube.bodies import Regarding
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.resources import Resource
@@ -198,7 +198,7 @@ def test_a_scheduler_that_was_restarted_does_not_repeat_itself() -> None:
 
 def test_members_that_are_seated_while_the_others_are_told_are_not_told() -> None:
     story = Story(group_of_two())
-    story.record.meanwhile = lambda: story.mirror.assume("default/b", "default-b", "n1")
+    story.record.meanwhile = lambda: story.mirror.overlay.assume("default/b", "default-b", "n1")
     assert [name for name, _ in story.tell(WAITING).pods] == ["a"]
 
 
@@ -318,7 +318,7 @@ def test_members_without_a_seat_are_told_why_also_when_the_others_have_theirs() 
 
 
 def test_a_burst_is_let_through_whole_and_paid_for() -> None:
-    pace = Pace(10.0, 20.0, now=0.0)
+    pace = WritePace(10.0, 20.0, now=0.0)
     assert pace.ask(64, now=0.0) == 0.0
     wait = pace.ask(1, now=0.0)
     assert wait == pytest.approx(4.41)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from maitred.controllers import policy
-from maitred.controllers.policy import Defaults, Keeper, PolicyFile, Source
+from maitred.controllers.policy import Defaults, PolicyFile, PolicyKeeper, PolicySource
 from maitred.model.manifest import InputError
 
 GOOD = "search: {steps: 1234}\n"
@@ -25,14 +25,14 @@ class Kept:
     def __init__(self) -> None:
         self.told: list[bool] = []
         self.changes = 0
-        self.keeper = Keeper(self.told.append)
+        self.keeper = PolicyKeeper(self.told.append)
         self.keeper.changed = self.count
 
     def count(self) -> None:
         self.changes += 1
 
 
-async def first_problem(source: Source) -> InputError | None:
+async def first_problem(source: PolicySource) -> InputError | None:
     kept = Kept()
     task = asyncio.create_task(source.run(kept.keeper))
     problem = await asyncio.wait_for(kept.keeper.first, 10)

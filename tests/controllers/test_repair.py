@@ -6,7 +6,7 @@ import pytest
 
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.controllers.scheduling.repair import Repair
+from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.seating import ANNOTATION
 from maitred.kube.wire import WatchedPod
 from tests.cluster.seen import put
@@ -24,7 +24,7 @@ def seated(bound: int, waiting: int, second: int = 10) -> dict[str, str]:
 
 def short_groups(mirror: Mirror, *interrupted: str) -> list[str]:
     writer: Any = None  # nothing is written by looking
-    repair = Repair(mirror, writer, CONDITION, 60.0, Metrics())
+    repair = GangRepair(mirror, writer, CONDITION, 60.0, Metrics())
     for group in interrupted:
         repair.interrupted(group)
     return list(repair.find(mirror.state.snapshot()))
@@ -115,9 +115,9 @@ def test_a_gang_that_was_completed_in_two_seatings_and_interrupted_in_the_second
 def test_a_gang_for_whose_other_members_room_is_made_is_left_alone() -> None:
     marks = {**MARKS, **seated(3, 3)}
     mirror = mirror_of(bound("a", marks), bound("b", marks), left("c", 1, MARKS))
-    mirror.promise("default/c", "default-c", "n1")
+    mirror.overlay.promise("default/c", "default-c", "n1")
     assert short_groups(mirror, "default/g") == []
-    mirror.promise("default/c", "default-c", "")
+    mirror.overlay.promise("default/c", "default-c", "")
     assert short_groups(mirror, "default/g") == ["default/g"]
 
 
@@ -126,8 +126,8 @@ def test_a_gang_that_was_told_to_go_is_not_one_that_was_never_whole() -> None:
     marks = {**MARKS, **seated(3, 3)}
     mirror = mirror_of(*(bound(name, marks, owner="Job/train") for name in "abc"), left("d", 30, MARKS))
     for name in "bc":
-        assert mirror.dismiss(f"default/{name}", f"default-{name}")
+        assert mirror.overlay.dismiss(f"default/{name}", f"default-{name}")
     mirror.pod_gone("default/b")
     assert short_groups(mirror) == []
-    mirror.dismiss("default/a", "default-a")
+    mirror.overlay.dismiss("default/a", "default-a")
     assert short_groups(mirror, "default/g") == []

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from maitred.cluster.state import ClusterState
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.report import Report
 from maitred.model.job import Job
@@ -22,8 +23,10 @@ def said(plan: Plan, shadow: bool, caplog: pytest.LogCaptureFixture) -> list[str
     mirror.put_pod(watched_pod("a", annotations=gang("g", 1)))
     groups = tuple(msgspec.structs.replace(verdict, blockers=(SHORT,)) for verdict in plan.groups)
     with caplog.at_level(logging.INFO):
-        report = Report(mirror, shadow)
+        verdicts = LastVerdicts(mirror.parties)
+        report = Report(mirror, verdicts, shadow)
         for _ in range(2):
+            verdicts.note(groups)
             report.decided(msgspec.structs.replace(plan, groups=groups), ClusterState().snapshot(), 0.0)
     assert report.waiting("Capacity") == 1
     return [record.message for record in caplog.records]
@@ -57,7 +60,9 @@ def half_run(running: int, scheduling: object = None, group: str | None = "train
 
 def told(mirror: Mirror, verdict: GroupVerdict, caplog: pytest.LogCaptureFixture) -> str:
     with caplog.at_level(logging.INFO):
-        Report(mirror, True).decided(Plan(groups=(verdict,)), ClusterState().snapshot(), 0.0)
+        Report(mirror, LastVerdicts(mirror.parties), True).decided(
+            Plan(groups=(verdict,)), ClusterState().snapshot(), 0.0
+        )
     (record,) = caplog.records
     return record.getMessage()
 
@@ -87,8 +92,9 @@ def test_what_the_job_says_itself_stands(caplog: pytest.LogCaptureFixture) -> No
 
 def test_a_gang_that_this_cycle_would_complete_is_not_in_part(caplog: pytest.LogCaptureFixture) -> None:
     bind = seat("train-5", "n1", group="default/train-1")
+    mirror = half_run(5)
     with caplog.at_level(logging.INFO):
-        Report(half_run(5), True).decided(
+        Report(mirror, LastVerdicts(mirror.parties), True).decided(
             Plan(groups=(BASIC,), binds=(bind,)), ClusterState().snapshot(), 0.0
         )
     (record,) = caplog.records

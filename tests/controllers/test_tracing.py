@@ -12,7 +12,7 @@ from opentelemetry.trace import StatusCode
 
 from maitred.cluster.state import ClusterState
 from maitred.controllers.scheduling.binding import Order
-from maitred.controllers.scheduling.seating import Seating
+from maitred.controllers.scheduling.seating import SeatingRecord
 from maitred.controllers.scheduling.tracing import Tracing, tracing_to
 from maitred.decide import decide
 from maitred.kube.outcomes import Refused, Why
@@ -34,7 +34,7 @@ def waiting(name: str, cpu: str) -> Obj:
 def order_of(plan: Plan, group: str) -> Order:
     (verdict,) = [verdict for verdict in plan.groups if verdict.group == group]
     binds = [bind for bind in plan.binds if bind.group == group]
-    return Order(verdict, binds, Seating(NOON, len(binds), 0), 0.0)
+    return Order(verdict, binds, SeatingRecord(NOON, len(binds), 0), 0.0)
 
 
 def spans_of(exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.cluster.state import ClusterState, Put
-from maitred.controllers.scheduling.agenda import was_cut
+from maitred.controllers.scheduling.worklist import was_cut
 from maitred.decide import Scope, decide
 from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from prometheus_client.core import Metric
 
+from maitred.controllers.scheduling.capacity_gauges import families
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.survey import families
 from maitred.explain.capacity.document import Capacity
 from tests.docs.console import ROOT
 

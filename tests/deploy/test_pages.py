@@ -10,8 +10,8 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.metrics import MetricWrapperBase
 
 from maitred.cli import cli
+from maitred.controllers.scheduling.capacity_gauges import families
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.survey import families
 from maitred.explain.capacity.document import Capacity
 from maitred.kube.outcomes import Why
 from tests.docs.console import ROOT, pages

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from maitred.cluster.state import ClusterState, Put
+from maitred.cluster.supposing import supposing
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.expansion import Expansion, members_of
 from maitred.explain.proposal.propose import proposals
@@ -41,7 +42,7 @@ def planned(
     """The answer, once the question has travelled as JSON."""
     supposition = read_supposition(supposition.body())
     now = msgspec.convert(NOON, Timestamp)
-    snapshot = state.supposing(supposition.stand_ins(now, scheduler))
+    snapshot = supposing(state, supposition.stand_ins(now, scheduler))
     return proposals(Scene(snapshot, policy_of(policy), now, scheduler), supposition)
 
 

@@ -5,7 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from maitred.explain.floorplan import Floor, Guest, Party, Row, floor_of, member_of, natural, table_of
+from maitred.explain.floorplan import (
+    ClusterFloor,
+    FloorGroup,
+    FloorPod,
+    FloorRow,
+    floor_of,
+    member_of,
+    natural,
+    table_of,
+)
 from maitred.explain.floorplan_tables import MOST_ALONE, floor_lines
 from maitred.model.meta import Timestamp
 from maitred.model.node import Node
@@ -53,15 +62,15 @@ def party(name: str, quorum: int, said: str = "") -> Json:
     }
 
 
-def floor(nodes: list[Json] = [], pods: list[Json] = [], parties: list[Json] = []) -> Floor:  # noqa: B006
+def floor(nodes: list[Json] = [], pods: list[Json] = [], parties: list[Json] = []) -> ClusterFloor:  # noqa: B006
     return floor_of(
         [table_of(msgspec.convert(one, Node)) for one in nodes],
-        [member_of(msgspec.convert(one, Guest)) for one in pods],
-        {f"ml/{one['metadata']['name']}": msgspec.convert(one, Party) for one in parties},
+        [member_of(msgspec.convert(one, FloorPod)) for one in pods],
+        {f"ml/{one['metadata']['name']}": msgspec.convert(one, FloorGroup) for one in parties},
     )
 
 
-def row(pods: list[Json], parties: list[Json], group: str = "ml/a") -> Row:
+def row(pods: list[Json], parties: list[Json], group: str = "ml/a") -> FloorRow:
     found = floor([node("n1", "r1", "b1"), node("n2", "r2", "b1")], pods, parties).row(group)
     assert found is not None
     return found
@@ -198,7 +207,7 @@ PODS = [
 BUSY = floor(NODES, PODS, [party("x", 3), party("y", 1), party("z", 1)])
 
 
-def text(width: int | None = None, height: int | None = None, shown: Floor = BUSY) -> str:
+def text(width: int | None = None, height: int | None = None, shown: ClusterFloor = BUSY) -> str:
     return "\n".join(line.plain for line in floor_lines(shown, NOW, width, height)) + "\n"
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from maitred.cluster.snapshot import NAMESPACE_NAME, Snapshot
 from maitred.cluster.state import ClusterState, Put
+from maitred.cluster.supposing import supposing
 from maitred.decide import decide
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.proposal.propose import proposals
@@ -98,7 +99,7 @@ def test_names_of_strangers_are_in_no_decision(objects: list[Obj]) -> None:
 @given(clusters(max_groups=4))
 @examples(20)
 def test_names_of_strangers_are_in_no_plan_of_what_does_not_exist_yet(objects: list[Obj]) -> None:
-    snapshot = state_of(with_strangers(objects)).supposing(WISH.stand_ins(NOW))
+    snapshot = supposing(state_of(with_strangers(objects)), WISH.stand_ins(NOW))
     assert_kept(proposals(seen(snapshot), WISH))
 
 

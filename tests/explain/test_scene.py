@@ -7,6 +7,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maitred.cluster.supposing import supposing
 from maitred.explain.scene import Scene
 from maitred.model.membership import group_key
 from maitred.model.meta import Timestamp, key_of
@@ -58,7 +59,7 @@ def test_who_waits_in_vain_waits_too_when_others_come(objects: list[Obj], seed: 
     supposed = [pod for pod in pods if group_of(pod) == late]
     base = state_of([item for item in items if item not in supposed])
     before = replace(scene_of([]), snapshot=base.snapshot())
-    after = replace(scene_of([]), snapshot=base.supposing(supposed))
+    after = replace(scene_of([]), snapshot=supposing(base, supposed))
     known = replace(scene_of([]), snapshot=after.snapshot, waiting=before.in_vain() - {late})
     assert told_of(late, known) == told_of(late, after)
 

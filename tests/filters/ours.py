@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.state import ClusterState, Put
+from maitred.cluster.supposing import supposing
 from maitred.cluster.trial import Trial
 from maitred.decide.compile import make_rules
 from maitred.decide.floor import Floor
@@ -36,7 +37,7 @@ class Engine:
             self._state.apply(Put(item))
 
     def nodes_for(self, pod: Obj) -> Nodes:
-        snapshot = self._state.supposing(read([pod]))
+        snapshot = supposing(self._state, read([pod]))
         [view] = [view for view in snapshot.groups if _key(pod) in view.pods]
         place = view.pods.index(_key(pod))
         if view.gates[place]:

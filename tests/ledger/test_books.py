@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from maitred.cluster.news import Ends
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.ledger.books import Books
 from maitred.ledger.entries import Entry, OpenGroup, account_of
@@ -21,8 +22,8 @@ class House:
     """A cluster whose books are kept."""
 
     def __init__(self, *objects: Obj, known: tuple[OpenGroup, ...] = ()) -> None:
-        self.state = ClusterState()
-        self.state.ends = []
+        self.ends = Ends()
+        self.state = ClusterState(ends=self.ends)
         self.books = Books(START, Register(len(known) + 1, known))
         self.put(*objects)
 
@@ -36,10 +37,9 @@ class House:
 
     def see(self, hours: float) -> None:
         """As often as somebody would look."""
-        ends, self.state.ends = self.state.ends or (), []
         for minute in range(self.books.meter.now, at(hours), 60_000):
             self.books.meter.advance(minute)
-        sight = Sight(at(hours), self.state.snapshot(), Policy(), tuple(ends), frozenset())
+        sight = Sight(at(hours), self.state.snapshot(), Policy(), self.ends.take(), frozenset())
         self.books.see(sight)
 
     def close(self, hours: float) -> Entry:

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maitred.cluster.news import Ends
 from maitred.cluster.state import Change, ClusterState
 from maitred.explain.billing.bill import bill, read_month
 from maitred.explain.billing.levels import levels
@@ -57,20 +58,19 @@ def kept(
 ) -> tuple[Counter[tuple[str, str]], datetime]:
     """What there was of each device, from what the nodes said; and when it ended."""
     tenure = ledger.claim("law", BEGIN)
-    books, state, at = Books(tenure.since, Register(*tenure.open_groups())), ClusterState(), tenure.since
-    state.ends = []
+    books, at, ends = Books(tenure.since, Register(*tenure.open_groups())), tenure.since, Ends()
+    state = ClusterState(ends=ends)
     there: dict[tuple[str, str], int] = {}
     expected: Counter[tuple[str, str]] = Counter()
     for step, (pause, change) in enumerate(history):
         expected.update({device: count * pause for device, count in there.items()})
         at += pause
         state.apply(change)
-        ends, state.ends = state.ends or (), []
         there = levels(state.snapshot(), Policy()).capacity
         if (victim := victims.get(step)) is not None:
             receipt = evicted(f"red/{victim}", 0, group="red/g", lost=0.01, since="2026-11-03T23:59:00Z")
             books.note(receipt)
-        books.see(Sight(at, state.snapshot(), Policy(), tuple(ends), frozenset()))
+        books.see(Sight(at, state.snapshot(), Policy(), ends.take(), frozenset()))
         if step in writes:
             tenure.write(books.close(at))
     tenure.write(books.close(at))

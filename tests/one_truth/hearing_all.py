@@ -10,6 +10,7 @@ import msgspec
 
 from maitred.cli.audit.dumps import read_dump
 from maitred.cluster.state import ClusterState, Put
+from maitred.cluster.supposing import supposing
 from maitred.controllers.answers.route import Asked, Question, Route
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import nothing_known, worked_out
@@ -89,14 +90,14 @@ class Cluster:
         return msgspec.json.decode(self.asked("capacity", Question({})), type=Capacity)
 
     def live_plan(self, supposition: Supposition) -> Proposals:
-        state = self.state.supposing(supposition.stand_ins(NOW))
+        state = supposing(self.state, supposition.stand_ins(NOW))
         supposed = as_seen_by(Scene(state, policy_of(self.policy), NOW, waiting=self.live.in_vain()), None)
         found = self.asked("plan", Question({}, supposition), supposed)
         return msgspec.json.decode(found, type=Proposals)
 
     def supposing(self, supposition: Supposition) -> Scene:
         """As the command line supposes."""
-        return Scene(self.state.supposing(supposition.stand_ins(NOW)), policy_of(self.policy), NOW)
+        return Scene(supposing(self.state, supposition.stand_ins(NOW)), policy_of(self.policy), NOW)
 
     # -- a record --------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
-from maitred.explain.floorplan import Guest, member_of
+from maitred.explain.floorplan import FloorPod, member_of
 from maitred.explain.proposal.supposition import MARK, Supposition
 from maitred.model.membership import ALONE, GroupId, membership_of
 from maitred.model.meta import Timestamp
@@ -44,7 +44,7 @@ def test_a_pod_belongs_to_one_group_whoever_asks(ways: list[str]) -> None:
     ids = [id_of(pod) for pod in read]
     groups = set(ids)
 
-    assert [member_of(msgspec.convert(raw, Guest)).group for raw in pods] == [id.key for id in ids]
+    assert [member_of(msgspec.convert(raw, FloorPod)).group for raw in pods] == [id.key for id in ids]
     plan = decide(objects)
     assert sorted(group["group"] for group in plan["groups"]) == sorted(id.key for id in groups)
     group_of = {f"default/{raw['metadata']['name']}": id.key for raw, id in zip(pods, ids, strict=True)}

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from maitred.cluster.state import ClusterState, Delete, Put
-from maitred.controllers.scheduling.agenda import was_cut
+from maitred.controllers.scheduling.worklist import was_cut
 from maitred.decide import Scope, decide
 from maitred.model.manifest import Reader
 from maitred.model.node import Node

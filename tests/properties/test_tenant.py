@@ -21,8 +21,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.jobs.suspensions import Suspensions
-from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.worklist import Worklist
 from maitred.decide import Scope
 from maitred.decide import decide as decide_snapshot
 from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
@@ -121,7 +121,7 @@ class Side:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.mirror, self.agenda = Mirror("maitred", clock=self.clock), Agenda()
+        self.mirror, self.agenda = Mirror("maitred", clock=self.clock), Worklist()
         writer: Any = None  # nothing is ever to be written for what nobody but mallory says
         self.returns = Returns(self.mirror, self.agenda, Suspensions(writer, "own", "maitred"), "maitred")
         self.objects: dict[tuple[str, str], Obj] = {}
@@ -146,9 +146,9 @@ class Side:
 
     async def decided(self) -> dict[str, str]:
         """Verdicts by group."""
-        self.mirror.let_stay()
+        self.mirror.overlay.let_stay()
         await self.returns.prepare()
-        assert not self.mirror.stand_ins, "nobody stands in for what only mallory says"
+        assert not self.mirror.overlay.stand_ins, "nobody stands in for what only mallory says"
         plan = decide_snapshot(self.mirror.state.snapshot(), policy_of(POLICY), NOW, Scope("maitred"))
         return {verdict.group: verdict.verdict for verdict in plan.groups}
 

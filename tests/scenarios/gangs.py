@@ -1,6 +1,6 @@
 """What gangs go through on a cluster that does not stand still."""
 
-from maitred.controllers.scheduling.term import Settings
+from maitred.controllers.scheduling.term import SchedulerSettings
 from tests.scenarios.conformance import OBJECTS, THREE, A, using
 from tests.scenarios.objects import RACK, Group, Job, Pods, Storage, members, node, nodes, rack, taken
 from tests.scenarios.stage import Scenario
@@ -31,7 +31,7 @@ from tests.scenarios.steps import (
 
 B = Group("b", quorum=3)
 RACKED = Group("a", quorum=2, topology=RACK)
-ONE_BY_ONE = Settings(complete_within_seconds=1.0, binds_in_flight=1)
+ONE_BY_ONE = SchedulerSettings(complete_within_seconds=1.0, binds_in_flight=1)
 
 GANGS = (
     Scenario(

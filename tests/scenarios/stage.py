@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from maitred.controllers.health import Health
-from maitred.controllers.policy import Defaults, Source
+from maitred.controllers.policy import Defaults, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
-from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, Witnesses
+from maitred.controllers.scheduling.term import NOBODY_ELSE, SchedulerSettings, Witnesses
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import first_of
@@ -37,7 +37,7 @@ from tests.scenarios.line import Journal, Line, Trouble, never
 from tests.scenarios.observer import Observer, SeenPod
 from tests.scenarios.server import Server
 
-SETTINGS = Settings(complete_within_seconds=1.0)
+SETTINGS = SchedulerSettings(complete_within_seconds=1.0)
 SYSTEM_NAMESPACE = "maitred-system"
 
 
@@ -56,13 +56,13 @@ class Scenario:
     """Versions of the group API where this can happen at all; empty: everywhere, also where there is none."""
     overcommit: bool = False
     """Others fill the nodes while we bind, so kubelets will refuse some of our pods."""
-    settings: Settings = SETTINGS
+    settings: SchedulerSettings = SETTINGS
     stop_seconds: float = 0.0
     """How long pods take to leave; those with less grace less."""
 
 
 Act = Callable[["Stage"], Awaitable[None]]
-Policies = Callable[[Client], Source]
+Policies = Callable[[Client], PolicySource]
 
 
 class Dead(Trouble):
@@ -78,7 +78,7 @@ class Actor:
     def __init__(
         self,
         server: Server,
-        settings: Settings,
+        settings: SchedulerSettings,
         trouble: Trouble,
         source: Policies,
         lease: str = "",
@@ -168,7 +168,7 @@ class Stage:
         name: str = "first",
         *,
         trouble: Trouble | None = None,
-        settings: Settings | None = None,
+        settings: SchedulerSettings | None = None,
         source: Policies = lambda _: Defaults(),
         lease: str = "",
         speed: float = 1.0,

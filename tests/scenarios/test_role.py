@@ -10,7 +10,7 @@ from maitred.controllers.answers.follower import Follower
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
-from maitred.controllers.policy import PolicyConfigMap, Source
+from maitred.controllers.policy import PolicyConfigMap, PolicySource
 from maitred.controllers.scheduling.term import Witnesses
 from maitred.kube.answers import own_token
 from maitred.kube.client import Client
@@ -98,7 +98,7 @@ async def nothing_posted() -> bytes:
     raise AssertionError("the question has no body")
 
 
-def policy(client: Client) -> Source:
+def policy(client: Client) -> PolicySource:
     return PolicyConfigMap(client, SYSTEM_NAMESPACE, POLICY)
 
 

@@ -1,6 +1,6 @@
 """A shadow decides whom it would ask to leave, and asks nobody."""
 
-from maitred.controllers.scheduling.term import Settings
+from maitred.controllers.scheduling.term import SchedulerSettings
 from tests.scenarios.api import eventually
 from tests.scenarios.objects import Group, Job, members, nodes
 from tests.scenarios.preempting import NotSuspended
@@ -22,7 +22,7 @@ def test_a_shadow_tells_nobody_to_go(server: Server) -> None:
         await stage.play(CLASSES, Create(CREW, JOB), Bound(JOB))
         await stage.stop()
         await stage.play(Create(GANG, PREEMPTOR), Exist(PREEMPTOR))
-        shadow = stage.start(settings=Settings(shadow=True))
+        shadow = stage.start(settings=SchedulerSettings(shadow=True))
 
         def undecided() -> str:
             decided = shadow.metrics.registry.get_sample_value(VERDICTS, {"verdict": "Preempting"})

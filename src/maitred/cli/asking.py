@@ -150,13 +150,14 @@ def scene_of(
     now, policy = moment(cluster.now), read_live_policy_file(cluster.policy)
     # The engine brings numpy along, which bad input need not wait for.
     from maitred.cluster.state import ClusterState, Put
+    from maitred.cluster.supposing import supposing
     from maitred.explain.scene import Scene
 
     state = ClusterState()
     state.group_makers.served = group_api
     for item in objects:
         state.apply(Put(item))
-    snapshot = state.supposing(question.supposing) if question.supposing else state.snapshot()
+    snapshot = supposing(state, question.supposing) if question.supposing else state.snapshot()
     return Scene(snapshot, policy, now, cluster.scheduler)
 
 

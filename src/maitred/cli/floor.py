@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from maitred.explain.floorplan import Floor
+from maitred.explain.floorplan import ClusterFloor
 from maitred.explain.floorplan_tables import floor_lines
 from maitred.sandbox.world.watcher import Watcher
 
@@ -23,7 +23,7 @@ REST = 9
 
 
 def render(
-    floor: Floor, now: datetime, width: int | None = None, height: int | None = None
+    floor: ClusterFloor, now: datetime, width: int | None = None, height: int | None = None
 ) -> RenderableType:
     return Text("\n").join(floor_lines(floor, now, width, height))
 

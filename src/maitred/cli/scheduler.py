@@ -31,7 +31,7 @@ from maitred.model.words import printable
 if TYPE_CHECKING:
     from maitred.controllers.answers.backlog import Backlog
     from maitred.controllers.bookkeeping import Keeping
-    from maitred.controllers.policy import Source
+    from maitred.controllers.policy import PolicySource
     from maitred.controllers.recording.ring import Ring
     from maitred.controllers.scheduling.metrics import Metrics
     from maitred.controllers.scheduling.term import Witnesses
@@ -278,7 +278,7 @@ async def serve(options: dict[str, Any]) -> bool:
     from maitred.controllers.health import Health, serving
     from maitred.controllers.scheduling.metrics import Metrics
     from maitred.controllers.scheduling.scheduler import Scheduler
-    from maitred.controllers.scheduling.term import Settings
+    from maitred.controllers.scheduling.term import SchedulerSettings
     from maitred.kube.client import Client
     from maitred.kube.lease import LeaderLease
 
@@ -292,7 +292,7 @@ async def serve(options: dict[str, Any]) -> bool:
     elect = options["leader_election"]
     if elect is None:
         elect = connection.in_cluster
-    settings = Settings(
+    settings = SchedulerSettings(
         scheduler=options["scheduler_name"] or (None if shadow else NAME),
         shadow=shadow,
         namespace=own_namespace(options, connection),
@@ -382,12 +382,12 @@ async def answering(
 def call_witnesses(
     options: dict[str, Any], metrics: "Metrics", keeping: "Keeping | None", backlog: "Backlog | None"
 ) -> "Witnesses":
-    from maitred.controllers.scheduling.survey import Survey
+    from maitred.controllers.scheduling.capacity_gauges import CapacityGauges
     from maitred.controllers.scheduling.term import Witnesses
 
     survey = None
     if options["listen"]:  # or nobody would see it
-        survey = Survey()
+        survey = CapacityGauges()
         metrics.registry.register(survey)
     return Witnesses(open_ring(options), backlog, open_tracing(options), survey, keeping)
 
@@ -452,7 +452,7 @@ def record_limit(text: str) -> int:
     return limit
 
 
-def source(client: "Client", options: dict[str, Any]) -> "Source":
+def source(client: "Client", options: dict[str, Any]) -> "PolicySource":
     from maitred.controllers.policy import Defaults, PolicyConfigMap, PolicyFile
 
     if options["policy"]:

@@ -25,3 +25,18 @@ class PodEnd:
     how: Literal["Succeeded", "Failed", "Gone"]
     told_to_go: bool
     """It was being deleted, so it did not fail by itself."""
+
+
+class Ends:
+    """Pods that have ended since somebody last asked, for one who asks."""
+
+    def __init__(self) -> None:
+        self._found: list[PodEnd] = []
+
+    def note(self, end: PodEnd | None) -> None:
+        if end is not None:
+            self._found.append(end)
+
+    def take(self) -> tuple[PodEnd, ...]:
+        found, self._found = tuple(self._found), []
+        return found

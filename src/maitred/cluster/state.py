@@ -4,64 +4,35 @@ It has one writer. `apply` takes time in proportion to the change; `snapshot` gi
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import msgspec
 import numpy as np
 
 from maitred.cluster.bound import BoundTable
 from maitred.cluster.budgets import BudgetTable
 from maitred.cluster.groupapi import GroupMakers
+from maitred.cluster.intake import Intake
 from maitred.cluster.interning import Interner
-from maitred.cluster.members import (
-    NOT_BOUND,
-    GroupRecord,
-    Member,
-    State,
-    end_of,
-    in_milliseconds,
-    order_of,
-    owner_of,
-    record_id,
-    state_of,
-)
-from maitred.cluster.news import News, PodEnd
+from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of
+from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
-from maitred.cluster.snapshot import (
-    NAMESPACE_NAME,
-    NO_GROUP,
-    UNKNOWN_TIME,
-    GroupRank,
-    Occupant,
-    Snapshot,
-    Standing,
-)
-from maitred.cluster.volumes import StorageView, claim_names, ephemeral_specs, resolve
+from maitred.cluster.snapshot import NAMESPACE_NAME, NO_GROUP, Snapshot
+from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
 from maitred.model.group import CompositePodGroup, Group, PodGroup, Workload
 from maitred.model.job import Job
-from maitred.model.membership import (
-    DECLARING,
-    GroupId,
-    contradiction,
-    declaration,
-    declared_id,
-    marks_for,
-    memberships,
-    sorting_key,
-)
+from maitred.model.membership import DECLARING, GroupId, declaration, declared_id, sorting_key
 from maitred.model.meta import Namespace, key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
-from maitred.model.pod import Pod, is_node_bound
+from maitred.model.pod import Pod
 from maitred.model.priority import PriorityClass
-from maitred.model.protection import Protection, protection_of
-from maitred.model.runtime import runtime_of
 from maitred.model.selector import Labels
 from maitred.model.storage import (
     CSIDriver,
@@ -72,8 +43,6 @@ from maitred.model.storage import (
     VolumeAttachment,
 )
 
-MOST_SECONDS = 2**40
-"""Of grace. A pod may be given more than a column can count."""
 FORGOTTEN = -1
 """The needs of a finished pod, which nothing reads any more."""
 STORAGE_KINDS = (
@@ -102,30 +71,41 @@ class Delete:
     key: str
 
 
-Change = Put | Delete
+@dataclass(frozen=True, slots=True)
+class Depart:
+    """A pod on a node is on its way out although its own object does not say so, or is so no longer.
+
+    It holds its place, and counts for no quorum. Where there is no such pod nothing changes.
+    """
+
+    pod: str
+    uid: str
+    leaving: bool = True
+
+
+Change = Put | Delete | Depart
 
 
 class Journal(Protocol):
     """Told of every change before it is made, so that the same state can be made again elsewhere."""
 
-    def put(self, item: Object) -> None: ...
-
-    def delete(self, kind: type[Object], key: str) -> None: ...
-
-    def set_leaving(self, pod: str, uid: str, leaving: bool) -> None: ...
+    def note(self, change: Change) -> None: ...
 
 
 class ClusterState:
-    def __init__(self, journal: Journal | None = None) -> None:
+    """`apply` is the only way in. `ends` is told of every pod that has left its place."""
+
+    def __init__(self, journal: Journal | None = None, ends: Ends | None = None) -> None:
         self._journal = journal
+        self._ends = ends
         self._nodes = NodeTable()
         self._bound = BoundTable()
         self._interner = Interner()
+        self._intake = Intake(self._interner)
         self._pods: dict[str, Member] = {}
         self._groups: dict[GroupId, GroupRecord] = {}
         self._waiting: dict[GroupId, GroupRecord] = {}
         self._charges: dict[int, tuple[Ints, Ints]] = {}
-        self._standings: dict[Standing, tuple[Standing, int]] = {}
         self._seated = SeatedTable()
         self._budgets = BudgetTable()
         self._tables: dict[type[Object], dict[str, Any]] = {
@@ -140,18 +120,28 @@ class ClusterState:
         self.news = News()
         self.version = 0
         """Grows with every change of pods, groups and nodes that a snapshot would show."""
-        self.ends: list[PodEnd] | None = None
-        """Pods that ended, for whoever puts a list here and empties it."""
 
     def apply(self, change: Change) -> None:
+        if isinstance(change, Depart) and not self.could_apply(change):
+            return
+        if self._journal is not None:
+            self._journal.note(change)
         if isinstance(change, Put):
-            if self._journal is not None:
-                self._journal.put(change.object)
             self._put(change.object)
-        else:
-            if self._journal is not None:
-                self._journal.delete(change.kind, change.key)
+        elif isinstance(change, Delete):
             self._delete(change.kind, change.key)
+        else:
+            self._depart(change)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is changed in the block is undone in it too, and nobody hears of either."""
+        known = (self._journal, self._ends, self.news, self.version)
+        self._journal, self._ends, self.news = None, None, News()
+        try:
+            yield
+        finally:
+            self._journal, self._ends, self.news, self.version = known
 
     def _put(self, item: Object) -> None:
         if isinstance(item, Pod):
@@ -232,7 +222,7 @@ class ClusterState:
     # -- pods ------------------------------------------------------------------------------------------
 
     def _put_pod(self, pod: Pod) -> None:
-        member = self._member(pod)
+        member = self._intake.member(pod)
         known = self._pods.get(member.key)
         if known is not None:
             if known.like(member):
@@ -242,51 +232,6 @@ class ClusterState:
             self._remove(known)
         self._pods[member.key] = member
         self._add(member)
-
-    def _member(self, pod: Pod) -> Member:
-        spec, key, state = pod.spec, key_of(pod.metadata), state_of(pod)
-        claims = claim_names(pod) if spec.volumes else ()
-        protection = protection_of(pod.metadata)
-        standing, number = self._standing(pod, protection)
-        found = memberships(pod)
-        membership = found[0] if found else None
-        return Member(
-            key=key,
-            uid=pod.metadata.uid,
-            state=state,
-            group=record_id(membership, key, state),
-            node=spec.node_name,
-            needs=self._interner.needs_number(pod),
-            labels=pod.metadata.labels,
-            fixed=is_node_bound(pod.metadata),
-            standing=standing,
-            standing_number=number,
-            occupant=Occupant(key, pod.metadata.uid, owner_of(pod), claims, pod.metadata.labels),
-            order=order_of(pod),
-            marks=marks_for(pod, membership),
-            conflict=contradiction(pod, found),
-            gates=tuple([gate.name for gate in spec.scheduling_gates]),
-            claims=claims,
-            brought=ephemeral_specs(pod) if claims else {},
-            nominated="" if spec.node_name else pod.status.nominated_node_name,
-            working=pod.status.phase == "Running",
-            started=in_milliseconds(pod.status.start_time),
-            checkpoint=UNKNOWN_TIME if protection.last_checkpoint is None else protection.last_checkpoint,
-            due=in_milliseconds(pod.metadata.deletion_timestamp),
-            grace=min(pod.metadata.deletion_grace_period_seconds, MOST_SECONDS) * 1000,
-        )
-
-    def _standing(self, pod: Pod, protection: Protection) -> tuple[Standing, int]:
-        """One object for all pods that are alike in this, so that they are quick to compare."""
-        spec = pod.spec
-        if protection.last_checkpoint is not None:
-            protection = msgspec.structs.replace(protection, last_checkpoint=None)
-        rank = GroupRank(spec.priority, spec.priority_class_name, spec.preemption_policy)
-        runtime = runtime_of(
-            pod.metadata, spec.active_deadline_seconds, spec.termination_grace_period_seconds
-        )
-        standing = Standing(rank, spec.scheduler_name, protection, runtime)
-        return self._standings.setdefault(standing, (standing, len(self._standings)))
 
     def _note_progress(self, known: Member, member: Member) -> None:
         """A pod has started, or saved its work: nobody need be decided again for that."""
@@ -300,27 +245,20 @@ class ClusterState:
             self._bound.set_progress(known.bound_row, *now)
 
     def _note_end(self, known: Member, member: Member | None) -> None:
-        end = end_of(known, member) if self.ends is not None and known.bound_row != NOT_BOUND else None
-        if self.ends is not None and end is not None:
-            self.ends.append(end)
+        if self._ends is not None and known.bound_row != NOT_BOUND:
+            self._ends.note(end_of(known, member))
 
-    def set_leaving(self, pod: str, uid: str, leaving: bool) -> bool:
-        """Take a pod on a node as terminating before anyone has seen it so, or take that back.
+    def could_apply(self, change: Depart) -> bool:
+        """Whether there is such a pod on a node, and it does not leave, or stay, already."""
+        member = self._pods.get(change.pod)
+        before = State.RUNNING if change.leaving else State.TERMINATING
+        return member is not None and member.uid == change.uid and member.state == before
 
-        False if it is not there, or is not what it would have to be for that.
-        """
-        before, after = State.RUNNING, State.TERMINATING
-        if not leaving:
-            before, after = after, before
-        member = self._pods.get(pod)
-        if member is None or member.uid != uid or member.state != before:
-            return False
-        if self._journal is not None:
-            self._journal.set_leaving(pod, uid, leaving)
+    def _depart(self, change: Depart) -> None:
+        member = self._pods[change.pod]
         self._remove(member)
-        member.state = after
+        member.state = State.TERMINATING if change.leaving else State.RUNNING
         self._add(member)
-        return True
 
     def _add(self, member: Member) -> None:
         self.version += 1
@@ -437,6 +375,25 @@ class ClusterState:
         room = (nodes.used[columns, row] <= nodes.allocatable[columns, row]).all()
         return bool(room) and not nodes.overloaded(row)
 
+    def group_of(self, pod: str) -> GroupId | None:
+        """The group of a pod, if it is in one."""
+        member = self._pods.get(pod)
+        return None if member is None else member.group
+
+    def has_room_for(self, places: Mapping[str, str]) -> bool:
+        """Whether these pods, which wait, could all be on these nodes, as far as amounts go."""
+        nodes = self._nodes
+        left: dict[int, Ints] = {}
+        for pod, node in places.items():
+            row, (columns, amounts) = nodes.rows.get(node), self._charge_of(self._pods[pod].needs)
+            if row is None:
+                return False
+            room = left.setdefault(row, nodes.allocatable[:, row] - nodes.used[:, row])
+            room[columns] -= amounts
+            if (room[columns] < 0).any():
+                return False
+        return True
+
     def snapshot(self) -> Snapshot:
         self._renumber()
         self._look_at_budgets()
@@ -461,7 +418,7 @@ class ClusterState:
             claims_in_use={claim: tuple(rows) for claim, rows in self._claims_in_use.items()},
             priority_classes=dict(tables[PriorityClass]),
             composites=dict(tables[CompositePodGroup]),
-            standings=tuple(self._standings),
+            standings=self._intake.standings,
             seated=self._seated.view(),
             budgets=budgets,
             budget_sets=budget_sets,
@@ -469,27 +426,6 @@ class ClusterState:
             group_api=self.group_makers.view(),
             device_classes=class_of_resources(tables[DeviceClass]),
         )
-
-    def supposing(self, objects: Collection[Object]) -> Snapshot:
-        """The snapshot with these groups, pods and claims too; the state stays as it is.
-
-        Groups and pods must be new ones. A claim that is there already is the one that is meant.
-        """
-        claims = self._tables[PersistentVolumeClaim].keys()
-        new = [
-            item
-            for item in objects
-            if not (isinstance(item, PersistentVolumeClaim) and key_of(item.metadata) in claims)
-        ]
-        news, self.news, version = self.news, News(), self.version
-        try:
-            for item in new:
-                self._put(item)
-            return self.snapshot()
-        finally:
-            for item in new:
-                self._delete(type(item), key_of(item.metadata))
-            self.news, self.version = news, version
 
     def _renumber(self) -> None:
         """Selectors have come or gone, or old needs are to be forgotten: number every pod anew. Rare."""

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
 
+from maitred.cluster.news import Ends
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.controllers.answers.refusals import RefusedError
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts, first_category
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.billing.document import Usage
 from maitred.kube.answers import Reason
@@ -21,9 +22,9 @@ from maitred.ledger.clerk import Clerk
 from maitred.ledger.connections import LedgerError
 from maitred.ledger.records import Arrival, Evicted, Sight, VerdictChange
 from maitred.ledger.store import Ledger
-from maitred.model.categories import CATEGORIES, Category
+from maitred.model.categories import CATEGORIES
 from maitred.model.history import NO_HISTORY, History
-from maitred.model.plan import Eviction, GroupVerdict, Plan, Verdict
+from maitred.model.plan import Eviction, GroupVerdict, Plan
 from maitred.model.policy import Policy, is_device
 from maitred.model.priority import rank_of
 
@@ -66,9 +67,12 @@ class Keeping:
 class Bookkeeper:
     """A listener of the scheduling loop, for one term."""
 
-    def __init__(self, mirror: Mirror, policy: Callable[[], Policy], clerk: Clerk) -> None:
-        self._mirror, self._policy, self._clerk = mirror, policy, clerk
-        self._verdicts: dict[str, tuple[Verdict, Category | Literal[""]]] = {}
+    def __init__(
+        self, mirror: Mirror, verdicts: LastVerdicts, ends: Ends, policy: Callable[[], Policy], clerk: Clerk
+    ) -> None:
+        """`ends`: of the pods of that mirror."""
+        self._mirror, self._ends, self._policy, self._clerk = mirror, ends, policy, clerk
+        self._verdicts = verdicts
         self._seen_version = -1
 
     @property
@@ -84,13 +88,12 @@ class Bookkeeper:
     async def run(self) -> None:
         """Cycles are not enough: where nobody waits there are none, and yet pods start and end."""
         self._clerk.start()
-        self._mirror.state.ends = []
+        self._ends.take()  # what ended before the first sight is in no book
         try:
             while True:
                 self._look()
                 await asyncio.sleep(SECONDS_BETWEEN_SIGHTS)
         finally:
-            self._mirror.state.ends = None
             await asyncio.to_thread(self._clerk.close)
 
     def _look(self) -> None:
@@ -98,32 +101,27 @@ class Bookkeeper:
         if state.version == self._seen_version:
             self._clerk.hear(at)
             return
-        ends, state.ends = state.ends or (), []
-        self._clerk.show(Sight(at, state.snapshot(), self._policy(), tuple(ends), self._hopeless()))
+        sight = Sight(at, state.snapshot(), self._policy(), self._ends.take(), self._hopeless())
+        self._clerk.show(sight)
         self._seen_version = state.version
 
     def _hopeless(self) -> frozenset[str]:
         """Who would wait however the free devices lay."""
-        return frozenset(
-            group
-            for group, (verdict, category) in self._verdicts.items()
-            if verdict in ("Impossible", "Invalid") or (category and not CATEGORIES[category].about_room)
-        )
+        return frozenset(one.group for one in self._verdicts if is_hopeless(one))
 
     def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
         """Their members still wait, and can be asked for their labels."""
         self.decided(seats, snapshot, now)
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
-        at, known, waiting = milliseconds(), self._verdicts, self._mirror.parties
-        if any(verdict.group not in known for verdict in plan.groups):
-            self._note_arrivals(plan, snapshot, at)
+        at = milliseconds()
+        arrived = [verdict for verdict in plan.groups if self._verdicts.before(verdict.group) is None]
+        if arrived:
+            self._note_arrivals(arrived, snapshot, at)
         for verdict in plan.groups:
-            head = (verdict.verdict, verdict.blockers[0].category if verdict.blockers else "")
-            if known.get(verdict.group) != head:
-                known[verdict.group] = head
-                self._clerk.tell(VerdictChange(at, verdict.group, verdict.verdict, head[1]))
-        self._verdicts = {group: head for group, head in known.items() if group in waiting}
+            before, category = self._verdicts.before(verdict.group), first_category(verdict)
+            if before is None or (before.verdict, first_category(before)) != (verdict.verdict, category):
+                self._clerk.tell(VerdictChange(at, verdict.group, verdict.verdict, category))
 
     def evicted(self, evictions: Iterable[Eviction]) -> None:
         """These were made to go."""
@@ -131,10 +129,10 @@ class Bookkeeper:
         for eviction in evictions:
             self._clerk.tell(Evicted(at, eviction))
 
-    def _note_arrivals(self, plan: Plan, snapshot: Snapshot, at: int) -> None:
+    def _note_arrivals(self, arrived: Iterable[GroupVerdict], snapshot: Snapshot, at: int) -> None:
         views = {view.group.key: view for view in snapshot.groups}
-        for verdict in plan.groups:
-            if verdict.group not in self._verdicts and verdict.group in views:
+        for verdict in arrived:
+            if verdict.group in views:
                 self._clerk.tell(self._arrival(views[verdict.group], verdict, snapshot, at))
 
     def _arrival(self, view: GroupView, verdict: GroupVerdict, snapshot: Snapshot, at: int) -> Arrival:
@@ -152,6 +150,12 @@ class Bookkeeper:
             required=view.group.topology.required,
             labels={**snapshot.namespace_labels(namespace), **labels},
         )
+
+
+def is_hopeless(verdict: GroupVerdict) -> bool:
+    if verdict.verdict in ("Impossible", "Invalid"):
+        return True
+    return any(not CATEGORIES[blocker.category].about_room for blocker in verdict.blockers[:1])
 
 
 def milliseconds() -> int:

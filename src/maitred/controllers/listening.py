@@ -132,11 +132,16 @@ class Guard:
     ) -> None:
         loop = asyncio.get_running_loop()
         while True:
+            await readable(listener)
             try:
-                connection, address = await loop.sock_accept(listener)
+                # Between this and the task that takes care of it there is no wait in which it could be lost.
+                connection, address = listener.accept()
+            except BlockingIOError:  # whoever called has hung up
+                continue
             except OSError:  # too many files are open, for one
                 await asyncio.sleep(0.1)
                 continue
+            connection.setblocking(False)
             peer = str(address[0])
             if not self._has_room(peer):
                 connection.close()
@@ -218,6 +223,16 @@ class Guard:
             task.cancel()
         for transport in list(self._idle_since):
             cut_off(transport)
+
+
+async def readable(listener: socket.socket) -> None:
+    """Until there is a connection to accept, at least for a moment."""
+    loop, woken = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(listener, woken.set)
+    try:
+        await woken.wait()
+    finally:
+        loop.remove_reader(listener)
 
 
 def cut_off(transport: asyncio.Transport) -> None:

@@ -25,12 +25,12 @@ KEY = "policy.yaml"
 """The entry of a ConfigMap that holds the policy."""
 
 
-class Source(Protocol):
-    async def run(self, keeper: "Keeper") -> None:
+class PolicySource(Protocol):
+    async def run(self, keeper: "PolicyKeeper") -> None:
         """Offer what is there, and what comes after it."""
 
 
-class Keeper:
+class PolicyKeeper:
     """Holds the policy that decisions use."""
 
     def __init__(self, told: Callable[[bool], None]) -> None:
@@ -69,7 +69,7 @@ class Keeper:
 class Defaults:
     """Nobody has named a policy."""
 
-    async def run(self, keeper: Keeper) -> None:
+    async def run(self, keeper: PolicyKeeper) -> None:
         keeper.offer(b"{}", "the defaults")
 
 
@@ -80,7 +80,7 @@ class PolicyFile:
     def __init__(self, path: str) -> None:
         self._path = Path(path)
 
-    async def run(self, keeper: Keeper) -> None:
+    async def run(self, keeper: PolicyKeeper) -> None:
         keeper.offer(self._read(), str(self._path))
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
@@ -101,7 +101,7 @@ class PolicyConfigMap:
         self._namespace = namespace
         self._name = name
 
-    async def run(self, keeper: Keeper) -> None:
+    async def run(self, keeper: PolicyKeeper) -> None:
         title = f"ConfigMap {self._namespace}/{self._name}"
         sink = _ConfigMapSink(keeper, title)
         reflector = Reflector(
@@ -121,7 +121,7 @@ class PolicyConfigMap:
 
 
 class _ConfigMapSink:
-    def __init__(self, keeper: Keeper, title: str) -> None:
+    def __init__(self, keeper: PolicyKeeper, title: str) -> None:
         self.found = False
         self._keeper = keeper
         self._title = title

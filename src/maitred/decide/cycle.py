@@ -220,7 +220,7 @@ class _Cycle:
         """Groups that others were told to leave for, and the rows of their places, by rank."""
         nominated = (group for group in self.record.everyone if group.view.nominated)
         waiting = sorted((group for group in nominated if not group.blocked), key=self.record.rank)
-        places = (group.claimant.promised(self.record.snapshot) for group in waiting)
+        places = (group.claimant.hold(self.record.snapshot).places for group in waiting)
         return [(group, {row for _, row in seats}) for group, seats in zip(waiting, places, strict=True)]
 
     def _hold(self, group: GroupRecord) -> None:

@@ -36,7 +36,7 @@ Standing = Literal["waiting", "seated", "succeeded", "failed", "leaving"]
 Openness = Literal["open", "closed", "lost"]
 
 
-class Condition(Lean, frozen=True):
+class SaidCondition(Lean, frozen=True):
     type: str = ""
     status: str = ""
     reason: str = ""
@@ -44,27 +44,27 @@ class Condition(Lean, frozen=True):
     last_transition_time: Timestamp | None = None
 
 
-class GuestStatus(PodStatus, frozen=True):
-    conditions: tuple[Condition, ...] = ()
+class FloorPodStatus(PodStatus, frozen=True):
+    conditions: tuple[SaidCondition, ...] = ()
 
 
-class Guest(Pod, frozen=True):
+class FloorPod(Pod, frozen=True):
     """A pod, and what schedulers have said of it."""
 
-    status: GuestStatus = GuestStatus()
+    status: FloorPodStatus = FloorPodStatus()
 
 
-class PartyStatus(Lean, frozen=True):
-    conditions: tuple[Condition, ...] = ()
+class FloorGroupStatus(Lean, frozen=True):
+    conditions: tuple[SaidCondition, ...] = ()
 
 
-class Party(PodGroup, frozen=True):
+class FloorGroup(PodGroup, frozen=True):
     """A group, and what schedulers have said of it."""
 
-    status: PartyStatus = PartyStatus()
+    status: FloorGroupStatus = FloorGroupStatus()
 
 
-class Member(Lean, frozen=True):
+class FloorMember(Lean, frozen=True):
     """A pod as the floor shows it: as part of its group, and as room that is taken on its node."""
 
     group: str
@@ -80,7 +80,7 @@ class Member(Lean, frozen=True):
     """Of no group but its own."""
 
 
-class Table(Lean, frozen=True):
+class FloorNode(Lean, frozen=True):
     """A node as the floor shows it."""
 
     name: str
@@ -115,7 +115,7 @@ class Rack(Lean, frozen=True, omit_defaults=False):
         return sum(spot.total for spot in self.nodes if spot.resource != CPU)
 
 
-class Row(Lean, frozen=True, omit_defaults=False):
+class FloorRow(Lean, frozen=True, omit_defaults=False):
     """A group and how it stands."""
 
     group: str
@@ -131,18 +131,18 @@ class Row(Lean, frozen=True, omit_defaults=False):
     """One pod that is of no group."""
 
 
-class Floor(Lean, frozen=True, omit_defaults=False):
+class ClusterFloor(Lean, frozen=True, omit_defaults=False):
     racks: tuple[Rack, ...]
-    groups: tuple[Row, ...]
+    groups: tuple[FloorRow, ...]
 
-    def row(self, group: str) -> Row | None:
+    def row(self, group: str) -> FloorRow | None:
         return next((row for row in self.groups if row.group == group), None)
 
 
-def member_of(pod: Guest) -> Member:
+def member_of(pod: FloorPod) -> FloorMember:
     found = membership_of(pod)
-    scheduled = next((said for said in pod.status.conditions if said.type == "PodScheduled"), Condition())
-    return Member(
+    scheduled = next((said for said in pod.status.conditions if said.type == "PodScheduled"), SaidCondition())
+    return FloorMember(
         group=key_of(pod.metadata) if found is None else found.key,
         node=pod.spec.node_name,
         standing=standing(pod),
@@ -155,7 +155,7 @@ def member_of(pod: Guest) -> Member:
     )
 
 
-def seated_at(pod: Guest, scheduled: Condition) -> Timestamp | None:
+def seated_at(pod: FloorPod, scheduled: SaidCondition) -> Timestamp | None:
     """A pod that was created on its node has not been told of by any scheduler."""
     if scheduled.status == "True":
         return scheduled.last_transition_time
@@ -172,11 +172,13 @@ def standing(pod: Pod) -> Standing:
     return "seated" if pod.spec.node_name else "waiting"
 
 
-def table_of(node: Node) -> Table:
+def table_of(node: Node) -> FloorNode:
     amounts = allocatable(node)
     devices = sorted(resource for resource in amounts if amounts[resource] and is_device(_POLICY, resource))
     resource = devices[0] if devices else CPU
-    return Table(node.metadata.name, node.metadata.labels, openness(node), resource, amounts.get(resource, 0))
+    return FloorNode(
+        node.metadata.name, node.metadata.labels, openness(node), resource, amounts.get(resource, 0)
+    )
 
 
 def openness(node: Node) -> Openness:
@@ -186,23 +188,25 @@ def openness(node: Node) -> Openness:
     return "closed" if UNSCHEDULABLE in keys else "open"
 
 
-def floor_of(tables: Iterable[Table], members: Iterable[Member], parties: Mapping[str, Party]) -> Floor:
+def floor_of(
+    tables: Iterable[FloorNode], members: Iterable[FloorMember], parties: Mapping[str, FloorGroup]
+) -> ClusterFloor:
     """`parties` by their keys."""
     tables, members = sorted(tables, key=lambda table: table.name), list(members)
     places = Places(tables)
-    return Floor(tuple(racks(tables, members, places)), tuple(rows(members, parties, places)))
+    return ClusterFloor(tuple(racks(tables, members, places)), tuple(rows(members, parties, places)))
 
 
 class Places:
     """Which labels of these nodes say in which block and rack they are: those that are called like it."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[FloorNode]) -> None:
         keys = sorted({key for table in tables for key in table.labels})
         self._wide = first_called(WIDE_LEVELS, keys)
         self._narrow = first_called(NARROW_LEVELS, keys)
         self._of = {table.name: self.of(table) for table in tables}
 
-    def of(self, table: Table) -> tuple[str, str]:
+    def of(self, table: FloorNode) -> tuple[str, str]:
         """Block and rack; empty where there is none."""
         return table.labels.get(self._wide, ""), table.labels.get(self._narrow, "")
 
@@ -220,7 +224,7 @@ def first_called(names: Iterable[str], keys: Sequence[str]) -> str:
 # -- nodes -------------------------------------------------------------------------------------------------
 
 
-def racks(tables: Sequence[Table], members: Iterable[Member], places: Places) -> Iterator[Rack]:
+def racks(tables: Sequence[FloorNode], members: Iterable[FloorMember], places: Places) -> Iterator[Rack]:
     taken: dict[str, Counter[str]] = {}
     for member in members:
         if member.node and member.standing in ("seated", "leaving"):
@@ -230,7 +234,7 @@ def racks(tables: Sequence[Table], members: Iterable[Member], places: Places) ->
         yield Rack(block, rack, tuple(spot(table, taken.get(table.name, Counter())) for table in inside))
 
 
-def spot(table: Table, taken: Counter[str]) -> Spot:
+def spot(table: FloorNode, taken: Counter[str]) -> Spot:
     free = max(table.total - taken[table.resource], 0)
     return Spot(table.name, table.openness, table.resource, free, table.total)
 
@@ -243,15 +247,17 @@ def natural(name: str) -> list[tuple[int, str]]:
 # -- groups ------------------------------------------------------------------------------------------------
 
 
-def rows(members: Iterable[Member], parties: Mapping[str, Party], places: Places) -> Iterator[Row]:
-    groups: dict[str, list[Member]] = {key: [] for key in parties}
+def rows(
+    members: Iterable[FloorMember], parties: Mapping[str, FloorGroup], places: Places
+) -> Iterator[FloorRow]:
+    groups: dict[str, list[FloorMember]] = {key: [] for key in parties}
     for member in members:
         groups.setdefault(member.group, []).append(member)
     for key in sorted(groups):
         yield row(key, groups[key], parties.get(key), places)
 
 
-def row(key: str, everyone: Sequence[Member], party: Party | None, places: Places) -> Row:
+def row(key: str, everyone: Sequence[FloorMember], party: FloorGroup | None, places: Places) -> FloorRow:
     """Those who leave are no longer of the party, and those who failed only if nobody came in their place."""
     staying = [member for member in everyone if member.standing not in ("leaving", "failed")]
     placed = [member for member in staying if member.standing != "waiting"]
@@ -259,7 +265,7 @@ def row(key: str, everyone: Sequence[Member], party: Party | None, places: Place
     verdict, why = verdict_of(everyone, staying, placed, quorum, party)
     seated = [member for member in placed if member.standing == "seated"]
     where = Counter(places.shortest(member.node) for member in seated)
-    return Row(
+    return FloorRow(
         group=key,
         verdict=verdict,
         members=len(staying),
@@ -272,18 +278,18 @@ def row(key: str, everyone: Sequence[Member], party: Party | None, places: Place
     )
 
 
-def quorum_of(key: str, members: Iterable[Member], party: Party | None) -> int:
+def quorum_of(key: str, members: Iterable[FloorMember], party: FloorGroup | None) -> int:
     if party is not None:
         return group_from_pod_group(party).quorum
     return group_from_marks(key, [member.marks for member in members if member.marks]).quorum
 
 
 def verdict_of(
-    everyone: Sequence[Member],
-    staying: Sequence[Member],
-    placed: Sequence[Member],
+    everyone: Sequence[FloorMember],
+    staying: Sequence[FloorMember],
+    placed: Sequence[FloorMember],
     quorum: int,
-    party: Party | None,
+    party: FloorGroup | None,
 ) -> tuple[Outcome, str]:
     """The verdict, and why: in the words of the scheduler where there are any."""
     failed = sum(member.standing == "failed" for member in everyone)
@@ -312,7 +318,7 @@ def told(words: str) -> tuple[Verdict, str]:
 
 
 def since(
-    verdict: str, everyone: Iterable[Member], seated: Iterable[Member], party: Party | None
+    verdict: str, everyone: Iterable[FloorMember], seated: Iterable[FloorMember], party: FloorGroup | None
 ) -> Timestamp | None:
     """From when on it stands as it does: seated when the last was, waiting from the beginning."""
     if verdict == "Scheduled":

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from rich.text import Text
 
-from maitred.explain.floorplan import Floor, Rack, Row, Spot, natural
+from maitred.explain.floorplan import ClusterFloor, FloorRow, Rack, Spot, natural
 from maitred.explain.tables import GAP, STYLES, Cell, aligned
 from maitred.model.quantity import CPU
 from maitred.model.words import counted, printable
@@ -26,7 +26,7 @@ SMALLEST_TABLE = 4
 
 
 def floor_lines(
-    floor: Floor, now: datetime, width: int | None = None, height: int | None = None
+    floor: ClusterFloor, now: datetime, width: int | None = None, height: int | None = None
 ) -> Iterator[Text]:
     """Within a width nothing is longer; within a height what matters least is left out, and said."""
     above = list(map_lines(floor.racks, width or USUAL_WIDTH))
@@ -119,12 +119,12 @@ def totals(racks: Sequence[Rack]) -> str:
 
 
 def group_lines(
-    groups: Sequence[Row], now: datetime, width: int | None, height: int | None
+    groups: Sequence[FloorRow], now: datetime, width: int | None, height: int | None
 ) -> Iterator[Text]:
     if not groups:
         yield Text("No groups.")
         return
-    alone: Sequence[Row] = ()
+    alone: Sequence[FloorRow] = ()
     if height is None or height >= SMALLEST_TABLE:
         groups, alone = apart(groups)
     if alone:
@@ -136,21 +136,21 @@ def group_lines(
         yield Text(f"{begin}{counted(len(alone), 'pod')} of no group: {by_verdict(alone)}", "dim")
 
 
-def apart(groups: Sequence[Row]) -> tuple[Sequence[Row], Sequence[Row]]:
+def apart(groups: Sequence[FloorRow]) -> tuple[Sequence[FloorRow], Sequence[FloorRow]]:
     """What to show in rows, and lone pods that want for nothing, if they are many."""
-    rows, alone = list[Row](), list[Row]()
+    rows, alone = list[FloorRow](), list[FloorRow]()
     for row in groups:
         (alone if row.lone and row.verdict in ("Scheduled", "Finished") else rows).append(row)
     return (rows, alone) if len(alone) > MOST_ALONE else (groups, ())
 
 
-def by_verdict(rows: Iterable[Row]) -> str:
+def by_verdict(rows: Iterable[FloorRow]) -> str:
     verdicts = Counter[str](row.verdict for row in rows)
     return ", ".join(f"{verdicts[word]} {word.lower()}" for word in STYLE_OF if verdicts[word])
 
 
 def table_lines(
-    groups: Sequence[Row], now: datetime, width: int | None, height: int | None
+    groups: Sequence[FloorRow], now: datetime, width: int | None, height: int | None
 ) -> Iterator[Text]:
     shown = sorted(groups, key=in_order)
     if height is not None and len(groups) + 1 > height:
@@ -193,18 +193,18 @@ def told_below(table: Sequence[Sequence[Cell]], width: int | None) -> list[Text]
     return found
 
 
-def in_order(row: Row) -> tuple[object, ...]:
+def in_order(row: FloorRow) -> tuple[object, ...]:
     """As they came; those who are finished come last."""
     return row.verdict == "Finished", row.verdict != "Scheduled", str(row.since), natural(row.group)
 
 
-def weightiest_first(row: Row) -> tuple[object, ...]:
+def weightiest_first(row: FloorRow) -> tuple[object, ...]:
     """Who waits matters most when there is no room for all, then who came last."""
     rank = {"Finished": 2, "Scheduled": 1}.get(row.verdict, 0)
     return rank, -row.since.timestamp() if row.since and rank else 0.0, natural(row.group)
 
 
-def group_row(row: Row, now: datetime) -> Sequence[Cell]:
+def group_row(row: FloorRow, now: datetime) -> Sequence[Cell]:
     return (
         row.group,
         Text(row.verdict, STYLE_OF[row.verdict]),
@@ -216,7 +216,7 @@ def group_row(row: Row, now: datetime) -> Sequence[Cell]:
     )
 
 
-def where(row: Row) -> str:
+def where(row: FloorRow) -> str:
     """`r1 (8), r2 (4)`; the numbers only where they differ and all places are named."""
     places, more = list(row.where)[:MOST_PLACES], len(row.where) - MOST_PLACES
     if more > 0:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from maitred import __version__
-from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.cluster.state import ClusterState, Delete, Depart, Put
 from maitred.decide import Scope, decide
 from maitred.model import recording
 from maitred.model.manifest.errors import InputError
@@ -111,7 +111,7 @@ class Replayer:
         elif isinstance(line, recording.Gone):
             state.apply(Delete(self._kind(line.kind), line.key))
         elif isinstance(line, recording.Leaving):
-            state.set_leaving(line.pod, line.uid, line.leaving)
+            state.apply(Depart(line.pod, line.uid, line.leaving))
         elif isinstance(line, recording.Rules):
             self._rules = line.policy
         elif isinstance(line, recording.Look):

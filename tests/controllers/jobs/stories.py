@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from maitred.controllers.jobs.suspensions import KIND
-from maitred.controllers.policy import Defaults, Source
+from maitred.controllers.policy import Defaults, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.term import Settings
+from maitred.controllers.scheduling.term import SchedulerSettings
 from maitred.kube.client import MERGE_PATCH, encode
 from maitred.kube.discovery import Served, discover
 from maitred.kube.outcomes import Done
@@ -39,7 +39,7 @@ class Town:
     plane: Plane
     place: Cluster
     served: Served
-    policy: Source
+    policy: PolicySource
 
     @property
     def dialect(self) -> Dialect:
@@ -89,7 +89,10 @@ class Town:
         if mark is None:
             about = await self._record(job)
             writer = Writer(self.place.client, Always())
-            assert await Records(writer, Settings().namespace, KIND).keep(about.uid, str(about)) == Done()
+            assert (
+                await Records(writer, SchedulerSettings().namespace, KIND).keep(about.uid, str(about))
+                == Done()
+            )
             mark = about.line
         await self.patch(job, {"metadata": {"annotations": {SUSPENDED: mark}}, "spec": {"suspend": True}})
         await self.job(job, lambda found: not found["status"].get("active"))
@@ -151,7 +154,7 @@ Story = Callable[[Town], Awaitable[None]]
 
 
 def tell(
-    plane: Plane, story: Story, machines: tuple[Machine, ...] = nodes(2), policy: Source | None = None
+    plane: Plane, story: Story, machines: tuple[Machine, ...] = nodes(2), policy: PolicySource | None = None
 ) -> None:
     async def run() -> None:
         async with cluster(plane, machines) as place:

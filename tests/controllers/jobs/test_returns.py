@@ -11,8 +11,9 @@ import pytest
 from maitred.controllers.jobs import returns as returns_module
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.jobs.suspensions import Suspensions
-from maitred.controllers.scheduling.agenda import Agenda
+from maitred.controllers.scheduling.amending import without
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.worklist import Worklist
 from maitred.decide import Scope, decide
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.resources import CONFIG_MAPS, Resource
@@ -75,7 +76,7 @@ class House:
     """A scheduler without a server, cycle by cycle."""
 
     def __init__(self, *nodes: dict[str, Any], policy: Policy | None = None) -> None:
-        self.mirror, self.agenda, self.api = Mirror("maitred"), Agenda(), Answers()
+        self.mirror, self.agenda, self.api = Mirror("maitred"), Worklist(), Answers()
         self.policy = policy or Policy()
         writer: Any = self.api
         self.suspensions = Suspensions(writer, "own", "maitred")
@@ -108,9 +109,9 @@ class House:
         selection = self.agenda.select(mirror.state.take_news(), mirror.parties, 0.0)
         plan = decide(mirror.state.snapshot(), self.policy, NOW, Scope("maitred", selection))
         self.agenda.decided(plan.groups, selection, mirror.parties)
-        left = await self.returns.take(plan)
+        left = without(plan, await self.returns.take(plan))
         for bind in left.binds:
-            assert mirror.assume(bind.pod, bind.uid, bind.node)
+            assert mirror.overlay.assume(bind.pod, bind.uid, bind.node)
         for _ in range(10):
             await asyncio.sleep(0)
         return left
@@ -120,7 +121,7 @@ class House:
         """As the next decision sees it."""
         if KEY in self.returns._standing_down:
             return 0
-        return list(self.mirror.stand_ins.values()).count(KEY)
+        return list(self.mirror.overlay.stand_ins.values()).count(KEY)
 
 
 def in_house(make: Callable[[], House], story: Callable[[House], Awaitable[None]]) -> None:
@@ -323,7 +324,7 @@ def test_there_is_a_limit_to_stand_ins_and_beyond_it_pods_wait_themselves(
     async def story(house: House) -> None:
         house.put(guest(), job("a", marks=gang("a", 4)), job("b", marks=gang("b", 4)))
         await house.cycle()
-        assert {name: len(pods) for name, pods in house.mirror.standing.items()} == {"default/a": 4}
+        assert {name: len(pods) for name, pods in house.mirror.overlay.standing.items()} == {"default/a": 4}
         assert house.api.resumed == ["default/b"]
 
     in_house(room, story)
@@ -377,16 +378,18 @@ def test_many_of_them_do_not_keep_the_event_loop_to_themselves() -> None:
         away = job(size=2000, marks=many, kept=record(members=2000))
         house.put(away)
         await house.returns.prepare()
-        assert len(house.mirror.stand_ins) == 2000
+        assert len(house.mirror.overlay.stand_ins) == 2000
         assert turns >= 2000 / returns_module.SLICE
         turns = 0
         await house.cycle()
-        assert (house.mirror.assumed, house.api.resumed) == (2000, [KEY])
+        hold = house.mirror.overlay.hold("Return", KEY)
+        assert hold is not None
+        assert (len(hold.places), house.api.resumed) == (2000, [KEY])
         assert turns >= 2000 / returns_module.SLICE, "nor when their places are kept"
         turns = 0
         house.returns.job_gone(KEY)
         await house.returns.prepare()
-        assert not house.mirror.stand_ins
+        assert not house.mirror.overlay.stand_ins
         assert turns >= 2000 / returns_module.SLICE - 1, "nor when they go"
         beside.cancel()
 
@@ -651,9 +654,9 @@ def test_those_of_higher_rank_get_places_that_are_kept_and_nobody_is_evicted() -
         await house.cycle()
         house.put(watched_pod("urgent", cpu=4, priority=9), back(**ranked("low")), *members(0, priority=1))
         plan = await house.cycle()
-        assert plan.evictions == ()
+        assert (plan.evictions, bound(plan)) == ((), ["urgent"])
+        await house.cycle()
         assert house.standing == 0
-        assert bound(await house.cycle()) == ["urgent"]
 
     in_house(ranks, story)
 
@@ -682,6 +685,54 @@ def test_a_gang_of_which_some_have_pods_is_not_seated_before_the_others_have() -
         assert (bound(plan), house.api.resumed) == ([], [KEY])
         house.put(job(size=2, marks=FOUR, kept=None, suspend=False, generation=3), *members(0, 1))
         assert len(bound(await house.cycle())) == 4
+
+    in_house(room, story)
+
+
+def test_the_places_of_those_who_wait_for_a_returning_job_are_kept_too() -> None:
+    """A gang needs all of its places: nobody of the same rank gets one while a part of it comes back."""
+
+    async def story(house: House) -> None:
+        house.put(job(size=2, marks=FOUR), *(watched_pod(n, cpu=1, annotations=FOUR) for n in ("x", "y")))
+        await house.cycle()
+        house.put(*(lone(f"old-{number}") for number in range(4)))
+        assert bound(await house.cycle()) == []
+        house.put(job(size=2, marks=FOUR, kept=None, suspend=False, generation=3), *members(0))
+        assert bound(await house.cycle()) == []
+
+    in_house(room, story)
+
+
+def test_one_of_several_that_return_to_a_gang_keeps_its_places_until_all_are_back() -> None:
+    async def story(house: House) -> None:
+        house.put(job("a", 2, marks=FOUR), job("b", 2, marks=FOUR))
+        await house.cycle()
+        house.put(*(watched_pod(f"a-{i}", cpu=1, owner="Job/a", annotations=FOUR) for i in (0, 1)))
+        house.put(*(lone(f"old-{number}") for number in range(4)))
+        assert bound(await house.cycle()) == []
+
+    in_house(room, story)
+
+
+def test_places_are_kept_for_a_gang_that_another_scheduler_seats() -> None:
+    """Its pods are bound as they come. What is kept is kept for those that are yet to come."""
+
+    async def story(house: House) -> None:
+        theirs: dict[str, Any] = {"marks": FOUR, "pod": {"schedulerName": "default-scheduler"}}
+        house.put(job(kept=record(scheduler_name="default-scheduler"), **theirs))
+        await house.cycle()
+        assert house.api.resumed == [KEY]
+        house.put(*(lone(f"old-{number}") for number in range(4)))
+        assert bound(await house.cycle()) == []
+        house.put(job(kept=None, suspend=False, generation=3, **theirs))
+        house.put(*members(0, 1, scheduler="default-scheduler", node="n1"))
+        assert bound(await house.cycle()) == []
+        assert house.standing == 2
+        house.put(*members(2, scheduler="default-scheduler", node="n1"))
+        assert bound(await house.cycle()) == []
+        house.put(*members(3, scheduler="default-scheduler", node="n1"))
+        assert bound(await house.cycle()) == []
+        assert house.standing == 0
 
     in_house(room, story)
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.cli.replay import lines_of, segments_of
-from maitred.cluster.state import Change, ClusterState, Put
+from maitred.cluster.state import Change, ClusterState, Depart, Put
 from maitred.controllers.recording.chronicle import Chronicle
-from maitred.controllers.recording.recorder import Recorder
+from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.recording.ring import Ring
-from maitred.controllers.scheduling.agenda import Selection
+from maitred.controllers.scheduling.worklist import CycleSelection
 from maitred.decide import Scope, decide
 from maitred.explain.replay import Replay, Replayer
 from maitred.kube.wire import Condition, WatchedMeta, WatchedPod, WatchedPodStatus
@@ -32,7 +32,7 @@ from tests.oracle.builders import node, pod, pods
 from tests.oracle.effort import examples
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-EVERYTHING = Selection(True, frozenset(), NO_EFFECT, {}, frozenset())
+EVERYTHING = CycleSelection(True, frozenset(), NO_EFFECT, {}, frozenset())
 ENOUGH = 2**24
 NO_PREEMPTION = Policy(preemption=Preemption(mode="never"))
 
@@ -44,10 +44,10 @@ class Recorded:
         self.steps = steps
         self.ring = Ring(directory, limit)
         chronicle = Chronicle()
-        self.recorder = Recorder(self.ring, chronicle, None)
+        self.recorder = DecisionRecorder(self.ring, chronicle, None)
         self.state = ClusterState(chronicle)
 
-    def decide(self, selection: Selection = EVERYTHING, policy: Policy | None = None) -> None:
+    def decide(self, selection: CycleSelection = EVERYTHING, policy: Policy | None = None) -> None:
         policy = policy or Policy()
         snapshot = self.state.snapshot()
         rotation = Rotation(self.steps, selection.first)
@@ -96,7 +96,9 @@ def test_pods_that_are_told_to_go_are_leaving_in_the_record_too(tmp_path: Path) 
     recorded = Recorded(tmp_path)
     busy(recorded)
     recorded.decide()
-    assert recorded.state.set_leaving("default/low", recorded.state.snapshot().bound.occupants[0].uid, True)
+    going = Depart("default/low", recorded.state.snapshot().bound.occupants[0].uid)
+    assert recorded.state.could_apply(going)
+    recorded.state.apply(going)
     recorded.decide()
     recorded.ring.begin([])  # as when a segment is full: the next begins with what is known
     recorded.recorder._begin()
@@ -109,7 +111,7 @@ def test_pods_that_are_told_to_go_are_leaving_in_the_record_too(tmp_path: Path) 
 def test_only_some_groups_are_decided_as_they_were_then(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path)
     put(recorded.state, node("n1", cpu="4"), pod("a", cpu="1"), pod("b", cpu="1"))
-    some = Selection(False, frozenset({"default/a"}), NO_EFFECT, {"default/b": NO_EFFECT}, frozenset())
+    some = CycleSelection(False, frozenset({"default/a"}), NO_EFFECT, {"default/b": NO_EFFECT}, frozenset())
     recorded.decide(some)
     recorded.ring.close()
     assert replay_of(tmp_path).same == 1

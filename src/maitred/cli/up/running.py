@@ -19,10 +19,10 @@ from maitred.cli.up.showing import Stage, showing
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Keeping
 from maitred.controllers.health import Health
-from maitred.controllers.policy import Keeper, PolicyFile, Source
+from maitred.controllers.policy import PolicyFile, PolicyKeeper, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
-from maitred.controllers.scheduling.term import Settings, Witnesses
+from maitred.controllers.scheduling.term import SchedulerSettings, Witnesses
 from maitred.kube.client import Client
 from maitred.kube.connect import connect
 from maitred.kube.errors import KubeError
@@ -78,7 +78,7 @@ class LevelsOf:
         levels = (Level(BLOCK.name, world.levels.block), Level(RACK.name, world.levels.rack))
         self._policy = Policy(topology=Topology(levels=levels))
 
-    async def run(self, keeper: Keeper) -> None:
+    async def run(self, keeper: PolicyKeeper) -> None:
         keeper.offer(msgspec.json.encode(self._policy), "the levels of the world")
 
 
@@ -157,14 +157,14 @@ def ledger_of_one_evening() -> Iterator[Keeping]:
 def scheduler(
     client: Client, evening: Evening, keeping: Keeping, backlog: Backlog, metrics: Metrics
 ) -> Scheduler:
-    source: Source = (
+    source: PolicySource = (
         PolicyFile(os.path.abspath(evening.policy)) if evening.policy else LevelsOf(evening.world)
     )
     lease = LeaderLease(client, NAMESPACE, SCHEDULER)
     return Scheduler(
         client,
         source,
-        Settings(scheduler=SCHEDULER, namespace=NAMESPACE, renew_seconds=RENEW_SECONDS),
+        SchedulerSettings(scheduler=SCHEDULER, namespace=NAMESPACE, renew_seconds=RENEW_SECONDS),
         lease=lease,
         instance=lease.identity,
         metrics=metrics,

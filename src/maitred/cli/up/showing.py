@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.live import Live
 
 from maitred.cli.floor import FloorView, check_terminal, pause_since
-from maitred.explain.floorplan import UNDECIDED, Row
+from maitred.explain.floorplan import UNDECIDED, FloorRow
 from maitred.explain.floorplan_tables import by_verdict
 from maitred.model.words import counted, printable
 from maitred.sandbox.world.player import row_words
@@ -104,7 +104,7 @@ class Lines:
             await asyncio.sleep(pause_since(began))
 
 
-def words_of(groups: Iterable[Row]) -> dict[str, str]:
+def words_of(groups: Iterable[FloorRow]) -> dict[str, str]:
     """By group. Lone pods are told of in sum: a cluster may have thousands."""
     rows = [row for row in groups if row.members and row.why != UNDECIDED]
     words = {row.group: row_words(row, row.group) for row in rows if not row.lone}

@@ -10,7 +10,7 @@ from itertools import count
 
 import msgspec
 
-from maitred.cluster.state import ClusterState, Delete, Put
+from maitred.cluster.state import ClusterState, Delete, Depart, Put
 from maitred.controllers.answers.backlog import Update
 from maitred.model import recording
 from maitred.model.group import PodGroup
@@ -77,4 +77,4 @@ class Replica:
             if kind is PodGroup:
                 groups.pop(line.key, None)
         elif isinstance(line, recording.Leaving):
-            state.set_leaving(line.pod, line.uid, line.leaving)
+            state.apply(Depart(line.pod, line.uid, line.leaving))

@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.supposing import supposing
 from maitred.controllers.answers.desk import Desk
 from maitred.controllers.answers.door import Door
 from maitred.controllers.answers.refusals import RefusedError
@@ -207,7 +208,7 @@ def staged(view: View, question: Question) -> Stage:
         return Stage(state.snapshot(), view, now, state.version)
     supposed = question.supposition.stand_ins(now, view.scheduler)
     try:
-        return Stage(state.supposing(supposed), view, now, state.version, supposed=True)
+        return Stage(supposing(state, supposed), view, now, state.version, supposed=True)
     except ValueError as problem:
         raise RefusedError(Reason.BAD_QUESTION, f"this object cannot be used: {problem}") from None
 

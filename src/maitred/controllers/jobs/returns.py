@@ -6,8 +6,9 @@ its stand-ins are seated, when it could be seated at the expense of others, or w
 that its user ought to see, the Job is resumed, and its own pods are decided as all pods are. Where there are
 too many stand-ins already it is resumed too: then its pods wait in the open.
 
-Between the resumption and the last of its pods its places are kept by the stand-ins, so that it does not come
-back in vain, and its pods are not decided, so that a gang is not seated in part.
+Between the resumption and the last of its pods its places are held for the stand-ins, so that it does not
+come back in vain, and its pods are not decided, so that a gang is not seated in part. Groups of higher rank
+may take the places, as they may take any that are held; then its pods wait like all others.
 
 Which Jobs were suspended by us is known from records that only we write. A Job may say of itself what it
 likes: nobody stands in for it without one. All of this is in the API, in the Job and its record: a scheduler
@@ -18,18 +19,18 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from maitred.controllers.jobs.members import number_of_stand_ins, stand_ins
 from maitred.controllers.jobs.suspensions import Suspensions
-from maitred.controllers.scheduling.agenda import Agenda
-from maitred.controllers.scheduling.leaving import controller_of, is_of_job
+from maitred.controllers.scheduling.amending import NOBODY_AWAY, Away
+from maitred.controllers.scheduling.departures import controller_of, is_of_job
 from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.overlay import Hold
+from maitred.controllers.scheduling.worklist import Worklist
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
 from maitred.kube.wire import WatchedJob, WatchedPod
@@ -58,7 +59,7 @@ AFTER_THE_LAST = "Failed"
 
 
 @dataclass(slots=True)
-class Absence:
+class SuspendedJob:
     """A Job that we have suspended."""
 
     job: WatchedJob
@@ -78,27 +79,35 @@ class Absence:
 class Return:
     """A Job that is being resumed."""
 
-    absence: Absence
+    absence: SuspendedJob
+    hold: Hold
+    """The places that are kept for it, and until when; none where it is resumed for another reason."""
     awaited: int = 0
     """How many pods are to come for which places are kept,"""
     arrived: int = 0
     groups: set[str] = field(default_factory=set)
     """and the groups of which nothing is decided meanwhile."""
-    until: float = math.inf
+    beside: Sequence[Bind] = ()
+    """Places of other members of these groups, which are there and wait for the Job's."""
 
     @property
     def uid(self) -> str:
         return self.absence.job.metadata.uid
 
+    @property
+    def is_complete(self) -> bool:
+        return self.awaited > 0 and self.arrived >= self.awaited
+
 
 class Returns:
-    def __init__(self, mirror: Mirror, agenda: Agenda, suspensions: Suspensions, scheduler: str) -> None:
+    def __init__(self, mirror: Mirror, worklist: Worklist, suspensions: Suspensions, scheduler: str) -> None:
         self.suspensions = suspensions
         self._mirror = mirror
-        self._agenda = agenda
+        self._overlay = mirror.overlay
+        self._worklist = worklist
         self._scheduler = scheduler
         self._jobs: dict[str, WatchedJob] = {}
-        self._absences: dict[str, Absence] = {}
+        self._absences: dict[str, SuspendedJob] = {}
         self._returns: dict[str, Return] = {}
         self._resumed: dict[str, WatchedJob] = {}
         """Jobs as they were when we resumed them, until the watch tells so."""
@@ -136,7 +145,7 @@ class Returns:
         if record is None or not job.spec.suspend or is_over(job):
             self._forget(key)
             return
-        absence, known = Absence(job, record), self._absences.get(key)
+        absence, known = SuspendedJob(job, record), self._absences.get(key)
         if known is not None and known.made_from == absence.made_from:
             known.job = job  # whatever else has changed, nobody else stands in for it
         else:
@@ -151,8 +160,10 @@ class Returns:
     async def prepare(self) -> None:
         """Who stands in, and who is back."""
         now = time.monotonic()
-        for key, returning in list(self._returns.items()):
-            self._see_who_has_come(key, returning, now)
+        for key, returning in self._returns.items():
+            self._see_who_has_come(key, returning)
+        for key in [key for key, returning in self._returns.items() if self._is_back(returning, now)]:
+            self._end(key)
         while self._standing_down:
             await self._let_go(self._standing_down.pop())
         self._look_into_doubts(now)
@@ -179,13 +190,13 @@ class Returns:
 
     def _hasten_those_who_linger(self) -> None:
         """Pods of Jobs that we have suspended leave within the time that the policy gives victims."""
-        lingering = self._mirror.lingering() if self.suspensions.by_uid else {}
+        lingering = self._overlay.lingering() if self.suspensions.by_uid else {}
         self._hastened &= {pod.metadata.uid for pod in lingering.values()}
         for key, pod in lingering.items():
-            uid, grace = pod.metadata.uid, self._mirror.shorter_grace(key)
+            uid, grace = pod.metadata.uid, self._overlay.shorter_grace(key)
             if grace is not None and uid not in self._hastened and self._have_suspended_its_job(pod):
                 self._hastened.add(uid)
-                self._mirror.dismiss(key, uid)
+                self._overlay.dismiss(key, uid)
                 self._orders.put_nowait(partial(self._hasten, key, uid, grace))
 
     def _have_suspended_its_job(self, pod: WatchedPod) -> bool:
@@ -200,7 +211,7 @@ class Returns:
         outcome = await self.suspensions.hasten(key, uid, grace)
         if not isinstance(outcome, Done):
             log.warning("the grace period of pod %s could not be shortened; trying again: %s", key, outcome)
-            self._mirror.retract_dismissal(key, uid)
+            self._overlay.retract_dismissal(key, uid)
             self._hastened.discard(uid)
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self._mirror.changed.set)
 
@@ -212,7 +223,7 @@ class Returns:
         self._doubts[uid] = time.monotonic() + seconds
         asyncio.get_running_loop().call_later(seconds, self._mirror.changed.set)
 
-    async def _stand_in(self, key: str, absence: Absence) -> None:
+    async def _stand_in(self, key: str, absence: SuspendedJob) -> None:
         job, record = absence.job, absence.record
         if self._is_leaving(job, record):
             await self._let_go(key)
@@ -231,12 +242,12 @@ class Returns:
 
     def _is_room_for(self, key: str, number: int) -> bool:
         """Beside the stand-ins of others: its own give way to those that are made now."""
-        others = {job: len(pods) for job, pods in self._mirror.standing.items() if job != key}
+        others = {job: len(pods) for job, pods in self._overlay.standing.items() if job != key}
         namespace = f"{key.partition('/')[0]}/"
         here = sum(count for job, count in others.items() if job.startswith(namespace))
         return sum(others.values()) + number <= MOST_STAND_INS and here + number <= MOST_IN_NAMESPACE
 
-    async def _take_in(self, key: str, absence: Absence, pods: Sequence[WatchedPod]) -> bool:
+    async def _take_in(self, key: str, absence: SuspendedJob, pods: Sequence[WatchedPod]) -> bool:
         """Some at a time. Where the Job changes meanwhile, it is looked at again with the next cycle."""
         await self._let_go(key)
         for start in range(0, len(pods), SLICE):
@@ -249,7 +260,7 @@ class Returns:
 
     def _stand_down(self, key: str) -> None:
         """Before the next decision, in which they would still have their places."""
-        if key in self._mirror.standing:
+        if key in self._overlay.standing:
             self._standing_down.add(key)
             self._mirror.changed.set()
 
@@ -260,69 +271,98 @@ class Returns:
     def _is_leaving(self, job: WatchedJob, record: Suspension) -> bool:
         """Whether pods are left that are in the way: those that stay, and others where that matters."""
         # Members of one group that name different schedulers would make it invalid.
-        foreign = record.scheduler_name != self._scheduler
-        to_the_last = foreign or job.spec.pod_replacement_policy == AFTER_THE_LAST
+        to_the_last = self._is_foreign(record) or job.spec.pod_replacement_policy == AFTER_THE_LAST
         terminating = job.status.active + job.status.terminating if to_the_last else 0
-        return bool(terminating or self._mirror.pods_of(job.metadata.namespace, job.metadata.uid))
+        return bool(terminating or self._overlay.pods_of(job.metadata.namespace, job.metadata.uid))
 
-    def _see_who_has_come(self, key: str, returning: Return, now: float) -> None:
+    def _see_who_has_come(self, key: str, returning: Return) -> None:
         """Nothing is decided of the first of its pods before the last is there."""
-        pods = self._mirror.pods_of(key.partition("/")[0], returning.uid)
-        if now >= returning.until or (returning.awaited and len(pods) >= returning.awaited):
-            self._end(key)
-        elif returning.awaited and len(pods) > returning.arrived:
-            returning.arrived = len(pods)
-            waiting = self._mirror.waiting
-            self._hold(returning, {group_key(waiting[pod]) or pod for pod in pods if pod in waiting})
-            if returning.until < math.inf:
-                self._end_after(returning, HOLD_SECONDS)
+        pods = self._overlay.pods_of(key.partition("/")[0], returning.uid)
+        come = len(pods) - returning.arrived
+        if not returning.awaited or come <= 0:
+            return
+        returning.arrived = len(pods)
+        if self._is_foreign(returning.absence.record):
+            self._mirror.stand_down(key, come)  # another scheduler gives them their places at once
+        waiting = self._mirror.waiting
+        self._hold(returning, {group_key(waiting[pod]) or pod for pod in pods if pod in waiting})
+        if returning.hold.until < math.inf:
+            self._end_after(returning, HOLD_SECONDS)
+
+    def _is_back(self, returning: Return, now: float) -> bool:
+        """Whether nothing is kept for it any more: it is there, it does not come, or its places are taken."""
+        if now >= returning.hold.until or self._has_lost_its_places(returning):
+            return True
+        return all(other.is_complete for other in self._together(returning))
+
+    def _has_lost_its_places(self, returning: Return) -> bool:
+        """Whether others, who rank higher, sit there. Its own pods do not, while they are not decided."""
+        if self._is_foreign(returning.absence.record):
+            return False
+        return not self._mirror.state.has_room_for(returning.hold.places)
+
+    def _together(self, returning: Return) -> list[Return]:
+        """Those who return to the same groups, it among them: a gang needs the places of all of them."""
+        others = (other for other in self._returns.values() if other is not returning)
+        return [returning, *(other for other in others if other.groups & returning.groups)]
+
+    def _is_foreign(self, record: Suspension) -> bool:
+        """Whether its pods name another scheduler."""
+        return record.scheduler_name != self._scheduler
 
     # -- after a cycle ---------------------------------------------------------------------------------
 
-    def of_those_present(self, seats: Plan) -> Plan:
-        """Without groups that have stand-ins: `take` carries out what was decided of these."""
-        away = {verdict.group for verdict in seats.groups if self._mirror.is_away(verdict.group)}
-        return without(seats, (), away, away) if away else seats
-
-    async def take(self, plan: Plan) -> Plan:
-        """Carry out what was decided of stand-ins. What is left of the Plan is about pods that exist."""
-        owners = dict(self._mirror.stand_ins)
+    async def take(self, plan: Plan) -> Away:
+        """Carry out what was decided of stand-ins, and say what of the Plan is about others than pods."""
+        owners = dict(self._overlay.stand_ins)
         if not owners:
-            return plan
+            return NOBODY_AWAY
         away = {verdict.group: self._missed(verdict.group, owners) for verdict in plan.groups}
-        seats = dict[str, list[Bind]]()
+        seats, beside = dict[str, list[Bind]](), dict[str, list[Bind]]()
         for bind in plan.binds:
             if bind.pod in owners:
                 seats.setdefault(owners[bind.pod], []).append(bind)
+            elif away.get(bind.group):
+                beside.setdefault(bind.group, []).append(bind)
         for verdict in plan.groups:
             for job in sorted(away[verdict.group]):
-                await self._decided(job, verdict, seats.get(job, ()))
-        for job in sorted({owners[eviction.pod] for eviction in plan.evictions if eviction.pod in owners}):
-            self._end(job)  # others of higher rank need the places that were kept
+                await self._decided(job, verdict, seats.get(job, ()), beside.get(verdict.group, ()))
         untold = {group for group, jobs in away.items() if group in owners or jobs & self._returns.keys()}
-        return without(plan, owners, {group for group, jobs in away.items() if jobs}, untold)
+        return Away(frozenset(group for group, jobs in away.items() if jobs), frozenset(untold))
 
     def _missed(self, group: str, owners: Mapping[str, str]) -> set[str]:
         """The Jobs that have stand-ins in this group."""
         return {owners[pod] for pod in self._mirror.parties.get(group, ()) if pod in owners}
 
-    async def _decided(self, key: str, verdict: GroupVerdict, seats: Sequence[Bind]) -> None:
+    async def _decided(
+        self, key: str, verdict: GroupVerdict, seats: Sequence[Bind], beside: Sequence[Bind]
+    ) -> None:
+        """`beside`: the seats of other members of the group, which wait for those of the Job."""
         absence = self._absences.get(key)
         if absence is None or key in self._returns:
             return
         if seats:
-            await self._bring_back(key, absence, "there is room for it", seats)
+            await self._bring_back(key, absence, "there is room for it", seats, beside)
         elif not waits_for_room(verdict):
             await self._bring_back(key, absence, verdict_words(verdict))
 
     # -- coming back -----------------------------------------------------------------------------------
 
-    async def _bring_back(self, key: str, absence: Absence, why: str, seats: Sequence[Bind] = ()) -> None:
-        if not await self._keep_places(key, absence, seats):
+    async def _bring_back(
+        self,
+        key: str,
+        absence: SuspendedJob,
+        why: str,
+        seats: Sequence[Bind] = (),
+        beside: Sequence[Bind] = (),
+    ) -> None:
+        if not await self._keep_places(key, absence, [*seats, *beside]):
             return  # they have changed since, and are decided again
-        returning = self._returns[key] = Return(absence)
+        hold = self._overlay.hold("Return", key) or Hold(key, "Return")
+        returning = self._returns[key] = Return(absence, hold)
         if seats:
-            members = self._mirror.standing.get(key, set())
+            returning.beside = beside
+            members = self._overlay.standing.get(key, set())
             returning.awaited = len(members)
             self._hold(returning, {group_key(self._mirror.waiting[pod]) or pod for pod in members})
         else:
@@ -330,14 +370,17 @@ class Returns:
         log.info("job %s, suspended for %s, is resumed: %s", key, absence.record.preemptor, why)
         self._orders.put_nowait(partial(self._resume, key))
 
-    async def _keep_places(self, key: str, absence: Absence, seats: Sequence[Bind]) -> bool:
+    async def _keep_places(self, key: str, absence: SuspendedJob, seats: Sequence[Bind]) -> bool:
         """Some at a time too."""
+        if seats:
+            self._overlay.resume(key, absence.record.scheduler_name)
         for number, seat in enumerate(seats):
             if number % SLICE == SLICE - 1:
                 await asyncio.sleep(0)
             same = self._absences.get(key) is absence
-            if not same or not self._mirror.assume(seat.pod, seat.uid, seat.node):
-                self._mirror.retract(seat.pod for seat in seats[:number])
+            if not same or not self._overlay.promise(seat.pod, seat.uid, seat.node):
+                self._give_back(seats[:number])
+                self._overlay.stays_away(key)
                 return False
         return True
 
@@ -367,7 +410,7 @@ class Returns:
         await self.suspensions.settle(record)
 
     def _end_after(self, returning: Return, seconds: float) -> None:
-        returning.until = time.monotonic() + seconds
+        returning.hold.until = time.monotonic() + seconds
         asyncio.get_running_loop().call_later(seconds, self._mirror.changed.set)
 
     def _end(self, key: str) -> None:
@@ -376,32 +419,23 @@ class Returns:
         if returning is not None:
             self._give_up(key, returning)
 
+    def _give_back(self, places: Sequence[Bind]) -> None:
+        for place in places:
+            self._overlay.retract_promise(place.pod, place.node)
+        self._mirror.changed.set()
+
     def _hold(self, returning: Return, groups: set[str]) -> None:
         returning.groups |= groups
         for group in groups:
-            self._agenda.hold(group)
+            self._worklist.hold(group)
 
     def _give_up(self, key: str, returning: Return) -> None:
         self._stand_down(key)
+        self._give_back(returning.beside)
         returning.absence.stands = False
         groups, returning.groups, returning.awaited = returning.groups, set(), 0
         for group in groups - {group for other in self._returns.values() for group in other.groups}:
-            self._agenda.release(group)
-
-
-def without(plan: Plan, stand_ins: Container[str], groups: Container[str], untold: Container[str]) -> Plan:
-    """Nothing is bound, nominated or evicted for these groups, and of some of them nothing is told either."""
-    return msgspec.structs.replace(
-        plan,
-        binds=tuple(bind for bind in plan.binds if bind.group not in groups),
-        nominations=tuple(seat for seat in plan.nominations if seat.group not in groups),
-        evictions=tuple(
-            eviction
-            for eviction in plan.evictions
-            if eviction.preemptor not in groups and eviction.pod not in stand_ins
-        ),
-        groups=tuple(verdict for verdict in plan.groups if verdict.group not in untold),
-    )
+            self._worklist.release(group)
 
 
 def is_over(job: WatchedJob) -> bool:

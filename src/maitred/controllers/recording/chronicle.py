@@ -11,6 +11,7 @@ from typing import Protocol
 
 import msgspec
 
+from maitred.cluster.state import Change, Delete, Depart, Put
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.recording import KINDS, Came, Gone, Leaving, encode, recorded
@@ -20,7 +21,7 @@ Subject = tuple[str, str]
 LEAVING = "Leaving"
 
 
-class Reader(Protocol):
+class LineReader(Protocol):
     def note(self, subject: Subject, line: bytes) -> None:
         """On the event loop. A later line about a subject makes the earlier ones superfluous."""
 
@@ -32,14 +33,22 @@ class Chronicle:
         self._known: dict[Subject, bytes] = {}
         self._leaving: dict[Subject, bytes] = {}
         """What was said of pods since they were last put."""
-        self.readers: list[Reader] = []
+        self.readers: list[LineReader] = []
 
     def lines(self) -> Iterator[bytes]:
         """All that is known, in an order in which it can be told."""
         yield from self._known.values()
         yield from self._leaving.values()
 
-    def put(self, item: Object) -> None:
+    def note(self, change: Change) -> None:
+        if isinstance(change, Put):
+            self._put(change.object)
+        elif isinstance(change, Delete):
+            self._delete(change.kind, change.key)
+        else:
+            self._depart(change)
+
+    def _put(self, item: Object) -> None:
         kind, bare = recorded(item)
         key = key_of(item.metadata)
         line = self._known[kind, key] = encode(Came(kind, msgspec.Raw(encode(bare)), time.time()))
@@ -47,7 +56,7 @@ class Chronicle:
             self._leaving.pop((LEAVING, key), None)
         self._tell((kind, key), line)
 
-    def delete(self, kind: type[Object], key: str) -> None:
+    def _delete(self, kind: type[Object], key: str) -> None:
         name = next(name for name, model in KINDS.items() if issubclass(kind, model))
         subject = (name, key if "/" in key else f"default/{key}")
         self._known.pop(subject, None)
@@ -55,9 +64,9 @@ class Chronicle:
             self._leaving.pop((LEAVING, key), None)
         self._tell(subject, encode(Gone(name, key, time.time())))
 
-    def set_leaving(self, pod: str, uid: str, leaving: bool) -> None:
-        subject = (LEAVING, pod)
-        line = self._leaving[subject] = encode(Leaving(pod, uid, leaving))
+    def _depart(self, change: Depart) -> None:
+        subject = (LEAVING, change.pod)
+        line = self._leaving[subject] = encode(Leaving(change.pod, change.uid, change.leaving))
         self._tell(subject, line)
 
     def _tell(self, subject: Subject, line: bytes) -> None:

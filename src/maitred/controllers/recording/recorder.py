@@ -7,14 +7,14 @@ from maitred import __version__
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.recording.chronicle import Chronicle, Subject
 from maitred.controllers.recording.ring import Ring
-from maitred.controllers.scheduling.agenda import Selection
+from maitred.controllers.scheduling.worklist import CycleSelection
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 from maitred.model.recording import VERSION, Decision, Look, Opening, Rules, encode
 from maitred.model.rotation import Rotation
 
 
-class Recorder:
+class DecisionRecorder:
     """Of one term: a new term reads the cluster anew. On the event loop, but for the writing itself."""
 
     def __init__(self, ring: Ring, chronicle: Chronicle, scheduler: str | None) -> None:
@@ -31,7 +31,7 @@ class Recorder:
             self._lines.append(line)
 
     def look(
-        self, snapshot: Snapshot, policy: Policy, now: datetime, selection: Selection, rotation: Rotation
+        self, snapshot: Snapshot, policy: Policy, now: datetime, selection: CycleSelection, rotation: Rotation
     ) -> None:
         """Before a decision, while the state is what the snapshot says."""
         if self._ring.behind:

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from maitred.controllers.scheduling.claims import Claims
+from maitred.controllers.scheduling.claims import ClaimPreparer
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.controllers.scheduling.seating import ANNOTATION, Seating
+from maitred.controllers.scheduling.seating import ANNOTATION, SeatingRecord
 from maitred.kube.outcomes import Bound, Refused, Unbound, Unknown, Why
 from maitred.kube.writes import Writer
 from maitred.model.plan import Bind, GroupVerdict, VolumeChoice
@@ -30,7 +30,7 @@ class Order:
     verdict: GroupVerdict
     """Without what is in the way of members that are left over, until the cycle has found that out."""
     binds: Sequence[Bind]
-    seating: Seating
+    seating: SeatingRecord
     ordered_at: float
     volumes: Sequence[VolumeChoice] = ()
     """What the claims of its pods get first."""
@@ -60,7 +60,7 @@ class Binder:
         self._mirror = mirror
         self._in_flight = in_flight
         self._finished = finished
-        self._claims = Claims(mirror, writer)
+        self._claims = ClaimPreparer(mirror, writer)
         self._unprepared: asyncio.Queue[Order] = asyncio.Queue()
         self._queue: asyncio.Queue[tuple[Order, Bind]] = asyncio.Queue()
         self._doubts: list[tuple[Order, Bind]] = []
@@ -69,7 +69,7 @@ class Binder:
     def send(self, order: Order) -> None:
         self._unfinished += len(order.binds)
         if order.volumes:
-            self._mirror.promised_volumes.add(order.volumes)
+            self._mirror.overlay.volumes.add(order.volumes)
             self._unprepared.put_nowait(order)
         else:
             self._enqueue(order)
@@ -102,7 +102,7 @@ class Binder:
         try:
             problem = await self._claims.prepare(order.volumes)
         finally:
-            self._mirror.promised_volumes.remove(order.volumes)
+            self._mirror.overlay.volumes.remove(order.volumes)
         if not problem:
             self._enqueue(order)
             return
@@ -126,7 +126,7 @@ class Binder:
         self._unfinished -= 1
         if isinstance(outcome, Refused):
             order.refused.append((bind, outcome))
-            self._mirror.retract([bind.pod])
+            self._mirror.overlay.retract([bind.pod])
         else:
             order.bound += 1
         if not order.open:

@@ -21,7 +21,7 @@ WAIT_SECONDS = 600.0
 SECONDS_BETWEEN_LOOKS = 0.1
 
 
-class Claims:
+class ClaimPreparer:
     def __init__(self, mirror: Mirror, writer: Writer) -> None:
         self._mirror = mirror
         self._writer = writer

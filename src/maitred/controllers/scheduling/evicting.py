@@ -24,6 +24,7 @@ from maitred.explain.tenant_words import reader_of
 from maitred.kube.outcomes import Done, Refused, Unknown, Why
 from maitred.kube.wire import Condition, WatchedOwner
 from maitred.kube.writes import Writer
+from maitred.model.membership import POD_GROUP
 from maitred.model.plan import Bind, Eviction, Plan
 from maitred.model.pod import DEFAULT_SCHEDULER
 from maitred.model.suspension import Suspension
@@ -51,6 +52,8 @@ class RoomOrder:
     evictions: Sequence[Eviction]
     owners: dict[str, WatchedOwner] = field(default_factory=dict)
     """The controllers of the victims, while those are there to be asked."""
+    pod_groups: dict[str, str] = field(default_factory=dict)
+    """The names of the PodGroups of the victims that are in one."""
     kept: set[str] = field(default_factory=set)
     """Pods whose promise was written."""
     leaving: dict[str, str] = field(default_factory=dict)
@@ -73,6 +76,7 @@ class Evicter:
         self._writer = writer
         self._suspensions = suspensions
         self._mirror = mirror
+        self._overlay = mirror.overlay
         self._in_flight = in_flight
         self._slots = asyncio.Semaphore(in_flight)
         self._begun = begun
@@ -98,13 +102,13 @@ class Evicter:
         being_bound = {bind.pod for bind in plan.binds}
         for verdict in plan.groups:
             group = verdict.group
-            if group in nominations or group in self._mirror.promised:
+            if group in nominations or self._overlay.promised(group):
                 self._order(group, nominations[group], evictions[group], being_bound)
 
     def _order(
         self, group: str, nominations: list[Bind], evictions: list[Eviction], being_bound: set[str]
     ) -> None:
-        promised, waiting = self._mirror.promised.get(group, {}), self._mirror.waiting
+        promised, waiting = self._overlay.promised(group), self._mirror.waiting
         places = {bind.pod: bind.node for bind in nominations}
         void = sorted(promised.keys() - places.keys() - being_bound)
         promises = [bind for bind in nominations if promised.get(bind.pod) != bind.node]
@@ -121,20 +125,22 @@ class Evicter:
 
     def _assume(self, order: RoomOrder) -> bool:
         """Take all of it as done, on the cluster as it is by now; False if it is not as it was decided on."""
-        mirror = self._mirror
-        if not all(mirror.promise(bind.pod, bind.uid, bind.node) for bind in order.promises):
+        if not all(self._overlay.promise(bind.pod, bind.uid, bind.node) for bind in order.promises):
             return False
         if order.evictions and not self._is_wanted(order):
             return False
         return all(self._dismiss(order, eviction) for eviction in order.evictions)
 
     def _dismiss(self, order: RoomOrder, eviction: Eviction) -> bool:
-        owner = self._mirror.owner(eviction.pod)
+        owner = self._overlay.owner(eviction.pod)
         if owner is not None:
             order.owners[eviction.pod] = owner
         elif is_suspended(eviction):
             return False
-        if not self._mirror.dismiss(eviction.pod, eviction.uid):
+        group = self._mirror.state.group_of(eviction.pod)
+        if group is not None and group.source == POD_GROUP:
+            order.pod_groups[eviction.pod] = parts(group.key)[1]
+        if not self._overlay.dismiss(eviction.pod, eviction.uid):
             return False
         order.leaving[eviction.pod] = eviction.uid
         return True
@@ -143,9 +149,9 @@ class Evicter:
         """What was not written is again as the API server has it."""
         for bind in order.promises:
             if bind.pod not in order.kept:
-                self._mirror.retract_promise(bind.pod, bind.node)
+                self._overlay.retract_promise(bind.pod, bind.node)
         for pod, uid in order.leaving.items():
-            self._mirror.retract_dismissal(pod, uid)
+            self._overlay.retract_dismissal(pod, uid)
         self._mirror.changed.set()
 
     # -- carrying out ----------------------------------------------------------------------------------
@@ -184,11 +190,11 @@ class Evicter:
 
     def _is_wanted(self, order: RoomOrder) -> bool:
         """Whether the group still waits for these very places: cycles go on while others are told to go."""
-        return not order.failures and self._mirror.promised.get(order.group, {}) == order.places
+        return not order.failures and self._overlay.promised(order.group) == order.places
 
     async def _nominate(self, order: RoomOrder, bind: Bind) -> None:
         async with self._slots:
-            if self._mirror.promised.get(order.group, {}).get(bind.pod, "") != bind.node:
+            if self._overlay.promised(order.group).get(bind.pod, "") != bind.node:
                 return  # by now it is bound, or it is gone
             outcome = await self._writer.nominate(*parts(bind.pod), bind.uid, bind.node)
         if isinstance(outcome, Done) or (not bind.node and is_gone(outcome)):
@@ -217,7 +223,7 @@ class Evicter:
 
     async def _delete(self, order: RoomOrder, eviction: Eviction) -> None:
         """With less time to leave than it asks for, where it asks for more than the policy gives."""
-        grace = self._mirror.shorter_grace(eviction.pod)
+        grace = self._overlay.shorter_grace(eviction.pod)
         write = partial(self._writer.delete_pod, *parts(eviction.pod), eviction.uid, grace)
         await self._depart(order, [eviction], f"deletion of {eviction.pod}", write)
 
@@ -230,7 +236,7 @@ class Evicter:
         self, order: RoomOrder, namespace: str, job: WatchedOwner, batch: Sequence[Eviction]
     ) -> Suspension:
         key, group, receipt = f"{namespace}/{job.name}", batch[0].group, batch[0].receipt
-        known, pods = self._mirror.jobs.get(key), self._mirror.pods_of(namespace, job.uid)
+        known, pods = self._mirror.jobs.get(key), self._overlay.pods_of(namespace, job.uid)
         return Suspension(
             job=key,
             uid=job.uid,
@@ -241,7 +247,7 @@ class Evicter:
             priority=receipt.priority,
             preemptor_priority=receipt.preemptor_priority,
             members=len({eviction.pod for eviction in batch}.union(pods)),
-            pod_group=parts(group)[1] if group is not None and group in self._mirror.groups else "",
+            pod_group=order.pod_groups.get(batch[0].pod, ""),
             scheduler_name=DEFAULT_SCHEDULER if known is None else known.spec.template.spec.scheduler_name,
         )
 

@@ -20,7 +20,7 @@ from maitred.model.requests import pod_requests
 T = TypeVar("T", bound=Sizing)
 
 
-class Gangs:
+class ShadowGangs:
     """Told of every pod; a gang is looked up by one of its pods."""
 
     def __init__(self, jobs: dict[str, Job], groups: dict[str, WatchedGroup]) -> None:

@@ -21,17 +21,17 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.jobs.returns import Returns, without
-from maitred.controllers.recording.recorder import Recorder
-from maitred.controllers.scheduling.agenda import Agenda, Selection
+from maitred.controllers.jobs.returns import Returns
+from maitred.controllers.recording.recorder import DecisionRecorder
+from maitred.controllers.scheduling.amending import as_told, of_those_present, with_receipts, without
 from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.claims import choices_for
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.controllers.scheduling.seating import Seating
+from maitred.controllers.scheduling.seating import SeatingRecord
+from maitred.controllers.scheduling.worklist import CycleSelection, Worklist
 from maitred.decide.cycle import run
 from maitred.decide.scope import Scope
 from maitred.decide.verdicts import Verdicts
@@ -50,13 +50,13 @@ SWITCH_SECONDS = 1e-4
 """How long the deciding thread may keep the interpreter while binds wait for it."""
 
 
-class Listener(Protocol):
+class PlanListener(Protocol):
     """Who is told of every Plan, whether or not it is carried out."""
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None: ...
 
 
-class Follower(Listener, Protocol):
+class PlanFollower(PlanListener, Protocol):
     """Who is also told of those who sit down, before they are bound and before the rest is known."""
 
     def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None: ...
@@ -70,27 +70,29 @@ class Sender(Protocol):
         """This is all that the cycle says of the group."""
 
 
-class Loop:
+class SchedulingLoop:
     def __init__(
         self,
         mirror: Mirror,
-        agenda: Agenda,
+        verdicts: LastVerdicts,
+        worklist: Worklist,
         policy: Callable[[], Policy],
         scheduler: str | None,
-        actors: tuple[Listener, ...],
-        tellers: tuple[Follower, ...],
+        actors: tuple[PlanListener, ...],
+        tellers: tuple[PlanFollower, ...],
         returns: Returns | None,
         binder: Sender | None,
         metrics: Metrics,
         resync_seconds: float,
-        recorder: Recorder | None = None,
+        recorder: DecisionRecorder | None = None,
         tracing: "Tracing | None" = None,
     ) -> None:
         """Without `binder`, `returns` and actors nothing is carried out: a shadow decides, and others are
         told. Tellers hear of a group when it is known what is in its way.
         """
         self._mirror = mirror
-        self._agenda = agenda
+        self._verdicts = verdicts
+        self._worklist = worklist
         self._policy = policy
         self._scheduler = scheduler
         self._actors = actors
@@ -123,14 +125,14 @@ class Loop:
     def _note_the_hour(self, now: float) -> None:
         """Everything is looked at now and then, and when time alone may have changed something."""
         if now >= min(self._resync_at, self._wake_at):
-            self._agenda.look_at_everything()
+            self._worklist.look_at_everything()
             self._wake_at = math.inf
         if now >= self._resync_at:
             self._resync_at = now + self._resync_seconds
 
     async def _until_woken(self) -> None:
-        rested_at = self._agenda.next_at()
-        due = self._mirror.next_overdue()
+        rested_at = self._worklist.next_at()
+        due = self._mirror.overlay.next_overdue()
         at = min(self._resync_at, self._wake_at, due, math.inf if rested_at is None else rested_at)
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, at - time.monotonic())):
@@ -140,10 +142,10 @@ class Loop:
         """Decide for those to whom something happened. Returns how long that took."""
         mirror, started = self._mirror, time.monotonic()
         mirror.changed.clear()
-        mirror.let_stay()
+        mirror.overlay.let_stay()
         if self._returns is not None:
             await self._returns.prepare()
-        selection = self._agenda.select(mirror.state.take_news(), mirror.parties, started)
+        selection = self._worklist.select(mirror.state.take_news(), mirror.parties, started)
         if selection.empty:
             return 0.0
         snapshot, policy, now = mirror.state.snapshot(), self._policy(), datetime.now(UTC)
@@ -160,7 +162,7 @@ class Loop:
         took = time.monotonic() - started
         if self._recorder is not None:
             self._recorder.decided(plan)
-        self._agenda.decided(plan.groups, selection, mirror.parties)
+        self._worklist.decided(plan.groups, selection, mirror.parties)
         self._note_wake_time(plan, now)
         await self._complete(plan, selection, snapshot, took)
         if self._binder is not None:
@@ -169,7 +171,7 @@ class Loop:
                 self._binder.explained(order, by_group[order.group])
         return took
 
-    async def _complete(self, plan: Plan, selection: Selection, snapshot: Snapshot, took: float) -> None:
+    async def _complete(self, plan: Plan, selection: CycleSelection, snapshot: Snapshot, took: float) -> None:
         """Carry out what is left of the Plan when its binds have been handed over, and tell all of it."""
         plan = with_receipts(plan, selection)
         told = as_told(plan, selection)
@@ -177,10 +179,11 @@ class Loop:
         if self._tracing is not None:
             self._tracing.cycle(told, snapshot, took)
         if self._returns is not None:
-            plan = await self._returns.take(plan)
+            plan = without(plan, await self._returns.take(plan))
             told = as_told(plan, selection)
         for actor in self._actors:
             actor.decided(plan, snapshot, time.monotonic())
+        self._verdicts.note(told.groups)
         for teller in self._tellers:
             teller.decided(told, snapshot, time.monotonic())
 
@@ -195,17 +198,17 @@ class Loop:
         orders, binder = list[Order](), self._binder
         if binder is None:
             return orders
-        if self._returns is not None:
-            seats = self._returns.of_those_present(seats)
+        seats = of_those_present(seats, self._mirror.away(verdict.group for verdict in seats.groups))
         if not seats.binds:
             return orders
+        self._verdicts.note(seats.groups)
         for teller in self._tellers:
             teller.seating(seats, snapshot, time.monotonic())
         verdicts = {verdict.group: verdict for verdict in seats.groups}
         chosen = {choice.claim: choice for choice in seats.volumes}
         for group, found in groupby(seats.binds, key=lambda bind: bind.group):
             binds = list(found)
-            seating = Seating(now, len(binds), len(self._mirror.unseated(group)))
+            seating = SeatingRecord(now, len(binds), len(self._mirror.unseated(group)))
             if self._assume(binds):
                 volumes = choices_for((self._mirror.waiting[bind.pod] for bind in binds), chosen)
                 orders.append(Order(verdicts[group], binds, seating, time.monotonic(), volumes))
@@ -221,14 +224,14 @@ class Loop:
         mirror, taken = self._mirror, list[str]()
         changed_nodes = frozenset(mirror.state.news.nodes)
         for bind in binds:
-            if not mirror.assume(bind.pod, bind.uid, bind.node):
+            if not mirror.overlay.assume(bind.pod, bind.uid, bind.node):
                 break
             taken.append(bind.pod)
         else:
             in_doubt = (bind.pod for bind in binds if bind.node in changed_nodes)
             if all(mirror.state.fits_where_it_is(pod) for pod in in_doubt):
                 return True
-        mirror.retract(taken)
+        mirror.overlay.retract(taken)
         return False
 
 
@@ -236,21 +239,3 @@ def decided_seats(snapshot: Snapshot, policy: Policy, now: datetime, scope: Scop
     """Who takes seats, once all groups have had their turns. What is in the way of the others comes next."""
     verdicts = Verdicts(run(snapshot, policy, now, scope))
     return verdicts, verdicts.seats()
-
-
-def with_receipts(plan: Plan, selection: Selection) -> Plan:
-    """Without evictions of which it could not be said what they are good for: they come with the next cycle,
-    which explains that first."""
-    unsaid = {
-        verdict.group
-        for verdict in plan.groups
-        if verdict.verdict == "Preempting" and not selection.explains(verdict)
-    }
-    return without(plan, (), unsaid, unsaid) if unsaid else plan
-
-
-def as_told(plan: Plan, selection: Selection) -> Plan:
-    """Without groups of which there is nothing new to say yet: what was said of them before still stands."""
-    bound = {bind.group for bind in plan.binds}
-    known = (verdict for verdict in plan.groups if verdict.group in bound or selection.explains(verdict))
-    return msgspec.structs.replace(plan, groups=tuple(known))

@@ -4,17 +4,20 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import get_args
+from typing import Any, Generic, TypeVar, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from maitred.controllers.scheduling.agenda import was_cut
 from maitred.controllers.scheduling.binding import Order
+from maitred.controllers.scheduling.worklist import was_cut
 from maitred.kube.outcomes import Why
 from maitred.model.categories import CATEGORIES
 from maitred.model.plan import Eviction, Plan, Verdict
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+T = TypeVar("T", Counter, Gauge, Histogram)
 
 
 def nothing(*_: str) -> int:
@@ -33,96 +36,93 @@ class Now:
     ledger_failing: Callable[[], int] = nothing
 
 
+class MetricRow(Generic[T]):
+    """One row of the table in `Metrics`: made anew for every registry."""
+
+    def __init__(self, kind: type[T], name: str, what: str, *labels: str, **more: Any) -> None:
+        self._make: Callable[..., T] = partial(kind, name, what, labels, **more)
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        self.attribute = attribute
+
+    def __get__(self, metrics: "Metrics", owner: type) -> T:
+        raise AttributeError(f"{self.attribute} is not registered")  # what is registered hides this
+
+    def register(self, registry: CollectorRegistry) -> T:
+        return self._make(registry=registry)
+
+
 class Metrics:
+    cycles = MetricRow(Counter, "maitred_cycles", "Cycles decided.")
+    cycle_seconds = MetricRow(
+        Histogram, "maitred_cycle_seconds", "Time from snapshot to Plan.", buckets=SECONDS
+    )
+    exhausted = MetricRow(
+        Counter, "maitred_searches_exhausted", "Cycles in which a search stopped at its limit of steps."
+    )
+    cut_groups = MetricRow(
+        Counter,
+        "maitred_cut_groups",
+        "Groups that a cycle did not decide, because its budget of steps was used up.",
+    )
+    verdicts = MetricRow(Counter, "maitred_verdicts", "Verdicts given, by verdict.", "verdict")
+    waiting_groups = MetricRow(
+        Gauge,
+        "maitred_waiting_groups",
+        "Groups that are not scheduled now, by the category of their first blocker.",
+        "category",
+    )
+    waiting_pods = MetricRow(Gauge, "maitred_waiting_pods", "Pods of this scheduler without a node.")
+    assumed_pods = MetricRow(Gauge, "maitred_assumed_pods", "Pods bound to a node and not yet seen there.")
+    binds = MetricRow(Counter, "maitred_binds", "Binds, by result.", "result")
+    seating_seconds = MetricRow(
+        Histogram,
+        "maitred_seating_seconds",
+        "Time from the Plan to the last bind of a group.",
+        buckets=SECONDS,
+    )
+    stale_groups = MetricRow(
+        Counter,
+        "maitred_stale_groups",
+        "Groups decided again because their places or victims changed during the decision.",
+    )
+    short_groups = MetricRow(
+        Gauge, "maitred_short_groups", "Gangs that are bound in part and not yet repaired."
+    )
+    taken_back = MetricRow(
+        Counter, "maitred_taken_back_pods", "Pods deleted because their whole group could not be bound."
+    )
+    preemptions = MetricRow(Counter, "maitred_preemptions", "Times that pods were evicted for a group.")
+    evictions = MetricRow(
+        Counter,
+        "maitred_evictions",
+        "Pods evicted for other groups, by suspending their Job or by deleting them.",
+        "how",
+    )
+    lost = MetricRow(Counter, "maitred_lost_device_hours", "Work lost with evicted pods, in device-hours.")
+    notices = MetricRow(
+        Counter, "maitred_notices", "Conditions written, on groups and pods, by result.", "kind", "result"
+    )
+    lists = MetricRow(Gauge, "maitred_lists", "Complete lists of a resource in this term.", "resource")
+    leading = MetricRow(Gauge, "maitred_leading", "1 while this process leads.")
+    policy_loads = MetricRow(Counter, "maitred_policy_loads", "Policies read, by result.", "result")
+    not_in_ledger = MetricRow(
+        Gauge,
+        "maitred_records_not_in_ledger",
+        "Records of this term for which the ledger had no room.",
+    )
+    ledger_failing = MetricRow(Gauge, "maitred_ledger_failing", "1 while the ledger cannot be written.")
+    answers_restarts = MetricRow(
+        Counter,
+        "maitred_answers_restarts",
+        "Times that the process that answers questions had to be started again.",
+    )
+
     def __init__(self) -> None:
-        registry = self.registry = CollectorRegistry()
-        self.cycles = Counter("maitred_cycles", "Cycles decided.", registry=registry)
-        self.cycle_seconds = Histogram(
-            "maitred_cycle_seconds", "Time from snapshot to Plan.", buckets=SECONDS, registry=registry
-        )
-        self.exhausted = Counter(
-            "maitred_searches_exhausted",
-            "Cycles in which a search stopped at its limit of steps.",
-            registry=registry,
-        )
-        self.cut_groups = Counter(
-            "maitred_cut_groups",
-            "Groups that a cycle did not decide, because its budget of steps was used up.",
-            registry=registry,
-        )
-        self.verdicts = Counter(
-            "maitred_verdicts", "Verdicts given, by verdict.", ["verdict"], registry=registry
-        )
-        self.waiting_groups = Gauge(
-            "maitred_waiting_groups",
-            "Groups that are not scheduled now, by the category of their first blocker.",
-            ["category"],
-            registry=registry,
-        )
-        self.waiting_pods = Gauge(
-            "maitred_waiting_pods", "Pods of this scheduler without a node.", registry=registry
-        )
-        self.assumed_pods = Gauge(
-            "maitred_assumed_pods", "Pods bound to a node and not yet seen there.", registry=registry
-        )
-        self.binds = Counter("maitred_binds", "Binds, by result.", ["result"], registry=registry)
-        self.seating_seconds = Histogram(
-            "maitred_seating_seconds",
-            "Time from the Plan to the last bind of a group.",
-            buckets=SECONDS,
-            registry=registry,
-        )
-        self.stale_groups = Counter(
-            "maitred_stale_groups",
-            "Groups decided again because their places or victims changed during the decision.",
-            registry=registry,
-        )
-        self.short_groups = Gauge(
-            "maitred_short_groups", "Gangs that are bound in part and not yet repaired.", registry=registry
-        )
-        self.taken_back = Counter(
-            "maitred_taken_back_pods",
-            "Pods deleted because their whole group could not be bound.",
-            registry=registry,
-        )
-        self.preemptions = Counter(
-            "maitred_preemptions", "Times that pods were evicted for a group.", registry=registry
-        )
-        self.evictions = Counter(
-            "maitred_evictions",
-            "Pods evicted for other groups, by suspending their Job or by deleting them.",
-            ["how"],
-            registry=registry,
-        )
-        self.lost = Counter(
-            "maitred_lost_device_hours", "Work lost with evicted pods, in device-hours.", registry=registry
-        )
-        self.notices = Counter(
-            "maitred_notices",
-            "Conditions written, on groups and pods, by result.",
-            ["kind", "result"],
-            registry=registry,
-        )
-        self.lists = Gauge(
-            "maitred_lists", "Complete lists of a resource in this term.", ["resource"], registry=registry
-        )
-        self.leading = Gauge("maitred_leading", "1 while this process leads.", registry=registry)
-        self.policy_loads = Counter(
-            "maitred_policy_loads", "Policies read, by result.", ["result"], registry=registry
-        )
-        self.not_in_ledger = Gauge(
-            "maitred_records_not_in_ledger",
-            "Records of this term for which the ledger had no room.",
-            registry=registry,
-        )
-        self.ledger_failing = Gauge(
-            "maitred_ledger_failing", "1 while the ledger cannot be written.", registry=registry
-        )
-        self.answers_restarts = Counter(
-            "maitred_answers_restarts",
-            "Times that the process that answers questions had to be started again.",
-            registry=registry,
-        )
+        self.registry = CollectorRegistry()
+        for series in vars(Metrics).values():
+            if isinstance(series, MetricRow):
+                vars(self)[series.attribute] = series.register(self.registry)
         self._begin_at_zero()
         self.follow(Now())
 

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from maitred.controllers.scheduling.evicting import RoomOrder, is_suspended
-from maitred.controllers.scheduling.telling import Pace, Teller
+from maitred.controllers.scheduling.telling import Teller, WritePace
 from maitred.explain.receipts import group_words, preemptor_words, victim_words
 from maitred.explain.tenant_words import Reader, reader_of
 from maitred.kube.bodies import Regarding
@@ -38,7 +38,7 @@ class Receipts:
         self._events = events
         self._teller = teller
         self._queue: asyncio.Queue[Letter] = asyncio.Queue(LONGEST_QUEUE)
-        self._pace = Pace(PER_SECOND, LARGEST_BURST, time.monotonic())
+        self._pace = WritePace(PER_SECOND, LARGEST_BURST, time.monotonic())
 
     def hand_out(self, order: RoomOrder) -> None:
         letters = self._letters(order) if order.departed else iter(())

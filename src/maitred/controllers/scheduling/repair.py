@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mate, Mirror
-from maitred.controllers.scheduling.seating import Seating
+from maitred.controllers.scheduling.seating import SeatingRecord
 from maitred.kube.outcomes import Done
 from maitred.kube.wire import Condition, WatchedGroup
 from maitred.kube.writes import Writer
@@ -33,14 +33,14 @@ TAKEN_BACK_WORDS = "maitred could not place the whole group, so this member give
 
 
 @dataclass(slots=True)
-class Short:
+class ShortGang:
     """A gang that was seated in part."""
 
     since: float
     told: bool = False
 
 
-class Repair:
+class GangRepair:
     def __init__(
         self,
         mirror: Mirror,
@@ -54,7 +54,7 @@ class Repair:
         self._condition = condition
         self._within = within_seconds
         self._metrics = metrics
-        self._short: dict[str, Short] = {}
+        self._short: dict[str, ShortGang] = {}
         self._interrupted: set[str] = set()
 
     def short(self) -> int:
@@ -72,7 +72,7 @@ class Repair:
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         """After each cycle: which gangs are short, and since when."""
         short = self.find(snapshot)
-        self._short = {group: self._short.get(group) or Short(now) for group in short}
+        self._short = {group: self._short.get(group) or ShortGang(now) for group in short}
         self._interrupted &= self._mirror.mates.keys() | self._mirror.parties.keys()
 
     async def run(self) -> None:
@@ -115,14 +115,14 @@ class Repair:
     # -- who is short ----------------------------------------------------------------------------------
 
     def find(self, snapshot: Snapshot) -> dict[str, GroupView]:
-        mates, promised = self._mirror.mates, self._mirror.promised
+        mates, promised = self._mirror.mates, self._mirror.overlay.promised
         return {
             view.group.key: view
             for view in snapshot.groups
             if view.missing
             and view.running
             and view.group.key in mates
-            and view.group.key not in promised
+            and not promised(view.group.key)
             and self._never_whole(view)
         }
 
@@ -143,7 +143,7 @@ class Repair:
         )
 
 
-def waited_then(view: GroupView, seating: Seating) -> int:
+def waited_then(view: GroupView, seating: SeatingRecord) -> int:
     """How many of the members that wait now waited when the others were seated.
 
     Where no object says that a gang was once whole, this tells: if those who were bound and those who still

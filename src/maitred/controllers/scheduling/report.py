@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.scheduling.gangs import held_in, seated_in
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts, first_category
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.audit.gangs import Party
 from maitred.explain.receipts import to_leave
@@ -18,17 +19,20 @@ from maitred.model.words import counted
 
 log = logging.getLogger(__name__)
 
-HALF_STARTED = "HalfStarted"
 MOST_NODES = 8
 """That are named in one line."""
 
 
 class Report:
-    def __init__(self, mirror: Mirror, shadow: bool, policy: Callable[[], Policy] = Policy) -> None:
+    def __init__(
+        self, mirror: Mirror, verdicts: LastVerdicts, shadow: bool, policy: Callable[[], Policy] = Policy
+    ) -> None:
         self._mirror = mirror
+        self._verdicts = verdicts
         self._policy = policy
         self._shadow = shadow
-        self._heads: dict[str, str] = {}
+        self._in_part: set[str] = set()
+        """Groups that wait and are part of a gang that was said to run in part."""
         self._first = True
 
     def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
@@ -42,13 +46,19 @@ class Report:
         judged: dict[GroupId, Party | None] = {}
         for verdict in plan.groups:
             gang = self._half_started(verdict, seats, judged)
-            head = head_of(verdict) if gang is None else f"{HALF_STARTED}: {verdict.blockers[0].category}"
-            if self._heads.get(verdict.group) != head:
-                self._heads[verdict.group] = head
-                words = self._words(verdict, plan) if gang is None else self._in_part(gang, verdict)
+            if self._is_news(verdict, gang is not None):
+                words = self._words(verdict, plan) if gang is None else self._of_a_part(gang, verdict)
                 log.info("group %s: %s", verdict.group, words)
-        waiting = self._mirror.parties
-        self._heads = {group: head for group, head in self._heads.items() if group in waiting}
+            (self._in_part.discard if gang is None else self._in_part.add)(verdict.group)
+        self._in_part &= self._mirror.parties.keys()
+
+    def _is_news(self, verdict: GroupVerdict, in_part: bool) -> bool:
+        before = self._verdicts.before(verdict.group)
+        if before is None or in_part != (verdict.group in self._in_part):
+            return True
+        if in_part:
+            return first_category(before) != first_category(verdict)
+        return head_of(before) != head_of(verdict)
 
     def _words(self, verdict: GroupVerdict, plan: Plan) -> str:
         """A shadow seats nobody and evicts nobody, and so must not say that it did."""
@@ -80,7 +90,7 @@ class Report:
             judged[named] = gang if gang is not None and 0 < seated_in(gang) < needed - coming else None
         return judged[named]
 
-    def _in_part(self, gang: Party, verdict: GroupVerdict) -> str:
+    def _of_a_part(self, gang: Party, verdict: GroupVerdict) -> str:
         seated, held = seated_in(gang), held_in(gang, self._policy())
         holding = f", and {'holds' if seated == 1 else 'hold'} {held} without working" if held else ""
         are = "is" if seated == 1 else "are"
@@ -89,5 +99,5 @@ class Report:
 
     def waiting(self, category: str) -> int:
         """How many groups wait for this, as their first blocker says."""
-        parties = self._mirror.parties
-        return sum(head.endswith(f": {category}") and group in parties for group, head in self._heads.items())
+        waiting = (one for one in self._verdicts if one.verdict != "Scheduled" or one.group in self._in_part)
+        return sum(one.group in self._mirror.parties and first_category(one) == category for one in waiting)

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from maitred.controllers.health import Health
-from maitred.controllers.policy import Keeper, Source
+from maitred.controllers.policy import PolicyKeeper, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
-from maitred.controllers.scheduling.term import NOBODY_ELSE, Settings, Term, Witnesses
+from maitred.controllers.scheduling.term import NOBODY_ELSE, SchedulerSettings, SchedulingTerm, Witnesses
 from maitred.kube.client import Client, pause
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError, first_of
@@ -29,8 +29,8 @@ class Scheduler:
     def __init__(
         self,
         client: Client,
-        source: Source,
-        settings: Settings,
+        source: PolicySource,
+        settings: SchedulerSettings,
         *,
         lease: LeaderLease | None,
         instance: str,
@@ -47,7 +47,7 @@ class Scheduler:
         self._metrics = metrics
         self._health = health
         self._witnesses = witnesses
-        self._term: Term | None = None
+        self._term: SchedulingTerm | None = None
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until asked to stop; what was begun by then is finished.
@@ -55,7 +55,7 @@ class Scheduler:
         Raises, in an ExceptionGroup, InputError for a first policy that is bad and KubeError for what only a
         person can help.
         """
-        keeper = Keeper(self._metrics.policy_read)
+        keeper = PolicyKeeper(self._metrics.policy_read)
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(self._source.run(keeper))
             if (problem := await keeper.first) is not None:
@@ -68,7 +68,7 @@ class Scheduler:
             terms.cancel()
             reading.cancel()
 
-    async def _terms(self, keeper: Keeper) -> None:
+    async def _terms(self, keeper: PolicyKeeper) -> None:
         served = await discover(self._client)
         while True:
             try:
@@ -92,14 +92,14 @@ class Scheduler:
                 log.warning("%s", error)
         raise AssertionError("there is always another attempt")
 
-    async def _serve(self, served: Served, keeper: Keeper) -> None:
+    async def _serve(self, served: Served, keeper: PolicyKeeper) -> None:
         groups = served.groups.api_version if served.groups else NO_GROUP_API
         log.info("API server %s, group API: %s", served.version, groups)
         # One that stands by for another is as ready as it can be.
         self._health.set(self._lease is not None, "standing by")
         async with self._leading() as permit:
             self._metrics.leading.set(0 if self._settings.shadow else 1)
-            self._term = Term(
+            self._term = SchedulingTerm(
                 self._client,
                 served,
                 permit,

@@ -11,7 +11,7 @@ ANNOTATION = "maitred.dev/seating"
 
 
 @dataclass(frozen=True, slots=True)
-class Seating:
+class SeatingRecord:
     at: datetime
     bound: int
     """How many members this seating was to bind,"""
@@ -22,12 +22,12 @@ class Seating:
         return f"{self.at.isoformat(timespec='microseconds')} {self.bound}/{self.waiting}"
 
 
-def parse_seating(text: str) -> Seating | None:
+def parse_seating(text: str) -> SeatingRecord | None:
     """None for what we have not written: a record that cannot be read is no evidence."""
     time, _, counts = text.partition(" ")
     bound, _, waiting = counts.partition("/")
     try:
         at = datetime.fromisoformat(time)
-        return Seating(at, int(bound), int(waiting)) if at.tzinfo is not None else None
+        return SeatingRecord(at, int(bound), int(waiting)) if at.tzinfo is not None else None
     except ValueError:
         return None

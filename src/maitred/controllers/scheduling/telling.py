@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from maitred.controllers.scheduling.leaving import controller_of
+from maitred.controllers.scheduling.departures import controller_of
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.tenant_words import as_told_at_home
@@ -45,7 +45,7 @@ class Teller:
         self._groups = groups
         self._condition = condition
         self._metrics = metrics
-        self._pace = Pace(WRITES_PER_SECOND, LARGEST_BURST, time.monotonic())
+        self._pace = WritePace(WRITES_PER_SECOND, LARGEST_BURST, time.monotonic())
 
     def subject(self, group: str) -> Regarding | None:
         """The object to tell of: the PodGroup; else the owner of the members; else the first of them."""
@@ -175,7 +175,7 @@ def must_be_told(pod: WatchedPod, reason: str, words: str) -> bool:
     )
 
 
-class Pace:
+class WritePace:
     """A bound on writes per second; a burst that exceeds it is let through whole and paid for after."""
 
     def __init__(self, per_second: float, burst: float, now: float) -> None:

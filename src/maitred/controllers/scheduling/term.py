@@ -14,23 +14,25 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.health import Health
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.jobs.suspensions import Suspensions
-from maitred.controllers.policy import Keeper
+from maitred.controllers.policy import PolicyKeeper
 from maitred.controllers.recording.chronicle import Chronicle
-from maitred.controllers.recording.recorder import Recorder
+from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.recording.ring import Ring
-from maitred.controllers.scheduling.agenda import Agenda
 from maitred.controllers.scheduling.binding import Binder, Order
+from maitred.controllers.scheduling.capacity_gauges import CapacityGauges
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
-from maitred.controllers.scheduling.loop import Follower, Listener, Loop
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
+from maitred.controllers.scheduling.loop import PlanFollower, PlanListener, SchedulingLoop
 from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.controllers.scheduling.mirror import (
-    Feed,
     Mirror,
+    MirrorFeed,
     feed_groups,
     feed_jobs,
     feed_plain,
@@ -38,10 +40,10 @@ from maitred.controllers.scheduling.mirror import (
 )
 from maitred.controllers.scheduling.notices import RENEW_SECONDS, Notices
 from maitred.controllers.scheduling.receipts import Receipts
-from maitred.controllers.scheduling.repair import Repair
+from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.report import Report
-from maitred.controllers.scheduling.survey import Survey
 from maitred.controllers.scheduling.telling import Teller
+from maitred.controllers.scheduling.worklist import Worklist
 from maitred.explain.scene import Scene
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
@@ -65,7 +67,7 @@ DRAIN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SchedulerSettings:
     """How a scheduler goes about it; what it decides is the Policy's business."""
 
     scheduler: str | None = "maitred"
@@ -87,22 +89,22 @@ class Witnesses:
     ring: Ring | None = None
     backlog: Backlog | None = None
     tracing: "Tracing | None" = None
-    survey: Survey | None = None
+    survey: CapacityGauges | None = None
     ledger: Keeping | None = None
 
 
 NOBODY_ELSE = Witnesses()
 
 
-class Term:
+class SchedulingTerm:
     def __init__(
         self,
         client: Client,
         served: Served,
         permit: Permit,
         instance: str,
-        settings: Settings,
-        keeper: Keeper,
+        settings: SchedulerSettings,
+        keeper: PolicyKeeper,
         metrics: Metrics,
         health: Health,
         witnesses: Witnesses = NOBODY_ELSE,
@@ -112,17 +114,23 @@ class Term:
         self._chronicle = None if ring is None and witnesses.backlog is None else Chronicle()
         self._recorder = None
         if ring is not None and self._chronicle is not None:
-            self._recorder = Recorder(ring, self._chronicle, settings.scheduler)
-        self._mirror = mirror = Mirror(settings.scheduler, self._chronicle, policy=lambda: keeper.policy)
+            self._recorder = DecisionRecorder(ring, self._chronicle, settings.scheduler)
+        ends = Ends()
+        self._mirror = mirror = Mirror(
+            settings.scheduler,
+            self._chronicle,
+            policy=lambda: keeper.policy,
+            ends=None if witnesses.ledger is None else ends,
+        )
         if settings.shadow:
             mirror.watch_gangs()
         mirror.state.group_makers.served = served.groups is not None
-        self._agenda = Agenda()
+        self._worklist = Worklist()
         writer = Writer(client, permit)
         suspensions = Suspensions(writer, settings.namespace, settings.scheduler or "")
         self._returns = None
         if settings.scheduler is not None and not settings.shadow:
-            self._returns = Returns(mirror, self._agenda, suspensions, settings.scheduler)
+            self._returns = Returns(mirror, self._worklist, suspensions, settings.scheduler)
         self._reflectors = list(reflectors(client, served, mirror, self._returns))
         for reflector in self._reflectors:
             count = partial(getattr, reflector.counts, "lists")
@@ -131,7 +139,7 @@ class Term:
         condition = served.group_condition
         teller = Teller(mirror, writer, events, served.groups, condition, metrics)
         self._notices = Notices(mirror, teller, settings.renew_seconds)
-        self._repair = Repair(mirror, writer, condition, settings.complete_within_seconds, metrics)
+        self._repair = GangRepair(mirror, writer, condition, settings.complete_within_seconds, metrics)
         self._binder = Binder(writer, mirror, settings.binds_in_flight, self._order_finished)
         self._evicter = Evicter(
             writer,
@@ -142,10 +150,12 @@ class Term:
             self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
-        self._report = Report(mirror, settings.shadow, lambda: keeper.policy)
+        self._verdicts = LastVerdicts(mirror.parties)
+        self._report = Report(mirror, self._verdicts, settings.shadow, lambda: keeper.policy)
         self._bookkeeper = None
         if witnesses.ledger is not None:
-            self._bookkeeper = Bookkeeper(mirror, lambda: keeper.policy, witnesses.ledger.clerk(instance))
+            clerk = witnesses.ledger.clerk(instance)
+            self._bookkeeper = Bookkeeper(mirror, self._verdicts, ends, lambda: keeper.policy, clerk)
         self._cycles: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -164,7 +174,7 @@ class Term:
         self._metrics.follow(
             Now(
                 waiting_pods=lambda: len(mirror.waiting),
-                assumed_pods=lambda: mirror.assumed,
+                assumed_pods=lambda: mirror.overlay.assumed,
                 short_groups=self._repair.short,
                 waiting_groups=self._report.waiting,
                 not_in_ledger=self._records_dropped,
@@ -223,16 +233,17 @@ class Term:
         log.info("the cluster was read in %.1f s", time.monotonic() - started)
         self._health.set(True, "shadow" if self._settings.shadow else "leading")
 
-    def _loop(self) -> Loop:
+    def _loop(self) -> SchedulingLoop:
         shadow = self._settings.shadow
-        actors: tuple[Listener, ...] = () if shadow else (self._evicter, self._repair)
-        tellers: tuple[Follower, ...] = (self._report,) if shadow else (self._notices, self._report)
+        actors: tuple[PlanListener, ...] = () if shadow else (self._evicter, self._repair)
+        tellers: tuple[PlanFollower, ...] = (self._report,) if shadow else (self._notices, self._report)
         if self._bookkeeper is not None:
             tellers = (*tellers, self._bookkeeper)
         self._keeper.changed = self._policy_changed
-        return Loop(
+        return SchedulingLoop(
             self._mirror,
-            self._agenda,
+            self._verdicts,
+            self._worklist,
             lambda: self._keeper.policy,
             self._settings.scheduler,
             actors,
@@ -246,7 +257,7 @@ class Term:
         )
 
     def _policy_changed(self) -> None:
-        self._agenda.look_at_everything()
+        self._worklist.look_at_everything()
         self._mirror.changed.set()
 
     def _order_finished(self, order: Order) -> None:
@@ -254,12 +265,12 @@ class Term:
         if self._witnesses.tracing is not None:
             self._witnesses.tracing.seated(order)
         if not order.refused:
-            self._agenda.rested(order.group)
+            self._worklist.rested(order.group)
             self._repair.completed(order.group)
             self._notices.seated(order.verdict)
             return
         bind, refusal = order.refused[0]
-        seconds = self._agenda.rest(order.group, time.monotonic())
+        seconds = self._worklist.rest(order.group, time.monotonic())
         log.warning(
             "group %s: %d of %d binds were refused, trying again in %g s; the first was %s to %s: %s: %s",
             *(order.group, len(order.refused), len(order.binds), seconds),
@@ -286,7 +297,7 @@ class Term:
             self._bookkeeper.evicted(order.departed)
         if not order.failures:
             return
-        seconds = self._agenda.rest(order.group, time.monotonic())
+        seconds = self._worklist.rest(order.group, time.monotonic())
         log.warning(
             "group %s: only %d of %d pods could be evicted for it, trying again in %g s; %s",
             *(order.group, len(order.departed), len(order.evictions), seconds, order.failures[0]),
@@ -298,7 +309,9 @@ def reflectors(
 ) -> Iterable[Reflector[Any]]:
     yield Reflector(client, PODS, WatchedPod, feed_pods(mirror))
     if returns is not None:
-        yield Reflector(client, JOBS, WatchedJob, Feed(mirror.changed, returns.put_job, returns.job_gone))
+        yield Reflector(
+            client, JOBS, WatchedJob, MirrorFeed(mirror.changed, returns.put_job, returns.job_gone)
+        )
         suspensions = returns.suspensions
         yield suspensions.records.reflector(client, suspensions.sink(mirror.changed.set))
     else:

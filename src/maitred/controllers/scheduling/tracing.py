@@ -27,7 +27,7 @@ PATH = "/v1/traces"
 
 
 @dataclass(slots=True)
-class Wait:
+class TracedWait:
     since: int
     head: str = ""
     changes: list[tuple[int, str, str]] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Tracing:
         self._provider = TracerProvider(resource=resource)
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("maitred", __version__)
-        self._waits: dict[str, Wait] = {}
+        self._waits: dict[str, TracedWait] = {}
 
     def cycle(self, plan: Plan, snapshot: Snapshot, seconds: float) -> None:
         """It has just ended, and took so long."""
@@ -97,7 +97,7 @@ class Tracing:
                 if len(self._waits) >= MOST_WAITING:
                     continue
                 since = min(now, int(created.get(verdict.group, 0) * NANOSECONDS) or now)
-                wait = self._waits[verdict.group] = Wait(since)
+                wait = self._waits[verdict.group] = TracedWait(since)
             wait.cycle = cycle
             if (head := head_of(verdict)) != wait.head:
                 wait.head = head

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -15,15 +15,15 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
-from maitred.decide.house import FULL_RULES, House, Leave
-from maitred.decide.levels import codes_of
+from maitred.decide.holds import Hold, fits, still_kept
+from maitred.decide.house import House
 from maitred.decide.preemption.choice import Choice, choose
 from maitred.decide.preemption.outlook import Outlook
 from maitred.decide.preemption.receipts import evictions
 from maitred.decide.preemption.roster import NEVER, Owner, Roster
 from maitred.decide.preemption.site import Site, only_quorum
 from maitred.decide.preemption.units import Units
-from maitred.decide.seating import by_shape, commit, per_node, required_domain, rules_for, seat_within
+from maitred.decide.seating import by_shape, commit, per_node
 from maitred.model.duration import milliseconds
 from maitred.model.plan import NO_LESSER, Eviction
 from maitred.model.policy import grace_limit
@@ -32,8 +32,6 @@ from maitred.model.words import counted, moment
 
 TAKEN_BY_OTHERS = "groups of higher priority, which evict no pod, would take the room"
 CUT_SHORT = "the search for pods to evict stopped at its limit of steps"
-IN_PLACE = Leave(frozenset({"Topology"}))
-"""For members whose nodes are given: their domains were looked at before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +51,11 @@ class Claimant:
         """When the youngest of those who wait was created."""
         return max((created for _, created, _ in self.view.orders), default=0.0)
 
-    def promised(self, snapshot: Snapshot) -> Assignment:
-        """The places that its members were promised, on nodes that still exist."""
+    def hold(self, snapshot: Snapshot) -> Hold:
+        """What is kept for it: the places that its members are nominated to, on nodes that still exist."""
         rows = snapshot.nodes.rows
-        return [(member, rows[node]) for member, node in enumerate(self.view.nominated) if node in rows]
+        places = [(member, rows[node]) for member, node in enumerate(self.view.nominated) if node in rows]
+        return Hold(self.key, self.ask, places, self.rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +159,19 @@ class Promises:
 
     def standing(self, claimant: Claimant) -> Assignment:
         """The places that it was promised before, and that it needs still."""
-        return self._promised(claimant)
+        return claimant.hold(self.snapshot).needed
 
     def ready(self, trial: Trial, claimant: Claimant) -> Assignment | None:
         """The places that it was promised, if those who had to leave have left."""
-        promised = self._promised(claimant)
-        return promised if promised and self._fit(trial, claimant, promised) else None
+        hold = claimant.hold(self.snapshot)
+        return hold.needed if hold.needed and fits(trial, hold, hold.needed, self.house) else None
 
     def hold_promised(self, trial: Trial, claimant: Claimant) -> list[Seated]:
         """Keep the places that it was promised, if it can still have them, sooner or later."""
-        if self._kept(self._once_left(trial), claimant) is None:
+        hold = claimant.hold(self.snapshot)
+        if still_kept(self._once_left(trial), hold, self.house) is None:
             return []
-        return self.hold(trial, claimant.ask, claimant.promised(self.snapshot))
+        return self.hold(trial, hold.ask, hold.places)
 
     # -- those who are leaving anyway ------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Promises:
 
     def _without_more(self, ahead: Trial, claimant: Claimant) -> Promise | str | None:
         """What will be there once those who leave have left; None if that is not enough."""
-        kept = self._kept(ahead, claimant)
+        kept = still_kept(ahead, claimant.hold(self.snapshot), self.house)
         if kept is not None:
             return Promise(kept)
         ask, steps = only_quorum(claimant.ask), self.house.steps()
@@ -206,77 +206,6 @@ class Promises:
         if any(claimant.view.nominated) or (lesser.any() and not self._forbidden(claimant)):
             return Promise(seats)
         return f"it only has to wait for {counted(int(near.sum()), 'terminating pod')} to leave"
-
-    def _promised(self, claimant: Claimant) -> Assignment:
-        """As many of the places that it was promised as it needs; none if they are too few by now."""
-        promised = claimant.promised(self.snapshot)
-        return promised[: claimant.ask.need] if len(promised) >= claimant.ask.need else []
-
-    def _kept(self, ahead: Trial, claimant: Claimant) -> Assignment | None:
-        """The places it was promised before, if they are still what it needs; else others of those nodes."""
-        promised = self._promised(claimant)
-        if not promised or self._fit(ahead, claimant, promised):
-            return promised or None
-        theirs, within = self._of(claimant.ask, promised), self._within(ahead, claimant, promised)
-        if within is None or theirs.topology.slice_size:
-            return None
-        steps = self.house.steps()
-        found = seat_within(ahead, theirs, within, self.house, steps, FULL_RULES)
-        if found is None or len(found) < theirs.need:
-            return None
-        return [(promised[place][0], row) for place, row in found]
-
-    def _fit(self, trial: Trial, claimant: Claimant, seats: Assignment) -> bool:
-        """Whether these members can sit on these very nodes."""
-        if self._within(trial, claimant, seats) is None:
-            return False
-        theirs = self._of(claimant.ask, seats)
-        rules = rules_for(trial, theirs, self.house, IN_PLACE)
-        if not rules.simple:
-            return self._fit_in_turn(trial, claimant, seats)
-        counts = np.zeros((len(rules.shapes), len(trial.nodes.names)), dtype=np.int64)
-        places = [rules.shapes.index(shape) for shape in theirs.shapes]
-        np.add.at(counts, (places, [row for _, row in seats]), 1)
-        taken = (counts.T @ np.array(room.use) <= np.maximum(room.free, 0) for room in rules.rooms)
-        return bool((counts <= np.array(rules.copies)).all()) and all(fits.all() for fits in taken)
-
-    def _fit_in_turn(self, trial: Trial, claimant: Claimant, seats: Assignment) -> bool:
-        """The same for members who mind others: one node after the other."""
-        fit, checkpoint = True, trial.checkpoint()
-        for row in sorted({row for _, row in seats}):
-            there = [(member, place) for member, place in seats if place == row]
-            ask, alone = self._of(claimant.ask, there), np.zeros(len(trial.nodes.names), dtype=np.bool_)
-            alone[row] = True
-            steps = self.house.steps()
-            found = seat_within(trial, ask, alone, self.house, steps, IN_PLACE)
-            fit = found is not None and len(found) == len(there)
-            if found is None or not fit:
-                break
-            commit(trial, ask, found)
-        trial.rollback(checkpoint)
-        return fit
-
-    def _of(self, ask: Ask, seats: Assignment) -> Ask:
-        """What these members ask for, all of them."""
-        members = [member for member, _ in seats]
-        return replace(
-            ask,
-            shapes=tuple(ask.shapes[member] for member in members),
-            orders=tuple(ask.orders[member] for member in members),
-            need=len(members),
-        )
-
-    def _within(self, trial: Trial, claimant: Claimant, seats: Assignment) -> Mask | None:
-        """The nodes of these seats, if all of them are where the group must be, and in one domain."""
-        rows, required = [row for _, row in seats], claimant.ask.topology.required
-        within = required_domain(trial, claimant.ask, self.house, FULL_RULES)
-        if within is None or not within[rows].all():
-            return None
-        if required and len(np.unique(codes_of(trial.nodes, self.house.key(required))[rows])) > 1:
-            return None
-        there = np.zeros_like(within)
-        there[rows] = True
-        return there
 
     # -- those who need not ----------------------------------------------------------------------------
 

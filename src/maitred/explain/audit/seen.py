@@ -1,6 +1,6 @@
 """Objects as an audit reads them: the model's, and with it the times at which things happened."""
 
-from maitred.explain.floorplan import Condition
+from maitred.explain.floorplan import SaidCondition
 from maitred.model.membership import ForeignGroup
 from maitred.model.meta import Lean, ObjectMeta, Timestamp
 from maitred.model.objects import Object
@@ -27,7 +27,7 @@ class ContainerStatus(Lean, frozen=True):
 
 
 class SeenPodStatus(PodStatus, frozen=True):
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[SaidCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
 
 

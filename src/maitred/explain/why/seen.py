@@ -7,7 +7,7 @@ Both forms of events are read, those of core/v1 and those of events.k8s.io/v1.
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from maitred.explain.floorplan import Condition
+from maitred.explain.floorplan import SaidCondition
 from maitred.model.group import PodGroup
 from maitred.model.meta import Lean, ObjectMeta, Timestamp, key_of
 from maitred.model.pod import Pod, PodStatus
@@ -51,7 +51,7 @@ class ContainerStatus(Lean, frozen=True):
 class SeenPodStatus(PodStatus, frozen=True):
     reason: str = ""
     message: str = ""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[SaidCondition, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
 
@@ -68,14 +68,14 @@ class Subject(Lean, frozen=True):
 
 
 class SeenJobStatus(Lean, frozen=True):
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[SaidCondition, ...] = ()
 
 
 class SeenJob(Lean, frozen=True):
     metadata: ObjectMeta
     status: SeenJobStatus = SeenJobStatus()
 
-    def condition(self, kind: str) -> Condition | None:
+    def condition(self, kind: str) -> SaidCondition | None:
         """If it is true."""
         return next((one for one in self.status.conditions if (one.type, one.status) == (kind, "True")), None)
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from maitred.explain.floorplan import Floor, Row
+from maitred.explain.floorplan import ClusterFloor, FloorRow
 from maitred.explain.floorplan_tables import where
 from maitred.kube.client import Client
 from maitred.kube.errors import KubeError
@@ -184,14 +184,14 @@ def bodies_of(step: Step) -> list[Json]:
     return [*(body for gang in step.gangs for body in gang_objects(gang)), *step.apply]
 
 
-def comes_true(wait: Wait, row: Row | None) -> bool:
+def comes_true(wait: Wait, row: FloorRow | None) -> bool:
     if row is None:
         return False
     told = row.why.startswith(wait.because)
     return wait.verdict in (None, row.verdict) and row.placed >= (wait.placed or 0) and told
 
 
-def seats(floor: Floor, group: str) -> list[str]:
+def seats(floor: ClusterFloor, group: str) -> list[str]:
     """The racks of a group as targets."""
     row = floor.row(group)
     if row is None or not row.where:
@@ -206,7 +206,7 @@ def gang_words(gang: Gang) -> str:
     return f"{kind} {gang.name}: {counted(gang.workers, 'worker')}{each}{place}"
 
 
-def row_words(row: Row | None, name: str) -> str:
+def row_words(row: FloorRow | None, name: str) -> str:
     if row is None:
         return f"{name} does not exist"
     if row.verdict == "Finished":

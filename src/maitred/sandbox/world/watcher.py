@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
-from maitred.explain.floorplan import Floor, Guest, Party, floor_of, member_of, table_of
+from maitred.explain.floorplan import ClusterFloor, FloorGroup, FloorPod, floor_of, member_of, table_of
 from maitred.kube.client import Client
 from maitred.kube.discovery import discover
 from maitred.kube.reflector import Kept, Reflector
@@ -47,12 +47,12 @@ class Watcher:
         self.news = News()
         self._members = Shelf(member_of, self.news)
         self._tables = Shelf(table_of, self.news)
-        self._parties = Shelf[Party, Party](lambda party: party, self.news)
+        self._parties = Shelf[FloorGroup, FloorGroup](lambda party: party, self.news)
 
-    def floor(self) -> Floor:
+    def floor(self) -> ClusterFloor:
         return floor_of(self._tables.kept.values(), self._members.kept.values(), self._parties.kept)
 
-    async def until(self, holds: Callable[[Floor], bool]) -> None:
+    async def until(self, holds: Callable[[ClusterFloor], bool]) -> None:
         """Cancel it, or give it a timeout, for it to end before that."""
         seen = self.news.number
         while not holds(self.floor()):
@@ -61,11 +61,11 @@ class Watcher:
     async def reflectors(self, client: Client) -> "list[Reflector[Any]]":
         found: list[Reflector[Any]] = [
             Reflector(client, NODES, Node, self._tables),
-            Reflector(client, PODS, Guest, self._members, selector=NOT_OUTPOSTS),
+            Reflector(client, PODS, FloorPod, self._members, selector=NOT_OUTPOSTS),
         ]
         groups = (await discover(client)).groups
         if groups is not None:
-            found.append(Reflector(client, groups, Party, self._parties))
+            found.append(Reflector(client, groups, FloorGroup, self._parties))
         return found
 
 

@@ -23,7 +23,7 @@ MOST_EXPLAINED = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class CycleSelection:
     """The groups of one cycle. It is read in another thread, and nothing in it changes meanwhile."""
 
     everything: bool
@@ -70,7 +70,7 @@ class Rest:
 
 
 @dataclass(slots=True)
-class Agenda:
+class Worklist:
     _everything: bool = True
     _again: set[str] = field(default_factory=set)
     _wakes: dict[str, Effect] = field(default_factory=dict)
@@ -84,12 +84,12 @@ class Agenda:
     def look_at_everything(self) -> None:
         self._everything = True
 
-    def select(self, news: News, ours: Mapping[str, object], now: float) -> Selection:
+    def select(self, news: News, ours: Mapping[str, object], now: float) -> CycleSelection:
         """The groups to decide now, of those that are `ours`."""
         resting = {group for group, rest in self._rests.items() if rest.until > now} | self._held
         self._again |= {group for group in news.groups if group in ours}
         late = self._next_to_explain(ours, resting)
-        selection = Selection(
+        selection = CycleSelection(
             everything=self._everything,
             touched=frozenset((self._again - resting).union(late)),
             effects=news.effects,
@@ -115,7 +115,7 @@ class Agenda:
         return late
 
     def _explained(
-        self, selection: Selection, ours: Mapping[str, object], late: Sequence[str]
+        self, selection: CycleSelection, ours: Mapping[str, object], late: Sequence[str]
     ) -> Set[str] | None:
         """Those to whom something happened come first, then who has waited longest to be told."""
         if len(ours) <= MOST_EXPLAINED:
@@ -126,7 +126,7 @@ class Agenda:
         return frozenset(islice(chosen, MOST_EXPLAINED)) if len(chosen) > MOST_EXPLAINED else None
 
     def decided(
-        self, verdicts: Iterable[GroupVerdict], selection: Selection, ours: Mapping[str, object]
+        self, verdicts: Iterable[GroupVerdict], selection: CycleSelection, ours: Mapping[str, object]
     ) -> None:
         for verdict in verdicts:
             if selection.explains(verdict):
@@ -183,7 +183,7 @@ def was_cut(verdict: GroupVerdict) -> bool:
     return any(blocker.category == "Backoff" for blocker in verdict.blockers)
 
 
-def woken_by(verdict: GroupVerdict, selection: Selection) -> Effect:
+def woken_by(verdict: GroupVerdict, selection: CycleSelection) -> Effect:
     """Who waits for places that were promised must hear of whatever may void the promise. And who knows what
     is in the way of those who were not explained?"""
     if verdict.verdict == "Preempting" or not selection.explains(verdict):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from maitred.cluster.state import Change, ClusterState, Delete, Put
-from maitred.controllers.scheduling import agenda
-from maitred.controllers.scheduling.agenda import FIRST_REST, LONGEST_REST, Agenda, was_cut
-from maitred.controllers.scheduling.loop import with_receipts
+from maitred.controllers.scheduling import worklist
+from maitred.controllers.scheduling.amending import with_receipts
+from maitred.controllers.scheduling.worklist import FIRST_REST, LONGEST_REST, Worklist, was_cut
 from maitred.decide import Scope, decide
 from maitred.model.categories import Effect
 from maitred.model.membership import group_key
@@ -40,7 +40,7 @@ class Scheduler:
     def __init__(self, steps: int = ENOUGH) -> None:
         self.steps = steps
         self.state = ClusterState()
-        self.agenda = Agenda()
+        self.agenda = Worklist()
         self.pods: dict[str, Pod] = {}
         self.told: dict[str, GroupVerdict] = {}
 
@@ -102,7 +102,7 @@ def check_nobody_is_overlooked(
 ) -> None:
     scheduler = Scheduler(steps)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agenda, "MOST_EXPLAINED", most_explained)
+        patch.setattr(worklist, "MOST_EXPLAINED", most_explained)
         for start in range(0, len(history), at_once):
             for change in history[start : start + at_once]:
                 scheduler.follow(change)
@@ -113,7 +113,7 @@ def check_nobody_is_overlooked(
             assert not any(was_cut(scheduler.told[verdict.group]) for verdict in complete.groups)
 
 
-@given(changes(20), st.integers(1, 5), st.sampled_from((agenda.MOST_EXPLAINED, 1)), budgets)
+@given(changes(20), st.integers(1, 5), st.sampled_from((worklist.MOST_EXPLAINED, 1)), budgets)
 @examples(150)
 def test_nobody_who_could_be_seated_is_overlooked(
     history: list[Change], at_once: int, most_explained: int, steps: int
@@ -123,9 +123,9 @@ def test_nobody_who_could_be_seated_is_overlooked(
 
 def test_who_cannot_be_told_of_does_not_keep_the_loop_busy() -> None:
     """It was to be explained in the next cycle, and is not decided in that."""
-    some, nothing = Agenda(), ClusterState().take_news()
+    some, nothing = Worklist(), ClusterState().take_news()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agenda, "MOST_EXPLAINED", 1)
+        patch.setattr(worklist, "MOST_EXPLAINED", 1)
         ours = dict.fromkeys(("default/a", "default/b"))
         selection = some.select(nothing, ours, 0.0)
         some.decided([GroupVerdict(group, "Waiting", 1, 1, 0) for group in ours], selection, ours)
@@ -140,7 +140,7 @@ def test_a_gated_group_is_told_of_once_it_is_known_what_is_behind_its_gates() ->
     for item in read([pod(name, cpu=3, gates=["someone/waits"]) for name in ("a", "b", "c")]):
         scheduler.follow(Put(item))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agenda, "MOST_EXPLAINED", 1)
+        patch.setattr(worklist, "MOST_EXPLAINED", 1)
         scheduler.cycle()
         assert scheduler.told.keys() == {"default/a"}
         scheduler.settle()
@@ -171,7 +171,7 @@ def crowds(draw: DrawFn) -> list[Change]:
     return changes + [Delete(*name_of(item)) if draw(st.integers(0, 3)) == 0 else Put(item) for item in steps]
 
 
-@given(crowds(), st.integers(1, 3), st.sampled_from((agenda.MOST_EXPLAINED, 1, 2)), budgets)
+@given(crowds(), st.integers(1, 3), st.sampled_from((worklist.MOST_EXPLAINED, 1, 2)), budgets)
 @examples(150)
 def test_nobody_who_could_be_seated_at_the_expense_of_others_is_overlooked(
     history: list[Change], at_once: int, most_explained: int, steps: int

@@ -55,7 +55,7 @@ class Child:
     warned: bool = False
 
 
-class Leaving:
+class PodDepartures:
     def __init__(
         self, policy: Callable[[], Policy] = Policy, clock: Callable[[], float] = time.monotonic
     ) -> None:

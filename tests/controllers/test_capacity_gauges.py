@@ -4,7 +4,7 @@ import asyncio
 from itertools import chain
 from typing import Any
 
-from maitred.controllers.scheduling.survey import Survey, families
+from maitred.controllers.scheduling.capacity_gauges import CapacityGauges, families
 from maitred.explain.capacity.document import (
     Capacity,
     Constraint,
@@ -117,7 +117,7 @@ def test_levels_that_keep_groups_waiting() -> None:
 
 
 def test_a_survey_is_shown_from_the_first_answer_on_until_the_term_ends() -> None:
-    survey, asked = Survey(seconds_between=0.0), 0
+    survey, asked = CapacityGauges(seconds_between=0.0), 0
     scene = scene_of([*nodes(2), *pods("a", 3, gpu=1, node="n0")])
 
     async def lead() -> None:

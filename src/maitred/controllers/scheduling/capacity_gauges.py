@@ -23,7 +23,7 @@ EVERYWHERE = "cluster"
 """The level of gangs that may be anywhere."""
 
 
-class Survey(Collector):
+class CapacityGauges(Collector):
     """One answer at a time; there is nothing to show before the first, or while nobody leads."""
 
     def __init__(self, seconds_between: float = SECONDS_BETWEEN) -> None:

@@ -1,0 +1,62 @@
+"""A Plan between `decide` and those who carry it out or tell of it: it is rewritten here, and nowhere else.
+
+Three things may be missing from what `decide` has found: the reasons for an eviction, where many groups wait
+and this cycle explains only some; news, where a group waits as before; and the pods themselves, where a Job
+that was suspended would make them.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import msgspec
+
+from maitred.controllers.scheduling.worklist import CycleSelection
+from maitred.model.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """Groups of which some members do not exist, and for whom nothing is written."""
+
+    groups: frozenset[str] = frozenset()
+    untold: frozenset[str] = frozenset()
+    """Those of which nothing is told either."""
+
+
+NOBODY_AWAY = Away()
+
+
+def of_those_present(plan: Plan, away: Collection[str]) -> Plan:
+    """Without these groups."""
+    return without(plan, Away(frozenset(away), frozenset(away)))
+
+
+def with_receipts(plan: Plan, selection: CycleSelection) -> Plan:
+    """Without evictions of which it could not be said what they are good for: they come with the next cycle,
+    which explains that first."""
+    unsaid = frozenset(
+        verdict.group
+        for verdict in plan.groups
+        if verdict.verdict == "Preempting" and not selection.explains(verdict)
+    )
+    return without(plan, Away(unsaid, unsaid))
+
+
+def as_told(plan: Plan, selection: CycleSelection) -> Plan:
+    """Without groups of which there is nothing new to say yet: what was said of them before still stands."""
+    bound = {bind.group for bind in plan.binds}
+    known = (verdict for verdict in plan.groups if verdict.group in bound or selection.explains(verdict))
+    return msgspec.structs.replace(plan, groups=tuple(known))
+
+
+def without(plan: Plan, away: Away) -> Plan:
+    """Nothing is bound, nominated or evicted for these groups, and of some of them nothing is told either."""
+    if not away.groups and not away.untold:
+        return plan
+    return msgspec.structs.replace(
+        plan,
+        binds=tuple(bind for bind in plan.binds if bind.group not in away.groups),
+        nominations=tuple(seat for seat in plan.nominations if seat.group not in away.groups),
+        evictions=tuple(gone for gone in plan.evictions if gone.preemptor not in away.groups),
+        groups=tuple(verdict for verdict in plan.groups if verdict.group not in away.untold),
+    )

@@ -1,0 +1,33 @@
+"""The one store of what was last said of groups."""
+
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts, first_category
+from maitred.model.categories import Category
+from maitred.model.plan import Blocker, GroupVerdict
+
+
+def waiting(group: str, category: Category) -> GroupVerdict:
+    return GroupVerdict(group, "Waiting", 1, 1, 0, {}, (Blocker(category, "x"),), ())
+
+
+def test_the_last_verdict_of_who_waits_is_kept_and_the_one_before_it_told() -> None:
+    parties = {"a": 1, "b": 1}
+    verdicts = LastVerdicts(parties)
+    verdicts.note([waiting("a", "Members"), waiting("b", "Capacity")])
+    assert (verdicts.before("a"), verdicts.before("b")) == (None, None)
+    verdicts.note([waiting("a", "Topology")])
+    before = verdicts.before("a")
+    assert before is not None
+    assert first_category(before) == "Members"
+    assert {one.group: first_category(one) for one in verdicts} == {"a": "Topology", "b": "Capacity"}
+
+
+def test_one_that_waits_no_more_is_forgotten_so_that_its_namesake_is_new() -> None:
+    parties = {"a": 1}
+    verdicts = LastVerdicts(parties)
+    verdicts.note([waiting("a", "Capacity")])
+    del parties["a"]
+    verdicts.note([])
+    assert list(verdicts) == []
+    parties["a"] = 1
+    verdicts.note([waiting("a", "Capacity")])
+    assert verdicts.before("a") is None
