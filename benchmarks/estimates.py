@@ -21,7 +21,7 @@ from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import ClusterState, Put
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimates
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.history import History, PastGroup
 from maitred.model.meta import ObjectMeta
 from maitred.model.objects import Object
@@ -188,8 +188,8 @@ class Asker(Watcher):
             return
         chosen = self._chance.sample(waiting, min(ASKED_AT_ONCE, len(waiting)))
         self._asked.update(chosen)
-        scene = Scene(self._snapshot(loop), self.policy, moment(loop.now), history=history_of(loop))
-        answers = estimates(scene, [group_key(party.job) for party in chosen])
+        situation = Situation(self._snapshot(loop), self.policy, moment(loop.now), history=history_of(loop))
+        answers = estimates(situation, [group_key(party.job) for party in chosen])
         for party in chosen:
             arrival, now = party.job.arrival / SECOND, loop.now / SECOND
             usual = max(now, arrival + usual_wait(loop.parties))

@@ -13,7 +13,7 @@ from maitred.explain.capacity.document import Capacity
 from maitred.explain.capacity.tables import SECTIONS, capacity_lines, duration
 from maitred.model.plan import Record
 from tests.docs.console import ROOT
-from tests.explain.capacity_scenes import asked, crew, nodes
+from tests.explain.capacity_situations import asked, crew, nodes
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from maitred.cli import cli
 from maitred.kube.client import Client
-from maitred.model.world import Kind, World
+from maitred.model.world import NodeKind, World
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
 from maitred.sandbox.users import ADMIN
@@ -22,7 +22,7 @@ from maitred.sandbox.world.objects import Objects
 from tests.control_plane.seating import scheduler
 from tests.control_plane.waiting import eventually
 
-SMALL = World(kinds=(Kind("small", {"cpu": "8", "memory": "64Gi"}, racks=2, nodes=2),))
+SMALL = World(kinds=(NodeKind("small", {"cpu": "8", "memory": "64Gi"}, racks=2, nodes=2),))
 STORY = """
 title: Two gangs of which one fits
 steps:

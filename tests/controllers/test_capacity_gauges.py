@@ -16,11 +16,11 @@ from maitred.explain.capacity.document import (
     Largest,
     Move,
     Placeable,
-    Preemption,
-    Rank,
+    PlaceablePriority,
+    PreemptionWorth,
     ShapeOfPods,
 )
-from tests.explain.capacity_scenes import nodes, scene_of
+from tests.explain.capacity_situations import nodes, situation_of
 from tests.oracle.builders import GPU, pods
 
 Samples = dict[tuple[str, ...], float]
@@ -48,9 +48,9 @@ def test_the_largest_gang_is_that_of_the_highest_priority() -> None:
         return Gangs(level, Largest(members, None), None if room is None else Largest(room, None))
 
     ranks = (
-        Rank(0, "", 2, (gangs(3, None),)),
-        Rank(9, "high", 0, (gangs(5, 7), gangs(2, None, "rack"))),
-        Rank(4, "mid", 1, (gangs(4, 6),)),
+        PlaceablePriority(0, "", 2, (gangs(3, None),)),
+        PlaceablePriority(9, "high", 0, (gangs(5, 7), gangs(2, None, "rack"))),
+        PlaceablePriority(4, "mid", 1, (gangs(4, 6),)),
     )
     one, asked = ShapeOfPods("one", {GPU: "1"}, "H100"), ShapeOfPods("asked", {GPU: "2"})
     found = Capacity(
@@ -99,8 +99,8 @@ def test_incomplete_groups_and_what_they_hold() -> None:
 
 
 def test_the_shortest_wait_that_costs_more_than_making_room() -> None:
-    def worth(allowed: bool, hours: float | None) -> Preemption:
-        return Preemption("a/g", allowed, "", 8, (), 1, 1.0, None, 0, hours, 0.0, None)
+    def worth(allowed: bool, hours: float | None) -> PreemptionWorth:
+        return PreemptionWorth("a/g", allowed, "", 8, (), 1, 1.0, None, 0, hours, 0.0, None)
 
     found = Capacity(preemption=(worth(True, 2.5), worth(True, 0.5), worth(True, None), worth(False, None)))
     assert samples(found, "preemption_break_even_hours") == {("true",): 0.5}
@@ -118,7 +118,7 @@ def test_levels_that_keep_groups_waiting() -> None:
 
 def test_a_survey_is_shown_from_the_first_answer_on_until_the_term_ends() -> None:
     survey, asked = CapacityGauges(seconds_between=0.0), 0
-    scene = scene_of([*nodes(2), *pods("a", 3, gpu=1, node="n0")])
+    situation = situation_of([*nodes(2), *pods("a", 3, gpu=1, node="n0")])
 
     async def lead() -> None:
         nonlocal asked
@@ -129,7 +129,7 @@ def test_a_survey_is_shown_from_the_first_answer_on_until_the_term_ends() -> Non
             asked += 1
             if asked > 1:
                 again.set()
-            return scene
+            return situation
 
         term = asyncio.create_task(survey.run(looked_at))
         assert list(survey.collect()) == []

@@ -12,7 +12,7 @@ from msgspec import inspect
 
 from maitred.explain.audit.answer import Audit
 from maitred.explain.proposal import answer as proposal
-from maitred.explain.topology import Topology
+from maitred.explain.topology import TopologyReport
 from maitred.model import plan as model
 from maitred.model.categories import CATEGORIES
 from maitred.model.policy import Policy, Setting
@@ -186,7 +186,7 @@ def test_the_plan_page_has_every_field_and_no_other(title: str, struct: type[msg
         ("Proposals", proposal.Proposals),
         ("Proposal", proposal.Proposal),
         ("Where", proposal.Where),
-        ("Cost", proposal.Cost),
+        ("Cost", proposal.CostToOthers),
         ("Offer", proposal.Offer),
     ],
 )
@@ -220,7 +220,7 @@ def test_the_compatibility_page_has_every_kind_that_the_sandbox_serves() -> None
 
 
 def test_the_topology_page_has_every_field_and_no_other() -> None:
-    names = {field.encode_name for field in msgspec.structs.fields(Topology)}
+    names = {field.encode_name for field in msgspec.structs.fields(TopologyReport)}
     assert first_column(section("topology.md", "See what maitred sees")) == names
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from maitred.explain.remedies.seeking import explained_plan
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.meta import Timestamp
 from maitred.model.pod import PodSpec
 from maitred.model.quantity import amount
@@ -26,8 +26,10 @@ SLICE_SIZE, SLICE_TOPOLOGY = "maitred.dev/slice-size", "maitred.dev/slice-topolo
 
 def remedied(objects: list[Obj], policy: Obj | None = None, scheduler: str | None = None) -> Obj:
     """The Plan with remedies, as a dict."""
-    scene = Scene(snapshot_of(objects), policy_of(policy), msgspec.convert(NOON, Timestamp), scheduler)
-    plain: Obj = msgspec.to_builtins(explained_plan(scene))
+    situation = Situation(
+        snapshot_of(objects), policy_of(policy), msgspec.convert(NOON, Timestamp), scheduler
+    )
+    plain: Obj = msgspec.to_builtins(explained_plan(situation))
     return plain
 
 

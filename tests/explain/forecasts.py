@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.history import NO_HISTORY, History, PastGroup
 from maitred.model.meta import Timestamp
 from maitred.model.runtime import EXPECTED_RUNTIME
@@ -68,8 +68,8 @@ def gang(
     return [group, *pods]
 
 
-def scene(objects: list[Obj], policy: Obj | None = None, history: History = NO_HISTORY) -> Scene:
-    return Scene(snapshot_of(objects), policy_of(policy), NOW, history=history)
+def situation(objects: list[Obj], policy: Obj | None = None, history: History = NO_HISTORY) -> Situation:
+    return Situation(snapshot_of(objects), policy_of(policy), NOW, history=history)
 
 
 def requests(snapshot: Snapshot) -> tuple[tuple[str, int], ...]:

@@ -10,7 +10,7 @@ from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.expansion import Expansion, members_of
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Supposition, read_supposition
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.manifest import Reader, documents
 from maitred.model.meta import Timestamp
 from tests.support import NOON, Obj, policy_of
@@ -43,7 +43,7 @@ def planned(
     supposition = read_supposition(supposition.body())
     now = msgspec.convert(NOON, Timestamp)
     snapshot = supposing(state, supposition.stand_ins(now, scheduler))
-    return proposals(Scene(snapshot, policy_of(policy), now, scheduler), supposition)
+    return proposals(Situation(snapshot, policy_of(policy), now, scheduler), supposition)
 
 
 def plan(cluster: list[Obj], *manifests: Obj, policy: Obj | None = None, **options: Any) -> Proposals:

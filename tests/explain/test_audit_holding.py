@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maitred.explain.audit.auditing import audit
-from maitred.explain.audit.gangs import Party
+from maitred.explain.audit.gangs import FoundGroup
 from maitred.explain.audit.holding import holding, total
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
@@ -220,7 +220,7 @@ def test_second_by_second_it_is_the_same(
     members: list[Stay], quorum: int, begin: int, watched: int | None
 ) -> None:
     now = 30
-    found = holding(Party(GroupId("Job", "ml/g"), quorum, tuple(members)), begin, now, watched)
+    found = holding(FoundGroup(GroupId("Job", "ml/g"), quorum, tuple(members)), begin, now, watched)
     seconds = [second for second in range(begin, now) if is_incomplete(members, quorum, second, watched)]
     assert total(found.incomplete) == sum(held_at(members, second) for second in seconds)
     readied = sorted(stay.ready for stay in members if stay.ready is not None)

@@ -10,19 +10,19 @@ from hypothesis import given
 
 from maitred.explain.capacity.asked import asked_about
 from maitred.explain.capacity.capacity import capacity
-from maitred.explain.capacity.document import Capacity, Gangs, Largest, Placeable, Rank
+from maitred.explain.capacity.document import Capacity, Gangs, Largest, Placeable, PlaceablePriority
 from maitred.explain.capacity.shapes import shapes
 from maitred.explain.capacity.survey import Survey, with_shapes
 from maitred.explain.capacity.tables import capacity_lines
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.history import History
-from tests.explain.capacity_scenes import (
+from tests.explain.capacity_situations import (
     RACKS,
     asked,
     crew,
     crowded,
     nodes,
-    scene_of,
+    situation_of,
     verdicts,
     with_gang,
 )
@@ -38,20 +38,20 @@ COUNTABLE = ("gpu", "memory", "pod_count", "requests", "node_selector", "node_af
 # -- can the next gang be placed ---------------------------------------------------------------------------
 
 
-def check_counts(scene: Scene) -> None:
+def check_counts(situation: Situation) -> None:
     """A gang of the size that is told is seated, or is made room for; one larger is not."""
-    found = capacity(scene).placeable
-    snapshot, numbers = with_shapes(scene.snapshot, [each.needs for each in shapes(Survey(scene))])
-    alone = not scene.plan(()).evictions
+    found = capacity(situation).placeable
+    snapshot, numbers = with_shapes(situation.snapshot, [each.needs for each in shapes(Survey(situation))])
+    alone = not situation.plan(()).evictions
     for each, number in zip(found, numbers, strict=True):
         for rank in each.ranks:
             for gangs in rank.gangs:
 
                 def verdict(
-                    members: int, shape: int = number, rank: Rank = rank, gangs: Gangs = gangs
+                    members: int, shape: int = number, rank: PlaceablePriority = rank, gangs: Gangs = gangs
                 ) -> str:
                     gang = with_gang(snapshot, shape, members, gangs.level, rank.priority)
-                    return verdicts(gang, scene)["default/~next"]
+                    return verdicts(gang, situation)["default/~next"]
 
                 check_gangs(verdict, gangs, alone and not rank.ahead)
 
@@ -71,20 +71,20 @@ def check_gangs(verdict: Callable[[int], str], gangs: Gangs, alone: bool) -> Non
 @given(crowded())
 @examples(8)
 def test_the_largest_gang_is_the_largest_that_the_engine_seats(objects: list[Obj]) -> None:
-    check_counts(scene_of(objects, RACKS))
+    check_counts(situation_of(objects, RACKS))
 
 
 @pytest.mark.slow
 @given(crowded(priorities=True))
 @examples(40)
 def test_the_same_by_priority_and_if_others_left(objects: list[Obj]) -> None:
-    check_counts(scene_of(objects, RACKS))
+    check_counts(situation_of(objects, RACKS))
 
 
 @given(clusters(features=COUNTABLE))
 @examples(12)
 def test_the_same_among_selectors_taints_and_nodes_that_are_unwell(objects: list[Obj]) -> None:
-    check_counts(scene_of(objects))
+    check_counts(situation_of(objects))
 
 
 def gangs_of(found: Capacity, requests: dict[str, str], priority: int = 0) -> dict[str | None, Gangs]:
@@ -177,8 +177,8 @@ def test_nobody_makes_room_where_the_policy_says_so() -> None:
 # -- idle --------------------------------------------------------------------------------------------------
 
 
-def check_sums(scene: Scene) -> None:
-    found, nodes_, used = capacity(scene), scene.snapshot.nodes, scene.snapshot.used
+def check_sums(situation: Situation) -> None:
+    found, nodes_, used = capacity(situation), situation.snapshot.nodes, situation.snapshot.used
     idle = np.maximum(nodes_.allocatable - used, 0) * nodes_.alive
     total = Counter[str]()
     for each in found.idle:
@@ -192,13 +192,13 @@ def check_sums(scene: Scene) -> None:
 @given(clusters())
 @examples(50)
 def test_every_idle_device_is_under_one_reason(objects: list[Obj]) -> None:
-    check_sums(scene_of(objects))
+    check_sums(situation_of(objects))
 
 
 @given(crowded(priorities=True))
 @examples(15)
 def test_the_same_where_others_leave(objects: list[Obj]) -> None:
-    check_sums(scene_of(objects, {"nodes": {"managed": {"matchLabels": {"rack": "r0"}}}}))
+    check_sums(situation_of(objects, {"nodes": {"managed": {"matchLabels": {"rack": "r0"}}}}))
 
 
 def reasons(objects: list[Obj], policy: Obj | None = None) -> dict[str, int]:
@@ -390,7 +390,7 @@ def test_a_cluster_on_which_nothing_waits_or_runs() -> None:
 @given(clusters())
 @examples(15)
 def test_the_same_scene_gives_the_same_answer_and_it_travels_as_json(objects: list[Obj]) -> None:
-    scene = scene_of(objects, history=History(since=0.0, waits={"default/g0": {"Topology": 7200.0}}))
-    found = capacity(scene)
-    assert capacity(scene) == found
+    situation = situation_of(objects, history=History(since=0.0, waits={"default/g0": {"Topology": 7200.0}}))
+    found = capacity(situation)
+    assert capacity(situation) == found
     assert msgspec.json.decode(msgspec.json.encode(found), type=Capacity) == found

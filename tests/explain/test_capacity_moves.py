@@ -13,7 +13,7 @@ from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Fragmented
 from maitred.explain.capacity.tables import capacity_lines
 from maitred.model.history import History
-from tests.explain.capacity_scenes import (
+from tests.explain.capacity_situations import (
     RACKS,
     a_moment_later,
     asked,
@@ -21,7 +21,7 @@ from tests.explain.capacity_scenes import (
     crowded,
     moved,
     nodes,
-    scene_of,
+    situation_of,
 )
 from tests.oracle import builders as b
 from tests.oracle.builders import GPU, Obj
@@ -32,11 +32,11 @@ from tests.support import decide
 
 
 def check_moves(objects: list[Obj], policy: Obj | None = None) -> int:
-    scene, found = scene_of(objects, policy), 0
-    for blocked in capacity(scene).fragmented:
+    situation, found = situation_of(objects, policy), 0
+    for blocked in capacity(situation).fragmented:
         if blocked.move is not None:
             seats = {placement.pod: placement.target for placement in blocked.move.pods}
-            carried_out = moved(a_moment_later(objects, scene), seats)
+            carried_out = moved(a_moment_later(objects, situation), seats)
             after = {group["group"]: group["verdict"] for group in decide(carried_out, policy)["groups"]}
             assert after[blocked.group] == "Scheduled", blocked
             found += 1
@@ -244,9 +244,9 @@ def widened(objects: list[Obj], level: str, wider: str | None, waits: set[str]) 
 
 
 def check_constraints(objects: list[Obj], policy: Obj) -> None:
-    scene = scene_of(objects, policy)
-    waits = {group.group for group in scene.decided().groups if group.verdict == "Waiting"}
-    for each in capacity(scene).constraints:
+    situation = situation_of(objects, policy)
+    waits = {group.group for group in situation.decided().groups if group.verdict == "Waiting"}
+    for each in capacity(situation).constraints:
         plan = decide(widened(objects, each.level, each.wider, waits), policy)
         after = {group["group"] for group in plan["groups"] if group["verdict"] == "Scheduled"}
         theirs = {key for key, level in required(objects).items() if level == KEYS[each.level]}
@@ -290,10 +290,10 @@ def test_a_level_that_is_in_the_way() -> None:
 
 def test_the_ledger_knows_for_how_long() -> None:
     waits = {"default/crew": {"Topology": 5400.0, "Capacity": 99.0}, "default/gone": {"Topology": 7.0}}
-    scene = scene_of(
+    situation = situation_of(
         [*nodes(4), *crew("crew", 4, "rack", gpu=8)], RACKS, history=History(since=0.0, waits=waits)
     )
-    (found,) = capacity(scene).constraints
+    (found,) = capacity(situation).constraints
     assert found.because_hours == 1.5
 
 

@@ -7,7 +7,7 @@ from benchmarks.estimates import objects, seconds
 from maitred.cluster.state import ClusterState, Put
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimates
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.policy import Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND, moment
 from maitred.simulate.jobs import Job
@@ -42,8 +42,8 @@ class Listener(Watcher):
             if party.phase != Phase.OVER:
                 for each in objects(party, said=True):
                     state.apply(Put(each))
-        scene = Scene(state.snapshot(), self.policy, moment(loop.now))
-        found = estimates(scene, [group_key(party.job) for party in waiting])
+        situation = Situation(state.snapshot(), self.policy, moment(loop.now))
+        found = estimates(situation, [group_key(party.job) for party in waiting])
         self.answers = {party: found[group_key(party.job)] for party in waiting}
 
 

@@ -15,7 +15,7 @@ from maitred.explain.forecast.orders import orders
 from maitred.explain.forecast.runs import Runs
 from maitred.model.history import NO_HISTORY, History, PastGroup
 from maitred.model.needs import NodeRequirements
-from tests.explain.forecasts import NOW, at, gang, nodes, past, remembered, requests, scene
+from tests.explain.forecasts import NOW, at, gang, nodes, past, remembered, requests, situation
 from tests.oracle.effort import examples
 from tests.support import Obj
 
@@ -58,7 +58,7 @@ def _tenant(draw: st.DrawFn, name: str, node: str, gpu: int) -> list[Obj]:
 @given(tables(), st.booleans(), st.integers(0, 99))
 @examples(60)
 def test_the_order_of_objects_changes_no_estimate(objects: list[Obj], busy: bool, seed: int) -> None:
-    asked = requests(scene(objects).snapshot)
+    asked = requests(situation(objects).snapshot)
     came = [past(f"job-{number}", number + 0.5, 2, asked) for number in range(12)]
     history = remembered(came) if busy else NO_HISTORY
     shuffled = Random(seed).sample(objects, len(objects))
@@ -66,7 +66,7 @@ def test_the_order_of_objects_changes_no_estimate(objects: list[Obj], busy: bool
 
 
 def _told(objects: list[Obj], history: History) -> list[object]:
-    asked = scene(objects, history=history)
+    asked = situation(objects, history=history)
     keys = sorted(view.group.key for view in asked.snapshot.groups)
     return [*estimates(asked, keys).values(), orders(asked, keys[0])]
 
@@ -94,7 +94,7 @@ def test_tenants_and_their_pods_come_in_the_order_of_names() -> None:
         *gang("a", on="n1", gpu=1)[1:],
     ]
     for order in permutations(pods):
-        snapshot = scene([*nodes(2), *order]).snapshot
+        snapshot = situation([*nodes(2), *order]).snapshot
         tenants = Tenants(snapshot, NOW.timestamp(), Runs([], NOW.timestamp()))
         names = [snapshot.bound.occupants[pod].key for pod in tenants.pods]
         assert names == ["default/a-0", "default/b-0", "default/b-1", "default/c-0"]
@@ -104,9 +104,9 @@ def test_who_comes_is_like_most_who_request_the_same() -> None:
     """Of those who are here two go to the node, and one to a pool that has none; which became known first
     decides nothing."""
     pinned, free = gang("pinned", where={"pool": "none"}), [*gang("free-1"), *gang("free-2")]
-    asked = requests(scene(free).snapshot)
+    asked = requests(situation(free).snapshot)
     for crowd in ([*pinned, *free], [*free, *pinned]):
         past = PastGroup("default/was", 0.0, None, None, False, 1, 1, 0, asked)
-        cast = cast_of(scene([*nodes(1), *crowd]).snapshot, [past])
+        cast = cast_of(situation([*nodes(1), *crowd]).snapshot, [past])
         like = cast.snapshot.needs[cast.snapshot.shapes[cast.by_requests[asked]].needs]
         assert like.node == NodeRequirements()

@@ -5,7 +5,7 @@ import pytest
 
 from maitred.explain.forecast.estimate import Orders
 from maitred.explain.forecast.orders import orders
-from tests.explain.forecasts import at, gang, hours, nodes, scene
+from tests.explain.forecasts import at, gang, hours, nodes, situation
 
 CROWD = [
     *nodes(2),
@@ -19,7 +19,7 @@ CROWD = [
 
 
 def test_holding_room_starts_the_large_one_earlier_and_says_what_it_costs() -> None:
-    found = orders(scene(CROWD), "default/large")
+    found = orders(situation(CROWD), "default/large")
     assert (hours(found.as_now), hours(found.holding), found.gained_hours) == (7, 3, 4)
     shifts = {shift.group: shift.hours for shift in found.shifted}
     assert shifts == {"default/small-1": 3, "default/small-2": 1}
@@ -31,24 +31,24 @@ def test_holding_room_starts_the_large_one_earlier_and_says_what_it_costs() -> N
 
 
 def test_one_that_starts_later_has_no_average() -> None:
-    found = orders(scene(CROWD[: -len(gang("small-2"))]), "default/large")
+    found = orders(situation(CROWD[: -len(gang("small-2"))]), "default/large")
     assert found.words.endswith("and 1 group now waiting would start 3.0 hours later")
 
 
 def test_it_travels_as_json() -> None:
-    found = orders(scene(CROWD), "default/large")
+    found = orders(situation(CROWD), "default/large")
     assert msgspec.json.decode(msgspec.json.encode(found), type=Orders) == found
 
 
 def test_others_of_its_kind_do_not_keep_it_from_the_places_held_for_it() -> None:
     objects = [*CROWD, *gang("alike", 2, lasts="1h", waited=1)]
-    found = orders(scene(objects), "default/large")
+    found = orders(situation(objects), "default/large")
     assert hours(found.holding) == 3
 
 
 def test_where_nobody_comes_after_it_holding_gains_nothing() -> None:
     objects = [*nodes(1), *gang("run", lasts="1h", on="n0"), *gang("large", lasts="1h")]
-    found = orders(scene(objects), "default/large")
+    found = orders(situation(objects), "default/large")
     assert (found.as_now, found.holding, found.gained_hours) == (at(1), at(1), 0)
     assert found.idle_device_hours == 0
     assert found.shifted == ()
@@ -68,7 +68,7 @@ def test_places_are_kept_only_where_it_will_sit() -> None:
         *gang("small", lasts="9h", where={"pool": "x"}),
     ]
     objects[0]["metadata"]["labels"]["pool"] = "y"
-    found = orders(scene(objects), "default/large")
+    found = orders(situation(objects), "default/large")
     assert found.shifted == ()
     assert hours(found.holding) == 2
 
@@ -85,7 +85,7 @@ def test_places_are_kept_only_where_it_will_sit() -> None:
     ],
 )
 def test_nothing_to_compare(objects: list[dict[str, object]], words: str) -> None:
-    found = orders(scene(objects), "default/large")
+    found = orders(situation(objects), "default/large")
     assert (found.words, found.as_now, found.holding) == (words, None, None)
 
 
@@ -98,7 +98,7 @@ def test_nobody_knows_who_starts_later_if_the_large_one_may_run_for_ever() -> No
         *gang("small", lasts="1h", waited=3),
         *gang("long", lasts="6h", waited=2),
     ]
-    found = orders(scene(objects), "default/large")
+    found = orders(situation(objects), "default/large")
     assert found.unknown, found
     assert "no waiting group starts later" not in found.words
     assert "now waiting start" in found.words

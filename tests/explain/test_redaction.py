@@ -14,9 +14,9 @@ from maitred.decide import decide
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
-from maitred.explain.redaction.scene import as_seen_by
+from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.remedies.seeking import explained_plan
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.comparing import compare
 from maitred.explain.why.evicted import receipt
 from maitred.explain.why.names import find
@@ -48,22 +48,22 @@ def state_of(objects: list[Obj]) -> ClusterState:
     return state
 
 
-def seen(snapshot: Snapshot, history: History | None = None) -> Scene:
-    return as_seen_by(Scene(snapshot, Policy(), NOW, None, history or History()), OURS)
+def seen(snapshot: Snapshot, history: History | None = None) -> Situation:
+    return as_seen_by(Situation(snapshot, Policy(), NOW, None, history or History()), OURS)
 
 
-def answers(scene: Scene) -> Iterator[Record | str]:
+def answers(situation: Situation) -> Iterator[Record | str]:
     """Everything that can be said of a scene to someone who has `default` and `other`."""
-    yield explained_plan(scene)
-    yield capacity(scene)
-    own = own_groups(scene.snapshot)
-    yield from (why(scene, key) for key in own)
-    yield from (compare(scene, one, other) for one, other in pairwise(own))
-    for pod in own_pods(scene.snapshot):
-        yield receipt(scene, pod, "default")
+    yield explained_plan(situation)
+    yield capacity(situation)
+    own = own_groups(situation.snapshot)
+    yield from (why(situation, key) for key in own)
+    yield from (compare(situation, one, other) for one, other in pairwise(own))
+    for pod in own_pods(situation.snapshot):
+        yield receipt(situation, pod, "default")
     for wrong in (f"{SECRET}-g1", f"{SECRET}-default/{SECRET}-g1", "g"):
         with pytest.raises(InputError) as problem:
-            find(scene, wrong, "default")
+            find(situation, wrong, "default")
         space, _, rest = wrong.partition("/")
         yield str(problem.value).replace(wrong, "").replace(space if rest else wrong, "")
 
@@ -138,11 +138,11 @@ def test_victims_budgets_and_jobs_of_strangers_have_no_names() -> None:
         ]
         objects[-1]["metadata"]["ownerReferences"] = [owner]
     objects.append(b.pod("lone", cpu=2, priority=100))
-    scene = seen(snapshot_of(objects))
-    [eviction] = plan_of(scene).evictions
+    situation = seen(snapshot_of(objects))
+    [eviction] = plan_of(situation).evictions
     assert eviction.receipt.budgets == ("other#1/#1", "other#1/#3")
     assert eviction.receipt.departure.owner == "Job #1"
-    for answer in (*answers(scene), why(scene, "default/lone")):
+    for answer in (*answers(situation), why(situation, "default/lone")):
         assert_kept(answer)
 
 
@@ -168,8 +168,8 @@ def test_what_happened_to_strangers_is_not_told() -> None:
     assert found.waits == {"default/own": {"Capacity": 2.0}}
     [eviction] = found.evictions
     assert eviction.eviction.receipt.alternatives[0].units[1] == "default/own"
-    scene = seen(snapshot_of([b.node("n0")]), history)
-    answer = receipt(scene, "default/own-0", "default")
+    situation = seen(snapshot_of([b.node("n0")]), history)
+    answer = receipt(situation, "default/own-0", "default")
     assert answer.evictions
     assert_kept(answer)
 
@@ -199,12 +199,12 @@ def test_the_policy_protects_the_same_strangers_whoever_asks(chosen: dict[str, s
     )
     for namespaces, verdict in ((chosen, "Waiting"), ({"tier": "iron"}, "Preempting")):
         limits = {"namespaces": {"matchLabels": namespaces}}
-        whole = Scene(snapshot, policy_of({"preemption": {"protection": limits}}), NOW)
+        whole = Situation(snapshot, policy_of({"preemption": {"protection": limits}}), NOW)
         told = as_seen_by(whole, OURS)
-        assert [scene.decided().groups[0].verdict for scene in (whole, told)] == [verdict] * 2
+        assert [situation.decided().groups[0].verdict for situation in (whole, told)] == [verdict] * 2
         assert_kept(told.policy)
 
 
 def test_who_may_see_everything_sees_it_as_it_is() -> None:
-    scene = Scene(snapshot_of([]), Policy(), NOW)
-    assert as_seen_by(scene, None) is scene
+    situation = Situation(snapshot_of([]), Policy(), NOW)
+    assert as_seen_by(situation, None) is situation

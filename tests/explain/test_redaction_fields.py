@@ -20,8 +20,8 @@ import pytest
 from maitred.cluster.groupapi import GroupApi
 from maitred.cluster.state import ClusterState, Put
 from maitred.explain import redaction
-from maitred.explain.redaction.scene import as_seen_by
-from maitred.explain.scene import Scene
+from maitred.explain.redaction.situation import as_seen_by
+from maitred.explain.situation import Situation
 from maitred.model.device import DeviceClass
 from maitred.model.group import MARKS
 from maitred.model.history import History, PastEviction, PastGroup
@@ -76,7 +76,7 @@ HIDDEN = {
     "PersistentVolumeClaim.status",
     "Policy.api_version",
     "Policy.kind",
-    "Scene.waiting",
+    "Situation.waiting",
     "VolumeSpec.access_modes",
     "VolumeSpec.capacity",
     "VolumeSpec.storage_class_name",
@@ -151,11 +151,11 @@ def past(filling: Filling) -> History:
     )
 
 
-def whole(filling: Filling, own: bool = True) -> Scene:
+def whole(filling: Filling, own: bool = True) -> Situation:
     state = ClusterState()
     for item in (*strangers(filling), *(readers_own() if own else ())):
         state.apply(Put(item))
-    return Scene(state.snapshot(), POLICY, NOW, None, past(filling))
+    return Situation(state.snapshot(), POLICY, NOW, None, past(filling))
 
 
 def test_there_are_secrets_to_keep() -> None:
@@ -167,20 +167,20 @@ def test_there_are_secrets_to_keep() -> None:
 
 @filled
 def test_no_word_of_a_stranger_is_in_what_the_reader_sees(filling: Filling) -> None:
-    scene = as_seen_by(whole(filling), OURS)
-    words = [one for one in inside(scene) if isinstance(one, str)]
+    situation = as_seen_by(whole(filling), OURS)
+    words = [one for one in inside(situation) if isinstance(one, str)]
     assert "default/lone" in words
     assert [word for word in words if SECRET in word] == []
-    for answer in answers(scene):
+    for answer in answers(situation):
         assert_kept(answer)
 
 
 @filled
 def test_a_field_that_is_new_tomorrow_is_hidden(filling: Filling) -> None:
     """Every object gets one more field. None of them is passed on, nor copied with all that it has."""
-    scene = tomorrow(whole(filling, own=False), SECRET)
-    assert sum(hasattr(one, "tomorrow") for one in inside(scene)) > 100
-    found = {type(one).__name__ for one in inside(as_seen_by(scene, OURS)) if hasattr(one, "tomorrow")}
+    situation = tomorrow(whole(filling, own=False), SECRET)
+    assert sum(hasattr(one, "tomorrow") for one in inside(situation)) > 100
+    found = {type(one).__name__ for one in inside(as_seen_by(situation, OURS)) if hasattr(one, "tomorrow")}
     assert sorted(found - PUBLIC) == []
 
 

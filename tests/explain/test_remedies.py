@@ -13,7 +13,7 @@ from maitred.decide import decide as decide_snapshot
 from maitred.explain.remedies import growth, seeking
 from maitred.explain.remedies.added import Pattern, with_copies
 from maitred.explain.remedies.changes import MoreNodes
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.meta import Timestamp
 from tests.explain.applying import SLICE_SIZE, SLICE_TOPOLOGY, check_remedies, remedied
 from tests.oracle import builders as b
@@ -274,8 +274,8 @@ def test_where_many_wait_ahead_it_is_said_that_new_nodes_were_not_tried() -> Non
         snapshot_of([*nodes(1), b.pod("first", node="n0", gpu=8), *queue]),
         msgspec.convert(NOON, Timestamp),
     )
-    scene = Scene(snapshot, policy_of(None), now)
-    told = [seeking.sought_for(scene, f"default/{pod['metadata']['name']}") for pod in queue]
+    situation = Situation(snapshot, policy_of(None), now)
+    told = [seeking.sought_for(situation, f"default/{pod['metadata']['name']}") for pod in queue]
     assert [one is not None and one.cut for one in told] == [False] * (len(queue) - 1) + [True]
 
 
@@ -430,7 +430,7 @@ def test_the_remedies_of_one_group_need_no_other_explained(seed: int) -> None:
     objects, policy, now = fleet(seed), policy_of(LEVELS), msgspec.convert(NOON, Timestamp)
     snapshot = snapshot_of(objects)
     for entry in remedied(objects, LEVELS)["groups"]:
-        sought = seeking.sought_for(Scene(snapshot, policy, now), entry["group"])
+        sought = seeking.sought_for(Situation(snapshot, policy, now), entry["group"])
         assert msgspec.to_builtins(sought.remedies if sought else ()) == entry["remedies"]
 
 
@@ -474,13 +474,13 @@ def test_memory_does_not_grow_from_group_to_group(monkeypatch: pytest.MonkeyPatc
         return make(snapshot, pattern, count)
 
     monkeypatch.setattr(growth, "with_copies", counted)
-    scene = Scene(snapshot_of(objects), policy_of(None), msgspec.convert(NOON, Timestamp))
+    situation = Situation(snapshot_of(objects), policy_of(None), msgspec.convert(NOON, Timestamp))
     for kind in kinds:
-        sought = seeking.sought_for(scene, f"default/g{kind}")
+        sought = seeking.sought_for(situation, f"default/g{kind}")
         assert sought is not None
         assert any(isinstance(change, MoreNodes) for change in sought.changes)
     assert len(set(made)) == len(kinds)
-    assert len(scene.once(seeking.Seeking)._finder.growth._grown) == growth.MOST_PATTERNS
+    assert len(situation.once(seeking.Seeking)._finder.growth._grown) == growth.MOST_PATTERNS
 
 
 @pytest.mark.slow

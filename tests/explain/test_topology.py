@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from maitred.explain.topology import Domain, Topology, topology_of
+from maitred.explain.topology import Domain, TopologyReport, topology_of
 from maitred.explain.topology_tables import topology_lines
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
@@ -12,7 +12,7 @@ BLOCK = "example.com/block"
 POLICY = {"topology": {"levels": [{"name": "block", "key": BLOCK}, {"name": "rack", "key": "rack"}]}}
 
 
-def survey(objects: list[Obj], policy: Obj | None = POLICY) -> Topology:
+def survey(objects: list[Obj], policy: Obj | None = POLICY) -> TopologyReport:
     return topology_of(snapshot_of(objects), policy_of(policy))
 
 
@@ -25,7 +25,7 @@ TIDY = [node(f"n{i}", f"b{i // 4}", f"r{i // 2}") for i in range(8)]
 BUSY = [b.pod(f"old-{i}", 4, "8Gi", 8 - i, node=f"n{i}") for i in range(4)]
 
 
-def lines(topology: Topology, width: int | None = None) -> list[str]:
+def lines(topology: TopologyReport, width: int | None = None) -> list[str]:
     return [line.plain for line in topology_lines(topology, width)]
 
 

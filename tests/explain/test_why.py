@@ -8,7 +8,7 @@ from hypothesis import given
 
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import ask_of
-from maitred.decide.house import House
+from maitred.decide.context import Context
 from maitred.decide.levels import known_levels
 from maitred.explain.why.answer import Waited, Why
 from maitred.explain.why.names import find
@@ -19,7 +19,7 @@ from maitred.model.history import History
 from maitred.model.manifest import InputError
 from maitred.model.policy import Policy
 from maitred.model.suspension import SUSPENDED
-from tests.explain.whys import plan_of, scene_of, seen_of, why_of
+from tests.explain.whys import plan_of, seen_of, situation_of, why_of
 from tests.oracle import brute
 from tests.oracle import builders as b
 from tests.oracle.effort import examples
@@ -51,10 +51,10 @@ def racks(*sizes: int, gpu: int = 8) -> list[Obj]:
 @examples(150)
 @given(clusters(max_nodes=5, max_members=5, max_groups=4))
 def test_there_is_an_answer_for_every_group_and_it_agrees_with_the_decision(objects: list[Obj]) -> None:
-    scene, seen = scene_of(objects), seen_of(objects)
-    decided = {group.group: group for group in reversed(plan_of(scene).groups)}
+    situation, seen = situation_of(objects), seen_of(objects)
+    decided = {group.group: group for group in reversed(plan_of(situation).groups)}
     for key, verdict in decided.items():
-        answer = why(scene, key, seen)
+        answer = why(situation, key, seen)
         assert (answer.verdict, answer.blockers) == (verdict.verdict, verdict.blockers)
         assert (answer.members, answer.quorum, answer.placed) == (
             verdict.members,
@@ -64,8 +64,8 @@ def test_there_is_an_answer_for_every_group_and_it_agrees_with_the_decision(obje
         assert (answer.on_empty_cluster is not None) == (verdict.verdict == "Impossible")
         assert answer.summary.startswith(f"{key} ")
     for pod in seen.pods:
-        key = find(scene, pod.metadata.name, pod.metadata.namespace, "pod", seen)
-        check_lines(why(scene, key, seen))
+        key = find(situation, pod.metadata.name, pod.metadata.namespace, "pod", seen)
+        check_lines(why(situation, key, seen))
 
 
 def check_lines(answer: Why) -> None:
@@ -87,8 +87,8 @@ def test_the_nearest_places_hold_as_many_as_brute_force_finds(objects: list[Obj]
         return
     snapshot = snapshot_of(objects)
     (view,) = snapshot.groups
-    house = House(Policy(), known_levels(Policy(), snapshot))
-    nearest = nearest_to(Trial.of(snapshot), ask_of(view), house)
+    context = Context(Policy(), known_levels(Policy(), snapshot))
+    nearest = nearest_to(Trial.of(snapshot), ask_of(view), context)
     floor = Floor(brute.nodes(objects), [one for one in objects if one["kind"] == "Pod"], objects)
     allowed = [table.name for tables in brute.domains(floor, group, group.running) for table in tables]
     places: dict[str, list[Table]] = {}
@@ -381,14 +381,14 @@ def test_what_stands_on_a_suspended_job_is_quoted_and_names_no_group() -> None:
     assert answer.state == "Suspended"
     assert 'its annotation maitred.dev/suspended says: {"group": "default/crew"}\\x1b[2J' in answer.summary
     with pytest.raises(InputError, match="there is no group"):
-        find(scene_of(objects), "crew", "default")
+        find(situation_of(objects), "crew", "default")
 
 
 def test_a_group_is_known_by_the_template_of_a_suspended_job() -> None:
     away = job(suspend=True)
     away["spec"]["template"]["metadata"] = {"annotations": b.gang("crew", 4)}
     objects = [*racks(1), away]
-    assert why_of(objects, find(scene_of(objects), "crew", "default")).state == "Suspended"
+    assert why_of(objects, find(situation_of(objects), "crew", "default")).state == "Suspended"
 
 
 def test_a_declared_group_without_pods() -> None:
@@ -405,22 +405,22 @@ def test_groups_are_found_by_their_pods_and_jobs() -> None:
     waiting = [b.pod(f"train-{i}-x7", gpu=8, annotations=marks, owner="Job/train") for i in range(2)]
     lone = b.pod("alone", cpu=1, node="r0-n0", owner="Job/alone-job")
     objects = [*racks(1), *waiting, lone, job(), job("alone-job")]
-    scene, seen = scene_of(objects), seen_of(objects)
-    assert find(scene, "train-1-x7", "default") == "default/crew"
-    assert find(scene, "train", "default", "job") == "default/crew"
-    assert find(scene, "train", "default", "job", seen) == "default/crew"
-    assert find(scene, "alone", "default") == "default/alone"
-    assert find(scene, "alone-job", "default") == "default/alone"
+    situation, seen = situation_of(objects), seen_of(objects)
+    assert find(situation, "train-1-x7", "default") == "default/crew"
+    assert find(situation, "train", "default", "job") == "default/crew"
+    assert find(situation, "train", "default", "job", seen) == "default/crew"
+    assert find(situation, "alone", "default") == "default/alone"
+    assert find(situation, "alone-job", "default") == "default/alone"
 
 
 def test_an_unknown_name_suggests_those_that_exist() -> None:
-    scene = scene_of([*racks(1), *crew(2, gpu=8)])
+    situation = situation_of([*racks(1), *crew(2, gpu=8)])
     with pytest.raises(InputError, match=r"no group, pod or workload default/crow; did you mean default/cr"):
-        find(scene, "crow", "default")
+        find(situation, "crow", "default")
     with pytest.raises(InputError, match=r"in namespace other; did you mean default/crew-1"):
-        find(scene, "other/crew-1", "default", "pod")
+        find(situation, "other/crew-1", "default", "pod")
     with pytest.raises(InputError, match=r"^there is no Job|no job default/nothing$"):
-        find(scene, "nothing", "default", "job")
+        find(situation, "nothing", "default", "job")
 
 
 def test_many_groups_ahead_are_named_in_part_and_counted() -> None:

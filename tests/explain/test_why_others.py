@@ -13,7 +13,7 @@ from maitred.explain.why.tables import comparison_lines, eviction_lines
 from maitred.model.history import History, PastEviction
 from maitred.model.manifest import InputError
 from maitred.model.plan import Eviction
-from tests.explain.whys import scene_of
+from tests.explain.whys import situation_of
 from tests.oracle import builders as b
 from tests.support import Obj, decide, snapshot_of
 
@@ -30,7 +30,7 @@ def nodes(count: int) -> list[Obj]:
 
 
 def compared(objects: list[Obj], one: str = "default/one", two: str = "default/two") -> Comparison:
-    answer = compare(scene_of(objects), one, two)
+    answer = compare(situation_of(objects), one, two)
     again = msgspec.json.decode(msgspec.json.encode(answer), type=Comparison)
     assert next(iter(comparison_lines(again, 80))).plain.startswith("default/")
     return again
@@ -64,7 +64,7 @@ def test_age_then_name_decide() -> None:
 
 def test_the_order_may_be_first_come_first_served() -> None:
     objects = [*nodes(3), *gang("one", created=0), *gang("two", created=5, priority=10)]
-    answer = compare(scene_of(objects, policy={"order": "fifo"}), "default/one", "default/two")
+    answer = compare(situation_of(objects, policy={"order": "fifo"}), "default/one", "default/two")
     assert decisive(answer) == ("age", "group")
     assert "priority" not in [point.rule for point in answer.points]
 
@@ -97,7 +97,7 @@ def test_one_that_may_not_start() -> None:
 
 def test_nobody_is_compared_with_itself() -> None:
     with pytest.raises(InputError, match="default/one cannot be compared with itself; name another group"):
-        compare(scene_of([*nodes(1), *gang("one")]), "default/one", "default/one")
+        compare(situation_of([*nodes(1), *gang("one")]), "default/one", "default/one")
 
 
 def test_taking_a_group_out_gives_back_all_that_it_held() -> None:
@@ -125,7 +125,7 @@ def past() -> History:
 
 
 def test_a_pod_that_is_to_leave() -> None:
-    answer = receipt(scene_of(PREEMPTING), "low-0", "default")
+    answer = receipt(situation_of(PREEMPTING), "low-0", "default")
     (only,) = answer.evictions
     assert only.at is None
     assert answer.summary.startswith("default/low-0 is to be evicted for default/high (priority 10 > 0)")
@@ -133,7 +133,7 @@ def test_a_pod_that_is_to_leave() -> None:
 
 
 def test_receipts_come_newest_first() -> None:
-    answer = receipt(scene_of(nodes(2), history=past()), "default/low-1", "elsewhere")
+    answer = receipt(situation_of(nodes(2), history=past()), "default/low-1", "elsewhere")
     assert [one.at for one in answer.evictions] == ["1970-01-01T00:02:00Z", "1970-01-01T00:01:00Z"]
     assert answer.summary.startswith("default/low-1 was evicted for default/high")
     again = msgspec.json.decode(msgspec.json.encode(answer), type=EvictionAnswer)
@@ -142,7 +142,7 @@ def test_receipts_come_newest_first() -> None:
 
 
 def test_a_pod_that_stays() -> None:
-    answer = receipt(scene_of([*nodes(1), LOW[0]]), "low-0", "default")
+    answer = receipt(situation_of([*nodes(1), LOW[0]]), "low-0", "default")
     assert (answer.summary, answer.evictions) == (
         "default/low-0 was not evicted, and will not be by the current plan",
         (),
@@ -153,6 +153,6 @@ def test_a_pod_that_nobody_knows() -> None:
     with pytest.raises(
         InputError, match=r"no pod default/lo-1, and no evicted .* did you mean default/low-1"
     ):
-        receipt(scene_of(nodes(2), history=past()), "lo-1", "default")
+        receipt(situation_of(nodes(2), history=past()), "lo-1", "default")
     with pytest.raises(InputError, match="without a ledger, past evictions are not known"):
-        receipt(scene_of(nodes(2)), "low-1", "default")
+        receipt(situation_of(nodes(2)), "low-1", "default")

@@ -9,7 +9,7 @@ from maitred.explain.why.names import find
 from maitred.explain.why.seen import Leases, Seen, SeenEvent, SeenJob, SeenLease, SeenPod
 from maitred.explain.why.why import why
 from maitred.model.meta import Timestamp
-from tests.explain.whys import scene_of
+from tests.explain.whys import situation_of
 from tests.oracle import builders as b
 from tests.support import Obj
 
@@ -32,7 +32,7 @@ def seen_leases(*found: Obj, at: Any = NOON, doubt: str = "") -> Seen:
 
 def told(seen: Seen, scheduler: str = "maitred", gpu: int = 1) -> tuple[str, str, list[str]]:
     objects = [b.node("n1", gpu=4), *b.pods("crew", 1, gpu=gpu, scheduler=scheduler)]
-    answer = why(scene_of(objects), "default/crew-0", seen)
+    answer = why(situation_of(objects), "default/crew-0", seen)
     return answer.state, answer.summary, [note for note in answer.notes if "scheduler" in note]
 
 
@@ -122,8 +122,8 @@ def seen_jobs(objects: list[Obj], *events: Obj) -> Seen:
 
 def test_a_job_whose_pods_are_refused() -> None:
     objects = [b.node("n1"), job(4)]
-    scene, seen = scene_of(objects), seen_jobs(objects, refused())
-    answer = why(scene, find(scene, "crew", "default", "job", seen), seen)
+    situation, seen = situation_of(objects), seen_jobs(objects, refused())
+    answer = why(situation, find(situation, "crew", "default", "job", seen), seen)
     words = f"Job crew cannot create its pods: {QUOTA} (7 times, last at 2026-01-31T11:58:00Z)"
     assert (answer.state, answer.summary) == ("NoPods", f"default/crew has no pods to schedule: {words}")
 
@@ -131,7 +131,7 @@ def test_a_job_whose_pods_are_refused() -> None:
 def test_a_group_that_lacks_the_members_that_are_refused() -> None:
     members = b.pods("crew", 2, 1, group="crew", owner="Job/crew")
     objects = [b.node("n1"), b.pod_group("crew", 4), *members, job(4)]
-    answer = why(scene_of(objects), "default/crew", seen_jobs(objects, refused()))
+    answer = why(situation_of(objects), "default/crew", seen_jobs(objects, refused()))
     assert answer.blockers[0].category == "Members"
     assert answer.notes[0].startswith("Job crew cannot create its pods: Error creating")
 
@@ -139,14 +139,14 @@ def test_a_group_that_lacks_the_members_that_are_refused() -> None:
 def test_refusals_are_over_once_all_pods_are_there() -> None:
     members = b.pods("crew", 4, 1, group="crew", owner="Job/crew")
     objects = [b.node("n1"), b.pod_group("crew", 4), *members, job(4)]
-    answer = why(scene_of(objects), "default/crew", seen_jobs(objects, refused()))
+    answer = why(situation_of(objects), "default/crew", seen_jobs(objects, refused()))
     assert not any("cannot create" in note for note in answer.notes)
 
 
 def test_events_about_others_are_not_told() -> None:
     objects = [b.node("n1"), job(4)]
     seen = seen_jobs(objects, refused(name="crew-2"), refused(reason="SuccessfulCreate"))
-    answer = why(scene_of(objects), "default/crew", seen)
+    answer = why(situation_of(objects), "default/crew", seen)
     assert answer.notes == ("Job crew has no pods yet: the Job controller has created none of 4 pods",)
 
 
@@ -158,7 +158,7 @@ def test_a_job_that_has_failed_says_why() -> None:
         "message": "Job has reached the specified backoff limit",
     }
     objects = [b.node("n1"), job(4, ended)]
-    answer = why(scene_of(objects), "default/crew", seen_jobs(objects))
+    answer = why(situation_of(objects), "default/crew", seen_jobs(objects))
     assert (answer.state, answer.summary) == (
         "Failed",
         "default/crew is over: Job crew has failed (BackoffLimitExceeded): Job has reached the specified "

@@ -9,7 +9,7 @@ from maitred.explain.why.tables import why_lines
 from maitred.explain.why.why import why_named
 from maitred.model.manifest import InputError
 from maitred.model.owners import BY_NAME
-from tests.explain.whys import scene_of, seen_of
+from tests.explain.whys import seen_of, situation_of
 from tests.oracle import builders as b
 from tests.support import Obj
 
@@ -18,7 +18,7 @@ NODES = [b.node("n0", gpu=4, cpu=64), b.node("n1", gpu=1, cpu=64)]
 
 
 def asked(objects: list[Obj], kind: str, name: str, namespace: str = "default") -> Why:
-    return why_named(scene_of(objects), name, namespace, kind_called(kind), seen_of(objects))
+    return why_named(situation_of(objects), name, namespace, kind_called(kind), seen_of(objects))
 
 
 def owned(kind: str, version: str, name: str, count: int, running: int = 0, **fields: Any) -> list[Obj]:
@@ -140,7 +140,7 @@ def test_kinds_of_one_name_are_told_apart() -> None:
 
 def test_without_a_kind_a_workload_is_found_too() -> None:
     objects = [*NODES, *owned("ReplicaSet", "apps/v1", "web-5d9c7", 2, 2, labels=HASH)]
-    answer = why_named(scene_of(objects), "web", "default", None, seen_of(objects))
+    answer = why_named(situation_of(objects), "web", "default", None, seen_of(objects))
     assert answer.workload == "Deployment default/web"
 
 
@@ -149,9 +149,9 @@ def test_a_namespace_that_is_not_there_is_told_apart_from_a_name() -> None:
     with pytest.raises(
         InputError, match=r"^there is no namespace service; write a namespace before the slash"
     ):
-        why_named(scene_of(objects), "service/web", "default", None, seen_of(objects))
+        why_named(situation_of(objects), "service/web", "default", None, seen_of(objects))
     with pytest.raises(InputError, match=r"^there is no group, pod or workload team-a/web"):
-        why_named(scene_of(objects), "team-a/web", "default", None, seen_of(objects))
+        why_named(situation_of(objects), "team-a/web", "default", None, seen_of(objects))
     with pytest.raises(
         InputError, match=r"^there is no pod of a StatefulSet default/stroe; did you mean default/store"
     ):

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from maitred.decide import Scope, decide
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Why
 from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenEvent, SeenPod
 from maitred.explain.why.why import why
@@ -16,23 +16,25 @@ from maitred.model.plan import Plan
 from tests.support import NOON, Obj, policy_of, snapshot_of
 
 
-def scene_of(
+def situation_of(
     objects: list[Obj],
     policy: Obj | None = None,
     scheduler: str | None = None,
     history: History = NO_HISTORY,
-) -> Scene:
+) -> Situation:
     now = msgspec.convert(NOON, Timestamp)
-    return Scene(snapshot_of(objects), policy_of(policy), now, scheduler, history)
+    return Situation(snapshot_of(objects), policy_of(policy), now, scheduler, history)
 
 
-def plan_of(scene: Scene) -> Plan:
+def plan_of(situation: Situation) -> Plan:
     """As it is decided, everybody explained."""
-    return decide(scene.snapshot, scene.policy, scene.now, Scope(scene.scheduler))
+    return decide(situation.snapshot, situation.policy, situation.now, Scope(situation.scheduler))
 
 
-def why_of(objects: list[Obj], group: str = "default/crew", seen: Seen = NOTHING_SEEN, **scene: Any) -> Why:
-    return why(scene_of(objects, **scene), group, seen)
+def why_of(
+    objects: list[Obj], group: str = "default/crew", seen: Seen = NOTHING_SEEN, **situation: Any
+) -> Why:
+    return why(situation_of(objects, **situation), group, seen)
 
 
 def seen_of(objects: list[Obj], *events: Obj) -> Seen:

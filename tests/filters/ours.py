@@ -10,7 +10,7 @@ from maitred.cluster.state import ClusterState, Put
 from maitred.cluster.supposing import supposing
 from maitred.cluster.trial import Trial
 from maitred.decide.compile import make_rules
-from maitred.decide.floor import Floor
+from maitred.decide.open_nodes import OpenNodes
 from maitred.model.manifest.reader import Reader
 from maitred.model.objects import Object
 from maitred.model.policy import Policy
@@ -44,7 +44,7 @@ class Engine:
             return frozenset()
         names, trial = snapshot.nodes.names, Trial.of(snapshot)
         rules = make_rules(trial, (int(view.shapes[place]),), Policy())
-        open_to = Floor(rules, np.arange(len(names), dtype=np.intp)).open_to(0)
+        open_to = OpenNodes(rules, np.arange(len(names), dtype=np.intp)).open_to(0)
         return frozenset(names[row] for row in np.flatnonzero(open_to))
 
 

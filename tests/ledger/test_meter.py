@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.cluster.state import Change, ClusterState
-from maitred.explain.billing.levels import Key, Levels, levels
+from maitred.explain.billing.levels import DeviceLevels, Key, levels
 from maitred.ledger.meter import DAY, LONGEST_SILENCE, Meter, Reading, by_day
 from maitred.model.policy import Policy
 from tests.ledger.worlds import histories
@@ -18,9 +18,9 @@ BEGIN = 20_000 * DAY - 90_000
 DEVICE = ("example.com/gpu", "X1")
 
 
-def held(count: int, capacity: int = 8) -> Levels:
+def held(count: int, capacity: int = 8) -> DeviceLevels:
     devices = {Key("a/b", *DEVICE, "productive"): count, Key("", *DEVICE, "idle"): capacity - count}
-    return Levels({key: n for key, n in devices.items() if n}, {DEVICE: capacity}, {})
+    return DeviceLevels({key: n for key, n in devices.items() if n}, {DEVICE: capacity}, {})
 
 
 def by_bucket(reading: Reading) -> dict[tuple[int, str], int]:
@@ -78,7 +78,7 @@ def test_whatever_happens_it_all_adds_up_to_capacity_times_time(
     """However the time is cut into readings, and whatever is done with the cluster meanwhile."""
     state, meter, at = ClusterState(), Meter(BEGIN), BEGIN
     expected, found, capacity = Counter[object](), Counter[object](), Counter[object]()
-    last = Levels({}, {}, {})
+    last = DeviceLevels({}, {}, {})
     for step, (pause, change) in enumerate(history):
         expected.update({device: count * pause for device, count in last.capacity.items()})
         at += pause

@@ -20,10 +20,10 @@ from maitred.explain.audit.auditing import audit
 from maitred.explain.capacity.document import Capacity
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.supposition import Supposition
-from maitred.explain.redaction.scene import as_seen_by
+from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.remedies.seeking import explained_plan
 from maitred.explain.replay import Replay, Replayer
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Why
 from maitred.model import recording
 from maitred.model.manifest import Reader
@@ -57,14 +57,14 @@ class Cluster:
         return state
 
     @cached_property
-    def scene(self) -> Scene:
+    def situation(self) -> Situation:
         """As the command line makes it."""
-        return Scene(self.state.snapshot(), policy_of(self.policy), NOW)
+        return Situation(self.state.snapshot(), policy_of(self.policy), NOW)
 
     @cached_property
     def plan(self) -> Plan:
         """What `decide` says."""
-        return explained_plan(self.scene)
+        return explained_plan(self.situation)
 
     @property
     def verdicts(self) -> dict[str, GroupVerdict]:
@@ -74,12 +74,12 @@ class Cluster:
     # -- the scheduler that runs -----------------------------------------------------------------------
 
     @cached_property
-    def live(self) -> Scene:
+    def live(self) -> Situation:
         """As the scheduler makes it, for somebody who may see everything."""
-        return as_seen_by(Scene(self.state.snapshot(), policy_of(self.policy), NOW), None)
+        return as_seen_by(Situation(self.state.snapshot(), policy_of(self.policy), NOW), None)
 
-    def asked(self, path: str, question: Question, scene: Scene | None = None) -> bytes:
-        return worked_out(ROUTE[path], Asked(scene or self.live, question, nothing_known))
+    def asked(self, path: str, question: Question, situation: Situation | None = None) -> bytes:
+        return worked_out(ROUTE[path], Asked(situation or self.live, question, nothing_known))
 
     def live_why(self, group: str) -> Why:
         namespace, _, name = group.partition("/")
@@ -91,13 +91,15 @@ class Cluster:
 
     def live_plan(self, supposition: Supposition) -> Proposals:
         state = supposing(self.state, supposition.stand_ins(NOW))
-        supposed = as_seen_by(Scene(state, policy_of(self.policy), NOW, waiting=self.live.in_vain()), None)
+        supposed = as_seen_by(
+            Situation(state, policy_of(self.policy), NOW, waiting=self.live.in_vain()), None
+        )
         found = self.asked("plan", Question({}, supposition), supposed)
         return msgspec.json.decode(found, type=Proposals)
 
-    def supposing(self, supposition: Supposition) -> Scene:
+    def supposing(self, supposition: Supposition) -> Situation:
         """As the command line supposes."""
-        return Scene(supposing(self.state, supposition.stand_ins(NOW)), policy_of(self.policy), NOW)
+        return Situation(supposing(self.state, supposition.stand_ins(NOW)), policy_of(self.policy), NOW)
 
     # -- a record --------------------------------------------------------------------------------------
 
@@ -110,7 +112,7 @@ class Cluster:
         for line in (
             recording.Opening(recording.VERSION, "test", None, 0.0),
             *(self._came(item) for item in self.objects),
-            recording.Rules(policy),
+            recording.PolicyInForce(policy),
             recording.Look(NOW.isoformat(), groups),
             recording.Decision(plan),
         ):

@@ -19,7 +19,7 @@ from maitred.explain.proposal.tables import proposal_lines
 from maitred.explain.replay import Replay
 from maitred.explain.replay_tables import replay_lines
 from maitred.explain.tables import aligned, plan_lines
-from maitred.explain.topology import Topology
+from maitred.explain.topology import TopologyReport
 from maitred.explain.topology_tables import topology_lines
 from maitred.explain.why.answer import Comparison, EvictionAnswer, Why
 from maitred.explain.why.tables import comparison_lines, eviction_lines, why_lines
@@ -37,7 +37,7 @@ TABLES: dict[type, Lines] = {
     Capacity: capacity_lines,
     Audit: audit_lines,
     Bill: bill_lines,
-    Topology: topology_lines,
+    TopologyReport: topology_lines,
     Replay: lambda answer, width: replay_lines(answer, other_policy=False, width=width),
 }
 WIDTHS = st.sampled_from((None, 1, 40, 80, 200))

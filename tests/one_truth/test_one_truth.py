@@ -99,8 +99,8 @@ def assert_one_truth(cluster: Cluster) -> None:
 def assert_why_agrees(cluster: Cluster, group: str) -> None:
     """One by one, each asked on its own, so that nobody profits from what was worked out for others."""
     decided = cluster.verdicts[group]
-    alone = why(cluster.scene.on(cluster.scene.snapshot), group)
-    for answer in (alone, why(cluster.scene, group), cluster.live_why(group)):
+    alone = why(cluster.situation.on(cluster.situation.snapshot), group)
+    for answer in (alone, why(cluster.situation, group), cluster.live_why(group)):
         assert (answer.verdict, answer.members, answer.quorum, answer.placed) == (
             decided.verdict,
             decided.members,
@@ -125,7 +125,7 @@ def assert_replay_agrees(cluster: Cluster) -> None:
 
 def assert_capacity_agrees(cluster: Cluster) -> None:
     """About who waits for room, who is there in part, and what keeps whom waiting."""
-    found, verdicts = capacity(cluster.scene), cluster.verdicts
+    found, verdicts = capacity(cluster.situation), cluster.verdicts
     entries = [group for group in cluster.plan.groups if group.verdict in ("Waiting", "Impossible")]
     barred = [group for group in entries if group.blockers[0].category in ("Members", "Gated")]
     assert found.waiting == len(entries) - len(barred)
@@ -135,7 +135,7 @@ def assert_capacity_agrees(cluster: Cluster) -> None:
             verdicts[each.group].blockers[0].message,
         )
     for part in found.incomplete:
-        told = why(cluster.scene, part.group)
+        told = why(cluster.situation, part.group)
         assert told.quorum == part.quorum
         assert (told.verdict == "Scheduled") == part.starts_now
     assert cluster.live_capacity() == found
@@ -153,14 +153,14 @@ def assert_audit_agrees(cluster: Cluster) -> None:
 
 def assert_evictions_agree(cluster: Cluster) -> None:
     for eviction in cluster.plan.evictions:
-        answer = receipt(cluster.scene, eviction.pod, "default")
+        answer = receipt(cluster.situation, eviction.pod, "default")
         assert [one.eviction for one in answer.evictions] == [eviction]
         list(eviction_lines(answer, 80))
 
 
 def assert_proposal_agrees(group: str, dated: Cluster, without: Cluster, supposition: Supposition) -> None:
     """`plan` of the objects of a group says what `why` says once they are there."""
-    told = why(dated.scene, group)
+    told = why(dated.situation, group)
     answer = proposals(without.supposing(supposition), supposition)
     assert without.live_plan(supposition) == answer
     assert_shown(answer, proposal_lines, Proposals)

@@ -20,7 +20,7 @@ from maitred.model.objects import Object
 
 if TYPE_CHECKING:
     from maitred.cli.seeing import Glass
-    from maitred.explain.scene import Scene
+    from maitred.explain.situation import Situation
     from maitred.kube.answers import NoScheduler
     from maitred.kube.client import Client
 
@@ -35,15 +35,15 @@ class Question(Generic[T]):
     path: str
     """Below the version, such as `why/team-a/train`."""
     answer: type[T]
-    here: "Callable[[Scene], T] | None"
+    here: "Callable[[Situation], T] | None"
     """The same answer, worked out in this process; None for what only a scheduler knows."""
     query: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     """What is posted, where the question is too long for a path."""
     supposing: Sequence[Object] = ()
-    """New objects that the scene is to have too."""
+    """New objects that the situation is to have too."""
     glass: "Glass | None" = None
-    """Sees, where the answer is worked out here, how pods are doing, which no scene tells."""
+    """Sees, where the answer is worked out here, how pods are doing, which no situation tells."""
 
 
 @dataclass(frozen=True)
@@ -136,29 +136,29 @@ def ask(question: Question[T], cluster: ClusterOptions) -> T:
         if question.glass:
             question.glass.done(reader.objects)
         output.warn(reader.warnings())
-        return work_out(question, scene_of(reader.objects, question, cluster))
+        return work_out(question, situation_of(reader.objects, question, cluster))
     check_place(cluster.service)
     return asyncio.run(ask_cluster(question, cluster))
 
 
-def scene_of(
+def situation_of(
     objects: Iterable[Object],
     question: Question[Any],
     cluster: ClusterOptions,
     group_api: bool | None = None,
-) -> "Scene":
+) -> "Situation":
     now, policy = moment(cluster.now), read_live_policy_file(cluster.policy)
     # The engine brings numpy along, which bad input need not wait for.
     from maitred.cluster.state import ClusterState, Put
     from maitred.cluster.supposing import supposing
-    from maitred.explain.scene import Scene
+    from maitred.explain.situation import Situation
 
     state = ClusterState()
     state.group_makers.served = group_api
     for item in objects:
         state.apply(Put(item))
     snapshot = supposing(state, question.supposing) if question.supposing else state.snapshot()
-    return Scene(snapshot, policy, now, cluster.scheduler)
+    return Situation(snapshot, policy, now, cluster.scheduler)
 
 
 def check_place(service: str) -> None:
@@ -232,9 +232,9 @@ async def answer_here(
     output.warn(listed.warnings)
     if question.glass:
         await question.glass.look(client, listed.objects, home)
-    return work_out(question, scene_of(listed.objects, question, cluster, listed.group_api))
+    return work_out(question, situation_of(listed.objects, question, cluster, listed.group_api))
 
 
-def work_out(question: Question[T], scene: "Scene") -> T:
-    assert question.here is not None, "or nobody would have made the scene"
-    return question.here(scene)
+def work_out(question: Question[T], situation: "Situation") -> T:
+    assert question.here is not None, "or nobody would have made the situation"
+    return question.here(situation)

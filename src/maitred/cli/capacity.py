@@ -9,7 +9,7 @@ from maitred.cli.asking import ClusterOptions, Question, ask, cluster_options
 
 if TYPE_CHECKING:
     from maitred.explain.capacity.document import Capacity
-    from maitred.explain.scene import Scene
+    from maitred.explain.situation import Situation
 
 LARGEST_GANG = 1_000_000
 
@@ -51,7 +51,7 @@ def command(cluster: ClusterOptions, gang: int | None, form: str) -> None:
         output.write_data(found, form)
 
 
-def _capacity(scene: "Scene") -> "Capacity":
+def _capacity(situation: "Situation") -> "Capacity":
     from maitred.explain.capacity.capacity import capacity
 
-    return capacity(scene)
+    return capacity(situation)

@@ -62,12 +62,12 @@ def plan_of(objects: list[Object], policy: Policy, now: datetime, scheduler: str
     # The engine brings numpy along, which bad input need not wait for.
     from maitred.cluster.state import ClusterState, Put
     from maitred.explain.remedies.seeking import explained_plan
-    from maitred.explain.scene import Scene
+    from maitred.explain.situation import Situation
 
     state = ClusterState()
     for item in objects:
         state.apply(Put(item))
-    return explained_plan(Scene(state.snapshot(), policy, now, scheduler))
+    return explained_plan(Situation(state.snapshot(), policy, now, scheduler))
 
 
 def moment(text: str | None) -> datetime:

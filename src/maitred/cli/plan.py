@@ -25,7 +25,7 @@ from maitred.model.pod import Resources
 from maitred.model.quantity import CPU, MEMORY
 
 if TYPE_CHECKING:
-    from maitred.explain.scene import Scene
+    from maitred.explain.situation import Situation
 
 STATUS: dict[Outcome, int] = {"fits": 0, "preempts": 3, "waits": 4, "never": 5}
 GANG_OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -171,11 +171,11 @@ def from_files(paths: tuple[str, ...], gang: Gang, namespace: str) -> tuple[Supp
 
 
 def asked(supposition: Supposition, cluster: ClusterOptions, files: str) -> Proposals:
-    def here(scene: "Scene") -> Proposals:
+    def here(situation: "Situation") -> Proposals:
         # The engine brings numpy along, which bad input need not wait for.
         from maitred.explain.proposal.propose import proposals
 
-        return proposals(scene, supposition)
+        return proposals(situation, supposition)
 
     stand_ins = supposition.stand_ins(moment(cluster.now), cluster.scheduler)
     query = {"namespaces": ",".join(supposition.namespaces)}

@@ -14,7 +14,7 @@ from maitred.model.manifest import InputError
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from maitred.explain.scene import Scene
+    from maitred.explain.situation import Situation
     from maitred.explain.why.answer import Comparison, EvictionAnswer, Kind, Why
 
 LONGEST_NAME = 400
@@ -140,10 +140,10 @@ def about_one(text: str, home: str) -> "Question[Why]":
     asked = named(text, home)
     glass = Glass(asked.namespace)
 
-    def here(scene: "Scene") -> Why:
+    def here(situation: "Situation") -> Why:
         from maitred.explain.why.why import why_named
 
-        return why_named(scene, asked.key, home, asked.kind, glass.seen)
+        return why_named(situation, asked.key, home, asked.kind, glass.seen)
 
     return Question(f"why/{asked.key}", Why, here, asked.query, glass=glass)
 
@@ -155,12 +155,12 @@ def about_two(text: str, other: str, home: str) -> "Question[Comparison]":
     one, two = named(text, home), named(other, home)
     glass = Glass(one.namespace, two.namespace)
 
-    def here(scene: "Scene") -> Comparison:
+    def here(situation: "Situation") -> Comparison:
         from maitred.explain.why.comparing import compare
         from maitred.explain.why.names import find
 
-        first, second = (find(scene, asked.key, home, asked.kind, glass.seen) for asked in (one, two))
-        return compare(scene, first, second, glass.seen)
+        first, second = (find(situation, asked.key, home, asked.kind, glass.seen) for asked in (one, two))
+        return compare(situation, first, second, glass.seen)
 
     query = {**one.query, "ratherThan": two.key, **({"ratherThanKind": two.kind} if two.kind else {})}
     return Question(f"why/{one.key}", Comparison, here, query, glass=glass)
@@ -173,9 +173,9 @@ def about_eviction(text: str, home: str) -> "Question[EvictionAnswer]":
     if pod.kind not in (None, "pod"):
         raise InputError("--evicted", "", "", f"{text[:60]!r} is not the name of a pod")
 
-    def here(scene: "Scene") -> EvictionAnswer:
+    def here(situation: "Situation") -> EvictionAnswer:
         from maitred.explain.why.evicted import receipt
 
-        return receipt(scene, pod.key, home)
+        return receipt(situation, pod.key, home)
 
     return Question(f"evictions/{pod.key}", EvictionAnswer, here)

@@ -16,10 +16,10 @@ from maitred.cluster.supply.interface import Lift
 from maitred.cluster.supply.ports import Ports
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
-from maitred.decide.closing import closer_words, closers
+from maitred.decide.closed_nodes import closer_words, closers
 from maitred.decide.compile import make_rules, managed_nodes
+from maitred.decide.context import FULL_RULES, Context
 from maitred.decide.empty import template_node
-from maitred.decide.house import FULL_RULES, House
 from maitred.decide.rules import Rules
 from maitred.decide.seating import commit, required_domain
 from maitred.model.needs import Needs
@@ -52,11 +52,11 @@ class Short:
 
 
 @dataclass
-class Scene:
+class Unseated:
     """A group that was not seated: what it asks for, and the most of it that could be seated together."""
 
     trial: Trial
-    house: House
+    context: Context
     ask: Ask
     nearest: Assignment
     ahead: Ahead = ()
@@ -82,11 +82,11 @@ class Scene:
 
     @cached_property
     def rules(self) -> Rules:
-        return make_rules(self.trial, self.ask.distinct, self.house.policy, self.lift)
+        return make_rules(self.trial, self.ask.distinct, self.context.policy, self.lift)
 
     @cached_property
     def within(self) -> Mask:
-        inside = required_domain(self.trial, self.ask, self.house, FULL_RULES)
+        inside = required_domain(self.trial, self.ask, self.context, FULL_RULES)
         return np.zeros(len(self.trial.nodes.names), dtype=np.bool_) if inside is None else inside
 
     @cached_property
@@ -159,9 +159,9 @@ def _lacking(trial: Trial, resource: str, requested: int, rows: Rows) -> NDArray
 # -- the request itself --------------------------------------------------------------------------------
 
 
-def oversized(snapshot: Snapshot, house: House, ask: Ask) -> Blocker | None:
+def oversized(snapshot: Snapshot, context: Context, ask: Ask) -> Blocker | None:
     """Too few members are small enough for even the largest node there is, or could be."""
-    templates = [template_node(template, 0) for template in house.policy.node_templates]
+    templates = [template_node(template, 0) for template in context.policy.node_templates]
     whole = snapshot.nodes.whole()
     nodes = whole.with_nodes(templates) if templates else whole
     fitting, worst, aside = 0, None, 0
@@ -215,51 +215,51 @@ def _excess(
 # -- not enough room -----------------------------------------------------------------------------------
 
 
-def shortage(scene: Scene) -> Blocker:
+def shortage(unseated: Unseated) -> Blocker:
     """Capacity, or Fragmentation if there is enough in total but not in one place."""
-    resource, requested, free = _scarcest(scene)
-    eligible = int(scene.eligible.sum())
+    resource, requested, free = _scarcest(unseated)
+    eligible = int(unseated.eligible.sum())
     detail: Detail = {
         "resource": resource,
         "requested": text(resource, requested),
         "free": text(resource, free),
         "eligibleNodes": eligible,
-        **scene.numbers,
+        **unseated.numbers,
     }
-    others = shut_out(scene)
+    others = shut_out(unseated)
     if others:
         detail["excluded"] = others
-    amounts = f"{text(resource, requested)} {resource} for {counted(scene.needed, 'member')}"
+    amounts = f"{text(resource, requested)} {resource} for {counted(unseated.needed, 'member')}"
     where = f"{text(resource, free)} free on {counted(eligible, 'eligible node')}"
     if resource == PODS:
         amounts = f"room for {counted(requested, 'more pod')}"
         where = f"and the pod limits of {counted(eligible, 'eligible node')} leave room for {free}"
     if free < requested:
-        message = f"needs {amounts}, {where}: {scene.holds} of {scene.needed} would fit"
+        message = f"needs {amounts}, {where}: {unseated.holds} of {unseated.needed} would fit"
         message += excluded_words(others)
         if not eligible:
-            detail["closed"] = closers(scene.trial, scene.ask.distinct)
+            detail["closed"] = closers(unseated.trial, unseated.ask.distinct)
             message += closer_words(detail["closed"])
-        return Blocker("Capacity", message + _port_words(scene), detail)
-    short = scene.short(scene.eligible)
+        return Blocker("Capacity", message + _port_words(unseated), detail)
+    short = unseated.short(unseated.eligible)
     detail |= {} if short is None else {"shortOf": short.resource, "node": short.node}
-    message = f"needs {amounts}, {where}, but scattered: {scene.holds} of {scene.needed} fit"
-    message += short_words(scene, short) + excluded_words(others) + _port_words(scene)
+    message = f"needs {amounts}, {where}, but scattered: {unseated.holds} of {unseated.needed} fit"
+    message += short_words(unseated, short) + excluded_words(others) + _port_words(unseated)
     return Blocker("Fragmentation", message, detail)
 
 
-def _scarcest(scene: Scene) -> tuple[str, int, int]:
+def _scarcest(unseated: Unseated) -> tuple[str, int, int]:
     """The resource of which the eligible nodes have least beside what the missing members ask for; where
     there is none of several, devices are what people wait for."""
-    trial, rows = scene.trial, np.flatnonzero(scene.eligible)
-    requests = [dict(trial.needs(shape).requests) for shape in scene.ask.shapes]
+    trial, rows = unseated.trial, np.flatnonzero(unseated.eligible)
+    requests = [dict(trial.needs(shape).requests) for shape in unseated.ask.shapes]
     found = []
     for resource in sorted(set().union(*requests)):
-        requested = sum(sorted(request.get(resource, 0) for request in requests)[: scene.needed])
+        requested = sum(sorted(request.get(resource, 0) for request in requests)[: unseated.needed])
         column = trial.nodes.resource_column(resource)
         free = 0 if column is None else total(np.maximum(trial.columns.room_of(column)[rows], 0))
         if requested:
-            is_other = not is_device(scene.house.policy, resource)
+            is_other = not is_device(unseated.context.policy, resource)
             found.append((free / requested, is_other, resource, requested, free))
     _, _, resource, requested, free = min(found)
     return resource, requested, free
@@ -268,33 +268,33 @@ def _scarcest(scene: Scene) -> tuple[str, int, int]:
 # -- nodes that are not eligible ----------------------------------------------------------------------
 
 
-def excluded(scene: Scene) -> dict[str, int]:
+def excluded(unseated: Unseated) -> dict[str, int]:
     """How many nodes each kind of constraint keeps a member from, each node under the first that does; where
     shapes differ, those of the one that is kept from most."""
-    everywhere = scene.trial.nodes.alive
-    counts = [_excluded(scene, everywhere, *pair) for pair in enumerate(scene.ask.distinct)]
+    everywhere = unseated.trial.nodes.alive
+    counts = [_excluded(unseated, everywhere, *pair) for pair in enumerate(unseated.ask.distinct)]
     return max(counts, key=lambda reasons: sum(reasons.values()))
 
 
-def shut_out(scene: Scene) -> dict[str, int]:
+def shut_out(unseated: Unseated) -> dict[str, int]:
     """How many nodes no member may be on, each under the first constraint that says so: with those that are
     eligible they are all that there are."""
-    return _excluded(scene, scene.trial.nodes.alive & ~scene.eligible, 0, scene.ask.distinct[0])
+    return _excluded(unseated, unseated.trial.nodes.alive & ~unseated.eligible, 0, unseated.ask.distinct[0])
 
 
-def _excluded(scene: Scene, among: Mask, position: int, shape: int) -> dict[str, int]:
+def _excluded(unseated: Unseated, among: Mask, position: int, shape: int) -> dict[str, int]:
     counts, left = dict[str, int](), among.copy()
-    for reason, mask in _exclusions(scene, position, shape).items():
+    for reason, mask in _exclusions(unseated, position, shape).items():
         counts[reason] = int((mask & left).sum())
         left &= ~mask
     return {reason: count for reason, count in counts.items() if count}
 
 
-def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:
-    trial, policy = scene.trial, scene.house.policy
+def _exclusions(unseated: Unseated, position: int, shape: int) -> dict[str, Mask]:
+    trial, policy = unseated.trial, unseated.context.policy
     nodes, needs = trial.nodes, trial.needs(shape)
     chosen, tolerated = required_nodes(nodes, needs.node), tolerated_nodes(nodes, needs.tolerations)
-    alone = make_rules(trial, (shape,), policy, scene.lift | {"Affinity"})
+    alone = make_rules(trial, (shape,), policy, unseated.lift | {"Affinity"})
     well = tolerated_nodes(nodes.without_taints(health_taints(policy)), needs.tolerations)
     open_ = tolerated_nodes(nodes.without_taints(frozenset({UNSCHEDULABLE})), needs.tolerations)
     return {
@@ -308,16 +308,16 @@ def _exclusions(scene: Scene, position: int, shape: int) -> dict[str, Mask]:
         "cordon": nodes.alive & ~tolerated & open_,
         "health": nodes.alive & ~tolerated,
         **{
-            f"lack of the label {key}": ~scene.rules.masks[position] & (nodes.column(key).codes < 0)
+            f"lack of the label {key}": ~unseated.rules.masks[position] & (nodes.column(key).codes < 0)
             for key in _domain_keys(needs)
         },
-        "other pods": chosen & tolerated & alone.masks[0] & ~scene.rules.masks[position],
+        "other pods": chosen & tolerated & alone.masks[0] & ~unseated.rules.masks[position],
         "host ports": trial.supply(Ports).taken(needs.host_ports) & nodes.alive,
         "resource claims": np.full_like(
-            nodes.alive, bool(needs.device_claims and "Devices" not in scene.lift)
+            nodes.alive, bool(needs.device_claims and "Devices" not in unseated.lift)
         ),
         "volumes": nodes.alive & ~alone.masks[0],
-        "the domain of its other members": nodes.alive & ~scene.within,
+        "the domain of its other members": nodes.alive & ~unseated.within,
     }
 
 
@@ -334,7 +334,7 @@ def short_detail(short: Short | None) -> Detail:
     return {} if short is None else {"resource": short.resource, "node": short.node}
 
 
-def short_words(scene: Scene, short: Short | None) -> str:
+def short_words(unseated: Unseated, short: Short | None) -> str:
     if short is None:
         return ""
     if short.resource == PODS:
@@ -348,8 +348,8 @@ def excluded_words(counts: dict[str, int]) -> str:
     return f"; nodes excluded: {reasons}" if reasons else ""
 
 
-def _port_words(scene: Scene) -> str:
-    ports = {port.port for shape in scene.ask.distinct for port in scene.trial.needs(shape).host_ports}
+def _port_words(unseated: Unseated) -> str:
+    ports = {port.port for shape in unseated.ask.distinct for port in unseated.trial.needs(shape).host_ports}
     return (
         f"; a node can run only one pod with host port {', '.join(map(str, sorted(ports)))}" if ports else ""
     )

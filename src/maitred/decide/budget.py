@@ -22,7 +22,7 @@ from maitred.model.rotation import Rotation
 AGAIN, EXPLAINING = "again", "explaining"
 """What comes after all priorities: those who are tried again because others sat down, from what is left; and
 what is in the way of those who wait, for which there is half as much again."""
-Level = int | str
+BudgetLevel = int | str
 
 
 class Budget:
@@ -30,11 +30,11 @@ class Budget:
         self._rotation, self._meter = rotation, meter
         self._longest = 0 if rotation is None else max(rotation.steps, search_steps)
         self._place = {} if rotation is None else {key: place for place, key in enumerate(rotation.first)}
-        self._levels: dict[Level, int] = {}
+        self._levels: dict[BudgetLevel, int] = {}
         """Priorities to come, and how many namespaces have groups there."""
         self._namespaces = 1
         """In all."""
-        self._level: Level | None = None
+        self._level: BudgetLevel | None = None
         self._share = 0.0
         self._used = Counter[str]()
 
@@ -47,7 +47,7 @@ class Budget:
         self._levels = {level: len(names) for level, names in namespaces.items()}
         self._namespaces = max(1, len({name for names in namespaces.values() for name in names}))
 
-    def is_open(self, level: Level, group: str) -> bool:
+    def is_open(self, level: BudgetLevel, group: str) -> bool:
         """Whether the group's namespace may go on at this level. Levels come one after the other."""
         if self._rotation is None:
             return True
@@ -56,7 +56,7 @@ class Budget:
         used = self._used[namespace_of(group)]
         return used < self._share or (not used and level != AGAIN)
 
-    def _begin(self, level: Level, steps: int) -> None:
+    def _begin(self, level: BudgetLevel, steps: int) -> None:
         left = steps // 2 if level == EXPLAINING else max(0, steps - self._meter.spent)
         priorities = max(1, len(self._levels))
         self._share = left / priorities / self._levels.pop(level, self._namespaces)

@@ -10,14 +10,14 @@ from maitred.cluster.supply.devices import served_by_classes
 from maitred.cluster.supply.volumes import Volumes
 from maitred.decide.blockers import (
     NAMES_SHOWN,
-    Scene,
+    Unseated,
     excluded,
     excluded_words,
     names_shown,
     short_detail,
     short_words,
 )
-from maitred.decide.closing import closer_words, closers
+from maitred.decide.closed_nodes import closer_words, closers
 from maitred.model.categories import Category
 from maitred.model.needs import SpreadTerm
 from maitred.model.plan import Blocker, Detail
@@ -25,65 +25,65 @@ from maitred.model.policy import health_taints
 from maitred.model.words import counted
 
 
-def priority(scene: Scene) -> Blocker:
+def priority(unseated: Unseated) -> Blocker:
     """Who took the room: those with most seats on nodes that the group could have used."""
-    seats = {group: int(scene.eligible[list(rows)].sum()) for group, rows in scene.ahead}
+    seats = {group: int(unseated.eligible[list(rows)].sum()) for group, rows in unseated.ahead}
     there = [group for group in seats if seats[group]] or list(seats)
     first = sorted(there, key=lambda group: (-seats[group], group))
     message = (
-        f"{'it would fit, but ' if scene.alone else ''}{names_shown(first)} went first and took the room"
+        f"{'it would fit, but ' if unseated.alone else ''}{names_shown(first)} went first and took the room"
     )
-    return Blocker("Priority", message, {**scene.numbers, "ahead": first[:NAMES_SHOWN]})
+    return Blocker("Priority", message, {**unseated.numbers, "ahead": first[:NAMES_SHOWN]})
 
 
-def topology(scene: Scene) -> Blocker:
-    request, nodes = scene.ask.topology, scene.trial.nodes
-    levels = [scene.house.key(level) for level in (request.required, request.slice_level) if level]
+def topology(unseated: Unseated) -> Blocker:
+    request, nodes = unseated.ask.topology, unseated.trial.nodes
+    levels = [unseated.context.key(level) for level in (request.required, request.slice_level) if level]
     # A level that no node has is what is wrong, whichever of the two it is.
     key = next((key for key in levels if not nodes.column(key).values), levels[0])
-    column, name = nodes.column(key), scene.house.name(key)
-    detail: Detail = {"level": name, "domains": len(column.values), **scene.numbers}
+    column, name = nodes.column(key), unseated.context.name(key)
+    detail: Detail = {"level": name, "domains": len(column.values), **unseated.numbers}
     if not column.values:
         return Blocker("Topology", f"no node has the label {key}", detail)
-    if not scene.within.any():
+    if not unseated.within.any():
         return Blocker("Topology", f"its running members are not all in one {name}", detail)
-    if request.slice_size and not scene.nearest:
-        return _slice_topology(scene)
-    if not (scene.nearest or scene.ask.seated):
+    if request.slice_size and not unseated.nearest:
+        return _slice_topology(unseated)
+    if not (unseated.nearest or unseated.ask.seated):
         return Blocker("Topology", f"no {name} has room for even one member", detail)
-    sample = scene.nearest[0][1] if scene.nearest else scene.ask.seated[0].node
+    sample = unseated.nearest[0][1] if unseated.nearest else unseated.ask.seated[0].node
     code = int(column.codes[sample])
-    short = scene.short(column.codes == code)
+    short = unseated.short(column.codes == code)
     detail |= {"domain": column.values[code], **short_detail(short)}
     message = (
-        f"{name} {column.values[code]} has room for {scene.holds} of "
-        f"{scene.needed}{short_words(scene, short)}"
+        f"{name} {column.values[code]} has room for {unseated.holds} of "
+        f"{unseated.needed}{short_words(unseated, short)}"
     )
     return Blocker("Topology", message, detail)
 
 
-def _slice_topology(scene: Scene) -> Blocker:
+def _slice_topology(unseated: Unseated) -> Blocker:
     """Not one slice fits: where most of one would."""
-    request = scene.ask.topology
-    key = scene.house.key(request.slice_level)
-    column, name = scene.trial.nodes.column(key), scene.house.name(key)
-    inside = scene.within & (column.codes >= 0)
-    rooms = [np.bincount(column.codes[inside], weights=c[inside], minlength=1) for c in scene.rules.copies]
+    request = unseated.ask.topology
+    key = unseated.context.key(request.slice_level)
+    column, name = unseated.trial.nodes.column(key), unseated.context.name(key)
+    inside = unseated.within & (column.codes >= 0)
+    rooms = [np.bincount(column.codes[inside], weights=c[inside], minlength=1) for c in unseated.rules.copies]
     room = np.add.reduce(rooms)
-    size = min(request.slice_size, len(scene.ask.shapes))
+    size = min(request.slice_size, len(unseated.ask.shapes))
     detail = {
         "level": name,
         "domains": len(column.values),
-        **scene.numbers,
+        **unseated.numbers,
         "domain": column.values[room.argmax()],
     }
     nearest = f"{name} {column.values[room.argmax()]} has room for {int(room.max())}"
     return Blocker("Topology", f"no {name} has room for a slice of {size}; {nearest}", detail)
 
 
-def devices(scene: Scene) -> Blocker:
+def devices(unseated: Unseated) -> Blocker:
     """Devices are not allocated yet, whether they are asked for by claims or by a resource of their class."""
-    trial, distinct = scene.trial, scene.ask.distinct
+    trial, distinct = unseated.trial, unseated.ask.distinct
     claims = sorted({c for shape in distinct for c in trial.needs(shape).device_claims})
     served = {r: c for shape in distinct for r, c in served_by_classes(trial.load, shape).items()}
     said = []
@@ -96,30 +96,30 @@ def devices(scene: Scene) -> Blocker:
         said.append(
             f"its pods ask for {resource}, which device class {device_class} serves; maitred does not "
             f"allocate devices of classes "
-            f"yet, and the nodes that offer {resource} themselves have room for {scene.holds} of "
-            f"{scene.needed}"
+            f"yet, and the nodes that offer {resource} themselves have room for {unseated.holds} of "
+            f"{unseated.needed}"
         )
-    detail: Detail = {**scene.numbers, "claims": claims, "classes": dict(sorted(served.items()))}
+    detail: Detail = {**unseated.numbers, "claims": claims, "classes": dict(sorted(served.items()))}
     return Blocker("Devices", "; ".join(said), detail)
 
 
-def health(scene: Scene) -> Blocker:
+def health(unseated: Unseated) -> Blocker:
     """Nodes that are closed or unwell, and devices that are not allocatable, whichever is in the way."""
-    nodes, health = scene.trial.nodes, health_taints(scene.house.policy)
-    devices = _broken_devices(scene) if "devices" in scene.ill else []
+    nodes, health = unseated.trial.nodes, health_taints(unseated.context.policy)
+    devices = _broken_devices(unseated) if "devices" in unseated.ill else []
     ill = [sorted({t.key for t in taints} & health) for taints in nodes.taint_sets]
     tainted = np.array([bool(keys) for keys in ill])[nodes.taint_ids] & nodes.alive
-    rows = np.flatnonzero(tainted & ("nodes" in scene.ill or not devices))
+    rows = np.flatnonzero(tainted & ("nodes" in unseated.ill or not devices))
     states = {nodes.names[row]: ill[nodes.taint_ids[row]] for row in rows}
     names = [
         f"{name} ({', '.join(key.rpartition('/')[2] for key in states[name])})" for name in sorted(states)
     ]
     ill_words = [f"{names_shown(names)} {'is' if len(names) == 1 else 'are'} not available"] if names else []
     ill_words += [_device_words(devices)] if devices else []
-    but = "it would fit, but " if scene.alone else ""
+    but = "it would fit, but " if unseated.alone else ""
     rest = "what is left has" if devices else "the other nodes have"
-    message = f"{but}{' and '.join(ill_words)}; {rest} room for {scene.holds} of {scene.needed}"
-    detail = {**scene.numbers, "nodes": sorted(states)[:NAMES_SHOWN], "unwell": len(states)}
+    message = f"{but}{' and '.join(ill_words)}; {rest} room for {unseated.holds} of {unseated.needed}"
+    detail = {**unseated.numbers, "nodes": sorted(states)[:NAMES_SHOWN], "unwell": len(states)}
     if devices:
         detail["devices"] = devices[:NAMES_SHOWN]
     return Blocker("Health", message, detail)
@@ -132,9 +132,9 @@ def _device_words(devices: list[Detail]) -> str:
     return f"{names_shown(each)} {are} not allocatable"
 
 
-def _broken_devices(scene: Scene) -> list[Detail]:
+def _broken_devices(unseated: Unseated) -> list[Detail]:
     """Devices of a kind that members ask for, and that their nodes do not offer, by node."""
-    nodes, needs = scene.trial.nodes, [scene.trial.needs(shape) for shape in scene.ask.distinct]
+    nodes, needs = unseated.trial.nodes, [unseated.trial.needs(shape) for shape in unseated.ask.distinct]
     asked = {resource for need in needs for resource, _ in need.requests}
     whole = nodes.whole()
     found = list[Detail]()
@@ -148,13 +148,13 @@ def _broken_devices(scene: Scene) -> list[Detail]:
     return found
 
 
-def affinity(scene: Scene) -> Blocker:
+def affinity(unseated: Unseated) -> Blocker:
     """Which nodes its members are kept from, and what they want of other pods and of each other."""
-    counts, terms, features = excluded(scene), _terms(scene), _undeclared(scene)
-    closed = closers(scene.trial, scene.ask.distinct)
+    counts, terms, features = excluded(unseated), _terms(unseated), _undeclared(unseated)
+    closed = closers(unseated.trial, unseated.ask.distinct)
     message = (
-        f"the nodes that accept its pods have room for {scene.holds} of "
-        f"{scene.needed}{excluded_words(counts)}"
+        f"the nodes that accept its pods have room for {unseated.holds} of "
+        f"{unseated.needed}{excluded_words(counts)}"
     )
     message += closer_words(closed)
     message += f"; its pods ask for {', '.join(terms)}" if terms else ""
@@ -163,16 +163,16 @@ def affinity(scene: Scene) -> Blocker:
             f"; its pods need the kubelet feature {feature}, which these nodes do not declare: "
             f"{names_shown(nodes)}"
         )
-    detail: Detail = {**scene.numbers, "excluded": counts, "closed": closed, "terms": terms}
+    detail: Detail = {**unseated.numbers, "excluded": counts, "closed": closed, "terms": terms}
     if features:
         detail["features"] = {feature: nodes[:NAMES_SHOWN] for feature, nodes in features.items()}
     return Blocker("Affinity", message, detail)
 
 
-def _undeclared(scene: Scene) -> dict[str, list[str]]:
+def _undeclared(unseated: Unseated) -> dict[str, list[str]]:
     """Features that members need of a kubelet, and the nodes that do not declare them."""
-    trial, nodes = scene.trial, scene.trial.nodes
-    needed = sorted({f for shape in scene.ask.distinct for f in trial.needs(shape).node.features})
+    trial, nodes = unseated.trial, unseated.trial.nodes
+    needed = sorted({f for shape in unseated.ask.distinct for f in trial.needs(shape).node.features})
     lacking = {feature: nodes.alive & ~declaring_nodes(nodes, (feature,)) for feature in needed}
     return {
         feature: sorted(nodes.names[row] for row in np.flatnonzero(mask))
@@ -181,29 +181,29 @@ def _undeclared(scene: Scene) -> dict[str, list[str]]:
     }
 
 
-def _terms(scene: Scene) -> list[str]:
+def _terms(unseated: Unseated) -> list[str]:
     """What members ask of other pods, in words."""
     found = set[str]()
-    for needs in map(scene.trial.needs, scene.ask.distinct):
+    for needs in map(unseated.trial.needs, unseated.ask.distinct):
         found.update(f"pod affinity by {term.topology_key}" for term in needs.affinity)
         found.update(f"pod anti-affinity by {term.topology_key}" for term in needs.anti_affinity)
-        found.update(_spread_words(scene, spread) for spread in needs.spread)
+        found.update(_spread_words(unseated, spread) for spread in needs.spread)
     return sorted(found)
 
 
-def _spread_words(scene: Scene, spread: SpreadTerm) -> str:
+def _spread_words(unseated: Unseated, spread: SpreadTerm) -> str:
     """Where there are fewer domains than it asks for, each may have no more members than the skew."""
     key = spread.pods.topology_key
     skew = f"topology spread over {key} with maxSkew {spread.max_skew}"
-    there = len(scene.trial.nodes.column(key).values)
+    there = len(unseated.trial.nodes.column(key).values)
     if there >= spread.min_domains:
         return skew
     return f"{skew} and minDomains {spread.min_domains} (there are {there})"
 
 
-def volume(scene: Scene) -> Blocker:
+def volume(unseated: Unseated) -> Blocker:
     """What is wrong with claims; or else how many nodes reach all volumes, and can attach no more."""
-    trial, distinct = scene.trial, scene.ask.distinct
+    trial, distinct = unseated.trial, unseated.ask.distinct
     needs = [need for shape in distinct for need in trial.shape(shape).volumes]
     volumes, alive = trial.supply(Volumes), trial.nodes.alive
     fit = volumes.fit(distinct, others_may_help=True)
@@ -211,7 +211,7 @@ def volume(scene: Scene) -> Blocker:
     full = np.logical_or.reduce([room.free < max(room.use) for room in fit.rooms] or [~alive]) & reached
     missing = {need.driver: int((alive & ~volumes.with_driver(need)).sum()) for need in needs}
     detail: Detail = {
-        **scene.numbers,
+        **unseated.numbers,
         "problems": sorted({need.problem for need in needs if need.problem}),
         "drivers": {driver: missing[driver] for driver in sorted(missing) if missing[driver]},
         "reached": int(reached.sum()),
@@ -236,7 +236,7 @@ def _volume_words(detail: Detail, nodes: int) -> str:
     return f"{words}; only one pod at a time may use {claims}" if claims else words
 
 
-LIFTED: dict[Category, Callable[[Scene], Blocker]] = {
+LIFTED: dict[Category, Callable[[Unseated], Blocker]] = {
     "Priority": priority,
     "Topology": topology,
     "Devices": devices,
@@ -246,9 +246,9 @@ LIFTED: dict[Category, Callable[[Scene], Blocker]] = {
 }
 
 
-def in_company(scene: Scene, category: Category, besides: Sequence[Category]) -> Blocker:
+def in_company(unseated: Unseated, category: Category, besides: Sequence[Category]) -> Blocker:
     """A constraint that is in the way, but to lift it alone would not be enough."""
-    blocker = LIFTED[category](replace(scene, alone=False))
+    blocker = LIFTED[category](replace(unseated, alone=False))
     others = [other for other in besides if other != category]
     message = f"{blocker.message}; {' and '.join(others)} would still block it"
     return Blocker(category, message, {**blocker.detail, "besides": others})

@@ -24,10 +24,10 @@ from maitred.decide.agenda import HELD, SURPLUS, Agenda, Turn, first_turn
 from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
-from maitred.decide.budget import AGAIN, Level, namespace_of
+from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.preemption.promises import Promise
-from maitred.decide.record import GroupRecord, Record
-from maitred.decide.scope import EVERYTHING, NOTHING_KNOWN, Known, Scope
+from maitred.decide.record import CycleRecord, TriedGroup
+from maitred.decide.scope import EVERYTHING, NOTHING_KNOWN, KnownResults, Scope
 from maitred.decide.seating import commit
 from maitred.decide.verdicts import Verdicts
 from maitred.model.plan import Plan
@@ -47,18 +47,18 @@ def run(
     policy: Policy,
     now: datetime,
     scope: Scope = EVERYTHING,
-    known: Known = NOTHING_KNOWN,
-) -> Record:
+    known: KnownResults = NOTHING_KNOWN,
+) -> CycleRecord:
     """The record of the cycle: all seats are final, nothing is explained yet."""
-    record = Record(snapshot, policy, now, scope)
+    record = CycleRecord(snapshot, policy, now, scope)
     _Cycle(record, known).run()
     return record
 
 
 class _Cycle:
-    def __init__(self, record: Record, known: Known) -> None:
+    def __init__(self, record: CycleRecord, known: KnownResults) -> None:
         self.record, self.known = record, known
-        self.house, self.trial = record.house, record.trial
+        self.context, self.trial = record.context, record.trial
         self.promises, self.budget = record.promises, record.budget
         self._in_vain = set[Hashable]()
         """What groups asked for that found nothing, where others are known by them."""
@@ -76,9 +76,9 @@ class _Cycle:
             self._take_turn(everyone[turn_now.number], turn_now, agenda)
         self._retry_those_who_wait_for_others()
 
-    def _first_turn(self, group: GroupRecord, number: int) -> Turn:
+    def _first_turn(self, group: TriedGroup, number: int) -> Turn:
         return first_turn(
-            self.house.policy.order,
+            self.context.policy.order,
             group.screening.rank.priority,
             group.view.created,
             group.key,
@@ -95,7 +95,7 @@ class _Cycle:
                 namespaces.setdefault(self.record.rank(group), set()).add(namespace_of(group.key))
         self.budget.divide(namespaces)
 
-    def _take_turn(self, group: GroupRecord, turn: Turn, agenda: Agenda) -> None:
+    def _take_turn(self, group: TriedGroup, turn: Turn, agenda: Agenda) -> None:
         if turn.part == HELD:
             self._hold(group)
             return
@@ -123,7 +123,7 @@ class _Cycle:
                     self._serve(group, AGAIN)
                     progress |= len(group.seated) > before
 
-    def _depends_on_others(self, group: GroupRecord) -> bool:
+    def _depends_on_others(self, group: TriedGroup) -> bool:
         if group.blocked or not group.ask.shapes or group.promised:
             return False
         needs = [self.trial.needs(shape) for shape in group.ask.distinct]
@@ -131,7 +131,7 @@ class _Cycle:
 
     # -- one turn --------------------------------------------------------------------------------------
 
-    def _serve(self, group: GroupRecord, level: Level) -> bool:
+    def _serve(self, group: TriedGroup, level: BudgetLevel) -> bool:
         """Seat it, if its namespace may go on in this cycle; True if members are left for a surplus turn."""
         if not group.ask.shapes:
             return False
@@ -143,14 +143,14 @@ class _Cycle:
         with self.budget.examination(group.key):
             return self._seat(group)
 
-    def _cut_off(self, group: GroupRecord) -> None:
+    def _cut_off(self, group: TriedGroup) -> None:
         """It is not examined in this cycle. Places that are held for it stay held."""
         self.record.note_turn(group)
         group.cut = True
         if group.held and not group.promised:
-            group.promise(self.promises.standing(group.claimant))
+            group.promise(self.promises.standing(group.preemptor))
 
-    def _seat(self, group: GroupRecord) -> bool:
+    def _seat(self, group: TriedGroup) -> bool:
         """Seat the quorum, or else as many as fit; True if members are left for the surplus turn."""
         self.record.note_turn(group)
         alike = self._known_by(group)
@@ -168,17 +168,17 @@ class _Cycle:
             self._in_vain.add(alike)
         return False
 
-    def _known_by(self, group: GroupRecord) -> Hashable | None:
+    def _known_by(self, group: TriedGroup) -> Hashable | None:
         """What it asks for, if others who ask for the same are known to fail as it does."""
         if self.known.as_others and group.ask.need and plain(self.record.snapshot, group.view):
             return kin(group.view)
         return None
 
-    def _find(self, group: GroupRecord) -> Assignment | None:
+    def _find(self, group: TriedGroup) -> Assignment | None:
         """Where it can sit now: on the places that it was promised, if it was and they are free."""
         if group.held:
             self._let_go(group)
-            ready = self.promises.ready(self.trial, group.claimant)
+            ready = self.promises.ready(self.trial, group.preemptor)
             if ready:
                 return ready
         known = self.known.seats.get(group.key)
@@ -188,17 +188,17 @@ class _Cycle:
         found = self._search(group)
         return found and self._spare_promised(group, found)
 
-    def _search(self, group: GroupRecord) -> Assignment | None:
-        steps = self.house.steps()
+    def _search(self, group: TriedGroup) -> Assignment | None:
+        steps = self.context.steps()
         before = steps.left
-        found = attempt(self.trial, group.ask, self.house, steps)
+        found = attempt(self.trial, group.ask, self.context, steps)
         group.steps += before - steps.left
         group.exhausted |= steps.exhausted
         return found
 
     # -- places that others were promised --------------------------------------------------------------
 
-    def _spare_promised(self, group: GroupRecord, found: Assignment) -> Assignment:
+    def _spare_promised(self, group: TriedGroup, found: Assignment) -> Assignment:
         """Seats as good that leave to lesser groups what they were promised, if there are any.
 
         It may have their places. But others have left for these, and would have left in vain.
@@ -211,39 +211,39 @@ class _Cycle:
         ]
         if all(places.isdisjoint(rows) for _, places in lesser):
             return found
-        with self.promises.kept(self.trial, [other.claimant for other, _ in lesser]):
+        with self.promises.kept(self.trial, [other.preemptor for other, _ in lesser]):
             beside = self._search(group) or []
         return beside if len(beside) >= (group.ask.need or len(found)) else found
 
     @cached_property
-    def _promised_before(self) -> list[tuple[GroupRecord, Set[int]]]:
+    def _promised_before(self) -> list[tuple[TriedGroup, Set[int]]]:
         """Groups that others were told to leave for, and the rows of their places, by rank."""
         nominated = (group for group in self.record.everyone if group.view.nominated)
         waiting = sorted((group for group in nominated if not group.blocked), key=self.record.rank)
-        places = (group.claimant.hold(self.record.snapshot).places for group in waiting)
+        places = (group.preemptor.hold(self.record.snapshot).places for group in waiting)
         return [(group, {row for _, row in seats}) for group, seats in zip(waiting, places, strict=True)]
 
-    def _hold(self, group: GroupRecord) -> None:
+    def _hold(self, group: TriedGroup) -> None:
         """What it was promised is held against its equals, whether or not it is decided in this cycle.
 
         Where two were promised the same, the first of them has it.
         """
         self.record.moment += 1
-        held = self.promises.hold_promised(self.trial, group.claimant)
+        held = self.promises.hold_promised(self.trial, group.preemptor)
         if held:
             self.record.note_places(group, held)
 
-    def _let_go(self, group: GroupRecord) -> None:
+    def _let_go(self, group: TriedGroup) -> None:
         for entry in group.held:
             self.trial.let_go(entry)
         group.places = [(moment, place) for moment, place in group.places if not place.held]
 
     # -- places that others must leave first -----------------------------------------------------------
 
-    def _promise(self, group: GroupRecord) -> None:
+    def _promise(self, group: TriedGroup) -> None:
         """Places that others must leave first, if there are any; they are held against all who come after."""
         group.weighed += 1
-        found = self.promises.find(self.trial, group.claimant, lambda: self._unserved_ahead_of(group))
+        found = self.promises.find(self.trial, group.preemptor, lambda: self._unserved_ahead_of(group))
         if not isinstance(found, Promise):
             group.refusal = found
             return
@@ -255,7 +255,7 @@ class _Cycle:
             if key in self.record.by_key:
                 self.record.note_displaced(self.record.by_key[key], pods)
 
-    def _unserved_ahead_of(self, group: GroupRecord) -> list[Ask]:
+    def _unserved_ahead_of(self, group: TriedGroup) -> list[Ask]:
         """What groups of higher rank lack, for whom nobody leaves: late and surplus members, and others."""
         first, record = self.record.rank(group), self.record
         higher = (other for other in (*record.groups, *record.undecided) if record.rank(other) < first)

@@ -21,8 +21,8 @@ from maitred.decide.compile import (
     minds_others,
 )
 from maitred.decide.constraints import LIFTED, in_company
+from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.empty import empty_healthy_cluster
-from maitred.decide.house import FULL_RULES, House, Leave
 from maitred.decide.seats import Steps
 from maitred.model.categories import Category, in_order
 from maitred.model.plan import Blocker
@@ -40,8 +40,8 @@ ROOM: Category = "Capacity"
 class Grounds:
     """What every diagnosis of one cycle is made on, whatever the cycle has given away by then."""
 
-    def __init__(self, snapshot: Snapshot, house: House) -> None:
-        self.snapshot, self.house = snapshot, house
+    def __init__(self, snapshot: Snapshot, context: Context) -> None:
+        self.snapshot, self.context = snapshot, context
         self.hopeless: dict[tuple[Ask, Ask], bool] = {}
         """Whether groups that ask so could never be seated, as far as it was looked into."""
 
@@ -53,7 +53,7 @@ class Grounds:
     @cached_property
     def well(self) -> NodeView:
         """The nodes, all of them open and well, with all their devices."""
-        return self.snapshot.nodes.whole().without_taints(health_taints(self.house.policy))
+        return self.snapshot.nodes.whole().without_taints(health_taints(self.context.policy))
 
     @cached_property
     def open(self) -> Trial:
@@ -62,7 +62,7 @@ class Grounds:
 
     @cached_property
     def empty(self) -> Trial:
-        return empty_healthy_cluster(self.snapshot, self.house.policy)
+        return empty_healthy_cluster(self.snapshot, self.context.policy)
 
     @cached_property
     def roomy(self) -> Trial:
@@ -75,7 +75,7 @@ class Diagnosis:
 
     def __init__(self, grounds: Grounds, trial: Trial) -> None:
         self.grounds, self.trial = grounds, trial
-        self.snapshot, self.house = grounds.snapshot, grounds.house
+        self.snapshot, self.context = grounds.snapshot, grounds.context
         self.exhausted = False
         self._known: dict[tuple[Ask, Seating, Ahead], tuple[Blocker, ...]] = {}
         self._affine = dict[tuple[int, ...], bool]()
@@ -113,50 +113,50 @@ class Diagnosis:
         return tuple(self._blockers(replace(ask, need=max(1, ask.need)), own, ahead))
 
     def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
-        scene = say.Scene(self.trial, self.house, ask, self._nearest(ask), ahead)
-        request = say.oversized(self.snapshot, self.house, ask)
+        unseated = say.Unseated(self.trial, self.context, ask, self._nearest(ask), ahead)
+        request = say.oversized(self.snapshot, self.context, ask)
         if request is not None:
-            return [request, *self._named(scene, self._besides(scene), ["Request"])]
+            return [request, *self._named(unseated, self._besides(unseated), ["Request"])]
         suspects = self._suspects(ask, ahead)
         full = self._too_full(ask)
         alone = [] if full else [one for one in suspects if self._fits_without({one}, ask, own)]
         if "Health" in alone:
-            scene = replace(scene, ill=self._ill(ask))
+            unseated = replace(unseated, ill=self._ill(ask))
         if alone:
-            return [LIFTED[category](scene) for category in alone]
-        together, besides = self._together(suspects, ask, own, full), self._besides(scene)
+            return [LIFTED[category](unseated) for category in alone]
+        together, besides = self._together(suspects, ask, own, full), self._besides(unseated)
         if together and ROOM not in together:
-            return [say.shortage(scene), *self._named(scene, together | besides, [])]
-        room = say.shortage(self._once_ready(scene, besides))
-        return [room, *self._named(scene, together | besides, [room.category])]
+            return [say.shortage(unseated), *self._named(unseated, together | besides, [])]
+        room = say.shortage(self._once_ready(unseated, besides))
+        return [room, *self._named(unseated, together | besides, [room.category])]
 
     def _ill(self, ask: Ask) -> frozenset[say.Ill]:
         """What of all that is unwell is in the way: devices alone, nodes alone, or only both together."""
-        nodes, taints = self.trial.nodes, health_taints(self.house.policy)
+        nodes, taints = self.trial.nodes, health_taints(self.context.policy)
         views: dict[say.Ill, NodeView] = {"devices": nodes.whole(), "nodes": nodes.without_taints(taints)}
         for ill, view in views.items():
             if view is not nodes and self._fits(self.trial.on(view), ask, FULL_RULES):
                 return frozenset({ill})
         return frozenset(views)
 
-    def _once_ready(self, scene: say.Scene, besides: Set[Category]) -> say.Scene:
+    def _once_ready(self, unseated: say.Unseated, besides: Set[Category]) -> say.Unseated:
         """The same with what is not ready yet left aside, which closes every node: how full they are is
         another matter."""
         lift: Lift = frozenset(besides & OF_SUPPLIES)
-        return replace(scene, nearest=self._nearest(scene.ask, lift), lift=lift) if lift else scene
+        return replace(unseated, nearest=self._nearest(unseated.ask, lift), lift=lift) if lift else unseated
 
     @staticmethod
-    def _named(scene: say.Scene, together: Set[Category], first: list[Category]) -> list[Blocker]:
+    def _named(unseated: say.Unseated, together: Set[Category], first: list[Category]) -> list[Blocker]:
         """Constraints that are in the way together, and beside what was said first."""
         named = in_order(together & LIFTED.keys())
-        return [in_company(scene, category, [*first, *named]) for category in named]
+        return [in_company(unseated, category, [*first, *named]) for category in named]
 
-    def _besides(self, scene: say.Scene) -> set[Category]:
+    def _besides(self, unseated: say.Unseated) -> set[Category]:
         """What is wrong whatever room there is, and would still be in the way."""
-        trial, ask = self.trial, scene.ask
+        trial, ask = self.trial, unseated.ask
         besides = set[Category]()
         levels = (level for level in (ask.topology.required, ask.topology.slice_level) if level)
-        if not all(trial.nodes.column(self.house.key(level)).values for level in levels):
+        if not all(trial.nodes.column(self.context.key(level)).values for level in levels):
             besides.add("Topology")
         if self._has_affinity(ask) and not self._has_nodes(ask):
             besides.add("Affinity")
@@ -222,22 +222,22 @@ class Diagnosis:
     def _ties(self, ask: Ask) -> bool:
         if not any(minds_others(self._healed, shape) for shape in ask.distinct):
             return any(self._is_choosy(shape) for shape in ask.distinct)
-        bound = make_rules(self._healed, ask.distinct, self.house.policy, OF_SUPPLIES)
-        free = make_rules(self._healed, ask.distinct, self.house.policy, OF_SUPPLIES | {"Affinity"})
+        bound = make_rules(self._healed, ask.distinct, self.context.policy, OF_SUPPLIES)
+        free = make_rules(self._healed, ask.distinct, self.context.policy, OF_SUPPLIES | {"Affinity"})
         closed = any(bool((f & ~b).any()) for f, b in zip(free.masks, bound.masks, strict=True))
         return closed or bound.ordered or len(bound.conflicts) > len(free.conflicts)
 
     def _is_choosy(self, shape: int) -> bool:
         """Whether what a shape says about nodes and taints closes any node."""
-        trial, policy = self._healed, self.house.policy
+        trial, policy = self._healed, self.context.policy
         closed = acceptable(trial, shape, policy, lifted=True) & ~acceptable(trial, shape, policy)
         return bool(closed.any())
 
     def _has_nodes(self, ask: Ask) -> bool:
         """Whether any member is allowed on any node at all, however full it is."""
         if not any(minds_others(self.trial, shape) for shape in ask.distinct):
-            return any(bool(acceptable(self.trial, s, self.house.policy).any()) for s in ask.distinct)
-        rules = make_rules(self.trial, ask.distinct, self.house.policy, OF_SUPPLIES)
+            return any(bool(acceptable(self.trial, s, self.context.policy).any()) for s in ask.distinct)
+        rules = make_rules(self.trial, ask.distinct, self.context.policy, OF_SUPPLIES)
         return any(bool(mask.any()) for mask in rules.masks)
 
     @cached_property
@@ -248,33 +248,33 @@ class Diagnosis:
 
     def _fits_without(self, lifted: Set[Category], ask: Ask, own: Seating) -> bool:
         """Whether the group would be seated if these constraints, and no others, were lifted."""
-        leave = Leave(frozenset(lifted), others_may_help=ROOM in lifted)
+        waiver = Waiver(frozenset(lifted), others_may_help=ROOM in lifted)
         well, roomy, pristine = self.grounds.well, self.grounds.roomy, self.grounds.pristine
         if ROOM in lifted:
-            return self._fits(roomy.on(well) if "Health" in lifted else roomy, ask, leave)
+            return self._fits(roomy.on(well) if "Health" in lifted else roomy, ask, waiver)
         if "Priority" not in lifted:
-            return self._fits(self._healed if "Health" in lifted else self.trial, ask, leave)
+            return self._fits(self._healed if "Health" in lifted else self.trial, ask, waiver)
         checkpoint = pristine.checkpoint()
         for shape, row in own:
             pristine.seat(shape, np.array([row], dtype=np.intp), np.ones(1, dtype=np.int64))
-        fitted = self._fits(pristine.on(well) if "Health" in lifted else pristine, ask, leave)
+        fitted = self._fits(pristine.on(well) if "Health" in lifted else pristine, ask, waiver)
         pristine.rollback(checkpoint)
         return fitted
 
-    def _fits(self, trial: Trial, ask: Ask, leave: Leave) -> bool:
+    def _fits(self, trial: Trial, ask: Ask, waiver: Waiver) -> bool:
         steps = self._few_steps()
-        found = attempt(trial, ask, self.house, steps, leave)
+        found = attempt(trial, ask, self.context, steps, waiver)
         self.exhausted |= steps.exhausted
         return bool(found)
 
     def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
         """As many members as can be seated together now."""
-        found = attempt(self.trial, replace(ask, need=1), self.house, self._few_steps(), Leave(lift)) or []
+        found = attempt(self.trial, replace(ask, need=1), self.context, self._few_steps(), Waiver(lift)) or []
         return found[: ask.need - 1]
 
     def _few_steps(self) -> Steps:
         """There are many questions of what if, and each may have no answer that can be found."""
-        return self.house.steps(MOST_STEPS)
+        return self.context.steps(MOST_STEPS)
 
     def _impossible(self, view: GroupView) -> bool:
         """Proven only if no seating exists on the empty healthy cluster, and none was overlooked: neither of
@@ -290,8 +290,8 @@ class Diagnosis:
         return known[key]
 
     def _never(self, ask: Ask) -> bool:
-        steps = self.house.steps()
-        leave = Leave(frozenset({"Devices"}), others_may_help=True)
-        found = attempt(self.grounds.empty, ask, self.house, steps, leave)
+        steps = self.context.steps()
+        waiver = Waiver(frozenset({"Devices"}), others_may_help=True)
+        found = attempt(self.grounds.empty, ask, self.context, steps, waiver)
         self.exhausted |= steps.exhausted
         return not found and not steps.exhausted

@@ -7,7 +7,7 @@ import numpy as np
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.supply.fit import Company
-from maitred.decide.floor import Floor
+from maitred.decide.open_nodes import OpenNodes
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import seating_order
 from maitred.decide.seats import PASS, Demand, Seats, Steps
@@ -66,8 +66,8 @@ def _size(rules: Rules, rows: Rows, position: int) -> float:
 def _seat_in_turn(
     rules: Rules, rows: Rows, demand: Demand, orders: list[Ints], sequence: Sequence[int], steps: Steps
 ) -> Seats:
-    floor, seats, left = Floor(rules, rows), Seats(), list(demand.counts)
-    queues = [_Queue(floor, position, order) for position, order in enumerate(orders)]
+    open_nodes, seats, left = OpenNodes(rules, rows), Seats(), list(demand.counts)
+    queues = [_Queue(open_nodes, position, order) for position, order in enumerate(orders)]
     seated, progress = 0, True
     while progress and seated < demand.want:
         progress = False
@@ -77,8 +77,8 @@ def _seat_in_turn(
                 place = queues[position].next(left[position])
                 if place is None:
                     break
-                copies = min(floor.in_a_row(position, place), left[position], demand.want - seated)
-                floor.seat(position, place, copies)
+                copies = min(open_nodes.in_a_row(position, place), left[position], demand.want - seated)
+                open_nodes.seat(position, place, copies)
                 seats.runs.append((position, int(rows[place]), copies))
                 left[position] -= copies
                 seated, progress = seated + copies, True
@@ -88,44 +88,46 @@ def _seat_in_turn(
 
 
 class _Queue:
-    """The nodes of a floor in the order in which one shape takes them."""
+    """The nodes that are open, in the order in which one shape takes them."""
 
-    def __init__(self, floor: Floor, position: int, order: Ints) -> None:
-        self._floor, self._position, self._order = floor, position, order
-        self._places: Rows | None = np.argsort(order) if floor.one_by_one else None
+    def __init__(self, open_nodes: OpenNodes, position: int, order: Ints) -> None:
+        self._floor, self._position, self._order = open_nodes, position, order
+        self._places: Rows | None = np.argsort(order) if open_nodes.one_by_one else None
         """Best first, where so many are to be chosen that it is worth while to sort them."""
 
     def next(self, left: int) -> int | None:
         """The best node that is open to the next of so many members."""
-        floor, position = self._floor, self._position
-        unfounded = floor.unfounded(position)
+        open_nodes, position = self._floor, self._position
+        unfounded = open_nodes.unfounded(position)
         if self._places is not None and not unfounded:
             return self._first_open(self._places)
-        allowed = floor.open_to(position)
+        allowed = open_nodes.open_to(position)
         if not allowed.any():
             return None
         for company in unfounded:
-            allowed = _roomy_domain(floor, position, company, allowed, left)
+            allowed = _roomy_domain(open_nodes, position, company, allowed, left)
         return int(np.where(allowed, self._order, NEVER).argmin())
 
     def _first_open(self, places: Rows) -> int | None:
         """A few of the best are looked at, then all; whoever is closed for good is left behind."""
-        floor, position = self._floor, self._position
-        places = self._places = places[floor.closed_ahead(position, places[:LOOKED_AT]) :]
+        open_nodes, position = self._floor, self._position
+        places = self._places = places[open_nodes.closed_ahead(position, places[:LOOKED_AT]) :]
         for some in (places[:LOOKED_AT], places[LOOKED_AT:]):
             if len(some):
-                allowed = floor.open_to(position, some)
+                allowed = open_nodes.open_to(position, some)
                 first = int(allowed.argmax())
                 if allowed[first]:
                     return int(some[first])
         return None
 
 
-def _roomy_domain(floor: Floor, position: int, company: Company, allowed: Mask, left: int) -> Mask:
+def _roomy_domain(open_nodes: OpenNodes, position: int, company: Company, allowed: Mask, left: int) -> Mask:
     """Where the first of a series goes the others must follow: the tightest domain that holds them all."""
-    codes = company.codes[0][floor.rows]
+    codes = company.codes[0][open_nodes.rows]
     allowed = allowed & (codes >= 0)
-    room = np.bincount(codes[allowed], weights=floor.copies[position][allowed], minlength=1).astype(np.int64)
+    room = np.bincount(codes[allowed], weights=open_nodes.copies[position][allowed], minlength=1).astype(
+        np.int64
+    )
     enough = room >= left
     best = int(np.where(enough, room, NEVER).argmin()) if enough.any() else int(room.argmax())
     inside: Mask = allowed & (codes == best)

@@ -16,12 +16,12 @@ import numpy as np
 from maitred.cluster.nodes import Mask
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
-from maitred.decide.house import FULL_RULES, House, Leave
+from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.levels import codes_of
 from maitred.decide.seating import commit, required_domain, rules_for, seat_within
 from maitred.model.priority import Rank
 
-IN_PLACE = Leave(frozenset({"Topology"}))
+IN_PLACE = Waiver(frozenset({"Topology"}))
 """For members whose nodes are given: their domains were looked at before."""
 
 
@@ -41,31 +41,31 @@ class Hold:
         return self.places[:need] if len(self.places) >= need else []
 
 
-def still_kept(ahead: Trial, hold: Hold, house: House) -> Assignment | None:
+def still_kept(ahead: Trial, hold: Hold, context: Context) -> Assignment | None:
     """The places, if they are still what the group needs; else others of those nodes; None if there are none.
 
     `ahead` is the trial once those who leave have left.
     """
     needed = hold.needed
-    if not needed or fits(ahead, hold, needed, house):
+    if not needed or fits(ahead, hold, needed, context):
         return needed or None
-    theirs, within = _of(hold.ask, needed), _within(ahead, hold.ask, needed, house)
+    theirs, within = _of(hold.ask, needed), _within(ahead, hold.ask, needed, context)
     if within is None or theirs.topology.slice_size:
         return None
-    found = seat_within(ahead, theirs, within, house, house.steps(), FULL_RULES)
+    found = seat_within(ahead, theirs, within, context, context.steps(), FULL_RULES)
     if found is None or len(found) < theirs.need:
         return None
     return [(needed[place][0], row) for place, row in found]
 
 
-def fits(trial: Trial, hold: Hold, seats: Assignment, house: House) -> bool:
+def fits(trial: Trial, hold: Hold, seats: Assignment, context: Context) -> bool:
     """Whether these members can sit on these very nodes."""
-    if _within(trial, hold.ask, seats, house) is None:
+    if _within(trial, hold.ask, seats, context) is None:
         return False
     theirs = _of(hold.ask, seats)
-    rules = rules_for(trial, theirs, house, IN_PLACE)
+    rules = rules_for(trial, theirs, context, IN_PLACE)
     if not rules.simple:
-        return _fit_in_turn(trial, hold.ask, seats, house)
+        return _fit_in_turn(trial, hold.ask, seats, context)
     counts = np.zeros((len(rules.shapes), len(trial.nodes.names)), dtype=np.int64)
     places = [rules.shapes.index(shape) for shape in theirs.shapes]
     np.add.at(counts, (places, [row for _, row in seats]), 1)
@@ -73,14 +73,14 @@ def fits(trial: Trial, hold: Hold, seats: Assignment, house: House) -> bool:
     return bool((counts <= np.array(rules.copies)).all()) and all(fitting.all() for fitting in taken)
 
 
-def _fit_in_turn(trial: Trial, ask: Ask, seats: Assignment, house: House) -> bool:
+def _fit_in_turn(trial: Trial, ask: Ask, seats: Assignment, context: Context) -> bool:
     """The same for members who mind others: one node after the other."""
     fit, checkpoint = True, trial.checkpoint()
     for row in sorted({row for _, row in seats}):
         there = [(member, place) for member, place in seats if place == row]
         theirs, alone = _of(ask, there), np.zeros(len(trial.nodes.names), dtype=np.bool_)
         alone[row] = True
-        found = seat_within(trial, theirs, alone, house, house.steps(), IN_PLACE)
+        found = seat_within(trial, theirs, alone, context, context.steps(), IN_PLACE)
         fit = found is not None and len(found) == len(there)
         if found is None or not fit:
             break
@@ -100,13 +100,13 @@ def _of(ask: Ask, seats: Assignment) -> Ask:
     )
 
 
-def _within(trial: Trial, ask: Ask, seats: Assignment, house: House) -> Mask | None:
+def _within(trial: Trial, ask: Ask, seats: Assignment, context: Context) -> Mask | None:
     """The nodes of these seats, if all of them are where the group must be, and in one domain."""
     rows, required = [row for _, row in seats], ask.topology.required
-    within = required_domain(trial, ask, house, FULL_RULES)
+    within = required_domain(trial, ask, context, FULL_RULES)
     if within is None or not within[rows].all():
         return None
-    if required and len(np.unique(codes_of(trial.nodes, house.key(required))[rows])) > 1:
+    if required and len(np.unique(codes_of(trial.nodes, context.key(required))[rows])) > 1:
         return None
     there = np.zeros_like(within)
     there[rows] = True

@@ -15,11 +15,11 @@ from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.budget import Budget
+from maitred.decide.context import Context
 from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.hindsight import Hindsight
-from maitred.decide.house import House
 from maitred.decide.levels import known_levels
-from maitred.decide.preemption.promises import Claimant, Promises
+from maitred.decide.preemption.promises import Preemptor, Promises
 from maitred.decide.scope import Scope
 from maitred.decide.screen import Screening, screen
 from maitred.model.plan import Blocker, Verdict
@@ -42,7 +42,7 @@ class Sight:
 
 
 @dataclass(slots=True)
-class GroupRecord:
+class TriedGroup:
     """What one cycle did with one group."""
 
     view: GroupView
@@ -81,7 +81,7 @@ class GroupRecord:
     _rows: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, view: GroupView, screening: Screening) -> "GroupRecord":
+    def of(cls, view: GroupView, screening: Screening) -> "TriedGroup":
         return cls(view, screening, ask_of(view), list(range(len(view.pods))))
 
     @property
@@ -99,8 +99,8 @@ class GroupRecord:
         return [place for _, place in self.places if place.held]
 
     @property
-    def claimant(self) -> Claimant:
-        return Claimant(self.view, self.ask, self.screening.rank)
+    def preemptor(self) -> Preemptor:
+        return Preemptor(self.view, self.ask, self.screening.rank)
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -134,24 +134,24 @@ class GroupRecord:
         self.ask = self.ask.without(assignment)
 
 
-Taken = tuple[GroupRecord, tuple[str, tuple[int, ...]]]
+Taken = tuple[TriedGroup, tuple[str, tuple[int, ...]]]
 """A group that has places, its name, and the rows of these."""
 
 
-class Record:
+class CycleRecord:
     def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime, scope: Scope) -> None:
         self.snapshot, self.scope = snapshot, scope
-        self.house = House(policy, known_levels(policy, snapshot))
-        self.budget = Budget(scope.rotation, self.house.meter, policy.search.steps)
+        self.context = Context(policy, known_levels(policy, snapshot))
+        self.budget = Budget(scope.rotation, self.context.meter, policy.search.steps)
         self.trial = Trial.of(snapshot)
         """The cluster with all that the cycle has given away so far."""
-        self.promises = Promises(snapshot, self.house, now)
-        self.grounds = Grounds(snapshot, self.house)
+        self.promises = Promises(snapshot, self.context, now)
+        self.grounds = Grounds(snapshot, self.context)
         self.moment = 0
         """Every attempt to seat a group, and every place that is held, has its own."""
-        self.groups = list[GroupRecord]()
+        self.groups = list[TriedGroup]()
         """Those that are decided, in the order of the snapshot."""
-        self.bystanders = list[GroupRecord]()
+        self.bystanders = list[TriedGroup]()
         """They are not decided, but were promised places, which they keep."""
         for view in snapshot.groups:
             if self._is_decided(view):
@@ -164,42 +164,42 @@ class Record:
         ours = scheduler is None or scheduler in view.pending_schedulers
         return ours and (groups is None or view.group.key in groups)
 
-    def _new(self, view: GroupView) -> GroupRecord:
-        return GroupRecord.of(view, screen(view, self.snapshot, self.house))
+    def _new(self, view: GroupView) -> TriedGroup:
+        return TriedGroup.of(view, screen(view, self.snapshot, self.context))
 
     @property
-    def everyone(self) -> tuple[GroupRecord, ...]:
+    def everyone(self) -> tuple[TriedGroup, ...]:
         return (*self.groups, *self.bystanders)
 
     @cached_property
-    def undecided(self) -> list[GroupRecord]:
+    def undecided(self) -> list[TriedGroup]:
         """Groups that wait and that this cycle does not decide: not ours, or nothing has happened to them."""
         known = {id(group.view) for group in self.everyone}
         return [self._new(view) for view in self.snapshot.groups if id(view) not in known]
 
     @cached_property
-    def by_key(self) -> dict[str, GroupRecord]:
+    def by_key(self) -> dict[str, TriedGroup]:
         """Of several groups that are decided under one name, the last."""
         return {group.key: group for group in self.groups}
 
-    def rank(self, group: GroupRecord) -> int:
-        return rank(group.screening.rank.priority, self.house.policy.order)
+    def rank(self, group: TriedGroup) -> int:
+        return rank(group.screening.rank.priority, self.context.policy.order)
 
-    def is_explained(self, group: GroupRecord) -> bool:
+    def is_explained(self, group: TriedGroup) -> bool:
         return self.scope.explained is None or group.key in self.scope.explained
 
     # -- what the cycle notes --------------------------------------------------------------------------
 
-    def note_turn(self, group: GroupRecord) -> None:
+    def note_turn(self, group: TriedGroup) -> None:
         self.moment += 1
         group.last_tried = self.moment
 
-    def note_places(self, group: GroupRecord, places: Sequence[Seated]) -> None:
+    def note_places(self, group: TriedGroup, places: Sequence[Seated]) -> None:
         """From now on it is in the way of others."""
         group.first_seated = self.moment if group.first_seated == NEVER_YET else group.first_seated
         group.places += [(self.moment, place) for place in places]
 
-    def note_sight(self, group: GroupRecord) -> None:
+    def note_sight(self, group: TriedGroup) -> None:
         """What is in its way now is gone once its places are held for it."""
         if self.is_explained(group):
             diagnosis = Diagnosis(self.grounds, self.trial)
@@ -208,13 +208,13 @@ class Record:
             diagnosis = Diagnosis(self.grounds, self.trial.on(self.trial.nodes))
             group.sight = Sight(diagnosis, group.view, group.ask, self.ahead_of(group, self.taken()))
 
-    def note_displaced(self, group: GroupRecord, pods: Set[str]) -> None:
+    def note_displaced(self, group: TriedGroup, pods: Set[str]) -> None:
         """Members that leave for others count no more; the group, which ranks lower, is yet to be served."""
         view = group.view
         stays = [place for place, member in enumerate(view.running) if member.order[2] not in pods]
         running = tuple(view.running[place] for place in stays)
         group.view = replace(view, running=running, running_shapes=view.running_shapes[stays])
-        group.screening = screen(group.view, self.snapshot, self.house)
+        group.screening = screen(group.view, self.snapshot, self.context)
         group.ask = ask_of(group.view)
 
     # -- what others read ------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class Record:
         ]
         return [(group, (group.key, rows)) for group, rows in found if rows]
 
-    def ahead_of(self, group: GroupRecord, taken: Sequence[Taken]) -> Ahead:
+    def ahead_of(self, group: TriedGroup, taken: Sequence[Taken]) -> Ahead:
         """Groups that had places when this one last tried in vain, with the rows of all of them."""
         return tuple(
             rows for other, rows in taken if other is not group and other.first_seated < group.last_tried

@@ -34,7 +34,7 @@ EVERYTHING = Scope()
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownResults:
     """What an earlier cycle has shown: these groups need not be tried again to know what becomes of them."""
 
     waiting: Set[str] = frozenset()
@@ -46,4 +46,4 @@ class Known:
     stand, and not what is in their way."""
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = KnownResults()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from maitred.cluster.snapshot import GroupView, Snapshot
-from maitred.decide.house import House
+from maitred.decide.context import Context
 from maitred.decide.levels import position_of
 from maitred.model.group import TOPOLOGY_REQUIRED
 from maitred.model.plan import Blocker
@@ -24,12 +24,12 @@ class Screening:
     """Why none of its members may be seated yet."""
 
 
-def screen(view: GroupView, snapshot: Snapshot, house: House) -> Screening:
+def screen(view: GroupView, snapshot: Snapshot, context: Context) -> Screening:
     rank, problems = _rank(view, snapshot)
     problems += view.group.problems
     problems += tuple(_policy_problems(view, snapshot))
     problems += tuple(_scheduler_problems(view))
-    problems += tuple(_level_problems(view, house))
+    problems += tuple(_level_problems(view, context))
     obstacles = tuple(_obstacles(view)) if not problems else ()
     return Screening(rank, problems, obstacles)
 
@@ -113,21 +113,21 @@ def _scheduler_problems(view: GroupView) -> Iterable[str]:
         yield f"members name different schedulers: {', '.join(view.schedulers)}"
 
 
-def _level_problems(view: GroupView, house: House) -> Iterable[str]:
+def _level_problems(view: GroupView, context: Context) -> Iterable[str]:
     """Levels that contradict each other, as far as the order of levels is known."""
     request = view.group.topology
-    if request.annotated and house.key(request.annotated) != house.key(request.required):
+    if request.annotated and context.key(request.annotated) != context.key(request.required):
         yield (
             f"annotation {TOPOLOGY_REQUIRED}: {request.annotated} contradicts spec.schedulingConstraints, "
             f"which requires {request.required}"
         )
-    if not house.policy.topology.levels:
+    if not context.policy.topology.levels:
         return
-    required = position_of(house.key(request.required), house.levels) if request.required else None
-    cut = position_of(house.key(request.slice_level), house.levels) if request.slice_level else None
+    required = position_of(context.key(request.required), context.levels) if request.required else None
+    cut = position_of(context.key(request.slice_level), context.levels) if request.slice_level else None
     if required is not None and cut is not None and cut < required:
         yield f"slice level {request.slice_level} is wider than the required level {request.required}"
-    places = [position_of(house.key(level), house.levels) for level in request.preferred]
+    places = [position_of(context.key(level), context.levels) for level in request.preferred]
     known = [place for place in places if place is not None]
     if known != sorted(known, reverse=True):
         yield f"preferred levels must go from narrow to wide: {', '.join(request.preferred)}"

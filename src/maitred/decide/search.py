@@ -64,7 +64,7 @@ class _Company:
         )
 
 
-class Search:
+class SeatSearch:
     """One attempt to seat `goal` members on the nodes of `rows`, best nodes first."""
 
     def __init__(self, rules: Rules, rows: Rows, counts: tuple[int, ...], goal: int, steps: Steps) -> None:

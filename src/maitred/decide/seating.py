@@ -11,7 +11,7 @@ from maitred.cluster.supply.devices import served_by_classes
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import acceptable, looks_of_rules, make_rules
-from maitred.decide.house import House, Leave
+from maitred.decide.context import Context, Waiver
 from maitred.decide.levels import codes_inside, codes_of, position_of
 from maitred.decide.place import Ladder, place
 from maitred.decide.rules import Rules
@@ -19,11 +19,11 @@ from maitred.decide.scoring import has_soft_company
 from maitred.decide.seats import PASS, Steps
 
 
-def required_domain(trial: Trial, ask: Ask, house: House, leave: Leave) -> Mask | None:
+def required_domain(trial: Trial, ask: Ask, context: Context, waiver: Waiver) -> Mask | None:
     """Nodes that the required level allows; None when members sit in two of its domains, or outside."""
-    if not ask.topology.required or "Topology" in leave.lift:
+    if not ask.topology.required or "Topology" in waiver.lift:
         return trial.nodes.alive
-    codes = codes_of(trial.nodes, house.key(ask.topology.required))
+    codes = codes_of(trial.nodes, context.key(ask.topology.required))
     inside: Mask = codes >= 0
     if ask.seated:
         taken = np.unique(codes[ask.anchors()])
@@ -33,26 +33,26 @@ def required_domain(trial: Trial, ask: Ask, house: House, leave: Leave) -> Mask 
     return inside
 
 
-def rules_for(trial: Trial, ask: Ask, house: House, leave: Leave) -> Rules:
-    house.meter.take(looks_of_rules(trial, ask.distinct))
-    return make_rules(trial, ask.distinct, house.policy, leave.lift, leave.others_may_help)
+def rules_for(trial: Trial, ask: Ask, context: Context, waiver: Waiver) -> Rules:
+    context.meter.take(looks_of_rules(trial, ask.distinct))
+    return make_rules(trial, ask.distinct, context.policy, waiver.lift, waiver.others_may_help)
 
 
 def seat_within(
-    trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
+    trial: Trial, ask: Ask, within: Mask, context: Context, steps: Steps, waiver: Waiver
 ) -> Assignment | None:
     """Seats on these nodes for at least `ask.need` members, and as many more as fit."""
-    if _too_full(trial, ask, within, house, leave):
+    if _too_full(trial, ask, within, context, waiver):
         return None
-    rules, ladder = rules_for(trial, ask, house, leave), make_ladder(trial.nodes, ask, house, leave)
-    seats = place(rules, within, ladder, ask.demand(), house.policy, steps)
+    rules, ladder = rules_for(trial, ask, context, waiver), make_ladder(trial.nodes, ask, context, waiver)
+    seats = place(rules, within, ladder, ask.demand(), context.policy, steps)
     if seats is None:
         return None
     found = hand_out(ask, seats, any_order=not rules.ordered)
     if len(found) < 2 or not any(has_soft_company(trial.needs(shape)) for shape in ask.distinct):
         return found
     inside = within & _narrowest_domain(trial, ladder, found)
-    in_turn = _seat_one_by_one(trial, ask, inside, house, steps, leave)
+    in_turn = _seat_one_by_one(trial, ask, inside, context, steps, waiver)
     return in_turn if len(in_turn) >= len(found) else found
 
 
@@ -68,13 +68,13 @@ def _narrowest_domain(trial: Trial, ladder: Ladder, found: Assignment) -> Mask:
 
 
 def _seat_one_by_one(
-    trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
+    trial: Trial, ask: Ask, within: Mask, context: Context, steps: Steps, waiver: Waiver
 ) -> Assignment:
     """Each member where it likes it best, given where the others are: preferences change as they sit down."""
     checkpoint, seated = trial.checkpoint(), list[tuple[int, int]]()
     for member, shape in enumerate(ask.shapes):
         alone = replace(ask, shapes=(shape,), orders=(ask.orders[member],), need=1)
-        found = seat_within(trial, alone, within, house, steps, leave)
+        found = seat_within(trial, alone, within, context, steps, waiver)
         if found:
             commit(trial, alone, found)
             seated.append((member, found[0][1]))
@@ -82,28 +82,28 @@ def _seat_one_by_one(
     return seated
 
 
-def _too_full(trial: Trial, ask: Ask, within: Mask, house: House, leave: Leave) -> bool:
+def _too_full(trial: Trial, ask: Ask, within: Mask, context: Context, waiver: Waiver) -> bool:
     """Whether the nodes that accept its pods have too little room for the group, were there no other rules.
     Most who wait wait for room, and this is seen sooner than rules are made."""
-    if "Devices" in leave.lift and any(served_by_classes(trial.load, shape) for shape in ask.distinct):
+    if "Devices" in waiver.lift and any(served_by_classes(trial.load, shape) for shape in ask.distinct):
         return False
-    house.meter.take(PASS + len(within) * len(ask.distinct))
-    room, lifted = 0, "Affinity" in leave.lift
+    context.meter.take(PASS + len(within) * len(ask.distinct))
+    room, lifted = 0, "Affinity" in waiver.lift
     for shape, count in zip(ask.distinct, ask.demand().counts, strict=True):
-        there = trial.columns.copies(shape)[within & acceptable(trial, shape, house.policy, lifted)]
+        there = trial.columns.copies(shape)[within & acceptable(trial, shape, context.policy, lifted)]
         room += min(int(there.sum()), count)
     return room < max(1, ask.need)
 
 
-def make_ladder(nodes: NodeView, ask: Ask, house: House, leave: Leave) -> Ladder:
+def make_ladder(nodes: NodeView, ask: Ask, context: Context, waiver: Waiver) -> Ladder:
     """Levels to try, narrow to wide: those that the group prefers, or else all below its required one."""
     request = ask.topology
-    required = house.key(request.required) if request.required and "Topology" not in leave.lift else ""
+    required = context.key(request.required) if request.required and "Topology" not in waiver.lift else ""
     if request.preferred:
-        keys = [house.key(level) for level in request.preferred]
+        keys = [context.key(level) for level in request.preferred]
     else:
-        top = position_of(required, house.levels) if required else None
-        keys = [level.key for level in reversed(house.levels[0 if top is None else top + 1 :])]
+        top = position_of(required, context.levels) if required else None
+        keys = [level.key for level in reversed(context.levels[0 if top is None else top + 1 :])]
     keys = [key for key in keys if key != required]
     widest: Codes = codes_of(nodes, required) if required else np.zeros(len(nodes.names), dtype=np.int32)
     rungs = tuple(codes_inside(nodes, key, required) if required else codes_of(nodes, key) for key in keys)

@@ -14,7 +14,7 @@ from maitred.cluster.nodes import Codes, Mask
 from maitred.cluster.snapshot import RunningMember
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
-from maitred.decide.house import House, Leave
+from maitred.decide.context import Context, Waiver
 from maitred.decide.levels import codes_inside, codes_of
 from maitred.decide.place import candidates
 from maitred.decide.seating import commit, make_ladder, rules_for, seat_within
@@ -29,27 +29,27 @@ class Slice:
 
 
 def seat_slices(
-    trial: Trial, ask: Ask, within: Mask, house: House, steps: Steps, leave: Leave
+    trial: Trial, ask: Ask, within: Mask, context: Context, steps: Steps, waiver: Waiver
 ) -> Assignment | None:
     """Whole slices in one required domain: in the one that takes most of them, and that they fill best."""
     best: Assignment | None = None
-    for domain, preferred in _domains(trial, ask, house, leave, within):
+    for domain, preferred in _domains(trial, ask, context, waiver, within):
         if not steps.goes_on():
             break
-        found = _Slicing(trial, ask, house, steps, leave, domain).seat()
+        found = _Slicing(trial, ask, context, steps, waiver, domain).seat()
         complete = found is not None and len(found) == len(ask.shapes)
         if found is not None and (complete or not preferred) and (best is None or len(found) > len(best)):
             best = found
         if complete:
             break
-    if best is None and not _countable(trial, ask, house, leave):
+    if best is None and not _countable(trial, ask, context, waiver):
         steps.exhausted = True  # slices were tried one after the other, which proves nothing
     return best
 
 
-def _countable(trial: Trial, ask: Ask, house: House, leave: Leave) -> bool:
+def _countable(trial: Trial, ask: Ask, context: Context, waiver: Waiver) -> bool:
     """Whether slices are alike and do not touch each other, so that counting them is a proof."""
-    rules = rules_for(trial, ask, house, leave)
+    rules = rules_for(trial, ask, context, waiver)
     return len(ask.distinct) == 1 and rules.simple
 
 
@@ -78,10 +78,12 @@ def cut(ask: Ask) -> list[Slice]:
     return [slices[n] for n in sorted(slices, key=lambda n: (not slices[n].seated, n))]
 
 
-def _domains(trial: Trial, ask: Ask, house: House, leave: Leave, within: Mask) -> Iterator[tuple[Mask, bool]]:
+def _domains(
+    trial: Trial, ask: Ask, context: Context, waiver: Waiver, within: Mask
+) -> Iterator[tuple[Mask, bool]]:
     """Where all slices could be: preferred domains that hold everyone, then those of the required level."""
-    rules = rules_for(trial, ask, house, leave)
-    ladder, demand = make_ladder(trial.nodes, ask, house, leave), ask.demand()
+    rules = rules_for(trial, ask, context, waiver)
+    ladder, demand = make_ladder(trial.nodes, ask, context, waiver), ask.demand()
     everyone = Demand(demand.counts, demand.want, demand.want)
     for codes in ladder.rungs if ask.topology.preferred else ():
         for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
@@ -94,9 +96,9 @@ class _Slicing:
     """Seats slice by slice, taking back when a later one finds no place."""
 
     def __init__(
-        self, trial: Trial, ask: Ask, house: House, steps: Steps, leave: Leave, within: Mask
+        self, trial: Trial, ask: Ask, context: Context, steps: Steps, waiver: Waiver, within: Mask
     ) -> None:
-        self.trial, self.ask, self.house, self.steps, self.leave = trial, ask, house, steps, leave
+        self.trial, self.ask, self.context, self.steps, self.waiver = trial, ask, context, steps, waiver
         self.within = within
         self.codes = self._slice_codes()
         self.slices = cut(ask)
@@ -112,7 +114,7 @@ class _Slicing:
         free = [len(piece.members) for piece in self.slices if not piece.seated]
         if len(self.ask.distinct) > 1 or not free:
             return False
-        rules = rules_for(self.trial, self.ask, self.house, self.leave)
+        rules = rules_for(self.trial, self.ask, self.context, self.waiver)
         inside = self.within & (self.codes >= 0)
         room = np.bincount(self.codes[inside], weights=rules.copies[0][inside], minlength=1).astype(np.int64)
         size = max(free)
@@ -122,10 +124,10 @@ class _Slicing:
 
     def _slice_codes(self) -> Codes:
         request, nodes = self.ask.topology, self.trial.nodes
-        key = self.house.key(request.slice_level)
+        key = self.context.key(request.slice_level)
         if not request.required:
             return codes_of(nodes, key)
-        return codes_inside(nodes, key, self.house.key(request.required))
+        return codes_inside(nodes, key, self.context.key(request.required))
 
     def _seat_from(self, index: int, seated: Assignment) -> Assignment | None:
         """Slices from `index` on, beside those seated: each in the best domain, or left out if it must be."""
@@ -161,14 +163,14 @@ class _Slicing:
             taken = np.unique(self.codes[[member.node for member in piece.seated]])
             return [self.within & (self.codes == taken[0])] if len(taken) == 1 and taken[0] >= 0 else []
         ask = self._piece(piece)
-        rules = rules_for(self.trial, ask, self.house, self.leave)
+        rules = rules_for(self.trial, ask, self.context, self.waiver)
         demand = Demand(ask.demand().counts, ask.need, ask.need)
         found = candidates(rules, self.within, self.codes, ask.anchors(), demand)
         return [self.within & (self.codes == domain) for domain, _ in found]
 
     def _seat_slice(self, piece: Slice, domain: Mask) -> Assignment:
         ask = self._piece(piece)
-        found = seat_within(self.trial, ask, domain, self.house, self.steps, self.leave)
+        found = seat_within(self.trial, ask, domain, self.context, self.steps, self.waiver)
         if found is None:
             return []
         commit(self.trial, ask, found)

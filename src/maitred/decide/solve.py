@@ -7,7 +7,7 @@ from maitred.decide.bounds import most_among
 from maitred.decide.greedy import greedy, is_exact
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import seating_order
-from maitred.decide.search import Search
+from maitred.decide.search import SeatSearch
 from maitred.decide.seats import Demand, Seats, Steps, runs_of
 from maitred.model.policy import Policy
 
@@ -66,7 +66,7 @@ def improve(
         if goal <= seats.count:
             break
         own = Steps(EXACT_STEPS, meter=steps.meter) if small else steps
-        found = Search(rules, chosen, demand.counts, goal, own).run()
+        found = SeatSearch(rules, chosen, demand.counts, goal, own).run()
         if found is not None:
             return found
         truncated = len(chosen) < len(rows)

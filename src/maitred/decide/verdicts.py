@@ -14,7 +14,7 @@ from maitred.decide.ask import Assignment
 from maitred.decide.budget import EXPLAINING
 from maitred.decide.levels import shared_domains
 from maitred.decide.preemption.promises import not_before
-from maitred.decide.record import GroupRecord, Record, Taken
+from maitred.decide.record import CycleRecord, Taken, TriedGroup
 from maitred.decide.screen import invalid_blocker
 from maitred.decide.volumes import choose_volumes, each_once
 from maitred.model.categories import CATEGORIES
@@ -22,7 +22,7 @@ from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, VolumeChoice
 
 
 class Verdicts:
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: CycleRecord) -> None:
         self.record = record
         self._exhausted = False
         """Whether the search for what is in the way of some group was cut off by the bound of steps."""
@@ -58,11 +58,11 @@ class Verdicts:
             warnings=tuple(sorted(warnings.union(promises.warnings()))),
         )
 
-    def _binds(self, group: GroupRecord, places: Assignment) -> list[Bind]:
+    def _binds(self, group: TriedGroup, places: Assignment) -> list[Bind]:
         names, pods, uids = self.record.snapshot.nodes.names, group.view.pods, group.view.uids
         return [Bind(pods[member], uids[member], names[row], group.key) for member, row in sorted(places)]
 
-    def _as_served(self) -> list[GroupRecord]:
+    def _as_served(self) -> list[TriedGroup]:
         seated = (group for group in self.record.groups if group.seated)
         return sorted(seated, key=lambda group: group.first_seated)
 
@@ -88,7 +88,7 @@ class Verdicts:
 
     # -- one group -------------------------------------------------------------------------------------
 
-    def of(self, group: GroupRecord, taken: Sequence[Taken], explained: bool) -> GroupVerdict:
+    def of(self, group: TriedGroup, taken: Sequence[Taken], explained: bool) -> GroupVerdict:
         """`taken` is what others have got in the cycle; `explained`: with what is in the way."""
         bare, screening, budget = self._bare(group), group.screening, self.record.budget
         verdict, blockers = bare.verdict, bare.blockers
@@ -109,15 +109,15 @@ class Verdicts:
                 blockers = with_refusal(blockers, group.refusal)
         return msgspec.structs.replace(bare, verdict=verdict, blockers=blockers)
 
-    def _bare(self, group: GroupRecord) -> GroupVerdict:
+    def _bare(self, group: TriedGroup) -> GroupVerdict:
         """What its seats alone say."""
         view = group.view
         rows = [member.node for member in view.running] + [row for _, row in group.seated]
-        levels = self.record.house.levels
+        levels = self.record.context.levels
         domains = shared_domains(self.record.snapshot.nodes, levels, view.group.topology, rows)
         return GroupVerdict(group.key, group.standing, view.members, view.group.quorum, group.placed, domains)
 
-    def _blockers(self, group: GroupRecord, taken: Sequence[Taken]) -> tuple[tuple[Blocker, ...], bool]:
+    def _blockers(self, group: TriedGroup, taken: Sequence[Taken]) -> tuple[tuple[Blocker, ...], bool]:
         """What is in its way, and whether it could never be seated; a later cycle says so if this one may not
         go on."""
         record, budget = self.record, self.record.budget
@@ -130,7 +130,7 @@ class Verdicts:
         self._exhausted |= diagnosis.exhausted
         return found
 
-    def _behind_gates(self, group: GroupRecord) -> tuple[Blocker, ...]:
+    def _behind_gates(self, group: TriedGroup) -> tuple[Blocker, ...]:
         """What would be in its way if it might start."""
         budget = self.record.budget
         if not budget.is_open(EXPLAINING, group.key):

@@ -7,13 +7,13 @@ from maitred.cluster.supply.interface import Lift
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, ask_anew
 from maitred.decide.attempt import attempt
+from maitred.decide.context import Context, Waiver
 from maitred.decide.diagnose import Diagnosis, Grounds
-from maitred.decide.house import House, Leave
 from maitred.model.plan import Blocker
 
 
-def blocker_on_empty_cluster(snapshot: Snapshot, house: House, view: GroupView) -> Blocker:
-    grounds = Grounds(snapshot, house)
+def blocker_on_empty_cluster(snapshot: Snapshot, context: Context, view: GroupView) -> Blocker:
+    grounds = Grounds(snapshot, context)
     return _Emptied(grounds, grounds.empty).first(view)
 
 
@@ -23,15 +23,15 @@ class _Emptied(Diagnosis):
     def first(self, view: GroupView) -> Blocker:
         return self._blockers(ask_anew(view), (), ())[0]
 
-    def _fits(self, trial: Trial, ask: Ask, leave: Leave) -> bool:
-        return super()._fits(trial, ask, hopeful(leave.lift))
+    def _fits(self, trial: Trial, ask: Ask, waiver: Waiver) -> bool:
+        return super()._fits(trial, ask, hopeful(waiver.lift))
 
     def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
-        steps = self.house.steps()
-        found = attempt(self.trial, replace(ask, need=1), self.house, steps, hopeful(lift)) or []
+        steps = self.context.steps()
+        found = attempt(self.trial, replace(ask, need=1), self.context, steps, hopeful(lift)) or []
         return found[: ask.need - 1]
 
 
-def hopeful(lift: Lift) -> Leave:
+def hopeful(lift: Lift) -> Waiver:
     """What is impossible is proven whatever claims there are, and with all company that may still come."""
-    return Leave(lift | {"Devices"}, others_may_help=True)
+    return Waiver(lift | {"Devices"}, others_may_help=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from maitred.explain.tenant_words import EVERYBODY_NAMED, Reader, elsewhere
+from maitred.explain.tenant_words import EVERYBODY_NAMED, Audience, elsewhere
 from maitred.model.plan import Eviction
 from maitred.model.words import counted
 
@@ -11,14 +11,14 @@ MOST_NAMES = 4
 """That are named in one sentence."""
 
 
-def victim_words(eviction: Eviction, reader: Reader = EVERYBODY_NAMED) -> str:
+def victim_words(eviction: Eviction, reader: Audience = EVERYBODY_NAMED) -> str:
     """`evicted for ns/group (priority 100 > 10): 0.4 device-hours of work are lost; Job train is ...`."""
     receipt = eviction.receipt
     parts = [_loss(receipt.work_lost_device_hours, receipt.lost_since), receipt.departure.words]
     return _sentence([eviction], [part for part in parts if part], reader)
 
 
-def group_words(evictions: Sequence[Eviction], reader: Reader = EVERYBODY_NAMED) -> str:
+def group_words(evictions: Sequence[Eviction], reader: Audience = EVERYBODY_NAMED) -> str:
     """The same for pods that leave together: all of one group or of one owner."""
     who = evictions[0].group or evictions[0].receipt.departure.owner or evictions[0].pod
     leave = f"{counted(len(evictions), 'pod')} of {who} {_leaves(len(evictions))}"
@@ -29,11 +29,11 @@ def group_words(evictions: Sequence[Eviction], reader: Reader = EVERYBODY_NAMED)
     )
 
 
-def preemptor_words(evictions: Sequence[Eviction], reader: Reader = EVERYBODY_NAMED) -> str:
+def preemptor_words(evictions: Sequence[Eviction], reader: Audience = EVERYBODY_NAMED) -> str:
     return f"Preempting: waits for {to_leave(evictions, reader)}"
 
 
-def to_leave(evictions: Sequence[Eviction], reader: Reader = EVERYBODY_NAMED) -> str:
+def to_leave(evictions: Sequence[Eviction], reader: Audience = EVERYBODY_NAMED) -> str:
     """`16 pods to leave: 8 of ns/a, 8 of ns/b; 3.2 device-hours of work are lost`."""
     known = [e for e in evictions if reader.knows(e.pod)]
     groups = Counter(e.group for e in known if e.group is not None)
@@ -47,7 +47,7 @@ def to_leave(evictions: Sequence[Eviction], reader: Reader = EVERYBODY_NAMED) ->
     return f"{words}; {loss}" if loss else words
 
 
-def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Reader) -> str:
+def _sentence(evictions: Sequence[Eviction], parts: Sequence[str], reader: Audience) -> str:
     first = evictions[0]
     lower = max(e.receipt.priority for e in evictions)
     budgets = sorted({budget for e in evictions for budget in e.receipt.budgets})

@@ -112,7 +112,7 @@ class Replayer:
             state.apply(Delete(self._kind(line.kind), line.key))
         elif isinstance(line, recording.Leaving):
             state.apply(Depart(line.pod, line.uid, line.leaving))
-        elif isinstance(line, recording.Rules):
+        elif isinstance(line, recording.PolicyInForce):
             self._rules = line.policy
         elif isinstance(line, recording.Look):
             now = self._moment(line.now)

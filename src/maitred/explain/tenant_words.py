@@ -44,7 +44,7 @@ def _may_be_told(word: str, namespaces: Collection[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class Audience:
     """Whom a sentence is for: people of one namespace; or, without one, those who may know everything."""
 
     namespace: str | None = None
@@ -67,12 +67,12 @@ def elsewhere(count: int, noun: str) -> list[str]:
     return [f"a {noun} in another namespace" if count == 1 else f"{counted(count, noun)} in other namespaces"]
 
 
-EVERYBODY_NAMED = Reader()
+EVERYBODY_NAMED = Audience()
 
 
-def reader_of(key: str) -> Reader:
+def reader_of(key: str) -> Audience:
     """Who reads what is written about the object `namespace/name`."""
-    return Reader(key.partition("/")[0])
+    return Audience(key.partition("/")[0])
 
 
 def as_told_at_home(verdict: GroupVerdict) -> GroupVerdict:
@@ -89,7 +89,7 @@ def as_told_at_home(verdict: GroupVerdict) -> GroupVerdict:
     )
 
 
-def _blocker(blocker: Blocker, reader: Reader) -> Blocker:
+def _blocker(blocker: Blocker, reader: Audience) -> Blocker:
     """Who went first is what a blocker can tell of others; its detail is not written into namespaces."""
     ahead, message = list(map(str, blocker.detail.get("ahead", ()))), blocker.message
     named = ", ".join(ahead)

@@ -82,13 +82,13 @@ class Problem(Record, frozen=True):
     parents: dict[str, tuple[str, ...]] = {}
 
 
-class Candidate(Record, frozen=True):
+class LevelCandidate(Record, frozen=True):
     key: str
     domains: int
     nodes: int
 
 
-class Topology(Record, frozen=True):
+class TopologyReport(Record, frozen=True):
     api_version: str = API_VERSION
     kind: str = "Topology"
     nodes: int = 0
@@ -96,15 +96,15 @@ class Topology(Record, frozen=True):
     levels: tuple[LevelSummary, ...] = ()
     domains: tuple[Domain, ...] = ()
     problems: tuple[Problem, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[LevelCandidate, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def topology_of(snapshot: Snapshot, policy: Policy) -> Topology:
-    survey = Survey(snapshot, policy)
+def topology_of(snapshot: Snapshot, policy: Policy) -> TopologyReport:
+    survey = DomainSums(snapshot, policy)
     everyone = np.flatnonzero(snapshot.nodes.alive)
     levels = known_levels(policy, snapshot)
-    return Topology(
+    return TopologyReport(
         nodes=len(everyone),
         unwell=survey.count_unwell(everyone),
         levels=tuple(survey.summary(level) for level in levels),
@@ -114,7 +114,7 @@ def topology_of(snapshot: Snapshot, policy: Policy) -> Topology:
     )
 
 
-class Survey:
+class DomainSums:
     """Sums over sets of nodes, given by their rows."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
@@ -233,7 +233,7 @@ def open_and_well(nodes: NodeView, unwell: frozenset[str]) -> Mask:
     return mask
 
 
-def candidates(nodes: NodeView) -> list[Candidate]:
+def candidates(nodes: NodeView) -> list[LevelCandidate]:
     """Label keys that look like levels, widest first: their words say so, and nodes share their values."""
     rows = np.flatnonzero(nodes.alive)
     keys = {key for row in rows for key in nodes.labels[row]} - {HOSTNAME}
@@ -242,7 +242,7 @@ def candidates(nodes: NodeView) -> list[Candidate]:
         column = nodes.column(key)
         labelled = int(np.count_nonzero(column.codes >= 0))
         if len(column.values) < labelled or labelled == 1:
-            found.append(Candidate(key, len(column.values), labelled))
+            found.append(LevelCandidate(key, len(column.values), labelled))
     return sorted(found, key=lambda candidate: (candidate.domains, candidate.key))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from maitred.explain.tables import Cell, aligned, header
-from maitred.explain.topology import Candidate, Domain, Topology, some
+from maitred.explain.topology import Domain, LevelCandidate, TopologyReport, some
 from maitred.model.quantity import CPU, MEMORY, amount
 from maitred.model.words import counted
 
@@ -13,7 +13,7 @@ INDENT = "  "
 GIBI = 2**30
 
 
-def topology_lines(topology: Topology, width: int | None = None) -> Iterator[Text]:
+def topology_lines(topology: TopologyReport, width: int | None = None) -> Iterator[Text]:
     if not topology.nodes:
         yield Text("There are no nodes.")
         return
@@ -27,7 +27,7 @@ def topology_lines(topology: Topology, width: int | None = None) -> Iterator[Tex
     yield Text(totals(topology))
 
 
-def level_table(topology: Topology, width: int | None) -> Iterator[Text]:
+def level_table(topology: TopologyReport, width: int | None) -> Iterator[Text]:
     rows: list[Sequence[Cell]] = [header("LEVEL", "KEY", "DOMAINS", "LARGEST FREE")]
     for level in topology.levels:
         largest = level.largest_free
@@ -36,7 +36,7 @@ def level_table(topology: Topology, width: int | None) -> Iterator[Text]:
     return aligned(rows, width)
 
 
-def domain_table(topology: Topology, width: int | None) -> Iterator[Text]:
+def domain_table(topology: TopologyReport, width: int | None) -> Iterator[Text]:
     if not topology.domains:
         return
     resources = list(dict.fromkeys(name for _, one in walk(topology.domains) for name in one.allocatable))
@@ -62,7 +62,7 @@ def domain_row(depth: int, domain: Domain, resources: Sequence[str]) -> Sequence
     return (INDENT * depth + name, nodes, *free)
 
 
-def problem_lines(topology: Topology, width: int | None) -> Iterator[Text]:
+def problem_lines(topology: TopologyReport, width: int | None) -> Iterator[Text]:
     if not topology.problems:
         return
     yield Text()
@@ -75,7 +75,7 @@ def problem_lines(topology: Topology, width: int | None) -> Iterator[Text]:
     yield from aligned(rows, width)
 
 
-def no_levels(candidates: Sequence[Candidate], width: int | None) -> Iterator[Text]:
+def no_levels(candidates: Sequence[LevelCandidate], width: int | None) -> Iterator[Text]:
     yield Text("No level of the topology is known: the policy names none, and no waiting group asks for one.")
     if not candidates:
         yield Text("No label of the nodes looks like one either.")
@@ -87,7 +87,7 @@ def no_levels(candidates: Sequence[Candidate], width: int | None) -> Iterator[Te
     yield from aligned(rows, width)
 
 
-def totals(topology: Topology) -> str:
+def totals(topology: TopologyReport) -> str:
     parts = [counted(topology.nodes, "node")]
     if topology.unwell:
         parts.append(f"{topology.unwell} of them cordoned or unhealthy, whose room is not counted as free")

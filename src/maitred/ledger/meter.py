@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from maitred.explain.billing.levels import Device, Key, Levels
+from maitred.explain.billing.levels import Device, DeviceLevels, Key
 
 DAY = 86_400_000
 """Milliseconds. Days are those of UTC."""
@@ -32,11 +32,11 @@ class Meter:
         self.now = since
         self._since = since
         """Up to here all is in the reading."""
-        self._levels = Levels({}, {}, {})
+        self._levels = DeviceLevels({}, {}, {})
         self._sees = False
         self._reading = Reading()
 
-    def see(self, found: Levels, at: int) -> None:
+    def see(self, found: DeviceLevels, at: int) -> None:
         """So it is from now on."""
         self.advance(at)
         self._settle()

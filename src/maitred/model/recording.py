@@ -81,7 +81,7 @@ class Opening(Line, frozen=True):
     at: float
 
 
-class Rules(Line, frozen=True):
+class PolicyInForce(Line, frozen=True, tag="rules"):
     """The policy from here on."""
 
     policy: Policy
@@ -124,7 +124,7 @@ class Decision(Line, frozen=True):
     plan: Plan
 
 
-AnyLine = Opening | Rules | Came | Gone | Leaving | Look | Decision
+AnyLine = Opening | PolicyInForce | Came | Gone | Leaving | Look | Decision
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(AnyLine).decode

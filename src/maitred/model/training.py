@@ -12,7 +12,7 @@ class ElasticPolicy(Lean, frozen=True):
     min_replicas: int | None = None
 
 
-class GangPolicy(Lean, frozen=True):
+class TrainingGangPolicy(Lean, frozen=True):
     min_available: int | None = None
     priority_class: str = ""
 
@@ -21,7 +21,7 @@ class RunPolicy(Lean, frozen=True):
     suspend: bool = False
     managed_by: str = ""
     active_deadline_seconds: int | None = None
-    scheduling_policy: GangPolicy = GangPolicy()
+    scheduling_policy: TrainingGangPolicy = TrainingGangPolicy()
 
 
 class TrainingSpec(Lean, frozen=True):

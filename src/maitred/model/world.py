@@ -35,7 +35,7 @@ class Levels(Setting, frozen=True):
     rack: str = RACK.key
 
 
-class Kind(Setting, frozen=True):
+class NodeKind(Setting, frozen=True):
     """Nodes that are alike: so many in each rack, so many racks in each block, so many blocks."""
 
     name: str
@@ -51,7 +51,7 @@ class Kind(Setting, frozen=True):
         return self.blocks * self.racks * self.nodes
 
 
-USUAL = Kind(
+USUAL = NodeKind(
     "h100",
     {"cpu": "96", "memory": "1Ti", "nvidia.com/gpu": "8"},
     blocks=2,
@@ -67,14 +67,14 @@ class World(Setting, frozen=True):
     api_version: Literal["maitred.dev/v1alpha1"] = "maitred.dev/v1alpha1"
     kind: Literal["World"] = "World"
     levels: Levels = Levels()
-    kinds: tuple[Kind, ...] = (USUAL,)
+    kinds: tuple[NodeKind, ...] = (USUAL,)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePlace:
     """Where one node of a kind stands, and what it is called for it."""
 
-    kind: Kind
+    kind: NodeKind
     block: str
     rack: str
     number: int
@@ -94,7 +94,7 @@ def read_world(data: bytes, source: str, taken: Collection[str] = ()) -> World:
     return world
 
 
-def check_floor(levels: Levels, kinds: Sequence[Kind], taken: Collection[str] = ()) -> None:
+def check_floor(levels: Levels, kinds: Sequence[NodeKind], taken: Collection[str] = ()) -> None:
     check_levels(levels)
     for position, kind in enumerate(kinds):
         check_kind(f"kinds[{position}]", kind, {levels.block, levels.rack, KIND, *taken})
@@ -111,7 +111,7 @@ def check_levels(levels: Levels) -> None:
         raise FieldError("levels.rack", f"{levels.rack!r} is also the key of the blocks; use another")
 
 
-def check_kind(field: str, kind: Kind, taken: Collection[str]) -> None:
+def check_kind(field: str, kind: NodeKind, taken: Collection[str]) -> None:
     if problem := name_problem(kind.name, 63):
         raise FieldError(f"{field}.name", problem)
     check_resources(f"{field}.resources", kind.resources)
@@ -131,7 +131,7 @@ def check_resources(field: str, resources: Resources) -> None:
             raise FieldError(f"{field}.{resource}", f"{quantity!r} is not a whole number")
 
 
-def places(kinds: Sequence[Kind]) -> Iterator[Place]:
+def places(kinds: Sequence[NodeKind]) -> Iterator[NodePlace]:
     """Blocks, racks and the nodes of a rack are counted from 1: `b1-r3-n05`. No two racks share a number."""
     block = rack = 0
     for kind in kinds:
@@ -140,7 +140,7 @@ def places(kinds: Sequence[Kind]) -> Iterator[Place]:
             for _ in range(kind.racks):
                 rack += 1
                 for number in range(1, kind.nodes + 1):
-                    yield Place(kind, f"b{block}", f"r{rack}", number)
+                    yield NodePlace(kind, f"b{block}", f"r{rack}", number)
 
 
 def node_name(block: str, rack: str, number: int) -> str:

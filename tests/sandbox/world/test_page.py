@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from maitred.model.world import Kind, Levels, World
+from maitred.model.world import Levels, NodeKind, World
 from maitred.sandbox.kubelets import marks
 from maitred.sandbox.world.story import Gang, Step, Story, Wait, Where
 
@@ -16,7 +16,7 @@ WORDS = {word for code in re.findall(r"`([^`]+)`", PROSE) for word in re.split(r
 ENVELOPE = {"apiVersion", "kind"}
 
 
-@pytest.mark.parametrize("settings", [World, Levels, Kind, Story, Step, Gang, Wait, Where])
+@pytest.mark.parametrize("settings", [World, Levels, NodeKind, Story, Step, Gang, Wait, Where])
 def test_every_field_is_on_the_page(settings: type[msgspec.Struct]) -> None:
     assert {field.encode_name for field in msgspec.structs.fields(settings)} - ENVELOPE <= WORDS
 

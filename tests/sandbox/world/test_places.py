@@ -4,7 +4,7 @@ import msgspec
 
 from maitred.explain.floorplan import floor_of, table_of
 from maitred.model.node import Node
-from maitred.model.world import Kind, Levels, World
+from maitred.model.world import Levels, NodeKind, World
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.marks import BLOCK_MARK, RACK_MARK
@@ -16,7 +16,7 @@ from maitred.sandbox.world.targets import chosen, name_of
 
 WORLD = World(
     levels=Levels("acme.io/pod", "acme.io/shelf"),
-    kinds=(Kind("small", {"nvidia.com/gpu": "8"}, blocks=2, racks=2, nodes=2),),
+    kinds=(NodeKind("small", {"nvidia.com/gpu": "8"}, blocks=2, racks=2, nodes=2),),
 )
 
 

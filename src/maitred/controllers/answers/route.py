@@ -10,7 +10,7 @@ import msgspec
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.explain.billing.document import Usage
 from maitred.explain.proposal.supposition import Supposition
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.kube.answers import Reason
 
@@ -53,7 +53,7 @@ class Question:
 class Asked:
     """All that an answer is made from. Names that the visitor may not know are gone from it."""
 
-    scene: Scene
+    situation: Situation
     question: Question
     used: Callable[[int, int], Usage]
     """What devices were used for on some days since 1970, but for the last."""

@@ -33,15 +33,17 @@ def answer_why(asked: Asked) -> Why | Comparison:
     other = asked.question.values.get("ratherThan")
     if other is None:
         values = asked.question.values
-        return why_named(asked.scene, values["name"], values["namespace"], kind_in(asked, "kind"), asked.seen)
-    rival = find(asked.scene, other, "", kind_in(asked, "ratherThanKind"), asked.seen)
-    return compare(asked.scene, meant_by(asked).key, rival, asked.seen)
+        return why_named(
+            asked.situation, values["name"], values["namespace"], kind_in(asked, "kind"), asked.seen
+        )
+    rival = find(asked.situation, other, "", kind_in(asked, "ratherThanKind"), asked.seen)
+    return compare(asked.situation, meant_by(asked).key, rival, asked.seen)
 
 
 def on_nodes(asked: Asked) -> list[str] | None:
     """Its members that have places, which are to be looked at. None if it is not known without a look at all
     that there are, or has ended: whose pods are whose is seen only by looking at them."""
-    names = Names(asked.scene.snapshot)
+    names = Names(asked.situation.snapshot)
     try:
         meant = meant_by(asked)
     except InputError:
@@ -52,12 +54,12 @@ def on_nodes(asked: Asked) -> list[str] | None:
     rows = names.rows_of(key)
     if key not in names.views and not len(rows):
         return None
-    pods = [occupant.key for occupant in asked.scene.snapshot.bound.occupants[rows]]
+    pods = [occupant.key for occupant in asked.situation.snapshot.bound.occupants[rows]]
     return [pod.partition("/")[2] for pod in pods]
 
 
 def meant_by(asked: Asked) -> Meant:
-    values, names = asked.question.values, Names(asked.scene.snapshot, asked.seen)
+    values, names = asked.question.values, Names(asked.situation.snapshot, asked.seen)
     return names.meant(values["name"], values["namespace"], kind_in(asked, "kind"))
 
 
@@ -67,22 +69,22 @@ def kind_in(asked: Asked, parameter: str) -> Kind | None:
 
 def answer_eviction(asked: Asked) -> EvictionAnswer:
     values = asked.question.values
-    return receipt(asked.scene, values["pod"], values["namespace"])
+    return receipt(asked.situation, values["pod"], values["namespace"])
 
 
 def answer_plan(asked: Asked) -> Proposals:
     assert asked.question.supposition is not None, "what is posted has been read"
-    return proposals(asked.scene, asked.question.supposition)
+    return proposals(asked.situation, asked.question.supposition)
 
 
 def answer_capacity(asked: Asked) -> Capacity:
-    return capacity(asked.scene)
+    return capacity(asked.situation)
 
 
 def answer_bill(asked: Asked) -> Bill:
-    values, scene = asked.question.values, asked.scene
-    month, by = read_month(values.get("month"), scene.now), values.get("by", "namespace")
-    return bill(asked.used(month.first_day, month.end_day), by, scene.policy, month, scene.now)
+    values, situation = asked.question.values, asked.situation
+    month, by = read_month(values.get("month"), situation.now), values.get("by", "namespace")
+    return bill(asked.used(month.first_day, month.end_day), by, situation.policy, month, situation.now)
 
 
 NAMESPACE = Parameter("namespace", "path", Namespace, "You must be allowed to list pods there.")

@@ -19,9 +19,9 @@ from maitred.controllers.answers.route import Asked, Question, Route
 from maitred.controllers.answers.worker import InterruptedJob
 from maitred.explain.billing.document import Usage
 from maitred.explain.proposal.supposition import Supposition, read_supposition
-from maitred.explain.redaction.scene import as_seen_by
+from maitred.explain.redaction.situation import as_seen_by
 from maitred.explain.redaction.usage import usage_as_seen_by
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.seen import Seen
 from maitred.kube.answers import Reason
 from maitred.kube.client import Client
@@ -56,7 +56,7 @@ def nothing_known(first_day: int, end_day: int) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What a scene is made from, before it is known who may see what of it."""
+    """What a situation is made from, before it is known who may see what of it."""
 
     snapshot: Snapshot
     view: View
@@ -67,15 +67,15 @@ class Stage:
     """Whether the snapshot has more than the state, which nobody else will suppose."""
 
 
-class Scenes:
+class Situations:
     """Those of the latest state, so that many questions about one moment take one cycle. What was worked out
     for one takes much memory, and nobody asks about an earlier state again. Used in the thread alone."""
 
     def __init__(self) -> None:
-        self._kept = OrderedDict[Hashable, Scene]()
+        self._kept = OrderedDict[Hashable, Situation]()
         self._latest: Hashable = None
 
-    def get(self, stage: Stage, mine: Collection[str] | None, make: Callable[[], Scene]) -> Scene:
+    def get(self, stage: Stage, mine: Collection[str] | None, make: Callable[[], Situation]) -> Situation:
         """One of the same state, if it is not much older; what waits for a time is not wrong for longer."""
         latest = (stage.view.term, stage.version, id(stage.view.policy))
         if latest != self._latest:
@@ -86,8 +86,8 @@ class Scenes:
         if kept is not None and stage.now - kept.now > OLDEST_SCENE:
             kept = None
         if stage.supposed:
-            scene = make()
-            return scene if kept is None else replace(scene, waiting=kept.in_vain())
+            situation = make()
+            return situation if kept is None else replace(situation, waiting=kept.in_vain())
         if kept is None:
             kept = self._kept[key] = make()
         self._kept.move_to_end(key)
@@ -114,7 +114,7 @@ class Service:
         self._used = used
         self._door = Door(client)
         self._desk = desk or Desk()
-        self._scenes = Scenes()
+        self._situations = Situations()
 
     def close(self) -> None:
         self._desk.close()
@@ -160,23 +160,23 @@ class Service:
         return await self._desk.work(user, partial(self._interruptible, work))
 
     def _interruptible(self, work: Callable[[], T]) -> T:
-        """What was being added to a scene when it was stopped may be there in part."""
+        """What was being added to a situation when it was stopped may be there in part."""
         try:
             return work()
         except InterruptedJob:
-            self._scenes.clear()
+            self._situations.clear()
             raise
 
     def _asked(self, stage: Stage, question: Question, mine: Collection[str] | None) -> Asked:
         def used(first_day: int, end_day: int) -> Usage:
             return usage_as_seen_by(self._used(first_day, end_day), mine)
 
-        return Asked(self._scenes.get(stage, mine, lambda: self._scene(stage, mine)), question, used)
+        return Asked(self._situations.get(stage, mine, lambda: self._situation(stage, mine)), question, used)
 
-    def _scene(self, stage: Stage, mine: Collection[str] | None) -> Scene:
+    def _situation(self, stage: Stage, mine: Collection[str] | None) -> Situation:
         """In the thread. Nothing after this knows a name that the visitor may not know."""
         past = self._past(stage.now, mine)
-        whole = Scene(stage.snapshot, stage.view.policy, stage.now, stage.view.scheduler, past)
+        whole = Situation(stage.snapshot, stage.view.policy, stage.now, stage.view.scheduler, past)
         return as_seen_by(whole, mine)
 
     async def _look(self, view: View, namespace: str, pods: Collection[str] | None) -> Seen:

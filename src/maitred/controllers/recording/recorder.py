@@ -10,7 +10,7 @@ from maitred.controllers.recording.ring import Ring
 from maitred.controllers.scheduling.worklist import CycleSelection
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
-from maitred.model.recording import VERSION, Decision, Look, Opening, Rules, encode
+from maitred.model.recording import VERSION, Decision, Look, Opening, PolicyInForce, encode
 from maitred.model.rotation import Rotation
 
 
@@ -43,7 +43,7 @@ class DecisionRecorder:
             return
         if policy != self._policy:
             self._policy = policy
-            self._lines.append(encode(Rules(policy)))
+            self._lines.append(encode(PolicyInForce(policy)))
         groups = tuple(view.group.key for view in snapshot.groups if view.group.key in selection)
         explained = None if selection.explained is None else tuple(sorted(selection.explained))
         self._lines.append(encode(Look(now.isoformat(), groups, explained, rotation)))

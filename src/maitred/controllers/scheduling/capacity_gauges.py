@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Capacity, Constraint
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 
 log = logging.getLogger(__name__)
 
@@ -30,12 +30,12 @@ class CapacityGauges(Collector):
         self._latest: Capacity | None = None
         self._seconds_between = seconds_between
 
-    async def run(self, scene: Callable[[], Scene]) -> None:
+    async def run(self, situation: Callable[[], Situation]) -> None:
         """For as long as a term lasts."""
         thread = ThreadPoolExecutor(1, "survey")
         try:
             while True:
-                self._latest = await asyncio.get_running_loop().run_in_executor(thread, capacity, scene())
+                self._latest = await asyncio.get_running_loop().run_in_executor(thread, capacity, situation())
                 await asyncio.sleep(self._seconds_between)
         finally:
             self._latest = None

@@ -8,7 +8,7 @@ its members hold devices and wait for the last of them.
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from maitred.explain.audit.gangs import Party, party_of
+from maitred.explain.audit.gangs import FoundGroup, party_of
 from maitred.explain.audit.stays import FAILED, SUCCEEDED, Stay
 from maitred.kube.wire import WatchedGroup, WatchedPod
 from maitred.model.group import PodGroup
@@ -59,7 +59,7 @@ class ShadowGangs:
         stay = self._stays.get(pod)
         return None if stay is None or stay.membership is None else stay.membership.id
 
-    def of(self, pod: str) -> Party | None:
+    def of(self, pod: str) -> FoundGroup | None:
         """The gang that a pod is part of; None where it is of use by itself, or nobody says."""
         named = self.group_of(pod)
         if named is None:
@@ -87,7 +87,7 @@ class ShadowGangs:
         return known.get(kind, {})
 
 
-def seated_in(party: Party) -> int:
+def seated_in(party: FoundGroup) -> int:
     """Members that have a place and keep it, or have succeeded."""
     return sum(
         stay.leaving is None and (stay.succeeded or (stay.bound is not None and not stay.over))
@@ -95,7 +95,7 @@ def seated_in(party: Party) -> int:
     )
 
 
-def held_in(party: Party, policy: Policy) -> str:
+def held_in(party: FoundGroup, policy: Policy) -> str:
     """`40 nvidia.com/gpu`: devices that its members hold."""
     held: dict[str, int] = {}
     for stay in party.stays:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from maitred.controllers.scheduling.evicting import RoomOrder, is_suspended
 from maitred.controllers.scheduling.telling import Teller, WritePace
 from maitred.explain.receipts import group_words, preemptor_words, victim_words
-from maitred.explain.tenant_words import Reader, reader_of
+from maitred.explain.tenant_words import Audience, reader_of
 from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
 from maitred.model.plan import Eviction
@@ -54,11 +54,11 @@ class Receipts:
             for concerned in self._concerned(order, eviction):
                 together[concerned].append(eviction)
         for concerned, evictions in islice(together.items(), MOST_GROUPS):
-            yield Letter(concerned, "Preempted", group_words(evictions, Reader(concerned.namespace)))
+            yield Letter(concerned, "Preempted", group_words(evictions, Audience(concerned.namespace)))
         for eviction in order.departed[:MOST_PODS]:
             namespace, _, name = eviction.pod.partition("/")
             pod = Regarding("v1", "Pod", name, namespace, eviction.uid)
-            yield Letter(pod, "Preempted", victim_words(eviction, Reader(namespace)))
+            yield Letter(pod, "Preempted", victim_words(eviction, Audience(namespace)))
 
     def _concerned(self, order: RoomOrder, eviction: Eviction) -> Iterator[Regarding]:
         """The PodGroup of a victim, else its controller; both where that was suspended."""

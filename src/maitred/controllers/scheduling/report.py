@@ -8,7 +8,7 @@ from maitred.cluster.snapshot import Snapshot
 from maitred.controllers.scheduling.gangs import held_in, seated_in
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts, first_category
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.explain.audit.gangs import Party
+from maitred.explain.audit.gangs import FoundGroup
 from maitred.explain.receipts import to_leave
 from maitred.explain.verdicts import head_of, pod_words, verdict_words
 from maitred.model.membership import GroupId
@@ -43,7 +43,7 @@ class Report:
             log.info("no pod waits")
         self._first = False
         seats = Counter(bind.pod for bind in plan.binds)
-        judged: dict[GroupId, Party | None] = {}
+        judged: dict[GroupId, FoundGroup | None] = {}
         for verdict in plan.groups:
             gang = self._half_started(verdict, seats, judged)
             if self._is_news(verdict, gang is not None):
@@ -74,8 +74,8 @@ class Report:
         return f"would place {verdict.placed} of {counted(verdict.members, 'member')} on {named}"
 
     def _half_started(
-        self, verdict: GroupVerdict, seats: Mapping[str, int], judged: dict[GroupId, Party | None]
-    ) -> Party | None:
+        self, verdict: GroupVerdict, seats: Mapping[str, int], judged: dict[GroupId, FoundGroup | None]
+    ) -> FoundGroup | None:
         """The gang of which the group is a part, if some of it holds places and this cycle would not give it
         the others that it needs, as an audit judges it. `judged`: those that were looked at in this cycle."""
         gangs = self._mirror.gangs
@@ -90,7 +90,7 @@ class Report:
             judged[named] = gang if gang is not None and 0 < seated_in(gang) < needed - coming else None
         return judged[named]
 
-    def _of_a_part(self, gang: Party, verdict: GroupVerdict) -> str:
+    def _of_a_part(self, gang: FoundGroup, verdict: GroupVerdict) -> str:
         seated, held = seated_in(gang), held_in(gang, self._policy())
         holding = f", and {'holds' if seated == 1 else 'hold'} {held} without working" if held else ""
         are = "is" if seated == 1 else "are"

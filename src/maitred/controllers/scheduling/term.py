@@ -44,7 +44,7 @@ from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.report import Report
 from maitred.controllers.scheduling.telling import Teller
 from maitred.controllers.scheduling.worklist import Worklist
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
 from maitred.kube.events import Events
@@ -201,7 +201,7 @@ class SchedulingTerm:
         if self._bookkeeper is not None:
             tasks.create_task(self._bookkeeper.run())
         if self._witnesses.survey is not None:
-            tasks.create_task(self._witnesses.survey.run(self.scene))
+            tasks.create_task(self._witnesses.survey.run(self.situation))
 
     def _records_dropped(self) -> int:
         return 0 if self._bookkeeper is None else self._bookkeeper.dropped
@@ -209,10 +209,10 @@ class SchedulingTerm:
     def _ledger_failing(self) -> int:
         return int(self._bookkeeper is not None and self._bookkeeper.is_failing)
 
-    def scene(self) -> Scene:
+    def situation(self) -> Situation:
         """What people ask about, as it is now."""
         snapshot, now = self._mirror.state.snapshot(), datetime.now(UTC)
-        return Scene(snapshot, self._keeper.policy, now, self._settings.scheduler)
+        return Situation(snapshot, self._keeper.policy, now, self._settings.scheduler)
 
     async def finish(self) -> None:
         """Decide nothing more, and let what was ordered come to its end."""

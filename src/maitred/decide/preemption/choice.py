@@ -15,9 +15,9 @@ import numpy as np
 from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.ask import Assignment
 from maitred.decide.preemption.exact import POOL, WIDEST, cheapest
-from maitred.decide.preemption.leniency import let_off, most_valuable_first
+from maitred.decide.preemption.feasibility import Feasibility, Option
 from maitred.decide.preemption.pricing import Pass, by_domain, in_order
-from maitred.decide.preemption.site import Option, Site
+from maitred.decide.preemption.sparing import most_valuable_first, spare
 from maitred.decide.preemption.units import Units
 
 DOMAINS = 3
@@ -43,13 +43,13 @@ class Choice:
     """The next best, none of which the best is part of."""
 
 
-def choose(site: Site) -> Choice | None:
+def choose(feasibility: Feasibility) -> Choice | None:
     """None if no candidates that were looked at would make enough room."""
-    if not len(site.units) or not site.helpful.any():
+    if not len(feasibility.units) or not feasibility.helpful.any():
         return None
-    pool = _few(site.units, site.helpful, POOL)
-    options = [] if pool is None else cheapest(site, pool, None, 1 + ALTERNATIVES)
-    options = options or _Search(site).run()
+    pool = _few(feasibility.units, feasibility.helpful, POOL)
+    options = [] if pool is None else cheapest(feasibility, pool, None, 1 + ALTERNATIVES)
+    options = options or _Search(feasibility).run()
     return Choice(options[0], tuple(options[1 : 1 + ALTERNATIVES])) if options else None
 
 
@@ -65,8 +65,8 @@ def _few(units: Units, chosen: Mask, most: int) -> Ints | None:
 class _Search:
     """For more units than sets of them could be compared one by one."""
 
-    def __init__(self, site: Site) -> None:
-        self.site, self.units = site, site.units
+    def __init__(self, feasibility: Feasibility) -> None:
+        self.feasibility, self.units = feasibility, feasibility.units
         self._priced = list[tuple[Pass, Mask]]()
         """The last passes over the slots,"""
         self._priced_for: Mask | None = None
@@ -92,7 +92,7 @@ class _Search:
         Mostly there is room enough in the places of those who matter least. If the slots there say so, and a
         set is found among them, that they are all that is needed at most is proven with it.
         """
-        helpful, grade = self.site.helpful, self._grade
+        helpful, grade = self.feasibility.helpful, self._grade
         least = helpful & (grade == grade[helpful].min())
         passes = [each for each in self._passes(least) if each[0].price < np.inf]
         options = self._of_passes(passes, least)
@@ -108,10 +108,10 @@ class _Search:
 
     def _all_together(self) -> Mask | None:
         """All candidates, if that is enough; but for those whom members must be near, if it is not."""
-        helpful = self.site.helpful
+        helpful = self.feasibility.helpful
         if self._seats(helpful) is not None:
             return helpful
-        needed = self.site.company
+        needed = self.feasibility.company
         if not needed.any() or self._seats(helpful & ~needed) is None:
             return None
         return helpful & ~needed
@@ -136,7 +136,7 @@ class _Search:
         return self.units.grade + self.units.violating * len(self.units)
 
     def _seats(self, chosen: Mask) -> Assignment | None:
-        return self.site.seats(self.units.closed(chosen))
+        return self.feasibility.seats(self.units.closed(chosen))
 
     # -- enough ----------------------------------------------------------------------------------------
 
@@ -150,17 +150,17 @@ class _Search:
 
     def _passes(self, candidates: Mask) -> list[tuple[Pass, Mask]]:
         """One for each of the most promising domains, and the candidates that have pods there."""
-        site = self.site
+        feasibility = self.feasibility
         if self._priced_for is not None and (candidates == self._priced_for).all():
             return self._priced
-        domains = np.array(list(site.each_domain()), dtype=np.int64)
+        domains = np.array(list(feasibility.each_domain()), dtype=np.int64)
         if len(domains) > PRICED:
-            price = by_domain(site, candidates)[domains]
+            price = by_domain(feasibility, candidates)[domains]
             domains = domains[np.argsort(price, kind="stable")[:PRICED]]
-        within = (site.useful & (site.domains == domain) for domain in np.sort(domains))
-        passes = [(in_order(site, candidates, nodes), nodes) for nodes in within]
+        within = (feasibility.useful & (feasibility.domains == domain) for domain in np.sort(domains))
+        passes = [(in_order(feasibility, candidates, nodes), nodes) for nodes in within]
         passes.sort(key=lambda each: each[0].price)
-        self._priced = [(found, site.touching(candidates, nodes)) for found, nodes in passes[:DOMAINS]]
+        self._priced = [(found, feasibility.touching(candidates, nodes)) for found, nodes in passes[:DOMAINS]]
         self._priced_for = candidates
         return self._priced
 
@@ -171,7 +171,7 @@ class _Search:
         for found, there in passes:
             pool = _few(self.units, candidates & there, WIDEST)
             if pool is not None and len(pool):
-                options += cheapest(self.site, pool, None, 1 + ALTERNATIVES)
+                options += cheapest(self.feasibility, pool, None, 1 + ALTERNATIVES)
             many = pool is None or len(pool) > POOL
             if many and (option := self._enough(found)) is not None:
                 options.append(self._refined(option, found.order) if refined else option)
@@ -192,10 +192,10 @@ class _Search:
             return None
         while True:
             chosen = self.units.closed(self.units.chosen(found.order[:count]))
-            seats = self.site.seats(chosen)
+            seats = self.feasibility.seats(chosen)
             if seats is not None:
-                return let_off(self.site, chosen, seats)
-            if count >= len(found.order) or not self.site.goes_on():
+                return spare(self.feasibility, chosen, seats)
+            if count >= len(found.order) or not self.feasibility.goes_on():
                 return None
             tries += 1
             if tries == DOUBTFUL and self._hopeless(found):
@@ -207,7 +207,7 @@ class _Search:
         everyone = self.units.at_most(self.units.chosen(found.order))
         if any(not (everyone & ~others).any() for others in self._in_vain):
             return True
-        if not self.site.too_few(everyone):
+        if not self.feasibility.too_few(everyone):
             return False
         self._in_vain.append(everyone)
         return True
@@ -221,7 +221,7 @@ class _Search:
             if len(mine) > REFINED:
                 break
             others = order[~np.isin(order, mine)][: COMPARED - len(mine)]
-            found = cheapest(self.site, np.sort(np.concatenate((mine, others))), best.price, 1, TRIED)
+            found = cheapest(self.feasibility, np.sort(np.concatenate((mine, others))), best.price, 1, TRIED)
             if not found or (found[0].chosen == best.chosen).all():
                 break
             best = found[0]
@@ -232,7 +232,7 @@ class _Search:
     ) -> list[Option]:
         """Sets that do without some unit of the best, where there are none yet."""
         others = list[Option]()
-        for unit in most_valuable_first(self.site, options[0].chosen)[
+        for unit in most_valuable_first(self.feasibility, options[0].chosen)[
             : max(0, 1 + ALTERNATIVES - len(options))
         ]:
             barred = candidates.copy()
@@ -247,7 +247,9 @@ class _Search:
         if options[0].price.units > REFINED:
             return []
         units = list(dict.fromkeys(unit for option in options for unit in np.flatnonzero(option.chosen)))
-        return cheapest(self.site, np.sort(units[:COMPARED]), options[0].price, 1 + ALTERNATIVES, TRIED)
+        return cheapest(
+            self.feasibility, np.sort(units[:COMPARED]), options[0].price, 1 + ALTERNATIVES, TRIED
+        )
 
     def _apart(self, options: list[Option]) -> list[Option]:
         """Without those that a cheaper one is part of."""

@@ -14,8 +14,8 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.ask import Assignment
 from maitred.decide.bounds import most_in
-from maitred.decide.preemption.leniency import let_off
-from maitred.decide.preemption.site import Option, Site
+from maitred.decide.preemption.feasibility import Feasibility, Option
+from maitred.decide.preemption.sparing import spare
 from maitred.decide.preemption.units import STEP, Floats, Price, Units
 from maitred.decide.seats import PASS
 
@@ -32,37 +32,39 @@ TIED = 256
 CHUNK = 1024
 
 
-def cheapest(site: Site, pool: Ints, at_most: Price | None, wanted: int, tries: int = TRIES) -> list[Option]:
+def cheapest(
+    feasibility: Feasibility, pool: Ints, at_most: Price | None, wanted: int, tries: int = TRIES
+) -> list[Option]:
     """Up to `wanted` sets of these units that make room, none within another, cheapest first.
 
     `at_most` is the price of a set that is known; what costs more is of no interest.
     """
-    sets = _Sets(site, pool)
+    sets = _Sets(feasibility, pool)
     found = list[Option]()
     for chosen in sets.in_order(at_most):
         if not all((option.chosen & ~chosen).any() for option in found):
             continue
         tries -= 1
-        seats = site.seats(chosen)
-        if seats is not None and not _spares_some(site, chosen, seats):
-            found.append(Option(chosen, seats, site.units.price(chosen)))
-        if len(found) == wanted or not tries or not site.goes_on():
+        seats = feasibility.seats(chosen)
+        if seats is not None and not _spares_some(feasibility, chosen, seats):
+            found.append(Option(chosen, seats, feasibility.units.price(chosen)))
+        if len(found) == wanted or not tries or not feasibility.goes_on():
             break
     return found
 
 
-def _spares_some(site: Site, chosen: Mask, seats: Assignment) -> bool:
+def _spares_some(feasibility: Feasibility, chosen: Mask, seats: Assignment) -> bool:
     """Whether a gang leaves whole that could stay: as many of its pods as it can spare are enough."""
-    units = site.units
+    units = feasibility.units
     if (chosen & units.divisible).any():
-        lesser = let_off(site, chosen, seats)
+        lesser = spare(feasibility, chosen, seats)
         if lesser is None or (lesser.chosen != chosen).any():
             return True
     for unit in np.flatnonzero(chosen & units.divisible).tolist():
         rest = chosen.copy()
         rest[unit] = False
         parts = combinations(units.in_part(unit).tolist(), units.surplus_of(int(units.family[unit])))
-        if any(site.seats(rest | units.chosen(part)) is not None for part in islice(parts, PARTS)):
+        if any(feasibility.seats(rest | units.chosen(part)) is not None for part in islice(parts, PARTS)):
             return True
     return False
 
@@ -70,11 +72,11 @@ def _spares_some(site: Site, chosen: Mask, seats: Assignment) -> bool:
 class _Sets:
     """Of units that come in order."""
 
-    def __init__(self, site: Site, pool: Ints) -> None:
-        self.site, self.units, self.pool = site, site.units, pool
+    def __init__(self, feasibility: Feasibility, pool: Ints) -> None:
+        self.feasibility, self.units, self.pool = feasibility, feasibility.units, pool
         bits = _sets_of(len(pool))
         self.bits: Floats = bits[_allowed(self.units, pool, bits)]
-        site.house.meter.take(PASS + 3 * len(self.bits))
+        feasibility.context.meter.take(PASS + 3 * len(self.bits))
 
     def in_order(self, at_most: Price | None) -> Iterator[Mask]:
         price = self._prices()
@@ -120,50 +122,50 @@ class _Sets:
     @cached_property
     def _freed(self) -> tuple[Rows, Floats]:
         """The nodes that these units are on, and what each unit frees there of what members ask for."""
-        site, pool = self.site, self.pool
-        entries = site.units.entries_of(site.units.chosen(pool))
-        nodes, inverse = np.unique(site.nodes[entries], return_inverse=True)
-        mine = np.searchsorted(pool, site.units.unit[entries])
-        freed = np.zeros((len(pool), len(nodes), len(site.columns)))
-        np.add.at(freed, (mine, inverse), site.freed(entries).T)
+        feasibility, pool = self.feasibility, self.pool
+        entries = feasibility.units.entries_of(feasibility.units.chosen(pool))
+        nodes, inverse = np.unique(feasibility.nodes[entries], return_inverse=True)
+        mine = np.searchsorted(pool, feasibility.units.unit[entries])
+        freed = np.zeros((len(pool), len(nodes), len(feasibility.columns)))
+        np.add.at(freed, (mine, inverse), feasibility.freed(entries).T)
         return nodes, freed
 
     def _may_do(self, bits: Floats) -> Mask:
         """Whether what sets free could be enough, added up over each domain."""
-        site, (nodes, freed) = self.site, self._freed
-        free = site.trial.columns.free[site.columns]
-        domains = max(1, int(site.domains.max(initial=0)) + 1)
+        feasibility, (nodes, freed) = self.feasibility, self._freed
+        free = feasibility.trial.columns.free[feasibility.columns]
+        domains = max(1, int(feasibility.domains.max(initial=0)) + 1)
         room = np.tensordot(bits, freed, axes=1).astype(np.int64) + free.T[nodes]
-        inside = site.useful & (site.domains >= 0)
+        inside = feasibility.useful & (feasibility.domains >= 0)
         members = np.zeros((len(bits), domains), dtype=np.int64)
-        for shape, number in enumerate(site.ask.distinct):
-            held = _copies(site, shape, np.arange(len(site.useful), dtype=np.intp), free.T)
+        for shape, number in enumerate(feasibility.ask.distinct):
+            held = _copies(feasibility, shape, np.arange(len(feasibility.useful), dtype=np.intp), free.T)
             held[nodes] = 0
-            there = np.bincount(site.domains[inside], weights=held[inside], minlength=domains)
-            copies = _copies(site, shape, nodes, room)
+            there = np.bincount(feasibility.domains[inside], weights=held[inside], minlength=domains)
+            copies = _copies(feasibility, shape, nodes, room)
             copies[:, ~inside[nodes]] = 0
             by_domain = np.zeros((len(bits), domains), dtype=np.int64)
-            np.add.at(by_domain.T, np.maximum(site.domains[nodes], 0), copies.T)
-            members += np.minimum(by_domain + there.astype(np.int64), site.ask.shapes.count(number))
-        if len(site.ask.distinct) > 1:
+            np.add.at(by_domain.T, np.maximum(feasibility.domains[nodes], 0), copies.T)
+            members += np.minimum(by_domain + there.astype(np.int64), feasibility.ask.shapes.count(number))
+        if len(feasibility.ask.distinct) > 1:
             np.minimum(members, self._most_together(nodes, room, domains), out=members)
-        enough: Mask = members.max(axis=1) >= site.ask.need
+        enough: Mask = members.max(axis=1) >= feasibility.ask.need
         return enough
 
     def _most_together(self, nodes: Rows, room: Ints, domains: int) -> Ints:
         """How many members of all shapes the room of each domain is enough for, the most modest first."""
-        site = self.site
-        inside = site.useful & (site.domains >= 0)
-        counts = [site.ask.shapes.count(shape) for shape in site.ask.distinct]
-        most = np.full((len(room), domains), len(site.ask.shapes), dtype=np.int64)
-        for place, column in enumerate(site.columns):
-            free = np.where(inside, np.maximum(site.trial.columns.free[column], 0), 0)
+        feasibility = self.feasibility
+        inside = feasibility.useful & (feasibility.domains >= 0)
+        counts = [feasibility.ask.shapes.count(shape) for shape in feasibility.ask.distinct]
+        most = np.full((len(room), domains), len(feasibility.ask.shapes), dtype=np.int64)
+        for place, column in enumerate(feasibility.columns):
+            free = np.where(inside, np.maximum(feasibility.trial.columns.free[column], 0), 0)
             free[nodes] = 0
-            elsewhere = np.bincount(np.maximum(site.domains, 0), weights=free, minlength=domains)
+            elsewhere = np.bincount(np.maximum(feasibility.domains, 0), weights=free, minlength=domains)
             total = np.tile(elsewhere.astype(np.float64), (len(room), 1))
             there = np.where(inside[nodes], np.maximum(room[:, :, place], 0), 0)
-            np.add.at(total.T, np.maximum(site.domains[nodes], 0), there.T)
-            np.minimum(most, most_in(total, site.uses[:, place].tolist(), counts), out=most)
+            np.add.at(total.T, np.maximum(feasibility.domains[nodes], 0), there.T)
+            np.minimum(most, most_in(total, feasibility.uses[:, place].tolist(), counts), out=most)
         return most
 
 
@@ -185,11 +187,15 @@ def _sets_of(count: int) -> Floats:
     return np.concatenate(parts)
 
 
-def _copies(site: Site, shape: int, nodes: Rows, room: Ints) -> Ints:
+def _copies(feasibility: Feasibility, shape: int, nodes: Rows, room: Ints) -> Ints:
     """How many members of a shape so much room would hold, at most as many as if all had left."""
-    asked = site.uses[shape] > 0
-    fit = (room[..., asked] // site.uses[shape][asked]).min(axis=-1)
-    most = site.empty.copies[shape] if site.plain else np.full(len(site.useful), np.iinfo(np.int64).max)
+    asked = feasibility.uses[shape] > 0
+    fit = (room[..., asked] // feasibility.uses[shape][asked]).min(axis=-1)
+    most = (
+        feasibility.empty.copies[shape]
+        if feasibility.plain
+        else np.full(len(feasibility.useful), np.iinfo(np.int64).max)
+    )
     copies: Ints = np.clip(fit, 0, most[nodes])
     return copies
 

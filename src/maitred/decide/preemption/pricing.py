@@ -11,7 +11,7 @@ import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
-from maitred.decide.preemption.site import Site
+from maitred.decide.preemption.feasibility import Feasibility
 from maitred.decide.preemption.units import Floats, Units
 from maitred.decide.seats import PASS
 
@@ -36,15 +36,15 @@ class Pass:
         return Pass(self.order[self.order != unit], self.enough, self.price)
 
 
-def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
+def in_order(feasibility: Feasibility, candidates: Mask, within: Mask) -> Pass:
     """The units of some nodes, best first, priced round by round where they sit on several nodes."""
-    units = site.units
+    units = feasibility.units
     spread = not units.single and bool((candidates & (units.size > 1)).any())
-    free, left = site.trial.columns.free[site.columns], candidates.copy()
+    free, left = feasibility.trial.columns.free[feasibility.columns], candidates.copy()
     chosen, price = list[Ints](), 0.0
     rounds = ROUNDS if spread else 1
     for turn in range(rounds, 0, -1):
-        found = _look(site, left, within, free, turn)
+        found = _look(feasibility, left, within, free, turn)
         taken = found.order[: found.enough]
         chosen.append(taken)
         price += found.price
@@ -53,20 +53,24 @@ def in_order(site: Site, candidates: Mask, within: Mask) -> Pass:
             enough = sum(map(len, chosen))
             return Pass(np.concatenate((*chosen, found.order[found.enough :])), enough, price)
         gone = units.entries_of(units.chosen(taken))
-        for column, freed in zip(free, site.freed(gone), strict=True):
-            np.add.at(column, site.nodes[gone], freed)
+        for column, freed in zip(free, feasibility.freed(gone), strict=True):
+            np.add.at(column, feasibility.nodes[gone], freed)
     raise AssertionError("the last round returns")
 
 
-def by_domain(site: Site, candidates: Mask) -> Floats:
+def by_domain(feasibility: Feasibility, candidates: Mask) -> Floats:
     """What it costs at first sight to make room in each domain; infinite where there is too little."""
-    slots = _slots(site, candidates, site.useful, site.trial.columns.free[site.columns])
-    domains = max(1, int(site.domains.max(initial=0)) + 1)
-    inside = site.useful & (site.domains >= 0)
-    have = np.bincount(site.domains[inside], weights=slots.room[inside], minlength=domains).astype(np.int64)
-    missing = np.maximum(site.ask.need - have, 0)
+    slots = _slots(
+        feasibility, candidates, feasibility.useful, feasibility.trial.columns.free[feasibility.columns]
+    )
+    domains = max(1, int(feasibility.domains.max(initial=0)) + 1)
+    inside = feasibility.useful & (feasibility.domains >= 0)
+    have = np.bincount(feasibility.domains[inside], weights=slots.room[inside], minlength=domains).astype(
+        np.int64
+    )
+    missing = np.maximum(feasibility.ask.need - have, 0)
     ends = np.flatnonzero(slots.gained > 0)
-    price, gained, domain = slots.prices(ends), slots.gained[ends], site.domains[slots.nodes[ends]]
+    price, gained, domain = slots.prices(ends), slots.gained[ends], feasibility.domains[slots.nodes[ends]]
     order = np.lexsort((price / gained, domain))
     price, gained, domain = price[order], gained[order], domain[order]
     before = np.cumsum(gained) - gained
@@ -74,7 +78,7 @@ def by_domain(site: Site, candidates: Mask) -> Floats:
     reached = before - np.append(before, 0)[first[domain]]
     needed = reached < missing[domain]
     total: Floats = np.bincount(domain[needed], weights=price[needed], minlength=domains).astype(np.float64)
-    total[have + np.bincount(domain, weights=gained, minlength=domains) < site.ask.need] = np.inf
+    total[have + np.bincount(domain, weights=gained, minlength=domains) < feasibility.ask.need] = np.inf
     return total
 
 
@@ -100,26 +104,26 @@ class Slots:
         return spent[ends] - start
 
 
-def _slots(site: Site, candidates: Mask, within: Mask, free: Ints) -> Slots:
+def _slots(feasibility: Feasibility, candidates: Mask, within: Mask, free: Ints) -> Slots:
     """`free`: what there is of the resources that members ask for."""
-    shape = int(np.argmax([site.ask.shapes.count(shape) for shape in site.ask.distinct]))
-    uses, cap = site.uses[shape][:, None], site.empty.copies[shape]
+    shape = int(np.argmax([feasibility.ask.shapes.count(shape) for shape in feasibility.ask.distinct]))
+    uses, cap = feasibility.uses[shape][:, None], feasibility.empty.copies[shape]
     room = _fitting(free, uses, np.where(within, cap, 0))
     # Where there is enough of something for all whom a node could ever take, it does not matter any more.
     short: Mask = (free < uses * np.maximum(cap, 1)) & (uses > 0) & within & (cap > 0)
     scarce: Mask = np.any(short, axis=1)
     free, uses, short = free[scarce], uses[scarce], short[scarce]
-    entries, nodes = site.units.on_nodes(np.flatnonzero(within & (cap > 0)))
-    kept = np.flatnonzero(candidates[site.units.unit[entries]])
+    entries, nodes = feasibility.units.on_nodes(np.flatnonzero(within & (cap > 0)))
+    kept = np.flatnonzero(candidates[feasibility.units.unit[entries]])
     entries, nodes = entries[kept], nodes[kept]
-    site.house.meter.take(PASS + len(site.nodes) + 2 * len(entries))
-    gain = _gain(site, entries, nodes, scarce, uses, short)
+    feasibility.context.meter.take(PASS + len(feasibility.nodes) + 2 * len(entries))
+    gain = _gain(feasibility, entries, nodes, scarce, uses, short)
     kept = np.flatnonzero(gain)
     entries, nodes, gain = entries[kept], nodes[kept], gain[kept]
-    cost = _cost(site.units, entries)
+    cost = _cost(feasibility.units, entries)
     order = _order(nodes, cost / gain)
     entries, nodes, cost = entries[order], nodes[order], cost[order]
-    freed, before = site.freed(entries, scarce), _before(nodes)
+    freed, before = feasibility.freed(entries, scarce), _before(nodes)
     total = np.cumsum(freed, axis=1)
     total += free[:, nodes] - (total - freed)[:, before]
     copies = _fitting(total, uses, cap[nodes])
@@ -129,11 +133,13 @@ def _slots(site: Site, candidates: Mask, within: Mask, free: Ints) -> Slots:
     return Slots(room, entries, nodes, cost, np.maximum(gained, 0))
 
 
-def _gain(site: Site, entries: Ints, nodes: Rows, scarce: Mask, uses: Ints, short: Mask) -> Floats:
+def _gain(
+    feasibility: Feasibility, entries: Ints, nodes: Rows, scarce: Mask, uses: Ints, short: Mask
+) -> Floats:
     """For how many members each entry frees enough of that for which it frees most, if its node is short of
     it."""
-    gain, needs = np.zeros(len(entries)), site.units.needs[entries]
-    for share, lacking in zip(site.freed_by_needs[scarce] / uses, short, strict=True):
+    gain, needs = np.zeros(len(entries)), feasibility.units.needs[entries]
+    for share, lacking in zip(feasibility.freed_by_needs[scarce] / uses, short, strict=True):
         np.maximum(gain, share[needs] * lacking[nodes], out=gain)
     return gain
 
@@ -155,11 +161,11 @@ def _order(nodes: Rows, ratio: Floats) -> Rows:
     return np.argsort(key, kind="stable")
 
 
-def _look(site: Site, candidates: Mask, within: Mask, free: Ints, rounds: int) -> Pass:
+def _look(feasibility: Feasibility, candidates: Mask, within: Mask, free: Ints, rounds: int) -> Pass:
     """Slots for one part in `rounds` of those who still have no room."""
-    slots = _slots(site, candidates, within, free)
-    missing = -(-max(0, site.ask.need - int(slots.room.sum())) // rounds)
-    return _rank(site, slots, missing)
+    slots = _slots(feasibility, candidates, within, free)
+    missing = -(-max(0, feasibility.ask.need - int(slots.room.sum())) // rounds)
+    return _rank(feasibility, slots, missing)
 
 
 def _starts(nodes: Rows) -> Mask:
@@ -183,7 +189,7 @@ def _cost(units: Units, entries: Ints) -> Floats:
     return cost
 
 
-def _rank(site: Site, slots: Slots, missing: int) -> Pass:
+def _rank(feasibility: Feasibility, slots: Slots, missing: int) -> Pass:
     """Slots by their price per member, those of one node in their order; then units by their first slot."""
     entries, nodes, gained = slots.entries, slots.nodes, slots.gained
     ends = np.flatnonzero(gained > 0)
@@ -203,7 +209,9 @@ def _rank(site: Site, slots: Slots, missing: int) -> Pass:
     slot: Ints = np.cumsum(gained > 0) - (gained > 0)
     inside = slot < len(ends)
     inside[inside] &= nodes[ends[slot[inside]]] == nodes[inside]
-    order, first_slot = _by_first_slot(site.units, site.units.unit[entries[inside]], position[slot[inside]])
+    order, first_slot = _by_first_slot(
+        feasibility.units, feasibility.units.unit[entries[inside]], position[slot[inside]]
+    )
     count = int(np.searchsorted(first_slot, enough))
     short = missing > int(reached[-1])
     return Pass(order, count, float("inf") if short else float(price[turn[:enough]].sum()))

@@ -15,13 +15,13 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
+from maitred.decide.context import Context
 from maitred.decide.holds import Hold, fits, still_kept
-from maitred.decide.house import House
 from maitred.decide.preemption.choice import Choice, choose
+from maitred.decide.preemption.evictable import NEVER, EvictablePods, OwnerOfPods
+from maitred.decide.preemption.feasibility import Feasibility, only_quorum
 from maitred.decide.preemption.outlook import Outlook
 from maitred.decide.preemption.receipts import evictions
-from maitred.decide.preemption.roster import NEVER, Owner, Roster
-from maitred.decide.preemption.site import Site, only_quorum
 from maitred.decide.preemption.units import Units
 from maitred.decide.seating import by_shape, commit, per_node
 from maitred.model.duration import milliseconds
@@ -35,7 +35,7 @@ CUT_SHORT = "the search for pods to evict stopped at its limit of steps"
 
 
 @dataclass(frozen=True, slots=True)
-class Claimant:
+class Preemptor:
     """A group whose quorum has no room now."""
 
     view: GroupView
@@ -69,7 +69,7 @@ class Promise:
 class Deal:
     """A group, and those who leave for it."""
 
-    claimant: Claimant
+    preemptor: Preemptor
     units: Units
     choice: Choice
 
@@ -77,10 +77,10 @@ class Deal:
 class Promises:
     """What one cycle promises. `leaving` grows with every group for which others must go."""
 
-    def __init__(self, snapshot: Snapshot, house: House, now: datetime) -> None:
-        self.snapshot, self.house = snapshot, house
+    def __init__(self, snapshot: Snapshot, context: Context, now: datetime) -> None:
+        self.snapshot, self.context = snapshot, context
         self.now = round(now.timestamp() * 1000)
-        self.leaving: Mask = snapshot.bound.leaving(grace_limit(house.policy)).copy()
+        self.leaving: Mask = snapshot.bound.leaving(grace_limit(context.policy)).copy()
         self.exhausted = False
         self.wake_at: int | None = None
         """In milliseconds: when time alone may allow what it forbids now."""
@@ -98,38 +98,38 @@ class Promises:
         """Who would not fit either once those who leave have left."""
 
     @cached_property
-    def roster(self) -> Roster:
-        return Roster(self.snapshot, self.house.policy, self.now)
+    def evictable(self) -> EvictablePods:
+        return EvictablePods(self.snapshot, self.context.policy, self.now)
 
     def warnings(self) -> Iterable[str]:
         """Of marks that had to be weighed; none if nothing was."""
-        return () if self._weighed_for is None else self.roster.warnings(self._weighed_for)
+        return () if self._weighed_for is None else self.evictable.warnings(self._weighed_for)
 
     def evictions(self) -> Iterable[Eviction]:
         """With their receipts, once it is known who leaves for others."""
-        failing = self.roster.by_owner(self.leaving) if self._deals else Counter[Owner]()
+        failing = self.evictable.by_owner(self.leaving) if self._deals else Counter[OwnerOfPods]()
         for deal in self._deals:
-            claimant = deal.claimant
-            yield from evictions(deal.units, deal.choice, claimant.key, claimant.rank.priority, failing)
+            preemptor = deal.preemptor
+            yield from evictions(deal.units, deal.choice, preemptor.key, preemptor.rank.priority, failing)
 
     # -- one group -------------------------------------------------------------------------------------
 
-    def find(self, trial: Trial, claimant: Claimant, ahead: Callable[[], Sequence[Ask]]) -> Promise | str:
+    def find(self, trial: Trial, preemptor: Preemptor, ahead: Callable[[], Sequence[Ask]]) -> Promise | str:
         """Places for the missing quorum, and who must leave for them; or why there are none.
 
         `ahead` tells what groups of higher rank would like to have, for whom nobody leaves. It is asked only
         when somebody would have to.
         """
         if self.leaving.any() or trial.columns.later is not None:
-            found = self._without_more(self._once_left(trial), claimant)
+            found = self._without_more(self._once_left(trial), preemptor)
             if found is not None:
                 return found
-        refusal = self._refusal(claimant)
+        refusal = self._refusal(preemptor)
         if refusal:
             return refusal
-        key = (claimant.ask.unnamed(), claimant.rank, claimant.view.pending_schedulers)
+        key = (preemptor.ask.unnamed(), preemptor.rank, preemptor.view.pending_schedulers)
         if key not in self._refused:
-            result = self._preempt(trial, claimant, ahead)
+            result = self._preempt(trial, preemptor, ahead)
             if isinstance(result, Promise):
                 return result
             self._refused[key] = result
@@ -145,11 +145,11 @@ class Promises:
         return held
 
     @contextmanager
-    def kept(self, trial: Trial, claimants: Iterable[Claimant]) -> Iterator[None]:
+    def kept(self, trial: Trial, preemptors: Iterable[Preemptor]) -> Iterator[None]:
         """Places that were promised are held for as long as the block runs, where the promise stands."""
         company, held = self._company.copy(), list[Seated]()
-        for claimant in claimants:
-            held += self.hold_promised(trial, claimant)
+        for preemptor in preemptors:
+            held += self.hold_promised(trial, preemptor)
         try:
             yield
         finally:
@@ -157,19 +157,19 @@ class Promises:
                 trial.let_go(entry)
             self._company = company
 
-    def standing(self, claimant: Claimant) -> Assignment:
+    def standing(self, preemptor: Preemptor) -> Assignment:
         """The places that it was promised before, and that it needs still."""
-        return claimant.hold(self.snapshot).needed
+        return preemptor.hold(self.snapshot).needed
 
-    def ready(self, trial: Trial, claimant: Claimant) -> Assignment | None:
+    def ready(self, trial: Trial, preemptor: Preemptor) -> Assignment | None:
         """The places that it was promised, if those who had to leave have left."""
-        hold = claimant.hold(self.snapshot)
-        return hold.needed if hold.needed and fits(trial, hold, hold.needed, self.house) else None
+        hold = preemptor.hold(self.snapshot)
+        return hold.needed if hold.needed and fits(trial, hold, hold.needed, self.context) else None
 
-    def hold_promised(self, trial: Trial, claimant: Claimant) -> list[Seated]:
+    def hold_promised(self, trial: Trial, preemptor: Preemptor) -> list[Seated]:
         """Keep the places that it was promised, if it can still have them, sooner or later."""
-        hold = claimant.hold(self.snapshot)
-        if still_kept(self._once_left(trial), hold, self.house) is None:
+        hold = preemptor.hold(self.snapshot)
+        if still_kept(self._once_left(trial), hold, self.context) is None:
             return []
         return self.hold(trial, hold.ask, hold.places)
 
@@ -188,119 +188,123 @@ class Promises:
             self._outlook = Outlook(trial, self.leaving)
         return self._outlook
 
-    def _without_more(self, ahead: Trial, claimant: Claimant) -> Promise | str | None:
+    def _without_more(self, ahead: Trial, preemptor: Preemptor) -> Promise | str | None:
         """What will be there once those who leave have left; None if that is not enough."""
-        kept = still_kept(ahead, claimant.hold(self.snapshot), self.house)
+        kept = still_kept(ahead, preemptor.hold(self.snapshot), self.context)
         if kept is not None:
             return Promise(kept)
-        ask, steps = only_quorum(claimant.ask), self.house.steps()
+        ask, steps = only_quorum(preemptor.ask), self.context.steps()
         alike = ask.unnamed()
-        found = attempt(ahead, ask, self.house, steps) if alike not in self._too_large else None
+        found = attempt(ahead, ask, self.context, steps) if alike not in self._too_large else None
         if found is None:
             self._too_large.add(alike)
             return None
         seats = quorum_of(ask, found)
         rows = np.array([row for _, row in seats], dtype=np.intp)
         near = self.leaving & np.isin(self.snapshot.bound.node, rows)
-        lesser = near & (self.roster.priority < claimant.rank.priority)
-        if any(claimant.view.nominated) or (lesser.any() and not self._forbidden(claimant)):
+        lesser = near & (self.evictable.priority < preemptor.rank.priority)
+        if any(preemptor.view.nominated) or (lesser.any() and not self._forbidden(preemptor)):
             return Promise(seats)
         return f"it only has to wait for {counted(int(near.sum()), 'terminating pod')} to leave"
 
     # -- those who need not ----------------------------------------------------------------------------
 
-    def _forbidden(self, claimant: Claimant) -> str:
+    def _forbidden(self, preemptor: Preemptor) -> str:
         """Why nobody may be made to leave for it, whatever the hour."""
-        policy = self.house.policy
+        policy = self.context.policy
         if policy.preemption.mode == "never":
             return "the policy allows no preemption"
         if policy.order != "priority":
             return f"the policy's order is {policy.order}, in which no group preempts another"
-        if claimant.rank.preemption_policy == "Never":
+        if preemptor.rank.preemption_policy == "Never":
             return "its preemptionPolicy is Never"
         return ""
 
-    def _refusal(self, claimant: Claimant) -> str:
-        forbidden = self._forbidden(claimant)
+    def _refusal(self, preemptor: Preemptor) -> str:
+        forbidden = self._forbidden(preemptor)
         if forbidden:
             return forbidden
-        delay = self.house.policy.preemption.delay
+        delay = self.context.policy.preemption.delay
         wait = milliseconds(delay) or 0
-        until = wait + round(min(claimant.complete_since * 1000, self.now))
+        until = wait + round(min(preemptor.complete_since * 1000, self.now))
         if wait and until > self.now:
             self._wake(until)
             return f"the policy delays preemption by {delay}, until {not_before(until)}"
         return ""
 
-    def _preempt(self, trial: Trial, claimant: Claimant, ahead: Callable[[], Sequence[Ask]]) -> Promise | str:
+    def _preempt(
+        self, trial: Trial, preemptor: Preemptor, ahead: Callable[[], Sequence[Ask]]
+    ) -> Promise | str:
         """Make lesser ones leave for it, or say why that does not help."""
-        roster, rank = self.roster, claimant.rank.priority
+        evictable, rank = self.evictable, preemptor.rank.priority
         self._weighed_for = rank if self._weighed_for is None else max(rank, self._weighed_for)
-        lower = roster.below(rank, claimant.view.pending_schedulers) & ~self.leaving & ~self._company
-        ripe = lower & (roster.protected_until <= self.now)
+        lower = evictable.below(rank, preemptor.view.pending_schedulers) & ~self.leaving & ~self._company
+        ripe = lower & (evictable.protected_until <= self.now)
         if not lower.any():
             return self._nobody(rank)
-        site = self._site(trial, claimant, ripe)
-        choice = choose(site)
-        self.exhausted |= site.exhausted
+        feasibility = self._feasibility(trial, preemptor, ripe)
+        choice = choose(feasibility)
+        self.exhausted |= feasibility.exhausted
         if choice is None:
-            return CUT_SHORT if self.house.meter.over else self._not_enough(trial, claimant, lower, ripe)
-        victims = site.units.pods_of(choice.best.chosen)
-        if self._would_be_taken(site, victims, ahead()):
+            return CUT_SHORT if self.context.meter.over else self._not_enough(trial, preemptor, lower, ripe)
+        victims = feasibility.units.pods_of(choice.best.chosen)
+        if self._would_be_taken(feasibility, victims, ahead()):
             return TAKEN_BY_OTHERS
         self._expect(trial, victims)
-        self._deals.append(Deal(claimant, site.units, choice))
+        self._deals.append(Deal(preemptor, feasibility.units, choice))
         return Promise(choice.best.seats, self._displaced(victims))
 
-    def _would_be_taken(self, site: Site, victims: Rows, ahead: Sequence[Ask]) -> bool:
+    def _would_be_taken(self, feasibility: Feasibility, victims: Rows, ahead: Sequence[Ask]) -> bool:
         """Whether the room would go to others, who rank higher, and the group would not fit after that."""
         if not ahead:
             return False
-        trial, checkpoint = site.trial, site.trial.checkpoint()
+        trial, checkpoint = feasibility.trial, feasibility.trial.checkpoint()
         trial.evict(victims)
         too_large = set[Ask]()
         for ask in ahead:
-            alike, steps = ask.unnamed(), self.house.steps()
-            found = attempt(trial, ask, self.house, steps) if alike not in too_large else None
+            alike, steps = ask.unnamed(), self.context.steps()
+            found = attempt(trial, ask, self.context, steps) if alike not in too_large else None
             if found:
                 commit(trial, ask, found)
             else:
                 too_large.add(alike)
-        left = attempt(trial, site.ask, self.house, self.house.steps())
+        left = attempt(trial, feasibility.ask, self.context, self.context.steps())
         trial.rollback(checkpoint)
         return left is None
 
     def _displaced(self, victims: Rows) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for pod in victims.tolist():
-            group = self.roster.group_of(pod)
+            group = self.evictable.group_of(pod)
             if group is not None:
                 found.setdefault(group.key, set()).add(
                     self.snapshot.bound.occupants[pod].key.partition("/")[2]
                 )
         return found
 
-    def _site(self, trial: Trial, claimant: Claimant, candidates: Mask) -> Site:
+    def _feasibility(self, trial: Trial, preemptor: Preemptor, candidates: Mask) -> Feasibility:
         standing = ~self.leaving
         known = self._units
         units = (
-            Units(self.roster, standing, candidates) if known is None else known.after(standing, candidates)
+            Units(self.evictable, standing, candidates)
+            if known is None
+            else known.after(standing, candidates)
         )
         self._units = units
         ahead, outlook = self._once_left(trial), self._outlook_from(trial)
-        return Site(ahead, outlook.without(candidates), claimant.ask, self.house, units)
+        return Feasibility(ahead, outlook.without(candidates), preemptor.ask, self.context, units)
 
     def _nobody(self, rank: int) -> str:
-        exempt = int((self.roster.ranks_below(rank) & ~self.leaving).sum())
+        exempt = int((self.evictable.ranks_below(rank) & ~self.leaving).sum())
         return (
             f"of {counted(exempt, 'pod')} with a lower priority none may be evicted" if exempt else NO_LESSER
         )
 
-    def _not_enough(self, trial: Trial, claimant: Claimant, lower: Mask, ripe: Mask) -> str:
+    def _not_enough(self, trial: Trial, preemptor: Preemptor, lower: Mask, ripe: Mask) -> str:
         """Whether time would help: some who rank lower have not run yet for as long as they may."""
-        unripe = self.roster.protected_until[lower & ~ripe]
+        unripe = self.evictable.protected_until[lower & ~ripe]
         if len(unripe):
-            everyone = self._site(trial, claimant, lower)
+            everyone = self._feasibility(trial, preemptor, lower)
             if len(everyone.units) and everyone.seats(everyone.units.closed(everyone.helpful)) is not None:
                 return self._too_early(unripe)
         return f"it would not fit even after evicting all pods that it may evict ({int(lower.sum())})"

@@ -8,8 +8,8 @@ import numpy as np
 from maitred.cluster.nodes import Mask
 from maitred.decide.preemption.allowance import Heed
 from maitred.decide.preemption.choice import Choice
-from maitred.decide.preemption.roster import Owner, device_hours
-from maitred.decide.preemption.site import Option
+from maitred.decide.preemption.evictable import OwnerOfPods, device_hours
+from maitred.decide.preemption.feasibility import Option
 from maitred.decide.preemption.units import Price, Units
 from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
@@ -20,11 +20,11 @@ NAMES_SHOWN = 10
 
 
 def evictions(
-    units: Units, choice: Choice, preemptor: str, priority: int, failing: Counter[Owner]
+    units: Units, choice: Choice, preemptor: str, priority: int, failing: Counter[OwnerOfPods]
 ) -> list[Eviction]:
     """One for each pod that leaves for this group, unit by unit; `failing`: how many of each owner leave, for
     whomever."""
-    chosen, roster = choice.best.chosen, units.roster
+    chosen, evictable = choice.best.chosen, units.evictable
     toll = units.toll(chosen)
     alternatives = tuple(_alternative(units, option, choice.best.price) for option in choice.others)
     broken = units.broken_budgets(chosen)
@@ -32,13 +32,15 @@ def evictions(
     found = []
     entries = units.entries_of(chosen)
     pods = units.pods[entries]
-    columns = (pods, units.unit[entries], roster.bound.occupants[pods], roster.priority[pods])
-    losses = (roster.work[pods], roster.lost_since[pods])
-    lists = (column.tolist() for column in (*columns, *losses, roster.bound.terminating[pods]))
-    rows = zip(*lists, roster.owners_of(pods), strict=True)
-    unheeded = {pod: roster.unheeded_words(pod) for pod in pods[roster.heeds[pods] != Heed.HEEDED].tolist()}
+    columns = (pods, units.unit[entries], evictable.bound.occupants[pods], evictable.priority[pods])
+    losses = (evictable.work[pods], evictable.lost_since[pods])
+    lists = (column.tolist() for column in (*columns, *losses, evictable.bound.terminating[pods]))
+    rows = zip(*lists, evictable.owners_of(pods), strict=True)
+    unheeded = {
+        pod: evictable.unheeded_words(pod) for pod in pods[evictable.heeds[pods] != Heed.HEEDED].tolist()
+    }
     for pod, unit, occupant, theirs, work, since, lingers, owner in rows:
-        group = roster.group_of(pod)
+        group = evictable.group_of(pod)
         key = None if group is None else group.key
         rule = f"priority {priority} is higher than {theirs}"
         receipt = Receipt(
@@ -79,33 +81,33 @@ def _worse(price: Price, best: Price, toll: Toll) -> str:
 class Departures:
     """How pods leave, by what is known of whoever made them."""
 
-    def __init__(self, units: Units, chosen: Mask, failing: Counter[Owner]) -> None:
-        self._roster = roster = units.roster
-        self._known = dict[Owner, Departure]()
-        self._jobs = roster.snapshot.jobs
-        self._suspends = roster.policy.preemption.jobs == "suspend"
+    def __init__(self, units: Units, chosen: Mask, failing: Counter[OwnerOfPods]) -> None:
+        self._roster = evictable = units.evictable
+        self._known = dict[OwnerOfPods, Departure]()
+        self._jobs = evictable.snapshot.jobs
+        self._suspends = evictable.policy.preemption.jobs == "suspend"
         self._units, self._chosen = units, chosen
         self._failing = failing
 
     @cached_property
-    def _leaving(self) -> Counter[Owner]:
+    def _leaving(self) -> Counter[OwnerOfPods]:
         leaving = np.zeros(len(self._roster.bound.node), dtype=np.bool_)
         leaving[self._units.pods_of(self._chosen)] = True
         return self._roster.by_owner(leaving)
 
-    def of(self, owner: Owner) -> Departure:
+    def of(self, owner: OwnerOfPods) -> Departure:
         if owner not in self._known:
             self._known[owner] = self._of(owner)
         return self._known[owner]
 
-    def hurried(self, owner: Owner) -> Departure:
+    def hurried(self, owner: OwnerOfPods) -> Departure:
         """Of a pod that is being deleted: whoever made it knows that it goes, and has acted on that."""
         _, kind, name, _ = owner
         limit = self._roster.policy.preemption.grace_limit
         words = f"it is being deleted already, with a grace period that is cut to {limit}"
         return Departure(f"{kind} {name}" if kind else "", "delete", True if kind else None, words)
 
-    def _of(self, owner: Owner) -> Departure:
+    def _of(self, owner: OwnerOfPods) -> Departure:
         namespace, kind, name, uid = owner
         if not kind:
             return Departure("", "delete", None, "it has no controller, so it is not created again")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import Occupant
-from maitred.decide.preemption.roster import SINGLE, Roster, device_hours
+from maitred.decide.preemption.evictable import SINGLE, EvictablePods, device_hours
 from maitred.model.budget import allowed
 from maitred.model.meta import key_of
 from maitred.model.plan import Toll
@@ -52,13 +52,13 @@ class Guard:
 class Units:
     """Columns over units. A pod of a gang with a surplus is in two: by itself, and with the whole gang."""
 
-    def __init__(self, roster: Roster, standing: Mask, candidates: Mask) -> None:
+    def __init__(self, evictable: EvictablePods, standing: Mask, candidates: Mask) -> None:
         """`standing` are the pods that are not leaving already, `candidates` those who may have to."""
-        self.roster = roster
-        pods = roster.by_family[candidates[roster.by_family]]
-        first = np.flatnonzero(np.diff(roster.family[pods], prepend=-1))
-        of_family, counts = roster.family[pods[first]], np.diff(first, append=len(pods))
-        total = np.bincount(roster.family[standing], minlength=int(of_family[-1]) + 1 if len(pods) else 0)
+        self.evictable = evictable
+        pods = evictable.by_family[candidates[evictable.by_family]]
+        first = np.flatnonzero(np.diff(evictable.family[pods], prepend=-1))
+        of_family, counts = evictable.family[pods[first]], np.diff(first, append=len(pods))
+        total = np.bincount(evictable.family[standing], minlength=int(of_family[-1]) + 1 if len(pods) else 0)
         surplus = self._surplus_left(of_family, standing)
         complete = counts == total[of_family]
         in_part = np.repeat(surplus > 0, counts)
@@ -93,8 +93,8 @@ class Units:
         are put together anew if there are others, or if a family is no longer what it was."""
         gone = (self._candidates & ~candidates) | (self._standing & ~standing)
         more = (candidates & ~self._candidates) | (standing & ~self._standing)
-        if more.any() or self.roster.kin_of(np.flatnonzero(gone), candidates):
-            return Units(self.roster, standing, candidates)
+        if more.any() or self.evictable.kin_of(np.flatnonzero(gone), candidates):
+            return Units(self.evictable, standing, candidates)
         fewer = copy(self)
         fewer.present = candidates[self.pods if self.single else self.pods[self._start]]
         fewer._weigh(standing, candidates)
@@ -102,10 +102,10 @@ class Units:
 
     def _surplus_left(self, families: Ints, standing: Mask) -> Ints:
         """Less those who are leaving in this very cycle."""
-        roster = self.roster
-        going = np.sort(roster.family[~standing & ~roster.bound.terminating])
+        evictable = self.evictable
+        going = np.sort(evictable.family[~standing & ~evictable.bound.terminating])
         gone = np.searchsorted(going, families, "right") - np.searchsorted(going, families)
-        left: Ints = np.maximum(roster.surplus(families) - gone, 0)
+        left: Ints = np.maximum(evictable.surplus(families) - gone, 0)
         return left
 
     def __len__(self) -> int:
@@ -132,7 +132,7 @@ class Units:
         return first
 
     def _guards(self, standing: Mask) -> Iterable[Guard]:
-        snapshot, bound = self.roster.snapshot, self.roster.bound
+        snapshot, bound = self.evictable.snapshot, self.evictable.bound
         for place in self._budgets:
             budget = snapshot.budgets[place]
             of_set = np.array([place in members for members in snapshot.budget_sets])
@@ -147,26 +147,26 @@ class Units:
     @cached_property
     def _budgets(self) -> list[int]:
         """Those that speak of any of the pods."""
-        sets = np.unique(self.roster.bound.budgets[self.pods])
-        return sorted({budget for number in sets for budget in self.roster.snapshot.budget_sets[number]})
+        sets = np.unique(self.evictable.bound.budgets[self.pods])
+        return sorted({budget for number in sets for budget in self.evictable.snapshot.budget_sets[number]})
 
     def _granted(self, disrupted: Iterable[str], matched: Mask) -> Mask:
         """Pods whose disruption the budget counts already."""
         granted = np.zeros(len(matched), dtype=np.bool_)
         names = set(disrupted)
         for pod in np.flatnonzero(matched).tolist() if names else ():
-            granted[pod] = self.roster.bound.occupants[pod].key.partition("/")[2] in names
+            granted[pod] = self.evictable.bound.occupants[pod].key.partition("/")[2] in names
         return granted
 
     @cached_property
     def nodes(self) -> Rows:
         """The node of each entry of `pods`."""
-        return self.roster.bound.node[self.pods].astype(np.intp)
+        return self.evictable.bound.node[self.pods].astype(np.intp)
 
     @cached_property
     def needs(self) -> Rows:
         """The number of the needs of each entry of `pods`."""
-        return self.roster.bound.needs[self.pods].astype(np.intp)
+        return self.evictable.bound.needs[self.pods].astype(np.intp)
 
     def on_nodes(self, rows: Rows) -> tuple[Ints, Rows]:
         """The entries of `pods` on some nodes, node by node, and the node of each."""
@@ -179,14 +179,14 @@ class Units:
     @cached_property
     def _by_node(self) -> tuple[Ints, Ints]:
         """The entries of `pods` node by node, and where those of each node begin and end."""
-        counts = np.bincount(self.nodes, minlength=len(self.roster.snapshot.nodes.names))
+        counts = np.bincount(self.nodes, minlength=len(self.evictable.snapshot.nodes.names))
         return np.argsort(self.nodes, kind="stable"), np.concatenate(([0], np.cumsum(counts)))
 
     # -- what each costs -------------------------------------------------------------------------------
 
     @cached_property
     def priority(self) -> Ints:
-        highest: Ints = np.maximum.reduceat(self.roster.priority[self.pods], self._start)
+        highest: Ints = np.maximum.reduceat(self.evictable.priority[self.pods], self._start)
         return highest
 
     @cached_property
@@ -196,7 +196,7 @@ class Units:
 
     @cached_property
     def work(self) -> Ints:
-        lost: Ints = np.add.reduceat(self.roster.work[self.pods], self._start)
+        lost: Ints = np.add.reduceat(self.evictable.work[self.pods], self._start)
         return lost
 
     @property
@@ -216,7 +216,7 @@ class Units:
 
     @cached_property
     def oldest(self) -> Ints:
-        oldest: Ints = np.minimum.reduceat(self.roster.started[self.pods], self._start)
+        oldest: Ints = np.minimum.reduceat(self.evictable.started[self.pods], self._start)
         return oldest
 
     # -- what sets of them cost ------------------------------------------------------------------------
@@ -252,12 +252,12 @@ class Units:
 
     def distinct(self, chosen: Mask) -> Ints:
         """These units, but of pods of a gang that are alike only as many as it can spare."""
-        places, bound, roster = np.flatnonzero(chosen), self.roster.bound, self.roster
+        places, bound, evictable = np.flatnonzero(chosen), self.evictable.bound, self.evictable
         names = self.named(chosen & ~self.whole)
         kept, seen = list[int](), Counter[tuple[int, ...]]()
         for unit in sorted(names, key=lambda unit: (-self.oldest[unit], names[unit])):
             pod, family = self.pods[self._start[unit]], int(self.family[unit])
-            columns = (bound.node, bound.needs, bound.labels, bound.budgets, roster.work)
+            columns = (bound.node, bound.needs, bound.labels, bound.budgets, evictable.work)
             alike = (family, *(int(column[pod]) for column in columns))
             seen[alike] += 1
             if seen[alike] <= self._surplus[family]:
@@ -306,10 +306,10 @@ class Units:
     def named(self, chosen: Mask) -> dict[int, str]:
         """Units and what they are called: by the group that leaves whole, or by the pod."""
         places = np.flatnonzero(chosen)
-        first: list[Occupant] = self.roster.bound.occupants[self.first_pods(places)].tolist()
+        first: list[Occupant] = self.evictable.bound.occupants[self.first_pods(places)].tolist()
         groups = np.where(self.whole[places], self.family[places], SINGLE).tolist()
         return {
-            unit: self.roster.names.get(family) or occupant.key
+            unit: self.evictable.names.get(family) or occupant.key
             for unit, family, occupant in zip(places.tolist(), groups, first, strict=True)
         }
 

@@ -4,7 +4,7 @@ from maitred.model.plan import Record
 from maitred.model.policy import API_VERSION
 
 
-class Kind(Record, frozen=True):
+class GroupKind(Record, frozen=True):
     """Groups of one convention, or of one kind of owner."""
 
     by: str
@@ -33,7 +33,7 @@ class HeldGang(Record, frozen=True):
     starting_device_hours: float
 
 
-class Held(Record, frozen=True):
+class HeldDevices(Record, frozen=True):
     """Device-hours within the time that was looked at."""
 
     since: str | None
@@ -49,7 +49,7 @@ class Held(Record, frozen=True):
     worst: tuple[HeldGang, ...]
 
 
-class Room(Record, frozen=True):
+class LargestRoom(Record, frozen=True):
     """The domain of a level that has most whole nodes free."""
 
     level: str
@@ -58,7 +58,7 @@ class Room(Record, frozen=True):
     devices: int
 
 
-class Devices(Record, frozen=True):
+class DeviceCounts(Record, frozen=True):
     """Of one kind. `taken`, `unwell` and `free` add up to `total`."""
 
     resource: str
@@ -80,7 +80,7 @@ class Devices(Record, frozen=True):
     """Nodes some of whose devices are taken, and some free,"""
     in_part: int
     """so many: nothing that needs whole nodes can use them."""
-    levels: tuple[Room, ...]
+    levels: tuple[LargestRoom, ...]
 
 
 class StrandedNode(Record, frozen=True):
@@ -109,7 +109,7 @@ class Never(Record, frozen=True):
     message: str
 
 
-class Cost(Record, frozen=True):
+class DailyCost(Record, frozen=True):
     """What something costs a day, should it stay as it is."""
 
     what: str
@@ -119,7 +119,7 @@ class Cost(Record, frozen=True):
     """None where the policy has no price for some of these devices."""
 
 
-class Replayed(Record, frozen=True):
+class ReplayedPlacement(Record, frozen=True):
     """The same jobs on the same nodes under one placement, simulated."""
 
     placement: str
@@ -131,10 +131,10 @@ class Replayed(Record, frozen=True):
     deadlocks: int
 
 
-class Replay(Record, frozen=True):
+class ReplayedJobs(Record, frozen=True):
     since: str
     hours: float
-    runs: tuple[Replayed, ...]
+    runs: tuple[ReplayedPlacement, ...]
     saved_device_hours: float
     """Held in vain pod by pod, and not in whole groups."""
     warnings: tuple[str, ...] = ()
@@ -147,17 +147,17 @@ class Audit(Record, frozen=True):
     watched_seconds: float | None = None
     nodes: int = 0
     pods: int = 0
-    groups: tuple[Kind, ...] = ()
+    groups: tuple[GroupKind, ...] = ()
     half_started: tuple[HeldGang, ...] = ()
     starting: tuple[HeldGang, ...] = ()
     """Gangs that are not complete, and came so lately that they may well become so."""
-    held: Held | None = None
+    held: HeldDevices | None = None
     """None where no gang has left a trace."""
-    devices: tuple[Devices, ...] = ()
+    devices: tuple[DeviceCounts, ...] = ()
     """One for each kind of device; none where there are no devices."""
     stranded: tuple[StrandedNode, ...] = ()
     never: tuple[Never, ...] = ()
     currency: str = ""
-    costs: tuple[Cost, ...] = ()
-    replay: Replay | None = None
+    costs: tuple[DailyCost, ...] = ()
+    replay: ReplayedJobs | None = None
     warnings: tuple[str, ...] = ()

@@ -9,15 +9,15 @@ import msgspec
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.state import ClusterState, Put
 from maitred.decide import decide
-from maitred.decide.house import House
+from maitred.decide.context import Context
 from maitred.decide.levels import known_levels
-from maitred.explain.audit.answer import Audit, Held, HeldGang, Kind, Never
+from maitred.explain.audit.answer import Audit, GroupKind, HeldDevices, HeldGang, Never
 from maitred.explain.audit.costs import costs_of
-from maitred.explain.audit.gangs import Party, parties
+from maitred.explain.audit.gangs import FoundGroup, found_groups
 from maitred.explain.audit.holding import holding, merged, total
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.room import Survey
 from maitred.explain.audit.stays import Stay
+from maitred.explain.audit.stranded import StrandedDevices
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.model.group import GROUP, MIN_COUNT
 from maitred.model.job import Job
@@ -36,11 +36,13 @@ LONE = "Pod"
 
 def audit(observer: Observer, now: datetime) -> Audit:
     """A pure function of what was seen, and of the time."""
-    found = list(parties(observer))
-    gangs = [Case(party, observer, now.timestamp()) for party in found if party.is_gang]
+    found = list(found_groups(observer))
+    gangs = [
+        HoldingGang(found_group, observer, now.timestamp()) for found_group in found if found_group.is_gang
+    ]
     snapshot, uncounted = snapshot_of(observer, found)
     policy = observer.policy
-    survey = Survey(snapshot, policy)
+    survey = StrandedDevices(snapshot, policy)
     stranded = tuple(node for resource in survey.resources for node in survey.stranded(resource, policy))
     half = [case for case in gangs if case.is_half_started]
     vain = merged(case.holding.devices for case in half)
@@ -63,13 +65,13 @@ def audit(observer: Observer, now: datetime) -> Audit:
     )
 
 
-class Case:
+class HoldingGang:
     """A gang, and what it held."""
 
-    def __init__(self, party: Party, observer: Observer, now: float) -> None:
-        self.party, self.now = party, now
-        self.begin = begin_of(party) if observer.watched_since is None else observer.watched_since
-        self.holding = holding(party, self.begin, now, observer.watched_since)
+    def __init__(self, found_group: FoundGroup, observer: Observer, now: float) -> None:
+        self.found_group, self.now = found_group, now
+        self.begin = begin_of(found_group) if observer.watched_since is None else observer.watched_since
+        self.holding = holding(found_group, self.begin, now, observer.watched_since)
 
     @property
     def lasted(self) -> float | None:
@@ -87,9 +89,9 @@ class Case:
     def record(self) -> HeldGang:
         found, since = self.holding, self.holding.since
         return HeldGang(
-            group=self.party.key,
-            by=self.party.by,
-            quorum=self.party.quorum or 1,
+            group=self.found_group.key,
+            by=self.found_group.by,
+            quorum=self.found_group.quorum or 1,
             members=found.members,
             seated=found.seated,
             since=None if since is None else moment(int(since)),
@@ -100,23 +102,23 @@ class Case:
         )
 
 
-def begin_of(party: Party) -> float:
-    return min(stay.created for stay in party.stays)
+def begin_of(found_group: FoundGroup) -> float:
+    return min(stay.created for stay in found_group.stays)
 
 
-def in_order(cases: Iterable[Case]) -> tuple[HeldGang, ...]:
+def in_order(cases: Iterable[HoldingGang]) -> tuple[HeldGang, ...]:
     """Those first that hold most."""
     found = [case.record for case in cases]
     return tuple(sorted(found, key=lambda gang: (-gang.devices, -gang.seconds, gang.group)))
 
 
-def held_by(gangs: Sequence[Case], observer: Observer) -> Held | None:
+def held_by(gangs: Sequence[HoldingGang], observer: Observer) -> HeldDevices | None:
     if not gangs:
         return None
     since = observer.watched_since
     worst = [case.record for case in gangs if case.holding.seconds >= STARTING_SECONDS]
     worst.sort(key=lambda gang: (-gang.incomplete_device_hours, gang.group))
-    return Held(
+    return HeldDevices(
         since=moment(int(min(case.begin for case in gangs) if since is None else since)),
         watched=since is not None,
         incomplete_device_hours=sum(total(case.holding.incomplete) for case in gangs) / HOUR,
@@ -126,12 +128,12 @@ def held_by(gangs: Sequence[Case], observer: Observer) -> Held | None:
     )
 
 
-def kinds_of(found: Iterable[Party]) -> tuple[Kind, ...]:
-    by_kind = defaultdict[str, list[Party]](list)
-    for party in found:
-        by_kind[party.by].append(party)
+def kinds_of(found: Iterable[FoundGroup]) -> tuple[GroupKind, ...]:
+    by_kind = defaultdict[str, list[FoundGroup]](list)
+    for found_group in found:
+        by_kind[found_group.by].append(found_group)
     return tuple(
-        Kind(by, len(theirs), sum(p.is_gang for p in theirs), sum(p.quorum is None for p in theirs))
+        GroupKind(by, len(theirs), sum(p.is_gang for p in theirs), sum(p.quorum is None for p in theirs))
         for by, theirs in sorted(by_kind.items())
     )
 
@@ -139,13 +141,13 @@ def kinds_of(found: Iterable[Party]) -> tuple[Kind, ...]:
 # -- what can never fit ------------------------------------------------------------------------------------
 
 
-def snapshot_of(observer: Observer, found: Iterable[Party]) -> tuple[Snapshot, list[str]]:
+def snapshot_of(observer: Observer, found: Iterable[FoundGroup]) -> tuple[Snapshot, list[str]]:
     """The cluster as decisions see it, with the gangs that conventions make as groups of ours; and warnings
     of objects whose amounts no cluster has."""
-    state, gang_of, uncounted = ClusterState(), dict[int, Party](), list[str]()
-    for party in found:
-        if party.is_gang and not is_decided(party.id):
-            gang_of.update({id(stay): party for stay in party.stays})
+    state, gang_of, uncounted = ClusterState(), dict[int, FoundGroup](), list[str]()
+    for found_group in found:
+        if found_group.is_gang and not is_decided(found_group.id):
+            gang_of.update({id(stay): found_group for stay in found_group.stays})
     pods = (marked(stay, gang_of.get(id(stay))) for stay in observer.present.values())
     for item in (*observer.objects(), *pods):
         try:
@@ -155,7 +157,7 @@ def snapshot_of(observer: Observer, found: Iterable[Party]) -> tuple[Snapshot, l
     return state.snapshot(), uncounted
 
 
-def marked(stay: Stay, gang: Party | None) -> Pod:
+def marked(stay: Stay, gang: FoundGroup | None) -> Pod:
     pod: Pod = stay.pod
     if gang is None or membership_of(pod) is not None:
         return pod
@@ -164,28 +166,32 @@ def marked(stay: Stay, gang: Party | None) -> Pod:
     return msgspec.structs.replace(pod, metadata=about)
 
 
-def name_of(gang: Party) -> str:
+def name_of(gang: FoundGroup) -> str:
     """No group that was declared can be called so."""
     return f"{gang.by}: {gang.key.partition('/')[2]}"
 
 
-def never_of(snapshot: Snapshot, policy: Policy, now: datetime, found: Iterable[Party]) -> Iterable[Never]:
+def never_of(
+    snapshot: Snapshot, policy: Policy, now: datetime, found: Iterable[FoundGroup]
+) -> Iterable[Never]:
     """What is in the way is told of the cluster with nothing on it, on which it was proven; who may take
     whose place has no say there."""
     if not snapshot.nodes.alive.any():
         return
-    inferred = {f"{party.key.partition('/')[0]}/{name_of(party)}": party for party in found}
-    declared = {party.key: party for party in found if is_decided(party.id)}
+    inferred = {
+        f"{found_group.key.partition('/')[0]}/{name_of(found_group)}": found_group for found_group in found
+    }
+    declared = {found_group.key: found_group for found_group in found if is_decided(found_group.id)}
     alone = msgspec.structs.replace(policy, preemption=Preemption("never"))
-    house = House(alone, known_levels(alone, snapshot))
+    context = Context(alone, known_levels(alone, snapshot))
     for view, verdict in zip(snapshot.groups, decide(snapshot, alone, now).groups, strict=True):
         if verdict.verdict != "Impossible":
             continue
-        party = inferred.get(verdict.group) or declared.get(verdict.group)
-        first = blocker_on_empty_cluster(snapshot, house, view)
+        found_group = inferred.get(verdict.group) or declared.get(verdict.group)
+        first = blocker_on_empty_cluster(snapshot, context, view)
         yield Never(
-            group=verdict.group if party is None else party.key,
-            by=LONE if party is None else party.by,
+            group=verdict.group if found_group is None else found_group.key,
+            by=LONE if found_group is None else found_group.by,
             members=verdict.members,
             category=first.category,
             message=first.message,

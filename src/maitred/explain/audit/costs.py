@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.explain.audit.answer import Cost, StrandedNode
+from maitred.explain.audit.answer import DailyCost, StrandedNode
 from maitred.explain.audit.holding import Held, total
-from maitred.explain.audit.room import Survey
+from maitred.explain.audit.stranded import StrandedDevices
 from maitred.model.policy import Policy, device_model, price_of
 
 HOURS = 24.0
@@ -17,8 +17,8 @@ IN_PART = "free, on partly used nodes"
 
 
 def costs_of(
-    policy: Policy, snapshot: Snapshot, half: Held, stranded: Sequence[StrandedNode], survey: Survey
-) -> tuple[Cost, ...]:
+    policy: Policy, snapshot: Snapshot, half: Held, stranded: Sequence[StrandedNode], survey: StrandedDevices
+) -> tuple[DailyCost, ...]:
     """Should it stay as it is. No device is in two of these."""
     lost: Held = {(node.resource, node.node): float(node.devices) for node in stranded}
     part = in_part(survey)
@@ -27,7 +27,7 @@ def costs_of(
     return tuple(cost(policy, snapshot, what, held) for what, held in found if total(held))
 
 
-def in_part(survey: Survey) -> Held:
+def in_part(survey: StrandedDevices) -> Held:
     """Free devices of nodes some of whose devices are taken."""
     found: Held = {}
     for resource in survey.resources:
@@ -37,7 +37,7 @@ def in_part(survey: Survey) -> Held:
     return found
 
 
-def cost(policy: Policy, snapshot: Snapshot, what: str, held: Held) -> Cost:
+def cost(policy: Policy, snapshot: Snapshot, what: str, held: Held) -> DailyCost:
     rows, money = snapshot.nodes.rows, 0.0
     known = bool(policy.prices.devices)
     for (resource, node), devices in held.items():
@@ -45,4 +45,4 @@ def cost(policy: Policy, snapshot: Snapshot, what: str, held: Held) -> Cost:
         price = price_of(policy, resource, device_model(policy, labels))
         known = known and price is not None
         money += devices * HOURS * (price or 0.0)
-    return Cost(what, total(held), total(held) * HOURS, money if known else None)
+    return DailyCost(what, total(held), total(held) * HOURS, money if known else None)

@@ -13,7 +13,7 @@ from maitred.model.membership import GroupId, Objects, quorum_of, settled
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class FoundGroup:
     """Pods that one source of membership puts together."""
 
     id: GroupId
@@ -62,7 +62,7 @@ class StayedMembers:
         return sum(stay.succeeded and stay.leaving is None for stay in self._stays)
 
 
-def parties(observer: Observer) -> Iterator[Party]:
+def found_groups(observer: Observer) -> Iterator[FoundGroup]:
     """Every group, but for pods on their own, in the order of names."""
     together = defaultdict[GroupId, list[Stay]](list)
     for stay in observer.stays():
@@ -73,8 +73,8 @@ def parties(observer: Observer) -> Iterator[Party]:
         yield party_of(id, together[id], objects)
 
 
-def party_of(id: GroupId, stays: Sequence[Stay], objects: Objects) -> Party:
-    return Party(id, quorum_of(id, StayedMembers(stays), objects), tuple(stays))
+def party_of(id: GroupId, stays: Sequence[Stay], objects: Objects) -> FoundGroup:
+    return FoundGroup(id, quorum_of(id, StayedMembers(stays), objects), tuple(stays))
 
 
 def there(stays: Sequence[Stay]) -> int:

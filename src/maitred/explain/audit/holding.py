@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.explain.audit.gangs import Party, until
+from maitred.explain.audit.gangs import FoundGroup, until
 from maitred.explain.audit.stays import Stay
 
 Moments = NDArray[np.float64]
@@ -42,10 +42,10 @@ class Holding:
     """From when on it has had places without being complete; None if it is not so now."""
 
 
-def holding(party: Party, begin: float, now: float, watched_since: float | None) -> Holding:
+def holding(found_group: FoundGroup, begin: float, now: float, watched_since: float | None) -> Holding:
     """What it held from `begin` to `now`. `watched_since`: from when on nothing was missed."""
-    history = History(party.stays, party.quorum or 1, begin, now, watched_since)
-    open_places = [stay for stay in party.stays if holds_at(stay, now)]
+    history = GangHistory(found_group.stays, found_group.quorum or 1, begin, now, watched_since)
+    open_places = [stay for stay in found_group.stays if holds_at(stay, now)]
     return Holding(
         incomplete=history.held(history.incomplete),
         starting=history.held(history.starting),
@@ -57,7 +57,7 @@ def holding(party: Party, begin: float, now: float, watched_since: float | None)
     )
 
 
-class History:
+class GangHistory:
     """A gang from moment to moment: between two of them nothing changes."""
 
     def __init__(
@@ -116,7 +116,7 @@ class History:
 
 def whole_since(stays: Sequence[Stay], quorum: int, now: float) -> float | None:
     """When all of the quorum had a place for the first time."""
-    history = History(stays, quorum, -math.inf, now, None)
+    history = GangHistory(stays, quorum, -math.inf, now, None)
     complete = np.flatnonzero(history.seated >= quorum)
     return float(history.times[complete[0]]) if len(complete) else None
 

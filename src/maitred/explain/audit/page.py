@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from maitred.explain.audit.answer import Audit, Devices
+from maitred.explain.audit.answer import Audit, DeviceCounts
 from maitred.explain.audit.sections import Section, money, scope, sections
 from maitred.simulate.report.amounts import amount, digits, number, percent
 from maitred.simulate.report.glance import pairs
@@ -90,7 +90,7 @@ def held_figures(audit: Audit) -> dict[str, str]:
     }
 
 
-def shares(one: Devices) -> dict[str, int]:
+def shares(one: DeviceCounts) -> dict[str, int]:
     """They add up to all devices of this kind."""
     return {
         "productive": one.taken - one.half_started,
@@ -102,11 +102,11 @@ def shares(one: Devices) -> dict[str, int]:
     }
 
 
-def amounts_of(one: Devices) -> dict[str, str]:
+def amounts_of(one: DeviceCounts) -> dict[str, str]:
     return {PARTS[kind]: number(count) for kind, count in shares(one).items() if count}
 
 
-def bar(one: Devices) -> Markup:
+def bar(one: DeviceCounts) -> Markup:
     parts = [
         element(
             "i",

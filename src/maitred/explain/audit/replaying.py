@@ -10,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from maitred.explain.audit.answer import Replay, Replayed
-from maitred.explain.audit.gangs import Party, fullest, parties
+from maitred.explain.audit.answer import ReplayedJobs, ReplayedPlacement
+from maitred.explain.audit.gangs import FoundGroup, found_groups, fullest
 from maitred.explain.audit.holding import whole_since
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.stays import Stay
@@ -38,7 +38,7 @@ TRACELESS = (
 )
 
 
-def replayed(observer: Observer, now: datetime) -> Replay | None:
+def replayed(observer: Observer, now: datetime) -> ReplayedJobs | None:
     """None where there is nothing to run."""
     nodes = tuple(sorted(observer.every(Node), key=lambda node: node.metadata.name))
     work = Work(observer, now.timestamp())
@@ -50,7 +50,7 @@ def replayed(observer: Observer, now: datetime) -> Replay | None:
         for placement in PLACEMENTS
     ]
     told = tuple(
-        Replayed(
+        ReplayedPlacement(
             placement=one.policy,
             finished=round(one.jobs["finished"]),
             jobs=len(work.jobs),
@@ -61,7 +61,7 @@ def replayed(observer: Observer, now: datetime) -> Replay | None:
         )
         for one in summarise(runs)
     )
-    return Replay(
+    return ReplayedJobs(
         since=moment(int(work.begin)),
         hours=horizon / SECOND / HOUR_S,
         runs=told,
@@ -89,7 +89,7 @@ class Work:
     def time(self, moment: float) -> Time:
         return max(0, round((moment - self.begin) * SECOND))
 
-    def _job(self, unit: Party) -> Job:
+    def _job(self, unit: FoundGroup) -> Job:
         """It runs for as long as it did from when it was whole. One that never was, and is gone, was given
         up."""
         quorum, members = unit.quorum or 1, fullest(unit.stays)
@@ -116,22 +116,22 @@ class Work:
                 yield f"{counted(count, 'job')} {what}" if what == ENDLESS else f"{count} {what}"
 
 
-def units(observer: Observer) -> Iterable[Party]:
+def units(observer: Observer) -> Iterable[FoundGroup]:
     """Gangs as they are, and everyone else alone."""
     together = set[int]()
-    for party in parties(observer):
-        if party.is_gang:
-            together.update(map(id, party.stays))
-            yield party
+    for found_group in found_groups(observer):
+        if found_group.is_gang:
+            together.update(map(id, found_group.stays))
+            yield found_group
     for stay in observer.stays():
         if id(stay) not in together:
-            yield Party(GroupId(ALONE, key_of(stay.pod.metadata)), 1, (stay,))
+            yield FoundGroup(GroupId(ALONE, key_of(stay.pod.metadata)), 1, (stay,))
 
 
 def takes_devices(stays: Sequence[Stay]) -> bool:
     return any(stay.devices for stay in stays)
 
 
-def is_before(unit: Party, begin: float) -> bool:
+def is_before(unit: FoundGroup, begin: float) -> bool:
     """Over when the time that is looked at began."""
     return all(stay.ended is not None and stay.ended <= begin for stay in unit.stays)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from maitred.explain.audit.answer import Audit, HeldGang, Kind, Replay
+from maitred.explain.audit.answer import Audit, GroupKind, HeldGang, ReplayedJobs
 from maitred.explain.tables import listed
 from maitred.model.words import counted
 from maitred.simulate.report.amounts import amount, digits, duration, hours, number
@@ -191,7 +191,7 @@ def money(found: float | None, audit: Audit) -> str:
     return "-" if found is None else f"{found:,.2f} {audit.currency}"
 
 
-def replayed(replay: Replay) -> Section:
+def replayed(replay: ReplayedJobs) -> Section:
     about = (
         f"The jobs of {duration(3600 * replay.hours)} were simulated on the same nodes. Started as whole "
         f"groups, they would have saved {digits(replay.saved_device_hours)} device-hours that incomplete "
@@ -220,7 +220,7 @@ def groups(audit: Audit) -> Section:
     return Section("Groups", about if unknown else (), ("KIND", "GROUPS", "GANGS", "OF UNKNOWN SIZE"), rows)
 
 
-def unsaid(kind: Kind) -> str:
+def unsaid(kind: GroupKind) -> str:
     return str(kind.unknown) if kind.unknown else "-"
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import NamedTuple
 
-from maitred.explain.billing.document import Bill, BillRow, Part, Usage, Use
+from maitred.explain.billing.document import Bill, BillPart, BillRow, Usage, Use
 from maitred.explain.billing.levels import Device
 from maitred.model.manifest.errors import InputError
 from maitred.model.policy import Policy, price_of
@@ -92,7 +92,7 @@ Amounts = Mapping[tuple[str, Bucket], Mapping[Device, int]]
 Tariff = Mapping[Device, float | None]
 
 
-def priced(amounts: Amounts, tariff: Tariff) -> dict[tuple[str, Bucket], Part]:
+def priced(amounts: Amounts, tariff: Tariff) -> dict[tuple[str, Bucket], BillPart]:
     """Cells in money, each rounded up or down to a cent, so that they add up to what all of it costs."""
     exact: dict[tuple[str, Bucket], Fraction] = {}
     for place, devices in amounts.items():
@@ -103,7 +103,7 @@ def priced(amounts: Amounts, tariff: Tariff) -> dict[tuple[str, Bucket], Part]:
     cents = shared_out(list(exact.values()))
     money = dict(zip(exact, cents, strict=True))
     return {
-        place: Part(
+        place: BillPart(
             device_milliseconds=sum(devices.values()),
             device_hours=hours(sum(devices.values())),
             money=money[place] / 100 if place in money else None,
@@ -123,7 +123,7 @@ def shared_out(exact: Sequence[Fraction]) -> list[int]:
 
 
 def _row(
-    name: str, amounts: Amounts, parts: Mapping[tuple[str, Bucket], Part], tariff: Tariff, observed: int
+    name: str, amounts: Amounts, parts: Mapping[tuple[str, Bucket], BillPart], tariff: Tariff, observed: int
 ) -> BillRow:
     buckets = {bucket: parts[name, bucket] for bucket in BUCKETS if (name, bucket) in parts}
     unpriced = sum(_unpriced(amounts[name, bucket], tariff) for bucket in buckets)
@@ -134,7 +134,7 @@ def _unpriced(amounts: Mapping[Device, int], tariff: Tariff) -> int:
     return sum(amount for device, amount in amounts.items() if tariff[device] is None)
 
 
-def _summed(name: str, buckets: dict[Bucket, Part], unpriced: int, observed: int) -> BillRow:
+def _summed(name: str, buckets: dict[Bucket, BillPart], unpriced: int, observed: int) -> BillRow:
     whole = sum(part.device_milliseconds for part in buckets.values())
     return BillRow(
         name=name,
@@ -148,12 +148,12 @@ def _summed(name: str, buckets: dict[Bucket, Part], unpriced: int, observed: int
 
 
 def _total(rows: Sequence[BillRow], unpriced: int, observed: int) -> BillRow:
-    buckets: dict[Bucket, Part] = {}
+    buckets: dict[Bucket, BillPart] = {}
     for bucket in BUCKETS:
         parts = [row.buckets[bucket] for row in rows if bucket in row.buckets]
         if parts:
             whole = sum(part.device_milliseconds for part in parts)
-            buckets[bucket] = Part(whole, hours(whole), _money(part.money for part in parts))
+            buckets[bucket] = BillPart(whole, hours(whole), _money(part.money for part in parts))
     return _summed("total", buckets, unpriced, observed)
 
 

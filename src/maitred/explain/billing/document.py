@@ -30,7 +30,7 @@ class Usage(Record, frozen=True):
     """Milliseconds in which somebody looked."""
 
 
-class Part(Record, frozen=True):
+class BillPart(Record, frozen=True):
     """Of a row: what went into one bucket."""
 
     device_milliseconds: int
@@ -48,7 +48,7 @@ class BillRow(Record, frozen=True):
     device_hours: float
     unpriced_device_hours: float
     money: float | None
-    buckets: dict[Bucket, Part]
+    buckets: dict[Bucket, BillPart]
     """Those with something in them. They add up to the row."""
 
 

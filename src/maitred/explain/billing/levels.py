@@ -49,7 +49,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Levels:
+class DeviceLevels:
     devices: dict[Key, int]
     """Those of one resource and model add up to its capacity."""
     capacity: dict[Device, int]
@@ -57,7 +57,7 @@ class Levels:
     """Holders who sit, and the row of one of their pods."""
 
 
-def levels(snapshot: Snapshot, policy: Policy, hopeless: Container[str] = ()) -> Levels:
+def levels(snapshot: Snapshot, policy: Policy, hopeless: Container[str] = ()) -> DeviceLevels:
     """`hopeless` are groups that would wait however the free devices lay."""
     return _Count(snapshot, policy).levels(hopeless)
 
@@ -94,7 +94,7 @@ class _Count:
                 found[self._place[resource], row] = counts[resource]
         return found
 
-    def levels(self, hopeless: Container[str]) -> Levels:
+    def levels(self, hopeless: Container[str]) -> DeviceLevels:
         free = self._capacity - self._hold()
         unwell = nodes_with(self._nodes, health_taints(self._policy))
         broken = np.where(unwell, free, np.minimum(free, self._out_of_order))
@@ -105,7 +105,7 @@ class _Count:
         self._add("fragmented", np.where(in_vain, free, 0))
         self._add("idle", np.where(in_vain, 0, free))
         capacity = {(resource, model): count for resource, model, count in self._summed(self._capacity)}
-        return Levels(dict(self._devices), capacity, self._pods)
+        return DeviceLevels(dict(self._devices), capacity, self._pods)
 
     def _summed(self, amounts: Ints) -> Iterator[tuple[str, str, int]]:
         """By resource and model."""
@@ -146,8 +146,8 @@ class _Count:
         for pod, group, of, into, count in zip(*columns, strict=True):
             holder = NOBODY  # of what is broken, whoever is bound there
             if into != BROKEN:
-                party = seated[group] if group != NO_GROUP else None
-                holder = bound.occupants[pod].key if party is None else party.group.key
+                seated_group = seated[group] if group != NO_GROUP else None
+                holder = bound.occupants[pod].key if seated_group is None else seated_group.group.key
                 self._pods[holder] = pod
             self._devices[Key(holder, resource, self._models[of], BUCKETS[into])] += count
 

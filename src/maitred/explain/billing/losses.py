@@ -12,7 +12,7 @@ import numpy as np
 
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import NO_GROUP, Snapshot
-from maitred.decide.preemption.roster import DEVICE_HOUR, Roster
+from maitred.decide.preemption.evictable import DEVICE_HOUR, EvictablePods
 from maitred.explain.billing.levels import DEAD, nodes_with
 from maitred.model.plan import Eviction
 from maitred.model.policy import Policy
@@ -58,13 +58,17 @@ def lost_to_failures(
     failed = failures(before, ends)
     if not failed:
         return []
-    roster = Roster(before, policy, times.now)
-    whole = {party.group.key for party in after.seated if party and party.counted >= party.group.quorum}
+    evictable = EvictablePods(before, policy, times.now)
+    whole = {
+        seated_group.group.key
+        for seated_group in after.seated
+        if seated_group and seated_group.counted >= seated_group.group.quorum
+    }
     found = []
     for holder, pods in failed.items():
         rows = sorted(pods) if holder in whole else sorted({*pods, *fellows(before, pods[0], ends)})
         stopped = min(times.died.get(before.nodes.names[before.bound.node[pod]], times.now) for pod in pods)
-        loss = _loss(holder, rows, roster, times.lost_until.get(holder, 0), stopped)
+        loss = _loss(holder, rows, evictable, times.lost_until.get(holder, 0), stopped)
         if loss.device_milliseconds:
             found.append(loss)
     return found
@@ -92,7 +96,7 @@ def fellows(before: Snapshot, pod: int, ends: Sequence[PodEnd]) -> Iterable[int]
     return (row for row in np.flatnonzero(working).tolist() if bound.occupants[row].key not in done)
 
 
-def _loss(holder: str, rows: list[int], roster: Roster, lost_until: int, stopped: int) -> Loss:
-    since = np.maximum(roster.lost_since[rows], lost_until)
-    lost = roster.devices[rows] * np.maximum(stopped - since, 0)
+def _loss(holder: str, rows: list[int], evictable: EvictablePods, lost_until: int, stopped: int) -> Loss:
+    since = np.maximum(evictable.lost_since[rows], lost_until)
+    lost = evictable.devices[rows] * np.maximum(stopped - since, 0)
     return Loss(holder, int(since.min()), stopped, int(lost.sum()), "lostToFailure")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from maitred.explain.billing.document import Bill, BillRow, Part
+from maitred.explain.billing.document import Bill, BillPart, BillRow
 from maitred.explain.tables import GAP
 from maitred.model.words import printable
 from maitred.simulate.report.figures import BUCKET_NAMES
@@ -67,7 +67,7 @@ def _buckets(bill: Bill, has_money: bool) -> Iterator[Sequence[str]]:
     yield ("BUCKET", "HOURS", "SHARE", *((bill.currency,) * has_money))
     whole = bill.total.device_milliseconds
     for bucket, name in BUCKET_NAMES.items():
-        part = bill.total.buckets.get(bucket, Part(0, 0.0, None))
+        part = bill.total.buckets.get(bucket, BillPart(0, 0.0, None))
         share = f"{100 * part.device_milliseconds / whole:.1f} %" if whole else NOTHING
         money = (_money(part.money),) if has_money else ()
         yield (name, _hours(part.device_milliseconds), share, *money)

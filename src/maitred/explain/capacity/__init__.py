@@ -1,6 +1,6 @@
 """How much: the six questions of capacity, and why devices are idle.
 
-Free devices do not say whether the next gang can be placed. `capacity(scene)` asks the engine: it counts as
-the engine counts, and whatever it says would happen, the engine has tried. What the answer is made of is in
-`document`, apart from how it is found.
+Free devices do not say whether the next gang can be placed. `capacity(situation)` asks the engine: it counts
+as the engine counts, and whatever it says would happen, the engine has tried. What the answer is made of is
+in `document`, apart from how it is found.
 """

@@ -9,21 +9,21 @@ from maitred.explain.capacity.partial import incomplete
 from maitred.explain.capacity.precedence import precedence
 from maitred.explain.capacity.survey import Survey
 from maitred.explain.capacity.worth import preemption
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 
 
-def capacity(scene: Scene) -> Capacity:
-    """A pure function: the same scene gives the same answer. All tries together are bounded, and counted."""
-    nodes = int(scene.snapshot.nodes.alive.sum())
+def capacity(situation: Situation) -> Capacity:
+    """A pure function of the situation. All tries together are bounded, and counted."""
+    nodes = int(situation.snapshot.nodes.alive.sum())
     if not nodes:
-        return Capacity(waiting=len(scene.snapshot.groups))
-    survey = Survey(scene)
-    priced, orders = bool(scene.policy.prices.devices), precedence(survey)
+        return Capacity(waiting=len(situation.snapshot.groups))
+    survey = Survey(situation)
+    priced, orders = bool(situation.policy.prices.devices), precedence(survey)
     return Capacity(
         nodes=nodes,
         waiting=len(survey.waiting),
         resources=survey.resources,
-        currency=scene.policy.prices.currency if priced else None,
+        currency=situation.policy.prices.currency if priced else None,
         placeable=placeable(survey),
         fragmented=fragmented(survey),
         incomplete=incomplete(survey),

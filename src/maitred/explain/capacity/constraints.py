@@ -15,14 +15,14 @@ from maitred.decide.levels import position_of
 from maitred.explain.capacity.document import Constraint
 from maitred.explain.capacity.survey import SECONDS_PER_HOUR, Survey
 from maitred.explain.capacity.widening import seated_alone, started_together
-from maitred.explain.remedies.rehearsal import Entry
+from maitred.explain.remedies.rehearsal import RankedGroup
 from maitred.model.group import TopologyRequest
 
 MOST_CONSTRAINTS = 8
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Kind:
+class ConstraintKind:
     level: str
     """Its key."""
     constraint: Literal["required", "slice"]
@@ -31,73 +31,73 @@ class Kind:
 def constraints(survey: Survey) -> tuple[Constraint, ...]:
     """Those with most devices waiting first."""
     survey.begin()
-    entries: dict[Kind, list[Entry]] = {}
-    for entry in survey.waiting:
-        for kind in _kinds(survey, entry):
-            entries.setdefault(kind, []).append(entry)
+    ranked_groups: dict[ConstraintKind, list[RankedGroup]] = {}
+    for ranked in survey.waiting:
+        for kind in _kinds(survey, ranked):
+            ranked_groups.setdefault(kind, []).append(ranked)
     by_weight = sorted(
-        entries, key=lambda kind: (-_devices(survey, entries[kind]), kind.level, kind.constraint)
+        ranked_groups, key=lambda kind: (-_devices(survey, ranked_groups[kind]), kind.level, kind.constraint)
     )
     if len(by_weight) > MOST_CONSTRAINTS:
         survey.notes.append(
             f"{len(by_weight) - MOST_CONSTRAINTS} levels for which fewer devices wait are not shown"
         )
-    return tuple(_constraint(survey, kind, entries[kind]) for kind in by_weight[:MOST_CONSTRAINTS])
+    return tuple(_constraint(survey, kind, ranked_groups[kind]) for kind in by_weight[:MOST_CONSTRAINTS])
 
 
-def _kinds(survey: Survey, entry: Entry) -> Iterator[Kind]:
-    request = entry.view.group.topology
+def _kinds(survey: Survey, ranked: RankedGroup) -> Iterator[ConstraintKind]:
+    request = ranked.view.group.topology
     if request.required:
-        yield Kind(survey.house.key(request.required), "required")
+        yield ConstraintKind(survey.context.key(request.required), "required")
     if request.slice_size:
-        yield Kind(survey.house.key(request.slice_level), "slice")
+        yield ConstraintKind(survey.context.key(request.slice_level), "slice")
 
 
-def _devices(survey: Survey, entries: list[Entry]) -> int:
-    return sum(map(survey.counted_of, entries))
+def _devices(survey: Survey, ranked_groups: list[RankedGroup]) -> int:
+    return sum(map(survey.counted_of, ranked_groups))
 
 
-def _constraint(survey: Survey, kind: Kind, entries: list[Entry]) -> Constraint:
+def _constraint(survey: Survey, kind: ConstraintKind, ranked_groups: list[RankedGroup]) -> Constraint:
     wider = _wider(survey, kind)
-    blocked = seated_alone(survey, entries, _anywhere)
-    started = started_together(survey, entries, partial(_one_wider, survey, kind))
-    waits = survey.scene.history.waits
-    known = survey.scene.history.since is not None
-    because = sum(waits.get(entry.view.group.key, {}).get("Topology", 0.0) for entry in entries)
+    blocked = seated_alone(survey, ranked_groups, _anywhere)
+    started = started_together(survey, ranked_groups, partial(_one_wider, survey, kind))
+    waits = survey.situation.history.waits
+    known = survey.situation.history.since is not None
+    because = sum(waits.get(ranked.view.group.key, {}).get("Topology", 0.0) for ranked in ranked_groups)
     return Constraint(
         constraint=kind.constraint,
-        level=survey.house.name(kind.level),
-        groups=len(entries),
-        devices=_devices(survey, entries),
-        waited_hours=_waited(survey, entries),
+        level=survey.context.name(kind.level),
+        groups=len(ranked_groups),
+        devices=_devices(survey, ranked_groups),
+        waited_hours=_waited(survey, ranked_groups),
         because_hours=round(because / SECONDS_PER_HOUR, 2) if known else None,
         blocked=len(blocked),
         blocked_hours=_waited(survey, blocked),
-        wider=survey.house.name(wider) if wider else None,
-        would_start=tuple(entry.view.group.key for entry in started or ()),
+        wider=survey.context.name(wider) if wider else None,
+        would_start=tuple(ranked.view.group.key for ranked in started or ()),
         devices_started=_devices(survey, started or []),
         tried=started is not None,
     )
 
 
-def _waited(survey: Survey, entries: list[Entry]) -> float:
-    return round(sum(map(survey.waited, entries)), 2)
+def _waited(survey: Survey, ranked_groups: list[RankedGroup]) -> float:
+    return round(sum(map(survey.waited, ranked_groups)), 2)
 
 
-def _wider(survey: Survey, kind: Kind) -> str:
+def _wider(survey: Survey, kind: ConstraintKind) -> str:
     """The key of the next wider level; empty for the whole cluster."""
-    place = position_of(kind.level, survey.house.levels)
-    return survey.house.levels[place - 1].key if place else ""
+    place = position_of(kind.level, survey.context.levels)
+    return survey.context.levels[place - 1].key if place else ""
 
 
 def _anywhere(request: TopologyRequest) -> TopologyRequest:
     return TopologyRequest(preferred=request.preferred)
 
 
-def _one_wider(survey: Survey, kind: Kind, request: TopologyRequest) -> TopologyRequest:
+def _one_wider(survey: Survey, kind: ConstraintKind, request: TopologyRequest) -> TopologyRequest:
     wider = _wider(survey, kind)
     if kind.constraint == "required":
         return msgspec.structs.replace(request, required=wider, annotated="")
-    outer = survey.house.key(request.required) if request.required else ""
+    outer = survey.context.key(request.required) if request.required else ""
     size = 0 if not wider or wider == outer else request.slice_size
     return msgspec.structs.replace(request, slice_level=wider, slice_size=size)

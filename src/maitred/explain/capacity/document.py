@@ -62,7 +62,7 @@ class Gangs(Record, frozen=True):
     """Of the gang that was asked about."""
 
 
-class Rank(Record, frozen=True):
+class PlaceablePriority(Record, frozen=True):
     """What a gang of one priority could have."""
 
     priority: int
@@ -74,13 +74,13 @@ class Rank(Record, frozen=True):
 
 class Placeable(Record, frozen=True):
     shape: ShapeOfPods
-    ranks: tuple[Rank, ...]
+    ranks: tuple[PlaceablePriority, ...]
 
 
 # -- fragmentation -----------------------------------------------------------------------------------------
 
 
-class Placement(Record, frozen=True):
+class PodMove(Record, frozen=True):
     pod: str
     source: str
     target: str
@@ -95,7 +95,7 @@ class Move(Record, frozen=True):
     """Groups that move whole, or pods."""
     node: str | None
     """The one that is drained."""
-    pods: tuple[Placement, ...]
+    pods: tuple[PodMove, ...]
     """All who start again,"""
     lost_device_hours: float
     """and what they lose: the work since their last checkpoints."""
@@ -133,7 +133,7 @@ class Incomplete(Record, frozen=True):
 # -- preemption --------------------------------------------------------------------------------------------
 
 
-class Preemption(Record, frozen=True):
+class PreemptionWorth(Record, frozen=True):
     """What it takes to start a group now, and what that is worth."""
 
     group: str
@@ -231,7 +231,7 @@ class Capacity(Record, frozen=True):
     fragmented: tuple[Fragmented, ...] = ()
     incomplete: tuple[Incomplete, ...] = ()
     orders: tuple[Orders, ...] = ()
-    preemption: tuple[Preemption, ...] = ()
+    preemption: tuple[PreemptionWorth, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     idle: tuple[Idle, ...] = ()
     notes: tuple[str, ...] = ()

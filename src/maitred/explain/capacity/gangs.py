@@ -12,7 +12,7 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.trial import Trial
 from maitred.decide.compile import make_rules
 from maitred.decide.preemption.units import Units
-from maitred.explain.capacity.document import Gangs, Largest, Placeable, Rank
+from maitred.explain.capacity.document import Gangs, Largest, Placeable, PlaceablePriority
 from maitred.explain.capacity.shapes import shapes
 from maitred.explain.capacity.survey import Survey, with_shapes
 from maitred.model.policy import Level, preempts
@@ -25,7 +25,7 @@ OUR_NAME = "maitred"
 def placeable(survey: Survey) -> tuple[Placeable, ...]:
     candidates = shapes(survey)
     snapshot, numbers = with_shapes(survey.snapshot, [candidate.needs for candidate in candidates])
-    ranks: list[list[Rank]] = [[] for _ in candidates]
+    ranks: list[list[PlaceablePriority]] = [[] for _ in candidates]
     for priority in _priorities(survey):
         now, leaving = survey.left_for(priority, snapshot)
         later = _with_room(survey, now, leaving, priority)
@@ -49,14 +49,14 @@ def _priorities(survey: Survey) -> list[int]:
 
 def _with_room(survey: Survey, now: Trial, leaving: Mask, priority: int) -> Trial | None:
     """The cluster once all have left who are leaving or may be made to; None if there is nobody."""
-    policy, roster = survey.policy, survey.roster
+    policy, evictable = survey.policy, survey.evictable
     classes = _classes(survey, priority)
     never = bool(classes) and all(each.preemption_policy == "Never" for each in classes)
     if never or not preempts(policy):
         return None
-    ripe = roster.below(priority, (survey.scene.scheduler or OUR_NAME,)) & ~leaving
-    ripe &= roster.protected_until <= survey.now
-    units = Units(roster, ~leaving, ripe)
+    ripe = evictable.below(priority, (survey.situation.scheduler or OUR_NAME,)) & ~leaving
+    ripe &= evictable.protected_until <= survey.now
+    units = Units(evictable, ~leaving, ripe)
     if not len(units) and not leaving.any():
         return None
     later = now.ahead(leaving)
@@ -64,10 +64,10 @@ def _with_room(survey: Survey, now: Trial, leaving: Mask, priority: int) -> Tria
     return later
 
 
-def _rank(survey: Survey, priority: int, gangs: tuple[Gangs, ...]) -> Rank:
-    ahead = sum(entry.priority > priority for entry in survey.waiting)
+def _rank(survey: Survey, priority: int, gangs: tuple[Gangs, ...]) -> PlaceablePriority:
+    ahead = sum(ranked.priority > priority for ranked in survey.waiting)
     classes = _classes(survey, priority)
-    return Rank(priority, classes[0].metadata.name if classes else "", ahead, gangs)
+    return PlaceablePriority(priority, classes[0].metadata.name if classes else "", ahead, gangs)
 
 
 def _classes(survey: Survey, priority: int) -> list[PriorityClass]:
@@ -79,7 +79,7 @@ def _classes(survey: Survey, priority: int) -> list[PriorityClass]:
 def _gangs(survey: Survey, number: int, now: Trial, later: Trial | None) -> tuple[Gangs, ...]:
     have = _copies(survey, number, now)
     could = None if later is None else _copies(survey, number, later)
-    levels: Sequence[Level | None] = (None, *survey.house.levels)
+    levels: Sequence[Level | None] = (None, *survey.context.levels)
     return tuple(
         Gangs(
             level=None if level is None else level.name,

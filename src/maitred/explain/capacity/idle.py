@@ -31,7 +31,7 @@ MOST_DETAILS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class IdleCount:
     """So many on each node, for one reason."""
 
     reason: IdleReason
@@ -68,7 +68,7 @@ def _unit_price(resource: str, price: float | None) -> float | None:
     return price if price is None or resource != CPU else price / CORE
 
 
-def _shown(parts: list[Part], inside: Mask, price: float | None) -> Iterator[IdlePart]:
+def _shown(parts: list[IdleCount], inside: Mask, price: float | None) -> Iterator[IdlePart]:
     for part in parts:
         amounts = part.amounts[inside]
         total = int(amounts.sum())
@@ -89,7 +89,7 @@ class Sorting:
         self.idle: Ints = np.maximum(free, 0) * self.nodes.alive
         self._left = self.idle.copy()
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[IdleCount]:
         trial, column = self.survey.trial, self.column
         before = self.nodes.allocatable[column] - self.snapshot.used[column]
         yield self._take("Starting", "", np.maximum(before - trial.columns.free[column], 0))
@@ -103,26 +103,26 @@ class Sorting:
         yield self._take("Fragmented", "", self._wanted)
         yield self._take("Free", "", np.ones(len(self._left), dtype=np.bool_))
 
-    def _take(self, reason: IdleReason, detail: str, what: "Mask | Ints") -> Part:
+    def _take(self, reason: IdleReason, detail: str, what: "Mask | Ints") -> IdleCount:
         """All that is left on some nodes, or at most so much on each."""
         taken = np.where(what, self._left, 0) if what.dtype == np.bool_ else np.minimum(self._left, what)
         self._left = self._left - taken
-        return Part(reason, detail, taken)
+        return IdleCount(reason, detail, taken)
 
     # -- nodes that nobody can be seated on ------------------------------------------------------------
 
-    def _unwell(self) -> Iterator[Part]:
+    def _unwell(self) -> Iterator[IdleCount]:
         health = health_taints(self.survey.policy)
         lost = (NOT_READY, UNREACHABLE)
         yield self._take("NotReady", "", self._with_taint(frozenset(lost)))
         yield self._take("Cordoned", "", self._with_taint(frozenset((UNSCHEDULABLE,))))
         yield from self._by_taint("Unhealthy", health, np.ones(len(self._left), dtype=np.bool_))
 
-    def _tainted(self) -> Iterator[Part]:
+    def _tainted(self) -> Iterator[IdleCount]:
         repelled = ~np.logical_or.reduce([tolerated_nodes(self.nodes, t) for t in self._tolerations])
         yield from self._by_taint("Tainted", None, repelled)
 
-    def _by_taint(self, reason: IdleReason, keys: frozenset[str] | None, among: Mask) -> Iterator[Part]:
+    def _by_taint(self, reason: IdleReason, keys: frozenset[str] | None, among: Mask) -> Iterator[IdleCount]:
         """One part for each taint that keeps most away, and one for the rest."""
         repelling = {
             taint.key for taints in self.nodes.taint_sets for taint in taints if taint.effect in REPELLING
@@ -150,7 +150,7 @@ class Sorting:
     @cached_property
     def _waiting(self) -> list[Needs]:
         """What members ask for that still wait, and ask for such devices."""
-        shapes = {shape for entry in self.survey.waiting for shape in np.unique(entry.view.shapes).tolist()}
+        shapes = {shape for ranked in self.survey.waiting for shape in np.unique(ranked.view.shapes).tolist()}
         numbers = sorted({self.snapshot.shapes[shape].needs for shape in shapes})
         return [self.snapshot.needs[number] for number in numbers if self._asks(number)]
 
@@ -179,7 +179,7 @@ class Sorting:
             wanted |= required_nodes(self.nodes, node) & tolerated_nodes(self.nodes, tolerations)
         return wanted
 
-    def _stranded(self) -> Iterator[Part]:
+    def _stranded(self) -> Iterator[IdleCount]:
         """By the first resource of which the node has less than the most modest pod asks for."""
         room = self.survey.trial.columns.room
         asked = [dict(needs.requests) for needs in self._known] or [{PODS: 1}]

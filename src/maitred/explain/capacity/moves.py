@@ -22,13 +22,13 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import quorum_of
 from maitred.decide.compile import make_rules
-from maitred.decide.house import FULL_RULES
+from maitred.decide.context import FULL_RULES
 from maitred.decide.levels import codes_of
 from maitred.decide.preemption.units import Units
 from maitred.decide.seating import commit, required_domain
-from maitred.explain.capacity.document import Fragmented, Move, Placement
+from maitred.explain.capacity.document import Fragmented, Move, PodMove
 from maitred.explain.capacity.survey import Survey
-from maitred.explain.remedies.rehearsal import Entry
+from maitred.explain.remedies.rehearsal import RankedGroup
 from maitred.model.group import TopologyRequest
 from maitred.model.plan import Blocker
 
@@ -43,58 +43,58 @@ DIAGNOSIS_ATTEMPTS = 6
 def fragmented(survey: Survey) -> tuple[Fragmented, ...]:
     survey.begin()
     found, mover = list[Fragmented](), Mover(survey)
-    hearing = survey.scene.hearing()
+    cycle = survey.situation.cycle()
     alike, first = kinds(survey)
-    likely = [entry for entry in first if enough_anywhere(survey, entry)]
-    suspects = [entry for entry in likely[:MOST_SUMMED] if enough_in_total(survey, entry)]
-    for entry in suspects[:MOST_GROUPS]:
+    likely = [ranked for ranked in first if enough_anywhere(survey, ranked)]
+    suspects = [ranked for ranked in likely[:MOST_SUMMED] if enough_in_total(survey, ranked)]
+    for ranked in suspects[:MOST_GROUPS]:
         survey.spend(DIAGNOSIS_ATTEMPTS)
-        verdict = hearing.verdict(entry.view.group.key)
+        verdict = cycle.verdict(ranked.view.group.key)
         blocker = verdict.blockers[0]
         if verdict.verdict != "Impossible" and blocker.category in ("Fragmentation", "Topology"):
-            found.append(_fragmented(mover, entry, blocker, alike[survey.stage.kin(entry)] - 1))
+            found.append(_fragmented(mover, ranked, blocker, alike[survey.rehearsal.kin(ranked)] - 1))
     left_out = len(suspects[MOST_GROUPS:]) + len(likely[MOST_SUMMED:])
     if left_out:
         survey.notes.append(f"{left_out} more kinds of waiting groups may be blocked by fragmentation")
     return tuple(found)
 
 
-def kinds(survey: Survey) -> tuple[Counter[Hashable], list[Entry]]:
+def kinds(survey: Survey) -> tuple[Counter[Hashable], list[RankedGroup]]:
     """How many groups ask for the same, and the first of each kind."""
-    alike, first = Counter[Hashable](), list[Entry]()
-    for entry in survey.waiting:
-        kin = survey.stage.kin(entry)
+    alike, first = Counter[Hashable](), list[RankedGroup]()
+    for ranked in survey.waiting:
+        kin = survey.rehearsal.kin(ranked)
         if not alike[kin]:
-            first.append(entry)
+            first.append(ranked)
         alike[kin] += 1
     return alike, first
 
 
-def _fragmented(mover: "Mover", entry: Entry, blocker: Blocker, alike: int) -> Fragmented:
+def _fragmented(mover: "Mover", ranked: RankedGroup, blocker: Blocker, alike: int) -> Fragmented:
     sought = not mover.survey.effort.spent
     if not sought:
         mover.survey.note_effort()
     return Fragmented(
-        group=entry.view.group.key,
+        group=ranked.view.group.key,
         category="Topology" if blocker.category == "Topology" else "Fragmentation",
         message=blocker.message,
-        needed=int(blocker.detail.get("needed", entry.view.missing)),
+        needed=int(blocker.detail.get("needed", ranked.view.missing)),
         holds=int(blocker.detail.get("holds", 0)),
-        move=mover.move_for(entry) if sought else None,
+        move=mover.move_for(ranked) if sought else None,
         sought=sought,
         alike=alike,
     )
 
 
-def enough_anywhere(survey: Survey, entry: Entry) -> bool:
+def enough_anywhere(survey: Survey, ranked: RankedGroup) -> bool:
     """Whether all nodes together have as much of what is counted: seen at once, and enough for most."""
-    return survey.counted_of(entry) <= survey.room_in_all
+    return survey.counted_of(ranked) <= survey.room_in_all
 
 
-def enough_in_total(survey: Survey, entry: Entry) -> bool:
+def enough_in_total(survey: Survey, ranked: RankedGroup) -> bool:
     """Whether the nodes that it may use have together what the quorum lacks, of every resource."""
-    trial, ask = survey.trial, ask_of(entry.view)
-    within = required_domain(trial, ask, survey.house, FULL_RULES)
+    trial, ask = survey.trial, ask_of(ranked.view)
+    within = required_domain(trial, ask, survey.context, FULL_RULES)
     if within is None or not ask.need:
         return False
     rules = make_rules(trial, ask.distinct, survey.policy)
@@ -126,12 +126,12 @@ class Mover:
 
     @cached_property
     def units(self) -> Units:
-        roster = self.survey.roster
+        evictable = self.survey.evictable
         claims = np.fromiter((bool(o.claims) for o in self.bound.occupants), np.bool_, len(self.bound.node))
         sliced = np.array([bool(g and g.group.topology.slice_size) for g in self.snapshot.seated] + [False])
-        stays = self.survey.leaving | claims | (roster.grouped & sliced[self.bound.group])
-        movable = roster.movable & (roster.protected_until <= self.survey.now) & ~stays
-        return Units(roster, ~self.survey.leaving, movable)
+        stays = self.survey.leaving | claims | (evictable.grouped & sliced[self.bound.group])
+        movable = evictable.movable & (evictable.protected_until <= self.survey.now) & ~stays
+        return Units(evictable, ~self.survey.leaving, movable)
 
     def _by_name(self, units: Iterable[int]) -> list[int]:
         """A pod may be called like a group, which comes after it."""
@@ -176,17 +176,17 @@ class Mover:
 
     # -- which moves to try ----------------------------------------------------------------------------
 
-    def move_for(self, entry: Entry) -> Move | None:
-        ask = ask_of(entry.view)
-        within = required_domain(self.survey.settled, ask, self.survey.house, FULL_RULES)
+    def move_for(self, ranked: RankedGroup) -> Move | None:
+        ask = ask_of(ranked.view)
+        within = required_domain(self.survey.settled, ask, self.survey.context, FULL_RULES)
         if within is None or not len(self.units):
             return None
         tries = [*self._migrations(ask, within), *self._drains(ask, within)]
-        stage = Rearranged(self, tries)
+        rearranged = Rearranged(self, tries)
         for each in tries:
             if self.survey.effort.spent:
                 return None
-            move = stage.tried(each, entry, ask)
+            move = rearranged.tried(each, ranked, ask)
             if move is not None:
                 return move
         return None
@@ -254,7 +254,7 @@ class Mover:
     def _domains(self, ask: Ask) -> Codes:
         level = ask.topology.required
         nodes = self.snapshot.nodes
-        return codes_of(nodes, self.survey.house.key(level)) if level else np.zeros_like(nodes.taint_ids)
+        return codes_of(nodes, self.survey.context.key(level)) if level else np.zeros_like(nodes.taint_ids)
 
 
 class Rearranged:
@@ -278,7 +278,7 @@ class Rearranged:
 
     # -- one try ---------------------------------------------------------------------------------------
 
-    def tried(self, each: Attempt, entry: Entry, ask: Ask) -> Move | None:
+    def tried(self, each: Attempt, ranked: RankedGroup, ask: Ask) -> Move | None:
         """First the group takes its seats, so that those who move keep out of its way; then for certain."""
         checkpoint = self.trial.checkpoint()
         self.trial.evict(self.units.pods_of(self.units.chosen(each.units)))
@@ -287,12 +287,12 @@ class Rearranged:
             commit(self.trial, ask, quorum_of(ask, seats))
         targets = self._elsewhere(each) if seats else None
         self.trial.rollback(checkpoint)
-        if targets is None or not self._works(targets, entry):
+        if targets is None or not self._works(targets, ranked):
             return None
         return self._move(each, targets)
 
     def _seats(self, ask: Ask) -> Assignment:
-        return self.survey.stage.seats(self.trial, ask, self.survey.quick_house)
+        return self.survey.rehearsal.seats(self.trial, ask, self.survey.quick_context)
 
     def _elsewhere(self, each: Attempt) -> dict[int, int] | None:
         """Where every pod that moves goes; None if there is no room for one."""
@@ -311,7 +311,7 @@ class Rearranged:
         """What pods that run ask for: all of them, near those of their group who stay."""
         shapes = tuple(self._shape(pod) for pod in pods)
         orders = tuple((place, 0.0, "") for place in range(len(pods)))
-        group = self.survey.roster.group_of(pods[0])
+        group = self.survey.evictable.group_of(pods[0])
         if group is None:
             return Ask(shapes, orders, len(pods), TopologyRequest())
         staying = (self.bound.group == self.bound.group[pods[0]]) & ~self.bound.terminating
@@ -325,33 +325,33 @@ class Rearranged:
 
     # -- for certain -----------------------------------------------------------------------------------
 
-    def _works(self, targets: dict[int, int], entry: Entry) -> bool:
+    def _works(self, targets: dict[int, int], ranked: RankedGroup) -> bool:
         """Whether the group is seated once the pods are elsewhere and all ahead of it have had their turn."""
         checkpoint = self.trial.checkpoint()
         pods = np.array(list(targets), dtype=np.intp)
         self.trial.evict(pods)
         for pod, row in targets.items():
             self.trial.seat(self._shape(pod), np.array([row], dtype=np.intp), np.ones(1, dtype=np.int64))
-        self._serve_those_ahead(entry, np.unique(self.bound.node[pods]))
-        works = bool(self._seats(ask_of(entry.view)))
+        self._serve_those_ahead(ranked, np.unique(self.bound.node[pods]))
+        works = bool(self._seats(ask_of(ranked.view)))
         self.trial.rollback(checkpoint)
         return works
 
-    def _serve_those_ahead(self, entry: Entry, freed: Codes) -> None:
+    def _serve_those_ahead(self, ranked: RankedGroup, freed: Codes) -> None:
         """Groups ahead of it, and members that others lack, as far as they can use a node with new room."""
-        stage, too_large = self.survey.stage, set[Hashable]()
-        for other in stage.entries[: entry.place]:
+        rehearsal, too_large = self.survey.rehearsal, set[Hashable]()
+        for other in rehearsal.ranked_groups[: ranked.place]:
             ask = self.survey.still_asks(other)
             useful = any(self.trial.columns.copies(shape)[freed].any() for shape in ask.distinct)
-            if not useful or stage.kin(other) in too_large:
+            if not useful or rehearsal.kin(other) in too_large:
                 continue
             seats = self._seats(ask)
             if seats:
-                whole = not ask.need or other.turn.surplus < entry.turn
+                whole = not ask.need or other.turn.surplus < ranked.turn
                 first = seats if whole else quorum_of(ask, seats)
                 commit(self.trial, ask, first)
-            elif stage.plain(other):
-                too_large.add(stage.kin(other))
+            elif rehearsal.plain(other):
+                too_large.add(rehearsal.kin(other))
 
     # -- in words --------------------------------------------------------------------------------------
 
@@ -367,7 +367,7 @@ class Rearranged:
             units=tuple(self.units.names(chosen)),
             node=drained,
             pods=tuple(
-                Placement(self.bound.occupants[pod].key, names[node[pod]], names[targets[pod]])
+                PodMove(self.bound.occupants[pod].key, names[node[pod]], names[targets[pod]])
                 for unit in moving
                 for pod in pods_of[unit]
             ),

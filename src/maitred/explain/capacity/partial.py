@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, SeatedGroup
-from maitred.decide.preemption.roster import DEVICE_HOUR
+from maitred.decide.preemption.evictable import DEVICE_HOUR
 from maitred.explain.capacity.document import Incomplete
 from maitred.explain.capacity.survey import CORE, Survey
 from maitred.model.policy import price_of

@@ -22,12 +22,12 @@ Asked = tuple[Requests, NodeRequirements, tuple[Toleration, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CommonShape:
     shape: ShapeOfPods
     needs: Needs
 
 
-def shapes(survey: Survey) -> list[Candidate]:
+def shapes(survey: Survey) -> list[CommonShape]:
     standard = list(_standard(survey))
     return [*standard, *_asked_for(survey, {(each.needs.requests, each.needs.node) for each in standard})]
 
@@ -35,7 +35,7 @@ def shapes(survey: Survey) -> list[Candidate]:
 # -- standard shapes ---------------------------------------------------------------------------------------
 
 
-def _standard(survey: Survey) -> Iterator[Candidate]:
+def _standard(survey: Survey) -> Iterator[CommonShape]:
     if not survey.has_devices:
         yield _cores(survey, "one", CORE)
         for size in _node_sizes(survey):
@@ -60,7 +60,7 @@ def _kinds_of_devices(survey: Survey) -> list[tuple[str, int, int]]:
     return [(resource, model, size) for _, resource, model, size in found[:MOST_MODELS]]
 
 
-def _devices(survey: Survey, kind: str, resource: str, model: int, count: int) -> Candidate:
+def _devices(survey: Survey, kind: str, resource: str, model: int, count: int) -> CommonShape:
     """As the API server admits such a pod, which tolerates a taint that is called like the resource."""
     name, key = survey.models.names[model], survey.models.keys[model]
     selector = (Requirement(key, "In", (name,)),) if name else ()
@@ -77,7 +77,7 @@ def _devices(survey: Survey, kind: str, resource: str, model: int, count: int) -
         {key: name} if name else {},
         tolerates=_tolerated(needs.tolerations),
     )
-    return Candidate(shape, needs)
+    return CommonShape(shape, needs)
 
 
 def _node_sizes(survey: Survey) -> list[int]:
@@ -92,15 +92,15 @@ def _node_sizes(survey: Survey) -> list[int]:
     return [size for each in commonest if (size := int(left[open_to_all & (have == each)].min())) > 0]
 
 
-def _cores(survey: Survey, kind: str, amount: int) -> Candidate:
+def _cores(survey: Survey, kind: str, amount: int) -> CommonShape:
     needs = Needs("default", ((CPU, amount), (PODS, 1)), NodeRequirements())
-    return Candidate(ShapeOfPods("one" if kind == "one" else "node", {CPU: text(CPU, amount)}), needs)
+    return CommonShape(ShapeOfPods("one" if kind == "one" else "node", {CPU: text(CPU, amount)}), needs)
 
 
 # -- as pods ask -------------------------------------------------------------------------------------------
 
 
-def _asked_for(survey: Survey, told: set[tuple[Requests, NodeRequirements]]) -> list[Candidate]:
+def _asked_for(survey: Survey, told: set[tuple[Requests, NodeRequirements]]) -> list[CommonShape]:
     """What groups that wait ask for most often, then what runs most often, if it is not told already."""
     waiting, running = _waiting(survey), _running(survey)
     everything = {asked for asked in waiting.keys() | running.keys() if asked[:2] not in told}
@@ -112,8 +112,8 @@ def _asked_for(survey: Survey, told: set[tuple[Requests, NodeRequirements]]) -> 
 
 def _waiting(survey: Survey) -> Counter[Asked]:
     found, snapshot = Counter[Asked](), survey.snapshot
-    for entry in survey.waiting:
-        for shape, count in zip(*np.unique(entry.view.shapes, return_counts=True), strict=True):
+    for ranked in survey.waiting:
+        for shape, count in zip(*np.unique(ranked.view.shapes, return_counts=True), strict=True):
             number = snapshot.shapes[shape].needs
             if survey.counted_by_needs[number]:
                 found[_asked(snapshot.needs[number])] += int(count)
@@ -133,13 +133,13 @@ def _asked(needs: Needs) -> Asked:
     return needs.requests, needs.node, tuple(sorted(set(needs.tolerations), key=repr))
 
 
-def _candidate(asked: Asked, waiting: int, running: int) -> Candidate:
+def _candidate(asked: Asked, waiting: int, running: int) -> CommonShape:
     requests, node, tolerations = asked
     shown = {name: text(name, amount) for name, amount in requests if name != PODS}
     exact = {r.key: r.values[0] for r in node.selector if _is_exact(r)}
     requires, tolerates = _required(node), _tolerated(tolerations)
     shape = ShapeOfPods("asked", shown, "", exact, requires, tolerates, waiting, running)
-    return Candidate(shape, Needs("default", requests, node, tolerations=tolerations))
+    return CommonShape(shape, Needs("default", requests, node, tolerations=tolerations))
 
 
 # -- in words ----------------------------------------------------------------------------------------------

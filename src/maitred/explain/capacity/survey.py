@@ -14,11 +14,11 @@ from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn, goes_by_priority
 from maitred.decide.ask import Ask, ask_of
 from maitred.decide.compile import managed_nodes
-from maitred.decide.house import House
-from maitred.decide.preemption.roster import NOT_KNOWN, Roster
+from maitred.decide.context import Context
+from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
 from maitred.explain.remedies.effort import Effort
-from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, Entry, Stage, by_shape
-from maitred.explain.scene import Scene
+from maitred.explain.remedies.rehearsal import NODES_PER_UNIT, PROBE_STEPS, RankedGroup, Rehearsal, by_shape
+from maitred.explain.situation import Situation
 from maitred.model.needs import Needs
 from maitred.model.plan import Bind
 from maitred.model.policy import Search, is_device, price_of
@@ -45,30 +45,30 @@ class Models:
 
 
 class Survey:
-    def __init__(self, scene: Scene) -> None:
-        self.scene, self.snapshot, self.policy = scene, scene.snapshot, scene.policy
-        self.now = round(scene.now.timestamp() * 1000)
-        self.plan = scene.decided()
+    def __init__(self, situation: Situation) -> None:
+        self.situation, self.snapshot, self.policy = situation, situation.snapshot, situation.policy
+        self.now = round(situation.now.timestamp() * 1000)
+        self.plan = situation.decided()
         self.effort = Effort(EFFORT)
-        self.stage = Stage(scene.hearing(), self.effort)
-        self.waiting = [entry for entry in self.stage.entries if entry.waits]
+        self.rehearsal = Rehearsal(situation.cycle(), self.effort)
+        self.waiting = [ranked for ranked in self.rehearsal.ranked_groups if ranked.waits]
         """Groups for which there is no room, in the order of their turns."""
         self.notes: list[str] = []
 
     @property
-    def house(self) -> House:
-        return self.stage.house
+    def context(self) -> Context:
+        return self.rehearsal.context
 
     @cached_property
-    def quick_house(self) -> House:
+    def quick_context(self) -> Context:
         """For tries, which search less long than a cycle does."""
         steps = min(self.policy.search.steps, PROBE_STEPS)
         policy = msgspec.structs.replace(self.policy, search=Search(steps))
-        return House(policy, self.house.levels)
+        return Context(policy, self.context.levels)
 
     @cached_property
-    def roster(self) -> Roster:
-        return Roster(self.snapshot, self.policy, self.now)
+    def evictable(self) -> EvictablePods:
+        return EvictablePods(self.snapshot, self.policy, self.now)
 
     # -- what is counted -------------------------------------------------------------------------------
 
@@ -96,10 +96,10 @@ class Survey:
     def counted_by_needs(self) -> Ints:
         return np.array([self.counted(needs) for needs in self.snapshot.needs], dtype=np.int64)
 
-    def counted_of(self, entry: Entry) -> int:
+    def counted_of(self, ranked: RankedGroup) -> int:
         """What the members take that a group lacks for its quorum; of different ones, the most modest."""
-        needs = [self.snapshot.shapes[shape].needs for shape in entry.view.shapes.tolist()]
-        return int(np.sort(self.counted_by_needs[needs])[: entry.view.missing].sum())
+        needs = [self.snapshot.shapes[shape].needs for shape in ranked.view.shapes.tolist()]
+        return int(np.sort(self.counted_by_needs[needs])[: ranked.view.missing].sum())
 
     @cached_property
     def models(self) -> Models:
@@ -130,11 +130,11 @@ class Survey:
         if not goes_by_priority(self.policy.order):
             return Counter({0: 1})
         bound = self.snapshot.bound
-        who = ~bound.fixed & (self.roster.priority != NOT_KNOWN) & (self.counted_by_needs[bound.needs] > 0)
-        values, counts = np.unique(self.roster.priority[who], return_counts=True)
+        who = ~bound.fixed & (self.evictable.priority != NOT_KNOWN) & (self.counted_by_needs[bound.needs] > 0)
+        values, counts = np.unique(self.evictable.priority[who], return_counts=True)
         found = Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-        for entry in self.stage.entries:
-            found[entry.priority] += len(entry.view.pods)
+        for ranked in self.rehearsal.ranked_groups:
+            found[ranked.priority] += len(ranked.view.pods)
         return found or Counter({0: 1})
 
     # -- what is left ----------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Survey:
     @cached_property
     def trial(self) -> Trial:
         """The cluster once all is bound that is bound now, with the places held that are promised."""
-        return self.stage.leftover(self.snapshot)
+        return self.rehearsal.leftover(self.snapshot)
 
     @cached_property
     def room_in_all(self) -> int:
@@ -164,13 +164,13 @@ class Survey:
             trial.seat(shape, rows, copies)
         return trial
 
-    def still_asks(self, entry: Entry) -> Ask:
+    def still_asks(self, ranked: RankedGroup) -> Ask:
         """What a group asks for beside what it gets now, or is promised."""
-        ask = ask_of(entry.view)
-        if entry.waits:
+        ask = ask_of(ranked.view)
+        if ranked.waits:
             return ask
         known = self._placed
-        return ask.without([(m, known[pod]) for m, pod in enumerate(entry.view.pods) if pod in known])
+        return ask.without([(m, known[pod]) for m, pod in enumerate(ranked.view.pods) if pod in known])
 
     @cached_property
     def _placed(self) -> dict[str, int]:
@@ -180,7 +180,9 @@ class Survey:
     @cached_property
     def leaving(self) -> Mask:
         return self.leaving_for(
-            min(entry.priority for entry in self.stage.entries) if self.stage.entries else 0
+            min(ranked.priority for ranked in self.rehearsal.ranked_groups)
+            if self.rehearsal.ranked_groups
+            else 0
         )
 
     def begin(self) -> None:
@@ -199,42 +201,44 @@ class Survey:
         Those who rank higher have had theirs, and the older ones of its own rank, but for their surplus.
         """
         trial, leaving = Trial.of(snapshot), self.leaving_for(priority)
-        ahead = [entry for entry in self.stage.entries if entry.priority >= priority]
-        for shape, rows, copies in by_shape(self._bound(entry, entry.priority > priority) for entry in ahead):
+        ahead = [ranked for ranked in self.rehearsal.ranked_groups if ranked.priority >= priority]
+        for shape, rows, copies in by_shape(
+            self._bound(ranked, ranked.priority > priority) for ranked in ahead
+        ):
             trial.seat(shape, rows, copies)
-        promised = (self._nominations.get(entry.view.group.key, []) for entry in ahead)
+        promised = (self._nominations.get(ranked.view.group.key, []) for ranked in ahead)
         for shape, rows, copies in by_shape(promised):
             trial.hold(shape, rows, copies, leaving)
         return trial, leaving
 
-    def in_turn(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, Trial]]:
+    def in_turn(self, ranked_groups: Iterable[RankedGroup]) -> Iterator[tuple[RankedGroup, Trial]]:
         """Each group, and the cluster as it finds it in its turn: one trial, with ever more seats taken.
 
         Whoever was promised a place before sits on it.
         """
         trial, place, surplus = Trial.of(self.snapshot), 0, list[tuple[Turn, list[Seat]]]()
-        for entry in entries:
-            taken = [seats for turn, seats in surplus if turn < entry.turn]
-            surplus = [(turn, seats) for turn, seats in surplus if turn > entry.turn]
-            for other in self.stage.entries[place : entry.place]:
-                first = self._bound(other, other.turn.surplus < entry.turn)
+        for ranked in ranked_groups:
+            taken = [seats for turn, seats in surplus if turn < ranked.turn]
+            surplus = [(turn, seats) for turn, seats in surplus if turn > ranked.turn]
+            for other in self.rehearsal.ranked_groups[place : ranked.place]:
+                first = self._bound(other, other.turn.surplus < ranked.turn)
                 rest = self._binds.get(other.view.group.key, [])[len(first) :]
                 taken += [first, self._nominations.get(other.view.group.key, [])]
                 surplus += [(other.turn.surplus, rest)] if rest else []
             for shape, rows, copies in by_shape(taken):
                 trial.seat(shape, rows, copies)
-            place = entry.place
-            yield entry, trial
+            place = ranked.place
+            yield ranked, trial
 
-    def _bound(self, entry: Entry, surplus_too: bool) -> list[Seat]:
+    def _bound(self, ranked: RankedGroup, surplus_too: bool) -> list[Seat]:
         """What is bound of a group, with its surplus if that has had its turn."""
-        own, missing = self._binds.get(entry.view.group.key, []), entry.view.missing
+        own, missing = self._binds.get(ranked.view.group.key, []), ranked.view.missing
         return own if surplus_too or not missing else own[:missing]
 
     def leaving_for(self, priority: int) -> Mask:
         """Pods on their way out, and those that leave for groups of at least that priority."""
         leaving: Mask = self.snapshot.bound.terminating.copy()
-        rank = {entry.view.group.key: entry.priority for entry in self.stage.entries}
+        rank = {ranked.view.group.key: ranked.priority for ranked in self.rehearsal.ranked_groups}
         gone = {e.pod for e in self.plan.evictions if rank.get(e.preemptor, priority) >= priority}
         if gone:
             leaving |= np.array([who.key in gone for who in self.snapshot.bound.occupants], dtype=np.bool_)
@@ -262,9 +266,9 @@ class Survey:
 
     # -- time ------------------------------------------------------------------------------------------
 
-    def waited(self, entry: Entry) -> float:
+    def waited(self, ranked: RankedGroup) -> float:
         """Hours since the group came; nothing if its clock is ahead of ours, or not known."""
-        return max(0.0, round((self.now / 1000 - entry.view.created) / SECONDS_PER_HOUR, 2))
+        return max(0.0, round((self.now / 1000 - ranked.view.created) / SECONDS_PER_HOUR, 2))
 
     def note_effort(self) -> None:
         """Once, however many questions were cut short."""

@@ -15,8 +15,8 @@ from maitred.explain.capacity.document import (
     Largest,
     Move,
     Placeable,
-    Preemption,
-    Rank,
+    PlaceablePriority,
+    PreemptionWorth,
     ShapeOfPods,
 )
 from maitred.explain.tables import Cell, aligned, header, listed
@@ -122,7 +122,7 @@ def _ranks(each: Placeable) -> Iterator[tuple[str, list[Cell]]]:
         yield "any" if same else ", ".join(priorities), list(cells)
 
 
-def _priority(rank: Rank) -> str:
+def _priority(rank: PlaceablePriority) -> str:
     return f"{rank.priority} ({rank.priority_class})" if rank.priority_class else str(rank.priority)
 
 
@@ -263,12 +263,12 @@ def _preemption(capacity: Capacity, width: int | None) -> Iterator[Text]:
     yield from _rows(rows, width)
 
 
-def _lost(capacity: Capacity, each: Preemption) -> str:
+def _lost(capacity: Capacity, each: PreemptionWorth) -> str:
     lost = f"{each.lost_device_hours:g} device-hours"
     return lost if each.lost_money is None else f"{lost}, {money(capacity, each.lost_money)}"
 
 
-def _worth(each: Preemption) -> str:
+def _worth(each: PreemptionWorth) -> str:
     if each.break_even_hours is None:
         return "not known"
     worth = f"after {duration(each.break_even_hours)}" if each.break_even_hours else "at once"
@@ -277,7 +277,7 @@ def _worth(each: Preemption) -> str:
     return f"{worth}; else waits {duration(each.expected_wait_hours)}"
 
 
-def _victims(each: Preemption) -> str:
+def _victims(each: PreemptionWorth) -> str:
     named = listed(each.victims[:MOST_NAMES], "group", len(each.victims))
     victims = f"{counted(each.pods, 'pod')} of {named}"
     if each.violations:

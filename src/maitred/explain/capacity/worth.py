@@ -13,13 +13,13 @@ from datetime import datetime
 import msgspec
 
 from maitred.decide.ask import ask_of
-from maitred.decide.house import House
-from maitred.decide.preemption.promises import Claimant, Promises
+from maitred.decide.context import Context
+from maitred.decide.preemption.promises import Preemptor, Promises
 from maitred.decide.screen import screen
-from maitred.explain.capacity.document import Preemption
+from maitred.explain.capacity.document import PreemptionWorth
 from maitred.explain.capacity.survey import SECONDS_PER_HOUR, Survey
 from maitred.explain.forecast.estimate import Orders
-from maitred.explain.remedies.rehearsal import Entry
+from maitred.explain.remedies.rehearsal import RankedGroup
 from maitred.model.duration import milliseconds
 from maitred.model.plan import Eviction
 from maitred.model.policy import preempts
@@ -31,7 +31,7 @@ PROMISE_ATTEMPTS, FAILURE_ATTEMPTS = 70, 6
 NAMES_SHOWN = 8
 
 
-def preemption(survey: Survey, rolled: Iterable[Orders]) -> tuple[Preemption, ...]:
+def preemption(survey: Survey, rolled: Iterable[Orders]) -> tuple[PreemptionWorth, ...]:
     """`rolled` are groups whose start was rolled forward already, which tells how long they would wait."""
     survey.begin()
     starts = {each.group: each.as_now for each in rolled if each.as_now is not None}
@@ -47,25 +47,25 @@ def _hours_until(survey: Survey, start: str) -> float:
     return round((datetime.fromisoformat(start).timestamp() - survey.now / 1000) / SECONDS_PER_HOUR, 2)
 
 
-def _preempting(survey: Survey) -> Iterator[Preemption]:
+def _preempting(survey: Survey) -> Iterator[PreemptionWorth]:
     evictions: dict[str, list[Eviction]] = {}
     for eviction in survey.plan.evictions:
         evictions.setdefault(eviction.preemptor, []).append(eviction)
     if len(evictions) > MOST_GROUPS:
         survey.notes.append(f"{len(evictions) - MOST_GROUPS} more groups preempt others now")
-    entries = {entry.view.group.key: entry for entry in survey.stage.entries}
+    ranked_groups = {ranked.view.group.key: ranked for ranked in survey.rehearsal.ranked_groups}
     for key in list(evictions)[:MOST_GROUPS]:
-        yield _told(survey, entries[key], evictions[key], "")
+        yield _told(survey, ranked_groups[key], evictions[key], "")
 
 
-def _forbidden(survey: Survey) -> Iterator[Preemption]:
+def _forbidden(survey: Survey) -> Iterator[PreemptionWorth]:
     """The first group of each kind that waits and would make others leave if it were allowed to."""
     left, seen = MOST_GROUPS, set[Hashable]()
-    for entry in survey.waiting:
-        rank = screen(entry.view, survey.snapshot, survey.house).rank
-        claimant = Claimant(entry.view, ask_of(entry.view), rank)
-        kin = (survey.stage.kin(entry), rank)
-        if kin in seen or not _is_refused(survey, claimant) or not _ranks_above_some(survey, claimant):
+    for ranked in survey.waiting:
+        rank = screen(ranked.view, survey.snapshot, survey.context).rank
+        preemptor = Preemptor(ranked.view, ask_of(ranked.view), rank)
+        kin = (survey.rehearsal.kin(ranked), rank)
+        if kin in seen or not _is_refused(survey, preemptor) or not _ranks_above_some(survey, preemptor):
             continue
         if not left or survey.effort.spent:
             survey.notes.append(
@@ -73,56 +73,58 @@ def _forbidden(survey: Survey) -> Iterator[Preemption]:
             )
             return
         seen.add(kin)
-        evictions = _if_allowed(survey, claimant)
+        evictions = _if_allowed(survey, preemptor)
         if evictions:
             left -= 1
-            yield _told(survey, entry, evictions, _refusal(survey, claimant))
+            yield _told(survey, ranked, evictions, _refusal(survey, preemptor))
 
 
-def _is_refused(survey: Survey, claimant: Claimant) -> bool:
+def _is_refused(survey: Survey, preemptor: Preemptor) -> bool:
     """Whether nobody is asked to leave for it, whoever is there."""
     policy = survey.policy
     if not preempts(policy):
         return True
     wait = milliseconds(policy.preemption.delay) or 0
-    too_early = wait + min(claimant.complete_since * 1000, survey.now) > survey.now
-    return claimant.rank.preemption_policy == "Never" or too_early
+    too_early = wait + min(preemptor.complete_since * 1000, survey.now) > survey.now
+    return preemptor.rank.preemption_policy == "Never" or too_early
 
 
-def _ranks_above_some(survey: Survey, claimant: Claimant) -> bool:
-    return bool(survey.roster.below(claimant.rank.priority, claimant.view.pending_schedulers).any())
+def _ranks_above_some(survey: Survey, preemptor: Preemptor) -> bool:
+    return bool(survey.evictable.below(preemptor.rank.priority, preemptor.view.pending_schedulers).any())
 
 
-def _refusal(survey: Survey, claimant: Claimant) -> str:
-    found = _find(survey, survey.house, claimant)
+def _refusal(survey: Survey, preemptor: Preemptor) -> str:
+    found = _find(survey, survey.context, preemptor)
     return "" if isinstance(found, list) else found
 
 
-def _if_allowed(survey: Survey, claimant: Claimant) -> list[Eviction]:
+def _if_allowed(survey: Survey, preemptor: Preemptor) -> list[Eviction]:
     """Who would leave for it if it were up to priorities alone."""
-    policy = survey.quick_house.policy
+    policy = survey.quick_context.policy
     rules = msgspec.structs.replace(policy.preemption, mode="priority", delay="0s")
     allowed = msgspec.structs.replace(policy, order="priority", preemption=rules)
-    rank = Rank(claimant.rank.priority)
-    found = _find(survey, House(allowed, survey.house.levels), replace(claimant, rank=rank))
+    rank = Rank(preemptor.rank.priority)
+    found = _find(survey, Context(allowed, survey.context.levels), replace(preemptor, rank=rank))
     survey.spend(PROMISE_ATTEMPTS if isinstance(found, list) else FAILURE_ATTEMPTS)
     return found if isinstance(found, list) else []
 
 
-def _find(survey: Survey, house: House, claimant: Claimant) -> list[Eviction] | str:
+def _find(survey: Survey, context: Context, preemptor: Preemptor) -> list[Eviction] | str:
     """Who leaves for it, or why nobody does."""
-    promises = Promises(survey.snapshot, house, survey.scene.now)
+    promises = Promises(survey.snapshot, context, survey.situation.now)
     promises.leaving |= survey.leaving
-    found = promises.find(survey.trial.on(survey.snapshot.nodes), claimant, list)
+    found = promises.find(survey.trial.on(survey.snapshot.nodes), preemptor, list)
     return found if isinstance(found, str) else list(promises.evictions())
 
 
-def _told(survey: Survey, entry: Entry, evictions: Sequence[Eviction], why_not: str) -> Preemption:
-    toll, counted = evictions[0].receipt.toll, survey.counted_of(entry)
+def _told(
+    survey: Survey, ranked: RankedGroup, evictions: Sequence[Eviction], why_not: str
+) -> PreemptionWorth:
+    toll, counted = evictions[0].receipt.toll, survey.counted_of(ranked)
     devices = counted if survey.has_devices else 0
     lost = toll.work_lost_device_hours
-    return Preemption(
-        group=entry.view.group.key,
+    return PreemptionWorth(
+        group=ranked.view.group.key,
         allowed=not why_not,
         why_not=why_not,
         devices=devices,
@@ -132,7 +134,7 @@ def _told(survey: Survey, entry: Entry, evictions: Sequence[Eviction], why_not: 
         lost_money=_money(survey, evictions),
         violations=toll.violations,
         break_even_hours=round(lost / devices, 2) if devices else None,
-        waited_hours=survey.waited(entry),
+        waited_hours=survey.waited(ranked),
         expected_wait_hours=None,
     )
 

@@ -15,7 +15,7 @@ from maitred.cluster.nodes import Codes, Ints
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
-from maitred.decide.house import House
+from maitred.decide.context import Context
 from maitred.decide.seats import Steps
 from maitred.explain.remedies.rehearsal import PROBE_STEPS
 
@@ -59,7 +59,7 @@ class Way(Generic[T]):
     tries: int
 
 
-def make_way(trial: Trial, house: House, ask: Ask, lesser: Sequence[Lesser[T]]) -> Way[T] | None:
+def make_way(trial: Trial, context: Context, ask: Ask, lesser: Sequence[Lesser[T]]) -> Way[T] | None:
     """The fewest of the least who have to leave for the quorum, as good as that can be seen quickly."""
     ordered = sorted(lesser, key=lambda one: (one.priority, -one.since))
     number = np.repeat(np.arange(len(ordered)), [len(one.rows) for one in ordered])
@@ -71,7 +71,7 @@ def make_way(trial: Trial, house: House, ask: Ask, lesser: Sequence[Lesser[T]]) 
         np.add.at(free.T, rows[gone], amounts[gone])
         now = Trial.of(trial.snapshot)
         cleared = now.with_supply(now.columns.with_free(free))
-        found = attempt(cleared, ask, house, Steps(PROBE_STEPS))
+        found = attempt(cleared, ask, context, Steps(PROBE_STEPS))
         return quorum_of(ask, found) if found else []
 
     seats, few, many, tries = without(len(ordered)), 0, len(ordered), 1

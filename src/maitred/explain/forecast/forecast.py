@@ -11,7 +11,7 @@ from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.runs import NEVER
 from maitred.explain.forecast.wording import assumptions, condition, in_its_way, no_estimate, span
 from maitred.explain.remedies.effort import Effort
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.plan import GroupVerdict
 from maitred.model.words import counted, moment
 
@@ -25,14 +25,14 @@ SLACK = 60.0
 """Seconds from an end to the next start: for pods to leave, and for a cycle to see it."""
 
 
-def estimate(scene: Scene, key: str) -> Estimate:
+def estimate(situation: Situation, key: str) -> Estimate:
     """When the quorum of a group will sit."""
-    return estimates(scene, [key])[key]
+    return estimates(situation, [key])[key]
 
 
-def estimates(scene: Scene, keys: Iterable[str]) -> dict[str, Estimate]:
+def estimates(situation: Situation, keys: Iterable[str]) -> dict[str, Estimate]:
     """For several groups at little more than the price of one: futures show when everybody starts."""
-    opening, wanted = scene.once(Opening), tuple(dict.fromkeys(keys))
+    opening, wanted = situation.once(Opening), tuple(dict.fromkeys(keys))
     verdicts = {verdict.group: verdict for verdict in opening.plan.groups}
     waiting = {guest.key for guest in opening.guests if verdicts[guest.key].verdict == "Waiting"}
     futures = roll(opening, [key for key in wanted if key in waiting])
@@ -132,7 +132,7 @@ def told(opening: Opening, key: str, outcomes: Sequence[Outcome]) -> Estimate:
 
 def not_seen(opening: Opening, key: str, until: float, assumed: tuple[str, ...]) -> Estimate:
     """It starts in none of the futures, as far as they were looked at."""
-    verdict = next(one for one in opening.scene.plan(explained=[key]).groups if one.group == key)
+    verdict = next(one for one in opening.situation.plan(explained=[key]).groups if one.group == key)
     if verdict.verdict == "Impossible":
         return Estimate(group=key, words=no_estimate(verdict))
     beside = opening.beside_others(key)

@@ -47,7 +47,7 @@ class Hall:
     def __init__(self, opening: Opening, effort: Effort) -> None:
         self.opening, self.effort = opening, effort
         self.trial = Trial.of(opening.snapshot)
-        self.room = Room(self.trial, opening.house)
+        self.room = Room(self.trial, opening.context)
         self.stays: dict[str, Stay] = {}
         self.here = np.ones(len(opening.tenants), dtype=np.bool_)
         """Tenants that have not left."""
@@ -60,15 +60,15 @@ class Hall:
 
     def sit(self, stay: Stay, guest: Guest, seats: Assignment) -> None:
         self.stays[guest.key] = stay
-        for entry in commit(self.trial, guest.ask, seats):
-            stay.places.append(entry)
-            self._holdings.change(guest.priority, entry.rows, self._amounts(entry), +1)
+        for ranked in commit(self.trial, guest.ask, seats):
+            stay.places.append(ranked)
+            self._holdings.change(guest.priority, ranked.rows, self._amounts(ranked), +1)
 
     def leave(self, stay: Stay) -> None:
         del self.stays[stay.guest.key]
-        for entry in stay.places:
-            self.trial.let_go(entry)
-            self._holdings.change(stay.guest.priority, entry.rows, self._amounts(entry), -1)
+        for ranked in stay.places:
+            self.trial.let_go(ranked)
+            self._holdings.change(stay.guest.priority, ranked.rows, self._amounts(ranked), -1)
 
     def clear(self, tenants: Ints) -> None:
         """Tenants leave, but for those who have left."""
@@ -91,8 +91,8 @@ class Hall:
             rows, amounts = self.trial.snapshot.bound.node[pods], self.trial.columns.amounts_of(pods)
             self._holdings.change(priority, rows, amounts, sign)
 
-    def _amounts(self, entry: Seated) -> Ints:
-        return np.outer(entry.copies, self.trial.columns.request_column(self.trial.needs(entry.shape)))
+    def _amounts(self, ranked: Seated) -> Ints:
+        return np.outer(ranked.copies, self.trial.columns.request_column(self.trial.needs(ranked.shape)))
 
     # -- places that are kept --------------------------------------------------------------------------
 
@@ -108,8 +108,8 @@ class Hall:
         kept.held = [self.trial.hold(one.shape, one.rows, one.copies, kept.leaving) for one in kept.wanted]
 
     def _let_go(self) -> None:
-        for entry in self._kept.held:
-            self.trial.let_go(entry)
+        for ranked in self._kept.held:
+            self.trial.let_go(ranked)
         self._kept.held = []
 
     # -- who has room ----------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class Hall:
         if not self._may_hold(guest, None):
             return []
         steps = Steps(PROBE_STEPS)
-        found = attempt(self.trial, guest.ask, self.opening.house, steps)
+        found = attempt(self.trial, guest.ask, self.opening.context, steps)
         self.effort.spend(LOOKS_PER_TRY * (self._size + (PROBE_STEPS - steps.left) // STEPS_PER_UNIT))
         return quorum_of(guest.ask, found) if found and guest.ask.need else found or []
 
@@ -144,7 +144,7 @@ class Hall:
         if held is None or not self._may_hold(guest, held):
             return [], []
         lesser = self._lesser(guest.priority, now)
-        way = make_way(self.trial, self.opening.house, guest.ask, lesser) if lesser else None
+        way = make_way(self.trial, self.opening.context, guest.ask, lesser) if lesser else None
         self.effort.spend(2 * LOOKS_PER_TRY * self._size * (way.tries if way else 1))
         if way is None:
             return [], []
@@ -180,6 +180,6 @@ class Hall:
         )
 
     def _stay(self, stay: Stay) -> Lesser[int | Stay]:
-        rows = np.concatenate([entry.rows for entry in stay.places])
-        amounts = np.concatenate([self._amounts(entry) for entry in stay.places])
+        rows = np.concatenate([ranked.rows for ranked in stay.places])
+        amounts = np.concatenate([self._amounts(ranked) for ranked in stay.places])
         return Lesser(stay, stay.guest.priority, stay.since, rows, amounts)

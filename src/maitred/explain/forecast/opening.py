@@ -11,17 +11,17 @@ from maitred.cluster.snapshot import NO_GROUP, GroupView
 from maitred.decide.agenda import first_turn
 from maitred.decide.alike import kin, plain
 from maitred.decide.ask import Ask, Assignment, ask_of
+from maitred.decide.context import Context
 from maitred.decide.diagnose import Diagnosis, Grounds
-from maitred.decide.house import House
 from maitred.decide.levels import known_levels
-from maitred.decide.preemption.roster import NEVER as ALWAYS_PROTECTED
-from maitred.decide.preemption.roster import Roster
+from maitred.decide.preemption.evictable import NEVER as ALWAYS_PROTECTED
+from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.screen import screen
 from maitred.explain.forecast.cast import cast_of
 from maitred.explain.forecast.ends import Tenants
 from maitred.explain.forecast.guests import NOBODY, Comers, Guest, rest_of, run_times
 from maitred.explain.forecast.runs import NEVER, Floats, Runs
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.group import Group
 from maitred.model.plan import Blocker
 from maitred.model.policy import grace_limit, preempts
@@ -38,15 +38,15 @@ class Seating:
 
 
 class Opening:
-    def __init__(self, scene: Scene) -> None:
-        self.scene, self.policy, self.plan = scene, scene.policy, scene.decided()
-        self.now = scene.now.timestamp()
-        self.runs = Runs(scene.history.groups, self.now)
-        self.cast = cast_of(scene.snapshot, scene.history.groups)
+    def __init__(self, situation: Situation) -> None:
+        self.situation, self.policy, self.plan = situation, situation.policy, situation.decided()
+        self.now = situation.now.timestamp()
+        self.runs = Runs(situation.history.groups, self.now)
+        self.cast = cast_of(situation.snapshot, situation.history.groups)
         self.snapshot = self.cast.snapshot
-        self.house = House(self.policy, known_levels(self.policy, self.snapshot))
+        self.context = Context(self.policy, known_levels(self.policy, self.snapshot))
         self.tenants = Tenants(self.snapshot, self.now, self.runs, grace_limit(self.policy))
-        self.comers = Comers(scene.history, self.now, self.cast, self.runs, self.policy.order)
+        self.comers = Comers(situation.history, self.now, self.cast, self.runs, self.policy.order)
         self.seatings = list[Seating]()
         self.waiting = list[Guest]()
         for view in self.snapshot.groups:
@@ -67,7 +67,7 @@ class Opening:
     def beside_others(self, key: str) -> tuple[Blocker, ...]:
         """What would be in the way of one who waits if all others had left; none where that is not sure."""
         ask = next(guest.ask for guest in self.waiting if guest.key == key)
-        grounds = Grounds(self.snapshot, self.house)
+        grounds = Grounds(self.snapshot, self.context)
         diagnosis = Diagnosis(grounds, grounds.roomy)
         found = diagnosis.behind_gates(ask)
         return () if diagnosis.exhausted else found
@@ -76,8 +76,8 @@ class Opening:
 
     def _guest(self, view: GroupView) -> Guest | None:
         """None for who may not start yet, or is another scheduler's."""
-        key, scheduler = view.group.key, self.scene.scheduler
-        screening = screen(view, self.snapshot, self.house)
+        key, scheduler = view.group.key, self.situation.scheduler
+        screening = screen(view, self.snapshot, self.context)
         if screening.problems or screening.obstacles or scheduler not in (None, *view.pending_schedulers):
             return None
         turn = first_turn(
@@ -145,20 +145,20 @@ class Opening:
         return float(self.tenants.graces[self.leaving].max(initial=0.0))
 
     @cached_property
-    def _roster(self) -> Roster:
-        return Roster(self.snapshot, self.policy, round(self.now * 1000))
+    def _evictable(self) -> EvictablePods:
+        return EvictablePods(self.snapshot, self.policy, round(self.now * 1000))
 
     @cached_property
     def priorities(self) -> Ints:
         """Of the tenants."""
-        return self._roster.priority[self.tenants.heads]
+        return self._evictable.priority[self.tenants.heads]
 
     @cached_property
     def protected_until(self) -> Floats:
         """From when on tenants may be displaced; NEVER if they may not be."""
-        roster = self._roster
-        known = roster.movable & (roster.protected_until != ALWAYS_PROTECTED)
-        return self.tenants.last_of(np.where(known, roster.protected_until / 1000, NEVER))
+        evictable = self._evictable
+        known = evictable.movable & (evictable.protected_until != ALWAYS_PROTECTED)
+        return self.tenants.last_of(np.where(known, evictable.protected_until / 1000, NEVER))
 
     @cached_property
     def ripening(self) -> Floats:

@@ -14,7 +14,7 @@ from maitred.explain.forecast.opening import Opening
 from maitred.explain.forecast.runs import NEVER
 from maitred.explain.forecast.wording import assumptions, clock, in_its_way
 from maitred.explain.remedies.effort import Effort
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.policy import is_device
 from maitred.model.words import counted, moment
 
@@ -23,12 +23,12 @@ NOTICED = 60.0
 """Seconds: who starts earlier or later by less than that is not affected."""
 
 
-def orders(scene: Scene, large: str, effort: int = EFFORT_EACH) -> Orders:
+def orders(situation: Situation, large: str, effort: int = EFFORT_EACH) -> Orders:
     """Where it is not known when the large one starts, the words say so and nothing is compared.
 
     The effort is for each of the futures; who has little time looks less far.
     """
-    opening = scene.once(Opening)
+    opening = situation.once(Opening)
     guest = next((guest for guest in opening.waiting if guest.key == large and guest.ask.need), None)
     if guest is None:
         return Orders(group=large, words="it does not wait for room")

@@ -8,13 +8,13 @@ from maitred.cluster.supply.columns import copies_that_fit
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask
 from maitred.decide.compile import managed_nodes
-from maitred.decide.house import House
+from maitred.decide.context import Context
 from maitred.decide.levels import codes_of
 
 
 class Room:
-    def __init__(self, trial: Trial, house: House) -> None:
-        self.trial, self.house = trial, house
+    def __init__(self, trial: Trial, context: Context) -> None:
+        self.trial, self.context = trial, context
         self.looks = 0
         """How often the nodes were looked at."""
         self._open: dict[int, Ints] = {}
@@ -25,7 +25,7 @@ class Room:
         """Whether so many have room by what they request and where they may go, if more were free; False is
         certain."""
         distinct, required = ask.distinct, ask.topology.required
-        level = self.house.key(required) if required and len(distinct) == 1 else ""
+        level = self.context.key(required) if required and len(distinct) == 1 else ""
 
         def most_of(shape: int) -> int:
             return self._most_of(shape, level) if more is None else self._count(shape, level, more)
@@ -58,7 +58,7 @@ class Room:
         """1 for nodes that the shape may go to, 0 for the others."""
         if shape not in self._open:
             needs, nodes = self.trial.needs(shape), self.trial.nodes
-            mask = managed_nodes(nodes, self.house.policy) & required_nodes(nodes, needs.node)
+            mask = managed_nodes(nodes, self.context.policy) & required_nodes(nodes, needs.node)
             self._open[shape] = (mask & tolerated_nodes(nodes, needs.tolerations)).astype(np.int64)
         return self._open[shape]
 

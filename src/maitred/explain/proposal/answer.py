@@ -33,7 +33,7 @@ class Victim(Record, frozen=True):
     """In which way, and what that does to its owner."""
 
 
-class Cost(Record, frozen=True):
+class CostToOthers(Record, frozen=True):
     """What others pay for it."""
 
     victims: tuple[Victim, ...] = ()
@@ -71,7 +71,7 @@ class Proposal(Record, frozen=True):
     """Members that would have a node now."""
     where: Where = Where()
     """Where they would be, now or once others have left."""
-    cost: Cost = Cost()
+    cost: CostToOthers = CostToOthers()
     delayed: tuple[str, ...] = ()
     """Groups that would be seated now if it did not come."""
     blockers: tuple[Blocker, ...] = ()

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from maitred.explain.ganging import marks_words
+from maitred.explain.gang_advice import marks_words
 from maitred.explain.proposal.workloads import (
     MOST_PODS,
     Body,
     Manager,
     Replicas,
-    Workload,
+    WorkloadManifest,
     expansion_of,
 )
 from maitred.model.group import GROUP, MIN_COUNT, PodGroup
@@ -108,7 +108,7 @@ class Expander:
 class Made:
     """What the controller of one workload would make."""
 
-    def __init__(self, expander: Expander, document: Document, workload: Workload) -> None:
+    def __init__(self, expander: Expander, document: Document, workload: WorkloadManifest) -> None:
         self.expander, self.document, self.workload = expander, document, workload
         self.name = workload.meta.title
         self.namespace = workload.meta.namespace or expander.namespace

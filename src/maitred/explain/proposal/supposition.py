@@ -59,7 +59,7 @@ class Request(Lean, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class ProposedGroup:
     """Pods that get one answer: a group, or the lone pods of one owner."""
 
     name: str
@@ -136,7 +136,7 @@ class Supposition:
         return pod
 
     @property
-    def parties(self) -> tuple[Party, ...]:
+    def proposed_groups(self) -> tuple[ProposedGroup, ...]:
         """In the order of the objects."""
         groups: dict[tuple[str, str], dict[str, Pod]] = {}
         for pod in self.pods:
@@ -151,11 +151,11 @@ class Supposition:
         found = membership_of(self._in_supposed_groups(pod))
         return f"{key_of(pod.metadata)}{MARK}" if found is None else found.key
 
-    def _party(self, name: str, members: dict[str, Pod]) -> Party:
+    def _party(self, name: str, members: dict[str, Pod]) -> ProposedGroup:
         first = next(iter(members.values()))
         found = membership_of(first)
         source = ALONE if found is None else found.source
-        return Party(name, _owner_kind(first), source, tuple(members), _owner_key(first))
+        return ProposedGroup(name, _owner_kind(first), source, tuple(members), _owner_key(first))
 
 
 def _owner_kind(pod: Pod) -> str:

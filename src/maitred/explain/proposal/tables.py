@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from maitred.explain.proposal.answer import Cost, Outcome, Proposal, Proposals
+from maitred.explain.proposal.answer import CostToOthers, Outcome, Proposal, Proposals
 from maitred.explain.tables import Cell, aligned, listed, shares
 from maitred.model.plan import NO_LESSER
 from maitred.model.words import counted, printable
@@ -45,7 +45,7 @@ def rows(proposal: Proposal) -> Iterator[Sequence[Cell]]:
         yield "", "Note", note
 
 
-def cost_rows(cost: Cost) -> Iterator[Sequence[Cell]]:
+def cost_rows(cost: CostToOthers) -> Iterator[Sequence[Cell]]:
     for victim in cost.victims:
         whose = f"{counted(victim.pods, 'pod')} of {victim.unit}"
         yield "", "Leaves", f"{whose}, priority {victim.priority}: {victim.leaves}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from maitred.cluster.groupapi import GroupApi, GroupMakers
-from maitred.explain.ganging import contradiction, gang_by_itself
+from maitred.explain.gang_advice import contradiction, gang_by_itself
 from maitred.explain.proposal.expansion import PLANNED, Expander, manifest_of
 from maitred.model.group import PodGroup
 from maitred.model.job import Job

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.wording import clock
-from maitred.explain.proposal.answer import Cost, Proposal, Where
-from maitred.explain.proposal.supposition import DEVICES, Party
+from maitred.explain.proposal.answer import CostToOthers, Proposal, Where
+from maitred.explain.proposal.supposition import DEVICES, ProposedGroup
 from maitred.explain.tables import LONGEST_LIST, listed
 from maitred.model.group import MIN_COUNT, SLICE_SIZE, SLICE_TOPOLOGY, TOPOLOGY_REQUIRED, TopologyRequest
 from maitred.model.membership import MARKS, POD_GROUP
@@ -79,7 +79,7 @@ def domain_words(level: str, domains: Sequence[str]) -> str:
     return f"{counted(len(domains), level.rpartition('/')[2])}{named}"
 
 
-def cost_words(cost: Cost) -> str:
+def cost_words(cost: CostToOthers) -> str:
     units = listed([victim.unit for victim in cost.victims], "group")
     parts = [f"{counted(cost.pods, 'pod')} of {units}"]
     if cost.work_lost_device_hours:
@@ -119,9 +119,11 @@ def time_words(start: Estimate, now: datetime) -> str:
     return f"about {when}" if start.likely else f"{when} at the earliest"
 
 
-def change_words(detail: Detail, party: Party, topology: TopologyRequest, options: Sequence[str] = ()) -> str:
+def change_words(
+    detail: Detail, proposed: ProposedGroup, topology: TopologyRequest, options: Sequence[str] = ()
+) -> str:
     """What to write, and where, to get it; or what to give in place of the same options."""
-    return _options(detail, options) if options else _fields(detail, party, topology)
+    return _options(detail, options) if options else _fields(detail, proposed, topology)
 
 
 def _options(detail: Detail, given: Sequence[str]) -> str:
@@ -138,19 +140,21 @@ def _options(detail: Detail, given: Sequence[str]) -> str:
             return f"--{option} {detail['to']}"
 
 
-def _fields(detail: Detail, party: Party, topology: TopologyRequest) -> str:
+def _fields(detail: Detail, proposed: ProposedGroup, topology: TopologyRequest) -> str:
     match detail["kind"]:
         case "members":
             fewer = f"leave out {counted(detail['from'] - detail['to'], 'pod')}"
-            count = COUNT_FIELDS.get(party.kind, fewer).format(detail["to"])
-            return "; ".join([count, *_quorum(detail["quorum"], party)])
+            count = COUNT_FIELDS.get(proposed.kind, fewer).format(detail["to"])
+            return "; ".join([count, *_quorum(detail["quorum"], proposed)])
         case "quorum":
-            return ", ".join(_quorum(detail["to"], party))
+            return ", ".join(_quorum(detail["to"], proposed))
         case "topology" if detail["constraint"] == "slice":
             wider = f"{SLICE_TOPOLOGY}: {detail['to']}"
             return wider if detail["to"] else f"leave out {SLICE_TOPOLOGY} and {SLICE_SIZE}"
         case "topology":
-            field = TOPOLOGY_REQUIRED if topology.annotated else _group_field(party, "schedulingConstraints")
+            field = (
+                TOPOLOGY_REQUIRED if topology.annotated else _group_field(proposed, "schedulingConstraints")
+            )
             return f"{field}: {detail['to']}" if detail["to"] else f"leave out {field}"
         case _:
             return _request(detail["resource"], detail["to"])
@@ -162,13 +166,15 @@ def _request(resource: str, amount: str) -> str:
     return f"{where} of {resource}: {amount}"
 
 
-def _quorum(count: int, party: Party) -> list[str]:
-    if party.source == MARKS:
+def _quorum(count: int, proposed: ProposedGroup) -> list[str]:
+    if proposed.source == MARKS:
         return [f'{MIN_COUNT}: "{count}"']
-    return [f"{_group_field(party, 'schedulingPolicy')}.gang.minCount: {count}"] * (party.source == POD_GROUP)
+    return [f"{_group_field(proposed, 'schedulingPolicy')}.gang.minCount: {count}"] * (
+        proposed.source == POD_GROUP
+    )
 
 
-def _group_field(party: Party, field: str) -> str:
+def _group_field(proposed: ProposedGroup, field: str) -> str:
     """Of the PodGroup, or of the Job that asks for one."""
     inner = f"{field}.topology[0].key" if field == "schedulingConstraints" else field
-    return f"spec.scheduling.{inner}" if party.kind == "Job" else f"PodGroup spec.{inner}"
+    return f"spec.scheduling.{inner}" if proposed.kind == "Job" else f"PodGroup spec.{inner}"

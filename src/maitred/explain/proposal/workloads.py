@@ -77,7 +77,7 @@ class Replicas:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class WorkloadManifest:
     """One manifest, as the pods that it stands for."""
 
     meta: Meta
@@ -127,7 +127,7 @@ class JobTemplate(Lean, frozen=True):
     spec: JobSpec = JobSpec()
 
 
-def job(body: Body) -> Workload:
+def job(body: Body) -> WorkloadManifest:
     found: JobTemplate = decoded(body, JobTemplate)
     known: Job = decoded({"metadata": {}, **body}, Job)
     return replace(job_workload(found.metadata, found.spec, "spec"), at_once=known.at_once)
@@ -143,13 +143,13 @@ class CronJob(Lean, frozen=True):
     spec: CronSpec = CronSpec()
 
 
-def cron_job(body: Body) -> Workload:
+def cron_job(body: Body) -> WorkloadManifest:
     found: CronJob = decoded(body, CronJob)
     return job_workload(found.metadata, found.spec.job_template.spec, "spec.jobTemplate.spec")
 
 
-def job_workload(meta: Meta, spec: JobSpec, path: str) -> Workload:
-    return Workload(
+def job_workload(meta: Meta, spec: JobSpec, path: str) -> WorkloadManifest:
+    return WorkloadManifest(
         meta,
         [job_replicas(spec, path, meta.title, {})],
         scheduling=spec.scheduling,
@@ -194,7 +194,7 @@ class JobSet(Lean, frozen=True):
     spec: JobSetSpec = JobSetSpec()
 
 
-def job_set(body: Body) -> Workload:
+def job_set(body: Body) -> WorkloadManifest:
     found: JobSet = decoded(body, JobSet)
     name, spec = found.metadata.title, found.spec
     manager = other_manager(spec.managed_by, JOB_SET_CONTROLLER, "spec.managedBy")
@@ -203,7 +203,7 @@ def job_set(body: Body) -> Workload:
         for position, several in enumerate(spec.replicated_jobs)
         for part in replicated(several, f"spec.replicatedJobs[{position}]", name)
     )
-    return Workload(found.metadata, replicas, gang=True, suspended=spec.suspend)
+    return WorkloadManifest(found.metadata, replicas, gang=True, suspended=spec.suspend)
 
 
 def replicated(several: ReplicatedJob, path: str, name: str) -> Iterator[Replicas]:
@@ -231,12 +231,12 @@ class ReplicaOwner(Lean, frozen=True):
     spec: ReplicaSpec = ReplicaSpec()
 
 
-def replica_owner(body: Body) -> Workload:
+def replica_owner(body: Body) -> WorkloadManifest:
     found: ReplicaOwner = decoded(body, ReplicaOwner)
-    return Workload(found.metadata, [numbered(found, lambda index: {})])
+    return WorkloadManifest(found.metadata, [numbered(found, lambda index: {})])
 
 
-def stateful_set(body: Body) -> Workload:
+def stateful_set(body: Body) -> WorkloadManifest:
     found: ReplicaOwner = decoded(body, ReplicaOwner)
     name = found.metadata.title
 
@@ -244,7 +244,7 @@ def stateful_set(body: Body) -> Workload:
         pod = "statefulset.kubernetes.io/pod-name"
         return {pod: f"{name}-{index}", "apps.kubernetes.io/pod-index": str(index)}
 
-    return Workload(found.metadata, [numbered(found, labels)])
+    return WorkloadManifest(found.metadata, [numbered(found, labels)])
 
 
 def numbered(found: ReplicaOwner, labels: Callable[[int], Labels]) -> Replicas:
@@ -268,7 +268,7 @@ class TrainingJob(Lean, frozen=True):
     spec: TrainingSpec = TrainingSpec()
 
 
-def training_job(body: Body) -> Workload:
+def training_job(body: Body) -> WorkloadManifest:
     found: TrainingJob = decoded(body, TrainingJob)
     given = [(key, value) for key, value in body.get("spec", {}).items() if key.endswith(REPLICA_SPECS)]
     if not given:
@@ -278,7 +278,7 @@ def training_job(body: Body) -> Workload:
     run, name = found.spec.run_policy, found.metadata.title
     manager = other_manager(run.managed_by, training.OPERATOR, "spec.runPolicy.managedBy")
     replicas = (role_replicas(name, role, spec, f"spec.{field}.{role}") for role, spec in several.items())
-    return Workload(
+    return WorkloadManifest(
         found.metadata,
         [replace(part, manager=manager) for part in replicas],
         gang=True,
@@ -310,7 +310,7 @@ def role_replicas(name: str, role: str, spec: ReplicaSpec, path: str) -> Replica
     )
 
 
-EXPANSIONS: dict[tuple[str, str], Callable[[Body], Workload]] = {
+EXPANSIONS: dict[tuple[str, str], Callable[[Body], WorkloadManifest]] = {
     ("batch", "Job"): job,
     ("batch", "CronJob"): cron_job,
     ("apps", "Deployment"): replica_owner,
@@ -329,7 +329,7 @@ UNDERSTOOD = (
 )
 
 
-def expansion_of(api_version: str, kind: str, body: Body) -> Callable[[Body], Workload] | None:
+def expansion_of(api_version: str, kind: str, body: Body) -> Callable[[Body], WorkloadManifest] | None:
     """How its pods are made; None for what makes none. Raises FieldError for what makes pods in a way that
     is not known here."""
     group = api_group(api_version)

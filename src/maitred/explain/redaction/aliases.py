@@ -6,7 +6,7 @@ MARK = "#"
 """In every name that is none: a name of Kubernetes cannot have it."""
 
 
-class Names:
+class Aliases:
     """What everything is called. Own things keep their names."""
 
     def __init__(self, own: Collection[str], namespaces: Iterable[str], keys: Iterable[str]) -> None:

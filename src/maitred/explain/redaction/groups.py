@@ -2,7 +2,7 @@
 
 from maitred.cluster.snapshot import GroupView, RunningMember, SeatedGroup
 from maitred.decide.preemption.receipts import on_disruption
-from maitred.explain.redaction.aliases import MARK, Names
+from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.pods import PodFields, each, preemption_policy, protection, runtime
 from maitred.explain.redaction.vocabulary import Vocabulary
 from maitred.model.budget import BudgetSpec, BudgetStatus, PodDisruptionBudget
@@ -16,7 +16,7 @@ ACTIONS = ("Ignore", "FailJob", "FailIndex")
 
 
 class GroupFields:
-    def __init__(self, names: Names, words: Vocabulary, pods: PodFields) -> None:
+    def __init__(self, names: Aliases, words: Vocabulary, pods: PodFields) -> None:
         self._names, self._words, self._pods = names, words, pods
 
     def view(self, view: GroupView, created: float) -> GroupView:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from maitred.cluster.snapshot import NAMESPACE_NAME, GroupRank, LabelClass, Snapshot, Standing
 from maitred.decide.scoring import with_tag
-from maitred.explain.redaction.aliases import MARK, Names
+from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.vocabulary import Vocabulary
 from maitred.model.needs import HostPort, Needs, NodeRequirements, PodTerm, SpreadTerm
 from maitred.model.pod import PreferredNodeTerm
@@ -27,7 +27,7 @@ ANY_ADDRESS = "0.0.0.0"
 class LabelWords:
     """Keys and values of labels of pods and namespaces, as they are called in selectors and on objects."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy, names: Names, words: Vocabulary) -> None:
+    def __init__(self, snapshot: Snapshot, policy: Policy, names: Aliases, words: Vocabulary) -> None:
         self._cluster, self._names, self._words = snapshot, names, words
         self._read = [*requirements(snapshot.needs), *(protecting(policy) or ())]
         self._sought = {value: words.told(value) for one in self._read for value in one.values}
@@ -90,7 +90,7 @@ class LabelWords:
 
 
 class PodFields:
-    def __init__(self, names: Names, words: Vocabulary, labels: LabelWords) -> None:
+    def __init__(self, names: Aliases, words: Vocabulary, labels: LabelWords) -> None:
         self._names, self._words, self._labels = names, words, labels
 
     def needs(self, needs: Needs) -> Needs:

@@ -15,7 +15,7 @@ import numpy as np
 from maitred.cluster.nodes import Mask, NodeView
 from maitred.cluster.snapshot import BoundPods, GroupView, Occupant, Shape, Snapshot
 from maitred.decide.scoring import with_tag
-from maitred.explain.redaction.aliases import MARK, Names
+from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.groups import GroupFields
 from maitred.explain.redaction.nodes import Told, nodes_as_told
 from maitred.explain.redaction.pods import LabelWords, PodFields
@@ -44,7 +44,7 @@ class Redaction:
         self, snapshot: Snapshot, policy: Policy, scheduler: str | None, namespaces: Collection[str]
     ) -> None:
         self._cluster = snapshot
-        self.names = Names(namespaces, namespaces_of(snapshot), keys_of(snapshot))
+        self.names = Aliases(namespaces, namespaces_of(snapshot), keys_of(snapshot))
         self._own_needs = {n for n, needs in enumerate(snapshot.needs) if needs.namespace in namespaces}
         self.words = Vocabulary(snapshot, policy, scheduler, self.names, self._said())
         self.labels = LabelWords(snapshot, policy, self.names, self.words)

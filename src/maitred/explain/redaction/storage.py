@@ -5,7 +5,7 @@ do.
 """
 
 from maitred.cluster.volumes import StorageView, VolumeNeed, class_name, handle_of
-from maitred.explain.redaction.aliases import MARK, Names
+from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.pods import each
 from maitred.explain.redaction.vocabulary import Vocabulary
 from maitred.model.meta import ObjectMeta
@@ -32,7 +32,7 @@ NOT_READY = "one of its volumes is not ready"
 
 
 class StorageFields:
-    def __init__(self, storage: StorageView, names: Names, words: Vocabulary) -> None:
+    def __init__(self, storage: StorageView, names: Aliases, words: Vocabulary) -> None:
         self._storage, self._names, self._words = storage, names, words
         told = [volume for name, volume in storage.volumes.items() if self._is_told(name)]
         self._drivers = {volume.spec.csi.driver for volume in told if volume.spec.csi is not None}

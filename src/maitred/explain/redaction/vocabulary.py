@@ -16,7 +16,7 @@ import numpy as np
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.volumes import StorageView
-from maitred.explain.redaction.aliases import Names
+from maitred.explain.redaction.aliases import Aliases
 from maitred.model.migration import IN_TREE
 from maitred.model.node import HOSTNAME, Taint
 from maitred.model.pod import DEFAULT_SCHEDULER, NodeSelector, NodeSelectorTerm, Toleration
@@ -31,7 +31,7 @@ COMPARING = ("Gt", "Lt")
 
 class Vocabulary:
     def __init__(
-        self, snapshot: Snapshot, policy: Policy, scheduler: str | None, names: Names, said: Iterable[str]
+        self, snapshot: Snapshot, policy: Policy, scheduler: str | None, names: Aliases, said: Iterable[str]
     ) -> None:
         """`said`: words that the reader has used."""
         self._nodes, self._names = snapshot.nodes, names

@@ -52,7 +52,7 @@ class Effort:
         return self.left <= 0
 
 
-class Known(NamedTuple):
+class Remembered(NamedTuple):
     value: Any
     cost: int
     needed: int
@@ -63,7 +63,7 @@ class Memory:
     """What has been worked out, and what that took."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, Known] = {}
+        self._known: dict[Hashable, Remembered] = {}
 
     def recall(self, effort: Effort, key: Hashable, find: Callable[[], T]) -> T:
         """What `find` gives, at the cost of finding it. It may depend on the key alone, and on the effort;
@@ -78,7 +78,7 @@ class Memory:
         effort.tightest, effort.cut = start, False
         value = find()
         if not effort.cut:
-            self._known[key] = Known(value, start - effort.left, start - effort.tightest)
+            self._known[key] = Remembered(value, start - effort.left, start - effort.tightest)
         effort.tightest, effort.cut = min(effort.tightest, tightest), effort.cut or cut
         return value
 

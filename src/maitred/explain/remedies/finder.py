@@ -56,7 +56,7 @@ from maitred.explain.remedies.growth import Growth
 from maitred.explain.remedies.loosening import Loosening, loosenings
 from maitred.explain.remedies.mending import Mending
 from maitred.explain.remedies.outranking import higher_rank
-from maitred.explain.remedies.rehearsal import Entry, Stage
+from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.explain.remedies.starting import to_start
 from maitred.explain.remedies.supplying import supplies
 from maitred.model.policy import is_device
@@ -73,87 +73,89 @@ T = TypeVar("T")
 
 
 class Finder:
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self.growth, self.mending = Growth(stage), Mending(stage)
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        self.rehearsal = rehearsal
+        self.growth, self.mending = Growth(rehearsal), Mending(rehearsal)
 
-    def changes(self, entry: Entry) -> list[Change]:
+    def changes(self, ranked: RankedGroup) -> list[Change]:
         """All that would help: first what costs nobody a seat, and of that the smallest."""
-        found = to_start(self.stage, entry) if entry.held_back else self._room_for(entry)
+        found = to_start(self.rehearsal, ranked) if ranked.held_back else self._room_for(ranked)
         return sorted(found, key=lambda change: (isinstance(change, AtACost), change.share))
 
-    def _room_for(self, entry: Entry) -> list[Change]:
+    def _room_for(self, ranked: RankedGroup) -> list[Change]:
         changes = [
-            self.mending.nodes_back(entry),
-            *self.own_changes(entry),
-            *self._alike("constraints", entry, self._constraints),
-            self.growth.more_nodes(entry),
-            higher_rank(self.stage, entry),
+            self.mending.nodes_back(ranked),
+            *self.own_changes(ranked),
+            *self._alike("constraints", ranked, self._constraints),
+            self.growth.more_nodes(ranked),
+            higher_rank(self.rehearsal, ranked),
         ]
         return [change for change in changes if change is not None]
 
-    def own_changes(self, entry: Entry) -> list[Change]:
+    def own_changes(self, ranked: RankedGroup) -> list[Change]:
         """Smaller wishes: fewer members, a wider level, a smaller request."""
-        return self._alike("wishes", entry, self._wishes)
+        return self._alike("wishes", ranked, self._wishes)
 
-    def _alike(self, kind: str, entry: Entry, find: Callable[[Entry], list[Change]]) -> list[Change]:
+    def _alike(
+        self, kind: str, ranked: RankedGroup, find: Callable[[RankedGroup], list[Change]]
+    ) -> list[Change]:
         """Changes of the group itself. What helps one group helps those like it, while nobody else moves."""
-        likeness = self._likeness(entry)
+        likeness = self._likeness(ranked)
         if likeness is None:
-            return find(entry)
-        return self._recall((kind, likeness), lambda: find(entry))
+            return find(ranked)
+        return self._recall((kind, likeness), lambda: find(ranked))
 
     def _recall(self, key: Hashable, find: Callable[[], T]) -> T:
-        return self.stage.memory.recall(self.stage.effort, key, find)
+        return self.rehearsal.memory.recall(self.rehearsal.effort, key, find)
 
-    def _wishes(self, entry: Entry) -> list[Change]:
+    def _wishes(self, ranked: RankedGroup) -> list[Change]:
         ways = (self._fewer_members, self._wider_level, self._smaller_request)
-        return [change for change in (way(entry) for way in ways) if change is not None]
+        return [change for change in (way(ranked) for way in ways) if change is not None]
 
-    def _constraints(self, entry: Entry) -> list[Change]:
-        return [*self._looser(entry), *self._supplies(entry)]
+    def _constraints(self, ranked: RankedGroup) -> list[Change]:
+        return [*self._looser(ranked), *self._supplies(ranked)]
 
-    def _likeness(self, entry: Entry) -> Hashable:
+    def _likeness(self, ranked: RankedGroup) -> Hashable:
         """What the changes depend on; None if there is no telling."""
-        view, stage = entry.view, self.stage
-        if not stage.plain(entry):
+        view, rehearsal = ranked.view, self.rehearsal
+        if not rehearsal.plain(ranked):
             return None
         ages = tuple(order[1] > view.created for order in view.orders)
-        asks = (stage.kin(entry), view.group.quorum, view.succeeded, view.members, ages)
-        return (asks, entry.priority, stage.seated_before(entry))
+        asks = (rehearsal.kin(ranked), view.group.quorum, view.succeeded, view.members, ages)
+        return (asks, ranked.priority, rehearsal.seated_before(ranked))
 
-    def _working(self, change: Change, entry: Entry) -> Change | None:
+    def _working(self, change: Change, ranked: RankedGroup) -> Change | None:
         """The change, with its cost to others, if it works."""
-        levels_move = isinstance(change, WiderLevel) and not self.stage.policy.topology.levels
-        first = 0 if levels_move else entry.place
-        outcome = self.stage.works(change.applied, entry, self.stage.rivals(entry, first), first)
+        levels_move = isinstance(change, WiderLevel) and not self.rehearsal.policy.topology.levels
+        first = 0 if levels_move else ranked.place
+        outcome = self.rehearsal.works(change.applied, ranked, self.rehearsal.rivals(ranked, first), first)
         return None if outcome is None else with_cost(change, outcome.lost)
 
-    def _probe(self, change: Change, entry: Entry) -> bool:
+    def _probe(self, change: Change, ranked: RankedGroup) -> bool:
         """Whether the group would fit beside all that others got before its turn."""
 
         def probe() -> Assignment:
-            return self.stage.probe(change.applied(self.stage.snapshot, entry.number), entry)
+            return self.rehearsal.probe(change.applied(self.rehearsal.snapshot, ranked.number), ranked)
 
-        return bool(self._recall((*self._turn(entry), change), probe))
+        return bool(self._recall((*self._turn(ranked), change), probe))
 
-    def _turn(self, entry: Entry) -> tuple[Hashable, ...]:
+    def _turn(self, ranked: RankedGroup) -> tuple[Hashable, ...]:
         """Groups for which this is equal ask for the same of the same."""
-        return (self.stage.kin(entry), self.stage.taken_before(entry), entry.priority)
+        return (self.rehearsal.kin(ranked), self.rehearsal.taken_before(ranked), ranked.priority)
 
-    def _largest(self, most: int, make: Callable[[int], Change], entry: Entry) -> Change | None:
+    def _largest(self, most: int, make: Callable[[int], Change], ranked: RankedGroup) -> Change | None:
         """The change of the largest size that works, of those up to `most`."""
-        found = self._working(make(most), entry) if most else None
+        found = self._working(make(most), ranked) if most else None
         if found is not None:
             return found
-        size = largest(most - 1, lambda size: self._working(make(size), entry) is not None)
-        return self._working(make(size), entry) if size else None
+        size = largest(most - 1, lambda size: self._working(make(size), ranked) is not None)
+        return self._working(make(size), ranked) if size else None
 
     # -- fewer members ---------------------------------------------------------------------------------
 
-    def _fewer_members(self, entry: Entry) -> Change | None:
-        view = entry.view
-        found = (self._of_every_kind(entry) or self._nearest(entry))[: view.missing - 1]
+    def _fewer_members(self, ranked: RankedGroup) -> Change | None:
+        view = ranked.view
+        found = (self._of_every_kind(ranked) or self._nearest(ranked))[: view.missing - 1]
         placed = len(view.running) + view.succeeded
         if (placed + len(found)) * SMALLEST_PART < view.group.quorum:
             return None
@@ -170,101 +172,103 @@ class Finder:
         if found and keeps_its_age(view, {member for member, _ in found[:1]}):
             ways.insert(0 if view.group.quorum == available(view) else 1, drop)
         for way in ways:
-            works = self._working(way(len(found)), entry)
+            works = self._working(way(len(found)), ranked)
             if works is not None:
                 return works
-        return self._largest(len(found) - 1, ways[0], entry)
+        return self._largest(len(found) - 1, ways[0], ranked)
 
-    def _of_every_kind(self, entry: Entry) -> Assignment:
+    def _of_every_kind(self, ranked: RankedGroup) -> Assignment:
         """As many as fit with one of each kind among them, first: a group is little use without its launcher.
         None where members are alike, or that cannot be."""
-        view = entry.view
+        view = ranked.view
         if len(np.unique(view.shapes)) == 1 or view.group.topology.slice_size:
             return []
-        return self._recall((*self._turn(entry), "kinds"), lambda: self.stage.probe_kinds(entry))
+        return self._recall((*self._turn(ranked), "kinds"), lambda: self.rehearsal.probe_kinds(ranked))
 
-    def _nearest(self, entry: Entry) -> Assignment:
+    def _nearest(self, ranked: RankedGroup) -> Assignment:
         """As many members as fit beside all that others got before its turn."""
-        stage = self.stage
+        rehearsal = self.rehearsal
         return self._recall(
-            (*self._turn(entry), "nearest"), lambda: stage.probe(stage.snapshot, entry, need=1)
+            (*self._turn(ranked), "nearest"), lambda: rehearsal.probe(rehearsal.snapshot, ranked, need=1)
         )
 
     # -- a wider level ---------------------------------------------------------------------------------
 
-    def _wider_level(self, entry: Entry) -> Change | None:
-        for change in self._wider_levels(entry.view):
-            works = self._working(change, entry) if self._probe(change, entry) else None
+    def _wider_level(self, ranked: RankedGroup) -> Change | None:
+        for change in self._wider_levels(ranked.view):
+            works = self._working(change, ranked) if self._probe(change, ranked) else None
             if works is not None:
                 return works
         return None
 
     def _wider_levels(self, view: GroupView) -> Iterator[WiderLevel]:
-        house, request = self.stage.house, view.group.topology
-        required = position_of(house.key(request.required), house.levels) if request.required else None
+        context, request = self.rehearsal.context, view.group.topology
+        required = position_of(context.key(request.required), context.levels) if request.required else None
         if request.required:
-            names = [level.name for level in reversed(house.levels[: required or 0])]
-            before = house.name(house.key(request.required))
+            names = [level.name for level in reversed(context.levels[: required or 0])]
+            before = context.name(context.key(request.required))
             for step, name in enumerate((*names, ""), 1):
                 yield WiderLevel("required", name, before, step / (len(names) + 2))
         if request.slice_size:
-            own = position_of(house.key(request.slice_level), house.levels) or 0
-            names = [level.name for level in reversed(house.levels[required or 0 : own])]
-            before = house.name(house.key(request.slice_level))
+            own = position_of(context.key(request.slice_level), context.levels) or 0
+            names = [level.name for level in reversed(context.levels[required or 0 : own])]
+            before = context.name(context.key(request.slice_level))
             for step, name in enumerate((*names, ""), 1):
                 yield WiderLevel("slice", name, before, step / (len(names) + 2))
 
     # -- other constraints -----------------------------------------------------------------------------
 
-    def _looser(self, entry: Entry) -> list[Change]:
+    def _looser(self, ranked: RankedGroup) -> list[Change]:
         """One of each kind: of selectors, taints, pods nearby, spreads and ports."""
-        if not any(blocker.category in LOOSENED for blocker in self.stage.blockers(entry)):
+        if not any(blocker.category in LOOSENED for blocker in self.rehearsal.blockers(ranked)):
             return []
         found = dict[type[Loosening], Change]()
-        for change in loosenings(self.stage, entry.view):
+        for change in loosenings(self.rehearsal, ranked.view):
             kind = type(change.loosening)
-            if kind in found or not self._probe(change, entry):
+            if kind in found or not self._probe(change, ranked):
                 continue
-            works = self._working(change, entry)
+            works = self._working(change, ranked)
             if works is not None:
                 found[kind] = works
         return list(found.values())
 
-    def _supplies(self, entry: Entry) -> list[Change]:
-        if all(blocker.category != "Volume" for blocker in self.stage.blockers(entry)):
+    def _supplies(self, ranked: RankedGroup) -> list[Change]:
+        if all(blocker.category != "Volume" for blocker in self.rehearsal.blockers(ranked)):
             return []
-        found = (self._working(change, entry) for change in supplies(self.stage, entry))
+        found = (self._working(change, ranked) for change in supplies(self.rehearsal, ranked))
         return list(islice((change for change in found if change is not None), 1))
 
     # -- a smaller request -----------------------------------------------------------------------------
 
-    def _smaller_request(self, entry: Entry) -> Change | None:
-        requests = [dict(needs.requests) for needs in needs_of(self.stage.snapshot, entry.view)]
-        for resource in self._resources(entry, set().union(*requests)):
-            change = self._largest_request(entry, resource, {r.get(resource, 0) for r in requests})
+    def _smaller_request(self, ranked: RankedGroup) -> Change | None:
+        requests = [dict(needs.requests) for needs in needs_of(self.rehearsal.snapshot, ranked.view)]
+        for resource in self._resources(ranked, set().union(*requests)):
+            change = self._largest_request(ranked, resource, {r.get(resource, 0) for r in requests})
             if change is not None:
                 return change
         return None
 
-    def _resources(self, entry: Entry, asked: set[str]) -> list[str]:
+    def _resources(self, ranked: RankedGroup, asked: set[str]) -> list[str]:
         """What to ask for less of: first what a blocker says is short, then devices, then the others."""
-        short = [blocker.detail.get("resource") for blocker in self.stage.blockers(entry)]
-        rest = sorted(asked, key=lambda resource: (not is_device(self.stage.policy, resource), resource))
+        short = [blocker.detail.get("resource") for blocker in self.rehearsal.blockers(ranked)]
+        rest = sorted(asked, key=lambda resource: (not is_device(self.rehearsal.policy, resource), resource))
         ordered = dict.fromkeys([resource for resource in short if resource in asked] + rest)
         flexible = [name for name in ordered if name != PODS and not name.startswith(HUGE_PAGES)]
         return flexible[:MOST_RESOURCES]
 
-    def _largest_request(self, entry: Entry, resource: str, asked: set[int]) -> Change | None:
+    def _largest_request(self, ranked: RankedGroup, resource: str, asked: set[int]) -> Change | None:
         before = max(asked)
         step = step_of(resource, before)
-        asides = [dict(needs.aside).get(resource, 0) for needs in needs_of(self.stage.snapshot, entry.view)]
+        asides = [
+            dict(needs.aside).get(resource, 0) for needs in needs_of(self.rehearsal.snapshot, ranked.view)
+        ]
         alike, aside = len(asked) == 1 == len(set(asides)), max(asides)
 
         def ask_for(steps: int) -> Change:
             return SmallerRequest(resource, before, steps * step, alike, aside)
 
-        most = largest((before - 1) // step, lambda steps: self._probe(ask_for(steps), entry))
-        return self._largest(most, ask_for, entry)
+        most = largest((before - 1) // step, lambda steps: self._probe(ask_for(steps), ranked))
+        return self._largest(most, ask_for, ranked)
 
 
 def keeps_its_age(view: GroupView, kept: set[int]) -> bool:

@@ -16,7 +16,7 @@ from maitred.decide.seating import commit
 from maitred.explain.remedies.added import Pattern, with_copies
 from maitred.explain.remedies.changes import Change, MoreNodes, with_cost
 from maitred.explain.remedies.effort import Latest
-from maitred.explain.remedies.rehearsal import Entry, Stage
+from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.model.node import HOSTNAME
 from maitred.model.policy import health_taints, is_device
 from maitred.model.quantity import CPU, MEMORY, PODS, text
@@ -47,56 +47,56 @@ class Grown:
 
 
 class Growth:
-    """Tries more nodes for groups of one stage. What is asked again is remembered."""
+    """Tries more nodes for groups of one cycle. What is asked again is remembered."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.stage, self.snapshot = stage, stage.snapshot
-        well = self.snapshot.nodes.whole().without_taints(health_taints(stage.policy))
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        self.rehearsal, self.snapshot = rehearsal, rehearsal.snapshot
+        well = self.snapshot.nodes.whole().without_taints(health_taints(rehearsal.policy))
         self._empty = Trial.empty(self.snapshot, well)
         self._grown = Latest[Pattern, Grown](MOST_PATTERNS)
 
-    def more_nodes(self, entry: Entry) -> Change | None:
+    def more_nodes(self, ranked: RankedGroup) -> Change | None:
         best: tuple[int, int, int, Pattern] | None = None
-        for pattern, room in self._patterns(entry):
+        for pattern, room in self._patterns(ranked):
             most = MOST_NODES if best is None else best[0]
-            count, used = self._fewest(entry, pattern, most)
+            count, used = self._fewest(ranked, pattern, most)
             if count and (best is None or (count, room) < best[:2]):
                 best = (count, room, used, pattern)
         if best is None:
             return None
         count, _, used, pattern = best
-        return self._verified(entry, self._change(entry, pattern, count, used))
+        return self._verified(ranked, self._change(ranked, pattern, count, used))
 
-    def _verified(self, entry: Entry, change: MoreNodes) -> Change | None:
+    def _verified(self, ranked: RankedGroup, change: MoreNodes) -> Change | None:
         """The change if it works, with those of the groups ahead that it really seats."""
-        self.stage.effort.spend(2 * VIEW_UNITS)
-        rivals, ahead, instead = self._rivals(entry, change.pattern), change.ahead, set[str]()
+        self.rehearsal.effort.spend(2 * VIEW_UNITS)
+        rivals, ahead, instead = self._rivals(ranked, change.pattern), change.ahead, set[str]()
         for way in (change.applied, change.applied_last):
-            outcome = self.stage.works(way, entry, rivals, first=0)
+            outcome = self.rehearsal.works(way, ranked, rivals, first=0)
             if outcome is None:
                 return None
             ahead = tuple(group for group in ahead if group in outcome.gained)
             instead.update(outcome.lost)
         return with_cost(replace(change, ahead=ahead), tuple(sorted(instead)))
 
-    def _change(self, entry: Entry, pattern: Pattern, count: int, used: int) -> MoreNodes:
-        nodes, house, request = self.snapshot.nodes, self.stage.house, entry.view.group.topology
+    def _change(self, ranked: RankedGroup, pattern: Pattern, count: int, used: int) -> MoreNodes:
+        nodes, context, request = self.snapshot.nodes, self.rehearsal.context, ranked.view.group.topology
         domain = ""
-        if request.required and (key := house.key(request.required)) != HOSTNAME:
+        if request.required and (key := context.key(request.required)) != HOSTNAME:
             value = dict(pattern.moved).get(key) or nodes.labels[pattern.row].get(key)
-            domain = f"{house.name(key)} {value}"
+            domain = f"{context.name(key)} {value}"
         like = nodes.names[pattern.row]
-        ahead = tuple(other.view.group.key for other in self._ahead(entry, pattern))
+        ahead = tuple(other.view.group.key for other in self._ahead(ranked, pattern))
         share = count / max(used, count)
-        return MoreNodes(count, like, pattern, self._offers(entry, pattern.row), domain, ahead, share)
+        return MoreNodes(count, like, pattern, self._offers(ranked, pattern.row), domain, ahead, share)
 
-    def _offers(self, entry: Entry, row: int) -> str:
+    def _offers(self, ranked: RankedGroup, row: int) -> str:
         """What a node has, most telling first, with all that is scarce or out of the ordinary."""
-        nodes, policy = self.snapshot.nodes, self.stage.policy
+        nodes, policy = self.snapshot.nodes, self.rehearsal.policy
         devices = sorted(resource for resource in nodes.resources if is_device(policy, resource))
         have = dict(zip(nodes.resources, nodes.whole().allocatable[:, row].tolist(), strict=True))
-        asked = {name for need in needs_of(self.snapshot, entry.view) for name, _ in need.requests}
-        short = {blocker.detail.get(name) for blocker in self.stage.blockers(entry) for name in SHORT}
+        asked = {name for need in needs_of(self.snapshot, ranked.view) for name, _ in need.requests}
+        short = {blocker.detail.get(name) for blocker in self.rehearsal.blockers(ranked) for name in SHORT}
         special = {name for name in asked if name not in BASE_RESOURCES or name in short}
         listed = dict.fromkeys((*devices, CPU, MEMORY, *sorted(special)))
         shown = [resource for resource in listed if have.get(resource)]
@@ -107,17 +107,17 @@ class Growth:
 
     # -- of which kind, and where ----------------------------------------------------------------------
 
-    def _patterns(self, entry: Entry) -> list[tuple[Pattern, int]]:
+    def _patterns(self, ranked: RankedGroup) -> list[tuple[Pattern, int]]:
         """Kinds of nodes that could hold a member, with how many: the roomiest first, then the commonest."""
-        stage = self.stage
-        key = ("patterns", stage.kin(entry), self._moment(entry))
-        return stage.memory.recall(stage.effort, key, lambda: self._find_patterns(entry))
+        rehearsal = self.rehearsal
+        key = ("patterns", rehearsal.kin(ranked), self._moment(ranked))
+        return rehearsal.memory.recall(rehearsal.effort, key, lambda: self._find_patterns(ranked))
 
-    def _find_patterns(self, entry: Entry) -> list[tuple[Pattern, int]]:
-        ask, nodes = ask_of(entry.view), self.snapshot.nodes
-        rules = make_rules(self._empty, ask.distinct, self.stage.policy, others_may_help=True)
+    def _find_patterns(self, ranked: RankedGroup) -> list[tuple[Pattern, int]]:
+        ask, nodes = ask_of(ranked.view), self.snapshot.nodes
+        rules = make_rules(self._empty, ask.distinct, self.rehearsal.policy, others_may_help=True)
         room: Ints = np.minimum(np.max(rules.copies, axis=0), ask.need)
-        able, sample = self._within_reach(entry, ask, room > 0)
+        able, sample = self._within_reach(ranked, ask, room > 0)
         rows = np.flatnonzero(able)
         unwell = np.isin(
             rows, list(nodes.broken)
@@ -138,90 +138,91 @@ class Growth:
         columns = [nodes.resource_column(resource) for resource in asked]
         traits = [empty.columns.free[column] for column in columns if column is not None]
         keys = {term.topology_key for need in needs for term in need.pod_terms()}
-        topology, house = ask.topology, self.stage.house
+        topology, context = ask.topology, self.rehearsal.context
         levels = [topology.slice_level, topology.required if anywhere else ""]
-        keys |= {house.key(level) for level in levels if level}
+        keys |= {context.key(level) for level in levels if level}
         traits += [nodes.column(key).codes.astype(np.int64) for key in sorted(keys - {HOSTNAME})]
         return [*traits, empty.nodes.taint_ids.astype(np.int64)]
 
-    def _within_reach(self, entry: Entry, ask: Ask, able: Mask) -> tuple[Mask, int | None]:
+    def _within_reach(self, ranked: RankedGroup, ask: Ask, able: Mask) -> tuple[Mask, int | None]:
         """Nodes to take as a model, and one that is where the group has to be, if that is known."""
         required = ask.topology.required
         if not required:
             return able, None
-        key = self.stage.house.key(required)
+        key = self.rehearsal.context.key(required)
         codes = self.snapshot.nodes.column(key).codes
         # A new node is a domain of its own where each node is one.
-        near = None if key == HOSTNAME else self._nearest(entry, ask)
+        near = None if key == HOSTNAME else self._nearest(ranked, ask)
         if near is None or codes[near] < 0:
             return able & (codes >= 0), None
         inside: Mask = able & (codes == codes[near])
         return (inside if inside.any() else able), near
 
-    def _nearest(self, entry: Entry, ask: Ask) -> int | None:
+    def _nearest(self, ranked: RankedGroup, ask: Ask) -> int | None:
         """A node in the domain where the group is already, or where most of it could be seated."""
         if ask.seated:
             return ask.seated[0].node
-        found = self.stage.probe(self.snapshot, entry, need=1)
+        found = self.rehearsal.probe(self.snapshot, ranked, need=1)
         return found[0][1] if found else None
 
     def _pattern(self, row: int, sample: int | None) -> Pattern:
         nodes, well = self.snapshot.nodes, self._empty.nodes
         moved = {}
         if sample is not None:
-            keys = {*(level.key for level in self.stage.house.levels), *PLACE_LABELS} - {HOSTNAME}
+            keys = {*(level.key for level in self.rehearsal.context.levels), *PLACE_LABELS} - {HOSTNAME}
             there, here = nodes.labels[sample], nodes.labels[row]
             moved = {key: there[key] for key in sorted(keys & there.keys()) if here.get(key) != there[key]}
         return Pattern(row, well.taint_sets[well.taint_ids[row]], tuple(moved.items()))
 
     # -- how many --------------------------------------------------------------------------------------
 
-    def _fewest(self, entry: Entry, pattern: Pattern, most: int) -> tuple[int, int]:
+    def _fewest(self, ranked: RankedGroup, pattern: Pattern, most: int) -> tuple[int, int]:
         """The fewest new nodes with which the group fits, and how many nodes it is on then; 0 if none do."""
-        ahead = self._ahead(entry, pattern)
+        ahead = self._ahead(ranked, pattern)
         if len(ahead) > MOST_AHEAD:
-            self.stage.effort.cut = True
+            self.rehearsal.effort.cut = True
             return 0, 0
         asks = [ask_of(other.view) for other in ahead]
-        most = min(most, sum(other.need for other in asks) + entry.view.missing)
-        if not self._nodes_used(entry, pattern, most, asks):
+        most = min(most, sum(other.need for other in asks) + ranked.view.missing)
+        if not self._nodes_used(ranked, pattern, most, asks):
             return 0, 0
         low, high = 0, 1
-        while not (used := self._nodes_used(entry, pattern, high, asks)):
+        while not (used := self._nodes_used(ranked, pattern, high, asks)):
             low, high = high, min(2 * high, most)
         while high - low > 1:
             middle = (low + high) // 2
-            found = self._nodes_used(entry, pattern, middle, asks)
+            found = self._nodes_used(ranked, pattern, middle, asks)
             low, high, used = (low, middle, found) if found else (middle, high, used)
         return high, used
 
-    def _nodes_used(self, entry: Entry, pattern: Pattern, count: int, ahead: list[Ask]) -> int:
+    def _nodes_used(self, ranked: RankedGroup, pattern: Pattern, count: int, ahead: list[Ask]) -> int:
         """How many nodes the group is on once it is seated, with so many new ones; 0 if it is not."""
-        house, most, ask = self.stage.house, self._trial(pattern, entry), ask_of(entry.view)
+        context, most, ask = self.rehearsal.context, self._trial(pattern, ranked), ask_of(ranked.view)
         trial = most.on(most.nodes)
         trial.columns.free[:, len(self.snapshot.nodes.names) + count :] = 0
         for other in ahead:
-            commit(trial, other, quorum_of(other, self.stage.seats(trial, other, house)))
-        found = self.stage.seats(trial, ask, house)
+            commit(trial, other, quorum_of(other, self.rehearsal.seats(trial, other, context)))
+        found = self.rehearsal.seats(trial, ask, context)
         rows = {row for _, row in found[: ask.need]}
         return len(rows | {member.node for member in ask.seated}) if found else 0
 
-    def _moment(self, entry: Entry) -> Hashable:
+    def _moment(self, ranked: RankedGroup) -> Hashable:
         """Groups of one moment find the same in their turns."""
-        return (self.stage.taken_before(entry), entry.priority)
+        return (self.rehearsal.taken_before(ranked), ranked.priority)
 
-    def _trial(self, pattern: Pattern, entry: Entry | None) -> Trial:
+    def _trial(self, pattern: Pattern, ranked: RankedGroup | None) -> Trial:
         """With as many new nodes as there may be: in the turn of a group, or before all that the Plan
         binds."""
-        grown, moment = self._with_most(pattern), entry and self._moment(entry)
-        self.stage.effort.spend_once((pattern, moment), TRIAL_UNITS)
+        grown, moment = self._with_most(pattern), ranked and self._moment(ranked)
+        self.rehearsal.effort.spend_once((pattern, moment), TRIAL_UNITS)
         snapshot = grown.snapshot
         return grown.trials.get(
-            moment, lambda: Trial.of(snapshot) if entry is None else self.stage.leftover(snapshot, entry)
+            moment,
+            lambda: Trial.of(snapshot) if ranked is None else self.rehearsal.leftover(snapshot, ranked),
         )
 
     def _with_most(self, pattern: Pattern) -> Grown:
-        self.stage.effort.spend_once(pattern, VIEW_UNITS)
+        self.rehearsal.effort.spend_once(pattern, VIEW_UNITS)
         return self._grown.get(
             pattern,
             lambda: Grown(with_copies(self.snapshot, pattern, MOST_NODES), Latest(MOST_MOMENTS)),
@@ -229,34 +230,36 @@ class Growth:
 
     # -- who else would take them ----------------------------------------------------------------------
 
-    def _rivals(self, entry: Entry, pattern: Pattern) -> list[Entry]:
+    def _rivals(self, ranked: RankedGroup, pattern: Pattern) -> list[RankedGroup]:
         """Groups that wait now and might be seated with new nodes, before this one or in somebody's way."""
-        last = self.stage.last_to_matter(entry)
+        last = self.rehearsal.last_to_matter(ranked)
         return [
             other
-            for other in self.stage.entries[:last]
-            if other.waits and other is not entry and self._interested(other, pattern)
+            for other in self.rehearsal.ranked_groups[:last]
+            if other.waits and other is not ranked and self._interested(other, pattern)
         ]
 
-    def _interested(self, other: Entry, pattern: Pattern) -> bool:
+    def _interested(self, other: RankedGroup, pattern: Pattern) -> bool:
         """Whether it could be seated with new nodes, had nobody else been; so too if there is no telling."""
-        return not self.stage.plain(other) or self._would_fit(other, pattern, None)
+        return not self.rehearsal.plain(other) or self._would_fit(other, pattern, None)
 
-    def _ahead(self, entry: Entry, pattern: Pattern) -> list[Entry]:
+    def _ahead(self, ranked: RankedGroup, pattern: Pattern) -> list[RankedGroup]:
         """Groups that come first and would be seated on the new nodes; one more than matters at most. Where
         there is no time to find out, all who wait are taken for such."""
-        found: list[Entry] = []
-        for other in self.stage.entries[: entry.place]:
-            if other.waits and (not self.stage.effort.allows() or self._would_fit(other, pattern, entry)):
+        found: list[RankedGroup] = []
+        for other in self.rehearsal.ranked_groups[: ranked.place]:
+            if other.waits and (
+                not self.rehearsal.effort.allows() or self._would_fit(other, pattern, ranked)
+            ):
                 found.append(other)
             if len(found) > MOST_AHEAD:
                 break
         return found
 
-    def _would_fit(self, other: Entry, pattern: Pattern, entry: Entry | None) -> bool:
+    def _would_fit(self, other: RankedGroup, pattern: Pattern, ranked: RankedGroup | None) -> bool:
         """With what is left in the turn of a group, or where nobody had been seated."""
-        stage, trial = self.stage, self._trial(pattern, entry)
-        key = ("fits", stage.kin(other), pattern, entry and self._moment(entry))
-        return stage.memory.recall(
-            stage.effort, key, lambda: bool(stage.seats(trial, ask_of(other.view), stage.house))
+        rehearsal, trial = self.rehearsal, self._trial(pattern, ranked)
+        key = ("fits", rehearsal.kin(other), pattern, ranked and self._moment(ranked))
+        return rehearsal.memory.recall(
+            rehearsal.effort, key, lambda: bool(rehearsal.seats(trial, ask_of(other.view), rehearsal.context))
         )

@@ -21,7 +21,7 @@ from maitred.cluster.selection import REPELLING
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.alike import needs_of
 from maitred.explain.remedies.changes import with_members_like
-from maitred.explain.remedies.rehearsal import Stage
+from maitred.explain.remedies.rehearsal import Rehearsal
 from maitred.model.needs import HostPort, Needs, NodeRequirements, PodTerm
 from maitred.model.node import Taint, tolerates_all
 from maitred.model.plan import Detail, Remedy
@@ -203,23 +203,23 @@ class Porting:
 # -- what there is to loosen ---------------------------------------------------------------------------
 
 
-def loosenings(stage: Stage, view: GroupView) -> list[Loosened]:
+def loosenings(rehearsal: Rehearsal, view: GroupView) -> list[Loosened]:
     """Each constraint of the group, loosened; what gives up least comes first."""
-    needs = needs_of(stage.snapshot, view)
+    needs = needs_of(rehearsal.snapshot, view)
     terms = list(dict.fromkeys(term for need in needs for term in _terms(need)))
     share = 1 / (len(terms) + 1) if terms else 1 / 2
     found = list[Loosened]()
     for term in terms:
         found.append(Loosened(term, share))
         if isinstance(term, Selecting):
-            values = _other_values(stage.snapshot, term.requirement)
+            values = _other_values(rehearsal.snapshot, term.requirement)
             found += [Loosened(Selecting(term.requirement, value), share / 2) for value in values]
         if isinstance(term, Skewing):
             wider = range(term.before + 1, max(term.before + 1, view.missing) + 1)
             found += [
                 Loosened(replace(term, after=skew), share * (skew - term.before) / skew) for skew in wider
             ]
-    found += [Loosened(Tolerating(taint), share) for taint in _taints(stage, needs)]
+    found += [Loosened(Tolerating(taint), share) for taint in _taints(rehearsal, needs)]
     return sorted(found, key=lambda change: change.share)
 
 
@@ -250,9 +250,9 @@ def _other_values(snapshot: Snapshot, requirement: Requirement) -> list[str]:
     return [value for value in values if value not in requirement.values][:MOST_VALUES]
 
 
-def _taints(stage: Stage, needs: list[Needs]) -> list[Taint]:
+def _taints(rehearsal: Rehearsal, needs: list[Needs]) -> list[Taint]:
     """Those that keep a member from most nodes; health is another matter."""
-    nodes, health = stage.snapshot.nodes, health_taints(stage.policy)
+    nodes, health = rehearsal.snapshot.nodes, health_taints(rehearsal.policy)
     counts = Counter[Taint]()
     for number, count in Counter(nodes.taint_ids[nodes.alive].tolist()).items():
         for taint in nodes.taint_sets[number]:

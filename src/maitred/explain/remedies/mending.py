@@ -13,7 +13,7 @@ from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.ask import Assignment
 from maitred.explain.remedies.changes import Change, available, with_cost
-from maitred.explain.remedies.rehearsal import Entry, Stage
+from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.model.node import UNSCHEDULABLE
 from maitred.model.plan import Remedy
 from maitred.model.policy import health_taints
@@ -61,24 +61,24 @@ def with_mended(nodes: NodeView, rows: list[int], keys: frozenset[str]) -> NodeV
 
 
 class Mending:
-    """Tries to bring nodes back for groups of one stage."""
+    """Tries to bring nodes back for groups of one cycle."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.stage, self.nodes = stage, stage.snapshot.nodes
-        self.keys = health_taints(stage.policy)
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        self.rehearsal, self.nodes = rehearsal, rehearsal.snapshot.nodes
+        self.keys = health_taints(rehearsal.policy)
 
-    def nodes_back(self, entry: Entry) -> Change | None:
-        if all(blocker.category != "Health" for blocker in self.stage.blockers(entry)):
+    def nodes_back(self, ranked: RankedGroup) -> Change | None:
+        if all(blocker.category != "Health" for blocker in self.rehearsal.blockers(ranked)):
             return None
         everyone = self._unwell()
-        useful = self._used(entry, everyone)
+        useful = self._used(ranked, everyone)
         if not useful:
             return None
-        fewest = self._pruned(entry, useful[: self._enough(entry, useful)])
-        rivals = self._rivals(entry)
+        fewest = self._pruned(ranked, useful[: self._enough(ranked, useful)])
+        rivals = self._rivals(ranked)
         for rows in (fewest, useful, everyone[:MOST_NODES]):
-            change = self._change(entry, rows)
-            outcome = self.stage.works(change.applied, entry, rivals, first=0)
+            change = self._change(ranked, rows)
+            outcome = self.rehearsal.works(change.applied, ranked, rivals, first=0)
             if outcome is not None:
                 return with_cost(change, outcome.lost)
         return None
@@ -88,42 +88,42 @@ class Mending:
         rows = np.flatnonzero(np.array(ill, dtype=np.bool_)[self.nodes.taint_ids] & self.nodes.alive)
         return [int(row) for row in rows[np.argsort(self.nodes.name_rank[rows])]]
 
-    def _used(self, entry: Entry, rows: list[int]) -> list[int]:
+    def _used(self, ranked: RankedGroup, rows: list[int]) -> list[int]:
         """Those on which the group would sit if all were back, who takes most members first."""
-        seats = self._probe(entry, rows)
-        seated = Counter(row for _, row in seats[: entry.view.missing or 1])
+        seats = self._probe(ranked, rows)
+        seated = Counter(row for _, row in seats[: ranked.view.missing or 1])
         unwell = [row for row in rows if row in seated]
         return sorted(unwell, key=lambda row: -seated[row])[:MOST_NODES]
 
-    def _enough(self, entry: Entry, rows: list[int]) -> int:
+    def _enough(self, ranked: RankedGroup, rows: list[int]) -> int:
         """How many of these will do, taken from the first on."""
         low, high = 0, len(rows)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._probe(entry, rows[:middle]) else (middle, high)
+            low, high = (low, middle) if self._probe(ranked, rows[:middle]) else (middle, high)
         return high
 
-    def _pruned(self, entry: Entry, rows: list[int]) -> list[int]:
+    def _pruned(self, ranked: RankedGroup, rows: list[int]) -> list[int]:
         for row in list(rows) if len(rows) <= MOST_PRUNED else ():
             others = [other for other in rows if other != row]
-            if others and self._probe(entry, others):
+            if others and self._probe(ranked, others):
                 rows = others
         return rows
 
-    def _probe(self, entry: Entry, rows: list[int]) -> Assignment:
-        self.stage.effort.spend(VIEW_UNITS)
-        changed = self._change(entry, rows).applied(self.stage.snapshot, entry.number)
-        return self.stage.probe(changed, entry) if self.stage.effort.allows() else []
+    def _probe(self, ranked: RankedGroup, rows: list[int]) -> Assignment:
+        self.rehearsal.effort.spend(VIEW_UNITS)
+        changed = self._change(ranked, rows).applied(self.rehearsal.snapshot, ranked.number)
+        return self.rehearsal.probe(changed, ranked) if self.rehearsal.effort.allows() else []
 
-    def _change(self, entry: Entry, rows: list[int]) -> Mended:
+    def _change(self, ranked: RankedGroup, rows: list[int]) -> Mended:
         """The share is that of these nodes among as many as there are members."""
         sets, ids = self.nodes.taint_sets, self.nodes.taint_ids
         taints = {taint.key for row in rows for taint in sets[ids[row]] if taint.key in self.keys}
         names = tuple(sorted(self.nodes.names[row] for row in rows))
-        share = len(rows) / max(len(rows), available(entry.view))
+        share = len(rows) / max(len(rows), available(ranked.view))
         return Mended(names, self.keys, tuple(sorted(taints)), share)
 
-    def _rivals(self, entry: Entry) -> list[Entry]:
+    def _rivals(self, ranked: RankedGroup) -> list[RankedGroup]:
         """Whoever waits may want the nodes too."""
-        last = self.stage.last_to_matter(entry)
-        return [other for other in self.stage.entries[:last] if other.waits and other is not entry]
+        last = self.rehearsal.last_to_matter(ranked)
+        return [other for other in self.rehearsal.ranked_groups[:last] if other.waits and other is not ranked]

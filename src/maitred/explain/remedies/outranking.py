@@ -11,7 +11,7 @@ import msgspec
 from maitred.cluster.snapshot import GroupRank, GroupView, Snapshot
 from maitred.decide.agenda import goes_by_priority
 from maitred.explain.remedies.changes import cost_words, with_group
-from maitred.explain.remedies.rehearsal import Entry, Stage
+from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.model.plan import Remedy
 
 MOST_RANKS = 3
@@ -42,22 +42,24 @@ class HigherRank:
         )
 
 
-def higher_rank(stage: Stage, entry: Entry) -> HigherRank | None:
+def higher_rank(rehearsal: Rehearsal, ranked: RankedGroup) -> HigherRank | None:
     """The lowest priority that would seat a group for whom others left no room."""
-    ahead = [blocker.detail["ahead"] for blocker in stage.blockers(entry) if blocker.category == "Priority"]
-    if not ahead or not goes_by_priority(stage.policy.order):
+    ahead = [
+        blocker.detail["ahead"] for blocker in rehearsal.blockers(ranked) if blocker.category == "Priority"
+    ]
+    if not ahead or not goes_by_priority(rehearsal.policy.order):
         return None
-    others = {other.view.group.key: other for other in stage.entries}
-    siblings = {key for key, other in others.items() if are_siblings(other.view, entry.view)}
+    others = {other.view.group.key: other for other in rehearsal.ranked_groups}
+    siblings = {key for key, other in others.items() if are_siblings(other.view, ranked.view)}
     ranks = {others[key].priority for key in ahead[0] if key in others.keys() - siblings}
-    levels = sorted(rank for rank in ranks if rank >= entry.priority)
+    levels = sorted(rank for rank in ranks if rank >= ranked.priority)
     for level in levels[:MOST_RANKS]:
-        change = HigherRank(entry.priority, level + 1)
-        first = sum(other.priority > change.after for other in stage.entries)
-        outcome = stage.outcome(change.applied, entry, stage.rivals(entry, first), first)
+        change = HigherRank(ranked.priority, level + 1)
+        first = sum(other.priority > change.after for other in rehearsal.ranked_groups)
+        outcome = rehearsal.outcome(change.applied, ranked, rehearsal.rivals(ranked, first), first)
         if outcome is not None and siblings.isdisjoint(outcome.lost):
             waiting = sum(len(others[key].view.pods) for key in outcome.lost)
-            return replace(change, instead=outcome.lost, share=waiting / (waiting + len(entry.view.pods)))
+            return replace(change, instead=outcome.lost, share=waiting / (waiting + len(ranked.view.pods)))
     return None
 
 

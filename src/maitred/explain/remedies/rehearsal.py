@@ -16,12 +16,12 @@ from maitred.decide.agenda import Turn
 from maitred.decide.alike import kin, needs_of, plain
 from maitred.decide.ask import Ask, Assignment, ask_of
 from maitred.decide.attempt import attempt
-from maitred.decide.house import House
+from maitred.decide.context import Context
 from maitred.decide.levels import known_levels, named_keys
 from maitred.decide.screen import screen
 from maitred.decide.seating import commit, per_node
 from maitred.decide.seats import Steps
-from maitred.explain.hearing import Hearing
+from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.remedies.effort import Effort, Memory
 from maitred.explain.remedies.rerun import rerun
 from maitred.model.plan import Bind, Blocker, Verdict
@@ -37,7 +37,7 @@ GROUPS_PER_UNIT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RankedGroup:
     """A group that had its turn in the cycle."""
 
     index: int
@@ -63,7 +63,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ChangeOutcome:
     """What a change that gets one group seated does to the others."""
 
     lost: tuple[str, ...]
@@ -99,16 +99,16 @@ def by_shape(seats: Iterable[list[tuple[int, int]]]) -> list[tuple[int, Rows, In
     return list(per_node(rows))
 
 
-class Stage:
-    """A cycle that was decided: who had a turn, what was seated, and what is left."""
+class Rehearsal:
+    """Changes are tried on one cycle that was decided: who had a turn, what was seated, and what is left."""
 
-    def __init__(self, hearing: Hearing, effort: Effort) -> None:
-        self.hearing, self.plan, self.snapshot = hearing, hearing.decided, hearing.snapshot
-        self.house, self.policy = hearing.house, hearing.house.policy
-        self.now, self.scheduler = hearing.now, hearing.scheduler
+    def __init__(self, cycle: ExplainedCycle, effort: Effort) -> None:
+        self.cycle, self.plan, self.snapshot = cycle, cycle.decided, cycle.snapshot
+        self.context, self.policy = cycle.context, cycle.context.policy
+        self.now, self.scheduler = cycle.now, cycle.scheduler
         self.effort = effort
         self.memory = Memory()
-        self.entries, self.held_back = self._entries()
+        self.ranked_groups, self.held_back = self._in_order()
         self._kin: dict[int, Hashable] = {}
         self._settled_kin: dict[Hashable, bool] = {}
         self._seated = self._seats_of_groups(self.plan.binds)
@@ -116,16 +116,16 @@ class Stage:
         self._latest: tuple[tuple[int, int] | None, Trial] | None = None
         """What is left to whoever was looked at last."""
 
-    def blockers(self, entry: Entry) -> tuple[Blocker, ...]:
+    def blockers(self, ranked: RankedGroup) -> tuple[Blocker, ...]:
         """What is in its way, as everybody hears it who asks."""
-        return self.hearing.explained_at(entry.index).blockers
+        return self.cycle.explained_at(ranked.index).blockers
 
-    def house_of(self, snapshot: Snapshot) -> House:
-        return House(self.policy, known_levels(self.policy, snapshot))
+    def context_of(self, snapshot: Snapshot) -> Context:
+        return Context(self.policy, known_levels(self.policy, snapshot))
 
     # -- who had a turn --------------------------------------------------------------------------------
 
-    def _entries(self) -> tuple[list[Entry], list[Entry]]:
+    def _in_order(self) -> tuple[list[RankedGroup], list[RankedGroup]]:
         """Groups that were free to start, in the order of their turns; and those that were not, each with
         the place that it would have had."""
         decided = [
@@ -134,32 +134,34 @@ class Stage:
             if self.scheduler is None or self.scheduler in view.pending_schedulers
         ]
         numbers, turns, late = [number for number, _ in decided], list[Turn](), list[Turn]()
-        for group, (_, view) in zip(self.hearing.groups, decided, strict=True):
-            screening = screen(view, self.snapshot, self.house)
+        for group, (_, view) in zip(self.cycle.groups, decided, strict=True):
+            screening = screen(view, self.snapshot, self.context)
             if not screening.problems:
-                (late if screening.obstacles else turns).append(self.hearing.turn_of(group))
+                (late if screening.obstacles else turns).append(self.cycle.turn_of(group))
         turns.sort()
-        entries = [self._entry(numbers, place, turn) for place, turn in enumerate(turns)]
-        held_back = [self._entry(numbers, bisect(turns, turn), turn, held_back=True) for turn in sorted(late)]
-        return entries, held_back
+        ranked_groups = [self._ranked(numbers, place, turn) for place, turn in enumerate(turns)]
+        held_back = [
+            self._ranked(numbers, bisect(turns, turn), turn, held_back=True) for turn in sorted(late)
+        ]
+        return ranked_groups, held_back
 
-    def _entry(self, numbers: Sequence[int], place: int, turn: Turn, held_back: bool = False) -> Entry:
+    def _ranked(self, numbers: Sequence[int], place: int, turn: Turn, held_back: bool = False) -> RankedGroup:
         number, stands = numbers[turn.number], self.plan.groups[turn.number].verdict
-        return Entry(turn.number, number, place, turn, self.snapshot.groups[number], stands, held_back)
+        return RankedGroup(turn.number, number, place, turn, self.snapshot.groups[number], stands, held_back)
 
-    def last_to_matter(self, entry: Entry) -> int:
+    def last_to_matter(self, ranked: RankedGroup) -> int:
         """The place after which nobody can be in the way of this group, or of one that was seated."""
-        return max(self._last_seated, self._last_turn(entry))
+        return max(self._last_seated, self._last_turn(ranked))
 
     @cached_property
     def _last_seated(self) -> int:
-        seated = [entry for entry in self.entries if entry.number in self._seated]
+        seated = [ranked for ranked in self.ranked_groups if ranked.number in self._seated]
         return max(map(self._last_turn, seated), default=-1)
 
-    def _last_turn(self, entry: Entry) -> int:
+    def _last_turn(self, ranked: RankedGroup) -> int:
         """Groups that may need others near are tried again after everybody else."""
-        again = any(needs.affinity or needs.spread for needs in needs_of(self.snapshot, entry.view))
-        return len(self.entries) if again else entry.place
+        again = any(needs.affinity or needs.spread for needs in needs_of(self.snapshot, ranked.view))
+        return len(self.ranked_groups) if again else ranked.place
 
     def _seats_of_groups(self, binds: Iterable[Bind]) -> dict[int, list[tuple[int, int]]]:
         """For each group of these members, their shapes and rows."""
@@ -175,47 +177,47 @@ class Stage:
         }
         return {number: pairs for number, pairs in seats.items() if pairs}
 
-    def seated_before(self, entry: Entry) -> int:
+    def seated_before(self, ranked: RankedGroup) -> int:
         """How many groups were seated before its turn. Between two equal numbers the trial is the same."""
-        return sum(1 for other in self.entries[: entry.place] if other.number in self._seated)
+        return sum(1 for other in self.ranked_groups[: ranked.place] if other.number in self._seated)
 
     # -- who is alike, and who is in the way -----------------------------------------------------------
 
-    def kin(self, entry: Entry) -> Hashable:
-        if entry.number not in self._kin:
-            self._kin[entry.number] = kin(entry.view)
-        return self._kin[entry.number]
+    def kin(self, ranked: RankedGroup) -> Hashable:
+        if ranked.number not in self._kin:
+            self._kin[ranked.number] = kin(ranked.view)
+        return self._kin[ranked.number]
 
-    def plain(self, entry: Entry) -> bool:
-        return plain(self.snapshot, entry.view)
+    def plain(self, ranked: RankedGroup) -> bool:
+        return plain(self.snapshot, ranked.view)
 
-    def _settled(self, entry: Entry) -> bool:
+    def _settled(self, ranked: RankedGroup) -> bool:
         """Proven not to fit even before the cycle seated anybody."""
-        key = self.kin(entry)
+        key = self.kin(ranked)
         if key not in self._settled_kin:
-            self._settled_kin[key] = self.plain(entry) and not self._might_have_fitted(entry)
+            self._settled_kin[key] = self.plain(ranked) and not self._might_have_fitted(ranked)
         return self._settled_kin[key]
 
-    def _might_have_fitted(self, entry: Entry) -> bool:
+    def _might_have_fitted(self, ranked: RankedGroup) -> bool:
         """So too if it was not found out. Where nobody took a place, its turn was the proof."""
         if not (self.plan.binds or self.plan.nominations or self.plan.search_exhausted):
             return False
         steps = Steps(min(self.policy.search.steps, PROBE_STEPS))
-        return bool(attempt(self._pristine, ask_of(entry.view), self.house, steps)) or steps.exhausted
+        return bool(attempt(self._pristine, ask_of(ranked.view), self.context, steps)) or steps.exhausted
 
     @cached_property
     def _pristine(self) -> Trial:
         return Trial.of(self.snapshot)
 
-    def rivals(self, entry: Entry, first: int) -> list[Entry]:
+    def rivals(self, ranked: RankedGroup, first: int) -> list[RankedGroup]:
         """Groups with a turn from `first` on that may act differently once something is changed there."""
-        last = self.last_to_matter(entry)
+        last = self.last_to_matter(ranked)
         return [
             other
-            for other in self.entries[:last]
+            for other in self.ranked_groups[:last]
             if other.waits
             and first <= self._last_turn(other)
-            and other.number != entry.number
+            and other.number != ranked.number
             and not self._settled(other)
         ]
 
@@ -226,50 +228,54 @@ class Stage:
         """What each group will take once others have left."""
         return self._seats_of_groups(self.plan.nominations)
 
-    def taken_before(self, entry: Entry) -> int:
+    def taken_before(self, ranked: RankedGroup) -> int:
         """How many groups had seats or promises before its turn: what it finds is the same for equal numbers
         and equal priorities."""
-        return bisect_left(self._takers, entry.place)
+        return bisect_left(self._takers, ranked.place)
 
     @cached_property
     def _takers(self) -> list[int]:
         """The places, in the order of turns, of groups that have seats or promises."""
-        return [other.place for other in self.entries if other.number in self._seated.keys() | self._promised]
+        return [
+            other.place
+            for other in self.ranked_groups
+            if other.number in self._seated.keys() | self._promised
+        ]
 
-    def leftover(self, snapshot: Snapshot, entry: Entry | None = None) -> Trial:
+    def leftover(self, snapshot: Snapshot, ranked: RankedGroup | None = None) -> Trial:
         """A changed snapshot as the Plan leaves it to a group in its turn, or in the end: with what is bound,
         and the places held that are promised."""
         same_load = snapshot.used is self.snapshot.used and snapshot.bound is self.snapshot.bound
         return (
-            self._left(entry).on(snapshot.nodes, snapshot) if same_load else self._leftover(snapshot, entry)
+            self._left(ranked).on(snapshot.nodes, snapshot) if same_load else self._leftover(snapshot, ranked)
         )
 
-    def _left(self, entry: Entry | None) -> Trial:
-        key = None if entry is None else (self.taken_before(entry), entry.priority)
+    def _left(self, ranked: RankedGroup | None) -> Trial:
+        key = None if ranked is None else (self.taken_before(ranked), ranked.priority)
         if self._latest is None or self._latest[0] != key:
-            self._latest = (key, self._leftover(self.snapshot, entry))
+            self._latest = (key, self._leftover(self.snapshot, ranked))
         return self._latest[1]
 
-    def _leftover(self, snapshot: Snapshot, entry: Entry | None) -> Trial:
+    def _leftover(self, snapshot: Snapshot, ranked: RankedGroup | None) -> Trial:
         trial = Trial.of(snapshot)
-        for shape, rows, copies in by_shape(self._found_by(entry, self._seated)):
+        for shape, rows, copies in by_shape(self._found_by(ranked, self._seated)):
             trial.seat(shape, rows, copies)
         leaving = np.zeros(len(snapshot.bound.node), dtype=np.bool_)
         leaving[: len(self._leaving)] = self._leaving
-        for shape, rows, copies in by_shape(self._found_by(entry, self._promised)):
+        for shape, rows, copies in by_shape(self._found_by(ranked, self._promised)):
             trial.hold(shape, rows, copies, leaving)
         return trial
 
     def _found_by(
-        self, entry: Entry | None, seats: Mapping[int, list[tuple[int, int]]]
+        self, ranked: RankedGroup | None, seats: Mapping[int, list[tuple[int, int]]]
     ) -> Iterable[list[tuple[int, int]]]:
         """What others have when a group has its turn: of its equals, only their quorums."""
-        if entry is None:
+        if ranked is None:
             yield from seats.values()
             return
-        for other in self.entries[: entry.place]:
+        for other in self.ranked_groups[: ranked.place]:
             if other.number in seats:
-                later = self._has_surplus(other) and other.turn.surplus > entry.turn
+                later = self._has_surplus(other) and other.turn.surplus > ranked.turn
                 yield seats[other.number][: other.view.missing] if later else seats[other.number]
 
     @cached_property
@@ -279,35 +285,35 @@ class Stage:
         gone = [occupant.key in evicted for occupant in bound.occupants]
         return bound.leaving(grace_limit(self.policy)) | np.array(gone, dtype=np.bool_)
 
-    def probe(self, snapshot: Snapshot, entry: Entry, need: int | None = None) -> Assignment:
+    def probe(self, snapshot: Snapshot, ranked: RankedGroup, need: int | None = None) -> Assignment:
         """Seats for a group of a changed snapshot beside all that others got before; none if it does not
         fit."""
-        ask = ask_of(snapshot.groups[entry.number])
+        ask = ask_of(snapshot.groups[ranked.number])
         ask = ask if need is None else replace(ask, need=need)
-        same_levels = ask.topology == entry.view.group.topology
-        house = self.house if same_levels else self.house_of(snapshot)
-        return self.seats(self.leftover(snapshot, entry), ask, house)
+        same_levels = ask.topology == ranked.view.group.topology
+        context = self.context if same_levels else self.context_of(snapshot)
+        return self.seats(self.leftover(snapshot, ranked), ask, context)
 
-    def probe_kinds(self, entry: Entry) -> Assignment:
+    def probe_kinds(self, ranked: RankedGroup) -> Assignment:
         """Seats for one member of each kind of which none runs, and then for as many others as fit; none if
         the first do not fit."""
-        view, ask = entry.view, ask_of(entry.view)
+        view, ask = ranked.view, ask_of(ranked.view)
         running = set(view.running_shapes.tolist())
         lone = [ask.shapes.index(shape) for shape in ask.distinct if shape not in running]
-        trial = self.leftover(self.snapshot, entry)
-        found = [(lone[place], row) for place, row in self.seats(trial, ask.only(lone), self.house)]
+        trial = self.leftover(self.snapshot, ranked)
+        found = [(lone[place], row) for place, row in self.seats(trial, ask.only(lone), self.context)]
         if len(found) < len(lone):
             return []
         commit(trial, ask, found)
         left = [place for place in range(len(ask.shapes)) if place not in lone]
         rest = replace(ask.without(found), need=1)
-        others = self.seats(trial, rest, self.house) if left else []
+        others = self.seats(trial, rest, self.context) if left else []
         return found + [(left[place], row) for place, row in others]
 
-    def seats(self, trial: Trial, ask: Ask, house: House) -> Assignment:
+    def seats(self, trial: Trial, ask: Ask, context: Context) -> Assignment:
         steps = Steps(min(self.policy.search.steps, PROBE_STEPS))
         before = steps.left
-        found = attempt(trial, ask, house, steps)
+        found = attempt(trial, ask, context, steps)
         self.effort.spend(self._units(1) + (before - steps.left) // STEPS_PER_UNIT)
         return found or []
 
@@ -317,53 +323,63 @@ class Stage:
     # -- for certain -----------------------------------------------------------------------------------
 
     def works(
-        self, change: Callable[[Snapshot, int], Snapshot], entry: Entry, rivals: Iterable[Entry], first: int
-    ) -> Outcome | None:
+        self,
+        change: Callable[[Snapshot, int], Snapshot],
+        ranked: RankedGroup,
+        rivals: Iterable[RankedGroup],
+        first: int,
+    ) -> ChangeOutcome | None:
         """What the cycle, once changed, does to others, if it seats the group and wrongs none of them: who
         was seated and comes before it stays seated."""
-        outcome = self.outcome(change, entry, rivals, first)
+        outcome = self.outcome(change, ranked, rivals, first)
         return None if outcome is None or outcome.wronged else outcome
 
     def outcome(
-        self, change: Callable[[Snapshot, int], Snapshot], entry: Entry, rivals: Iterable[Entry], first: int
-    ) -> Outcome | None:
+        self,
+        change: Callable[[Snapshot, int], Snapshot],
+        ranked: RankedGroup,
+        rivals: Iterable[RankedGroup],
+        first: int,
+    ) -> ChangeOutcome | None:
         """What the cycle, once changed, does to others; None if it does not seat this group, or if others
         would have to leave for it.
 
         Nothing changes before the turn `first`; `rivals` are the groups that wait now and may act
         differently from then on. No others need a turn. What takes more effort than is left is not tried.
         """
-        done, rivals = self._done_before(entry, first), list(rivals)
-        stood = {other.number for other in self.entries if not other.waits} - {one.number for one in done}
+        done, rivals = self._done_before(ranked, first), list(rivals)
+        stood = {other.number for other in self.ranked_groups if not other.waits} - {
+            one.number for one in done
+        }
         known = self._known_seats(stood, first)
         if not self.effort.allows(self._likely(stood, known, rivals)):
             return None
-        snapshot = change(self._after(done), entry.number)
-        live = stood | {other.number for other in rivals} | {entry.number}
+        snapshot = change(self._after(done), ranked.number)
+        live = stood | {other.number for other in rivals} | {ranked.number}
         kept = self._kept(snapshot, live)
         views = tuple(self._kept_view(snapshot.groups[number], number in live) for number in kept)
         again = rerun(replace(snapshot, groups=views), self.policy, self.now, known)
         self.effort.spend(self._units(again.tried) + again.steps // SEARCH_STEPS_PER_UNIT)
         self.effort.spend(len(kept) // GROUPS_PER_UNIT)
         stands = dict(zip(kept, again.standings, strict=True))
-        if stands[entry.number] != "Scheduled" or self._others_preempt(stands):
+        if stands[ranked.number] != "Scheduled" or self._others_preempt(stands):
             return None
         lost = [number for number in stood if stands[number] in ("Waiting", "Invalid")]
-        return Outcome(
+        return ChangeOutcome(
             lost=self._named(lost),
-            wronged=any(other.number in lost for other in self.entries[: entry.place]),
+            wronged=any(other.number in lost for other in self.ranked_groups[: ranked.place]),
             gained=self._named(other.number for other in rivals if stands[other.number] == "Scheduled"),
         )
 
-    def _likely(self, stood: Set[int], known: Mapping[str, Assignment], rivals: Iterable[Entry]) -> int:
+    def _likely(self, stood: Set[int], known: Mapping[str, Assignment], rivals: Iterable[RankedGroup]) -> int:
         """What it takes to let these have their turns again, as far as their first turns tell."""
         again = {
-            entry.number: entry
-            for entry in self.entries
-            if entry.number in stood and entry.view.group.key not in known
+            ranked.number: ranked
+            for ranked in self.ranked_groups
+            if ranked.number in stood and ranked.view.group.key not in known
         }
         kinds = {self.kin(rival): rival for rival in rivals}
-        steps = sum(self.hearing.groups[one.index].steps for one in (*again.values(), *kinds.values()))
+        steps = sum(self.cycle.groups[one.index].steps for one in (*again.values(), *kinds.values()))
         return self._units(len(again) + len(kinds) + 1) + steps // SEARCH_STEPS_PER_UNIT
 
     def _named(self, numbers: Iterable[int]) -> tuple[str, ...]:
@@ -371,42 +387,42 @@ class Stage:
 
     def _others_preempt(self, stands: Mapping[int, Verdict]) -> bool:
         """Whether somebody who was seated would now make others leave."""
-        seated = (other.number for other in self.entries if other.stands == "Scheduled")
+        seated = (other.number for other in self.ranked_groups if other.stands == "Scheduled")
         return any(stands.get(number) == "Preempting" for number in seated)
 
     def _known_seats(self, stood: Set[int], first: int) -> dict[str, Assignment]:
         """The seats of groups that have all their turns before `first`: nobody needs to look for them."""
         known = {}
-        for other in self.entries[:first]:
+        for other in self.ranked_groups[:first]:
             if other.number in stood and self._has_one_turn(other):
                 rows = [row for _, row in self._seated[other.number]]
                 known[other.view.group.key] = list(enumerate(rows))
         return known
 
-    def _done_before(self, entry: Entry, first: int) -> list[Entry]:
+    def _done_before(self, ranked: RankedGroup, first: int) -> list[RankedGroup]:
         """The groups from the start of the agenda on that are through with all their turns before `first`."""
-        through = list[Entry]()
-        for other in self.entries[:first]:
+        through = list[RankedGroup]()
+        for other in self.ranked_groups[:first]:
             if not other.waits:
-                if not self._is_through(other, entry):
+                if not self._is_through(other, ranked):
                     late = (n for n, one in enumerate(through) if self._is_after(one, other))
                     return through[: next(late, len(through))]
                 through.append(other)
         return through
 
-    def _is_after(self, one: Entry, other: Entry) -> bool:
+    def _is_after(self, one: RankedGroup, other: RankedGroup) -> bool:
         """Whether a group has a second turn after another's first."""
         return self._has_surplus(one) and one.turn.surplus > other.turn
 
-    def _has_surplus(self, other: Entry) -> bool:
+    def _has_surplus(self, other: RankedGroup) -> bool:
         return other.view.missing not in (0, len(other.view.pods)) and other.number in self._seated
 
-    def _is_through(self, other: Entry, entry: Entry) -> bool:
+    def _is_through(self, other: RankedGroup, ranked: RankedGroup) -> bool:
         """A surplus may come later; who needs others near is tried once more."""
         settled = self.plain(other) and other.stands != "Preempting"
-        return settled and (not self._has_surplus(other) or other.turn.surplus < entry.turn)
+        return settled and (not self._has_surplus(other) or other.turn.surplus < ranked.turn)
 
-    def _has_one_turn(self, other: Entry) -> bool:
+    def _has_one_turn(self, other: RankedGroup) -> bool:
         """Whether all that it has was given to it in its turn, and nothing could be later."""
         view = other.view
         again = any(needs.affinity or needs.spread for needs in needs_of(self.snapshot, view))
@@ -415,10 +431,10 @@ class Stage:
         )
         return whole and not (again or view.group.topology.slice_size or view.nominated)
 
-    def _after(self, done: list[Entry]) -> Snapshot:
+    def _after(self, done: list[RankedGroup]) -> Snapshot:
         """The cluster as it is once these groups, the first of the agenda, run."""
         if len(done) not in self._advanced:
-            seats = [seat for entry in done for seat in self._seated.get(entry.number, ())]
+            seats = [seat for ranked in done for seat in self._seated.get(ranked.number, ())]
             self._advanced[len(done)] = with_running(self.snapshot, seats)
         return self._advanced[len(done)]
 

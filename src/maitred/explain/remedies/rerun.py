@@ -8,7 +8,7 @@ from datetime import datetime
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.ask import Assignment
 from maitred.decide.cycle import run
-from maitred.decide.scope import Known, Scope
+from maitred.decide.scope import KnownResults, Scope
 from maitred.model.plan import Verdict
 from maitred.model.policy import Policy
 
@@ -29,7 +29,7 @@ class Rerun:
 
 def rerun(snapshot: Snapshot, policy: Policy, now: datetime, known: Mapping[str, Assignment]) -> Rerun:
     """`known` are the seats of groups whose turns are as they were, and are not looked for again."""
-    groups = run(snapshot, policy, now, NOT_EXPLAINED, Known(seats=known, as_others=True)).groups
+    groups = run(snapshot, policy, now, NOT_EXPLAINED, KnownResults(seats=known, as_others=True)).groups
     return Rerun(
         standings=tuple(group.standing for group in groups),
         tried=sum(group.tries + PROMISE_UNITS * group.weighed for group in groups),

@@ -15,7 +15,7 @@ import numpy as np
 
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.explain.remedies.changes import Change, LowerQuorum, available, with_cost, with_group
-from maitred.explain.remedies.rehearsal import Entry, Stage
+from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.model.plan import Remedy
 from maitred.model.words import counted
 
@@ -98,11 +98,13 @@ class NewGroup:
         )
 
 
-def to_start(stage: Stage, entry: Entry) -> list[Change]:
+def to_start(rehearsal: Rehearsal, ranked: RankedGroup) -> list[Change]:
     """What would let a group start that is held back, as far as it then fits."""
-    ways = _ways(stage.snapshot, entry.view)
-    first = entry.place
-    found = ((way, stage.works(way.applied, entry, stage.rivals(entry, first), first)) for way in ways)
+    ways = _ways(rehearsal.snapshot, ranked.view)
+    first = ranked.place
+    found = (
+        (way, rehearsal.works(way.applied, ranked, rehearsal.rivals(ranked, first), first)) for way in ways
+    )
     return [with_cost(way, outcome.lost) for way, outcome in found if outcome is not None]
 
 

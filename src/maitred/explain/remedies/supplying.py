@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from maitred.cluster.snapshot import GroupView, Shape, Snapshot
 from maitred.cluster.volumes import VolumeNeed
 from maitred.explain.remedies.changes import Change, with_members_like
-from maitred.explain.remedies.rehearsal import Entry, Stage
+from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.model.needs import Needs
 from maitred.model.plan import Remedy
 from maitred.model.pod import NodeSelector, NodeSelectorTerm
@@ -67,17 +67,17 @@ def with_volumes(snapshot: Snapshot, number: int, change: Callable[[VolumeNeed],
     return with_members_like(snapshot, number, changed)
 
 
-def supplies(stage: Stage, entry: Entry) -> Iterator[Change]:
+def supplies(rehearsal: Rehearsal, ranked: RankedGroup) -> Iterator[Change]:
     """What could be done about the volumes of a group, the easiest first."""
-    shapes = {int(shape) for shape in entry.view.shapes}
-    needs = [need for shape in shapes for need in stage.snapshot.shapes[shape].volumes]
+    shapes = {int(shape) for shape in ranked.view.shapes}
+    needs = [need for shape in shapes for need in rehearsal.snapshot.shapes[shape].volumes]
     problems = sorted({need.problem for need in needs if need.problem})
     if problems:
         yield ReadyClaims(tuple(problems))
     elif needs:
         anywhere = NearVolumes("")
-        seats = stage.probe(anywhere.applied(stage.snapshot, entry.number), entry)
-        labels = [stage.snapshot.nodes.labels[row] for _, row in seats]
+        seats = rehearsal.probe(anywhere.applied(rehearsal.snapshot, ranked.number), ranked)
+        labels = [rehearsal.snapshot.nodes.labels[row] for _, row in seats]
         zones = {one.get(ZONE, "") for one in labels}
         if len(zones) == 1 and "" not in zones:
             yield NearVolumes(zones.pop())

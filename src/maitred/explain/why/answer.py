@@ -69,7 +69,7 @@ def kind_called(text: str) -> Kind | None:
     return next((kind for kind in KINDS if owner is not None and kind == owner.name), None)
 
 
-class Place(Record, frozen=True):
+class NearPlace(Record, frozen=True):
     """One domain, node or kind of nodes, and what it lacks."""
 
     name: str
@@ -90,7 +90,7 @@ class Nearest(Record, frozen=True):
     needed: int
     total: int
     """How many such places there are; the best of them are told."""
-    places: tuple[Place, ...]
+    places: tuple[NearPlace, ...]
 
 
 class Earlier(Record, frozen=True):
@@ -120,7 +120,7 @@ class Queue(Record, frozen=True):
     whose turns come first."""
 
 
-class Preemption(Record, frozen=True):
+class PreemptionAnswer(Record, frozen=True):
     """Who leaves for it, or why nobody does."""
 
     allowed: bool
@@ -181,7 +181,7 @@ class Why(Record, frozen=True):
     """For members that wait for room."""
     remedies: tuple[Remedy, ...] = ()
     queue: Queue | None = None
-    preemption: Preemption | None = None
+    preemption: PreemptionAnswer | None = None
     waited: Waited | None = None
     estimate: Estimate | None = None
     progress: Progress | None = None

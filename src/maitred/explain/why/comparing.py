@@ -8,9 +8,9 @@ import numpy as np
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import RULES, Turn, goes_by_priority
-from maitred.decide.record import GroupRecord
-from maitred.explain.hearing import Hearing
-from maitred.explain.scene import Scene
+from maitred.decide.record import TriedGroup
+from maitred.explain.cycle import ExplainedCycle
+from maitred.explain.situation import Situation
 from maitred.explain.verdicts import verdict_words
 from maitred.explain.why.answer import Comparison, Point, Winner
 from maitred.explain.why.names import Names
@@ -36,7 +36,7 @@ class Side:
     priority: int | None
     runs: bool = False
     since: str | None = None
-    group: GroupRecord | None = None
+    group: TriedGroup | None = None
     turn: Turn | None = None
     verdict: GroupVerdict | None = None
 
@@ -49,15 +49,15 @@ class Side:
         return self.verdict is not None and self.verdict.verdict != "Scheduled"
 
 
-def compare(scene: Scene, group: str, other: str, seen: Seen = NOTHING_SEEN) -> Comparison:
+def compare(situation: Situation, group: str, other: str, seen: Seen = NOTHING_SEEN) -> Comparison:
     """Both are keys as `find` gives them. Raises InputError if they are the same."""
     if group == other:
         raise InputError("", "", "", f"{group} cannot be compared with itself; name another group")
-    names = Names(scene.snapshot, seen)
-    hearing = scene.hearing()
-    one, two = (_side(scene, hearing, names, key, seen) for key in (group, other))
-    points = tuple(_points(scene, one, two))
-    alone = _without(scene, names, one, two) if one.waits else None
+    names = Names(situation.snapshot, seen)
+    cycle = situation.cycle()
+    one, two = (_side(situation, cycle, names, key, seen) for key in (group, other))
+    points = tuple(_points(situation, one, two))
+    alone = _without(situation, names, one, two) if one.waits else None
     return Comparison(
         group=group,
         other=other,
@@ -67,21 +67,21 @@ def compare(scene: Scene, group: str, other: str, seen: Seen = NOTHING_SEEN) -> 
         other_stands=two.stands,
         without_other="" if alone is None else verdict_words(alone),
         fits_without_other=None if alone is None else alone.verdict == "Scheduled",
-        preemption=_preemption(hearing, one, two),
+        preemption=_preemption(cycle, one, two),
     )
 
 
-def _side(scene: Scene, hearing: Hearing, names: Names, key: str, seen: Seen) -> Side:
-    group = hearing.group(key)
+def _side(situation: Situation, cycle: ExplainedCycle, names: Names, key: str, seen: Seen) -> Side:
+    group = cycle.group(key)
     rows = names.rows_of(key)
     if group is None:
-        stands = why(scene, key, seen).summary.removeprefix(f"{key} ")
+        stands = why(situation, key, seen).summary.removeprefix(f"{key} ")
         if not len(rows):
             return Side(key, stands, None)
-        where = placement_of(scene, Group(key), rows)
-        return Side(key, stands, priority_of(scene, rows), True, where.since if where else None)
-    verdict = hearing.verdict(key)
-    turn = None if group.blocked else hearing.turn_of(group)
+        where = placement_of(situation, Group(key), rows)
+        return Side(key, stands, priority_of(situation, rows), True, where.since if where else None)
+    verdict = cycle.verdict(key)
+    turn = None if group.blocked else cycle.turn_of(group)
     runs = verdict.verdict == "Scheduled" and not group.seated
     stands = verdict_words(verdict)
     return Side(key, stands, group.screening.rank.priority, runs, None, group, turn, verdict)
@@ -90,18 +90,18 @@ def _side(scene: Scene, hearing: Hearing, names: Names, key: str, seen: Seen) ->
 # -- rule by rule --------------------------------------------------------------------------------------
 
 
-def _points(scene: Scene, one: Side, two: Side) -> Iterator[Point]:
+def _points(situation: Situation, one: Side, two: Side) -> Iterator[Point]:
     """In the order in which decisions look at them; the first that tells the two apart decides."""
     decided = False
-    for rule, here, there, first in _compared(scene, one, two):
+    for rule, here, there, first in _compared(situation, one, two):
         yield Point(rule, here, there, first, decides=first is not None and not decided)
         decided |= first is not None
 
 
-def _compared(scene: Scene, one: Side, two: Side) -> Iterator[tuple[str, str, str, Winner | None]]:
+def _compared(situation: Situation, one: Side, two: Side) -> Iterator[tuple[str, str, str, Winner | None]]:
     yield "runs already", _seat(one), _seat(two), _first(one.runs, two.runs)
     yield "may start", _may_start(one), _may_start(two), _first(not one.is_barred, not two.is_barred)
-    if goes_by_priority(scene.policy.order) and one.priority is not None and two.priority is not None:
+    if goes_by_priority(situation.policy.order) and one.priority is not None and two.priority is not None:
         higher = _first(one.priority > two.priority, two.priority > one.priority)
         yield WORDS["priority"].title, str(one.priority), str(two.priority), higher
     if one.turn is not None and two.turn is not None:
@@ -132,10 +132,10 @@ def _may_start(side: Side) -> str:
 # -- what it comes to ----------------------------------------------------------------------------------
 
 
-def _without(scene: Scene, names: Names, one: Side, two: Side) -> GroupVerdict | None:
-    alone = scene.on(without_group(scene.snapshot, names, two.key))
-    hearing = alone.hearing()
-    return None if hearing.group(one.key) is None else hearing.verdict(one.key)
+def _without(situation: Situation, names: Names, one: Side, two: Side) -> GroupVerdict | None:
+    alone = situation.on(without_group(situation.snapshot, names, two.key))
+    cycle = alone.cycle()
+    return None if cycle.group(one.key) is None else cycle.verdict(one.key)
 
 
 def without_group(snapshot: Snapshot, names: Names, key: str) -> Snapshot:
@@ -156,8 +156,8 @@ def without_group(snapshot: Snapshot, names: Names, key: str) -> Snapshot:
     )
 
 
-def _preemption(hearing: Hearing, one: Side, two: Side) -> str:
-    leaving = [e for e in hearing.decided.evictions if e.preemptor == one.key]
+def _preemption(cycle: ExplainedCycle, one: Side, two: Side) -> str:
+    leaving = [e for e in cycle.decided.evictions if e.preemptor == one.key]
     if any((eviction.group or eviction.pod) == two.key for eviction in leaving):
         return f"{two.key} will be evicted for it"
     if not one.waits or not two.runs:

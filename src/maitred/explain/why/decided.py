@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from maitred.cluster.snapshot import GroupView
-from maitred.decide.record import GroupRecord
+from maitred.decide.record import TriedGroup
+from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.ends import stuck_pods
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
-from maitred.explain.hearing import Hearing
 from maitred.explain.remedies.seeking import Sought, sought_for
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Nearest, Placement, State, Waited, Why
 from maitred.explain.why.names import STAND_IN, Names
 from maitred.explain.why.nearest import nearest_to
@@ -38,13 +38,13 @@ NOT_ALL_TRIED = (
 )
 
 
-def of_decided(scene: Scene, hearing: Hearing, group: GroupRecord, names: Names) -> Why:
-    verdict = hearing.verdict(group.key)
+def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, names: Names) -> Why:
+    verdict = cycle.verdict(group.key)
     waits = verdict.verdict != "Scheduled"
-    progress = progress_in(scene, group.key, names)
-    waited = _waited(scene, group.view) if waits else None
+    progress = progress_in(situation, group.key, names)
+    waited = _waited(situation, group.view) if waits else None
     job = names.job_of(group.key)
-    sought = sought_for(scene, group.key)
+    sought = sought_for(situation, group.key)
     absent = absence(names.seen.leases, group.view.pending_schedulers)
     about = (*_unattended(group, verdict, absent), *_refused(group, verdict, names, job))
     return Why(
@@ -54,33 +54,33 @@ def of_decided(scene: Scene, hearing: Hearing, group: GroupRecord, names: Names)
         members=verdict.members,
         quorum=verdict.quorum,
         placed=verdict.placed,
-        leaving=int(np.count_nonzero(scene.snapshot.bound.terminating[names.rows_of(group.key)])),
+        leaving=int(np.count_nonzero(situation.snapshot.bound.terminating[names.rows_of(group.key)])),
         priority=None if verdict.verdict == "Invalid" else group.screening.rank.priority,
-        placement=_placement(hearing, group, verdict, scene, names),
+        placement=_placement(cycle, group, verdict, situation, names),
         blockers=verdict.blockers,
         on_empty_cluster=(
-            blocker_on_empty_cluster(scene.snapshot, hearing.house, group.view)
+            blocker_on_empty_cluster(situation.snapshot, cycle.context, group.view)
             if verdict.verdict == "Impossible"
             else None
         ),
-        nearest=None if verdict.verdict == "Impossible" else _nearest(hearing, group),
+        nearest=None if verdict.verdict == "Impossible" else _nearest(cycle, group),
         remedies=() if sought is None else sought.remedies,
-        queue=queue_of(hearing, group),
-        preemption=preemption_of(hearing, group, verdict),
+        queue=queue_of(cycle, group),
+        preemption=preemption_of(cycle, group, verdict),
         waited=waited,
-        estimate=_estimate(scene, group, verdict),
+        estimate=_estimate(situation, group, verdict),
         progress=progress,
-        notes=(*about, *_notes(scene, hearing, group, waited, job, sought)),
+        notes=(*about, *_notes(situation, cycle, group, waited, job, sought)),
     )
 
 
-def _unattended(group: GroupRecord, verdict: GroupVerdict, absent: Absence | None) -> Iterator[str]:
+def _unattended(group: TriedGroup, verdict: GroupVerdict, absent: Absence | None) -> Iterator[str]:
     """Whether a scheduler runs matters to all; that it is not known, to those who would be seated now."""
     if absent is not None and (absent.sure or (verdict.verdict == "Scheduled" and group.seated)):
         yield absent.words
 
 
-def _refused(group: GroupRecord, verdict: GroupVerdict, names: Names, job: Job | None) -> Iterator[str]:
+def _refused(group: TriedGroup, verdict: GroupVerdict, names: Names, job: Job | None) -> Iterator[str]:
     """What its controller met with, if there are fewer pods than there should be."""
     created = len(group.view.pods) + len(group.view.running)
     incomplete = any(blocker.category == "Members" for blocker in verdict.blockers)
@@ -89,7 +89,7 @@ def _refused(group: GroupRecord, verdict: GroupVerdict, names: Names, job: Job |
 
 
 def _state(
-    group: GroupRecord,
+    group: TriedGroup,
     verdict: GroupVerdict,
     progress: Progress | None,
     job: Job | None,
@@ -103,39 +103,39 @@ def _state(
     return "Starting" if starting else "Running"
 
 
-def _nearest(hearing: Hearing, group: GroupRecord) -> Nearest | None:
+def _nearest(cycle: ExplainedCycle, group: TriedGroup) -> Nearest | None:
     """For members that wait for a place; who is promised one, or may not start, is not looked at."""
     if group.blocked or group.promised or not group.ask.shapes:
         return None
-    return nearest_to(hearing.left(group.key), group.ask, hearing.house)
+    return nearest_to(cycle.left(group.key), group.ask, cycle.context)
 
 
 def _placement(
-    hearing: Hearing, group: GroupRecord, verdict: GroupVerdict, scene: Scene, names: Names
+    cycle: ExplainedCycle, group: TriedGroup, verdict: GroupVerdict, situation: Situation, names: Names
 ) -> Placement | None:
-    running = placement_of(scene, group.view.group, names.rows_of(group.key))
+    running = placement_of(situation, group.view.group, names.rows_of(group.key))
     rows = [row for _, row in sorted(group.seated)]
     if not rows:
         return running
     here = [] if running is None else list(running.nodes)
-    nodes = dict.fromkeys([*here, *(hearing.snapshot.nodes.names[row] for row in rows)])
+    nodes = dict.fromkeys([*here, *(cycle.snapshot.nodes.names[row] for row in rows)])
     members = len(rows) + (0 if running is None else running.members)
     return Placement(members, tuple(nodes), verdict.domains, None if running is None else running.since)
 
 
-def _estimate(scene: Scene, group: GroupRecord, verdict: GroupVerdict) -> Estimate | None:
-    return None if group.blocked or verdict.verdict == "Scheduled" else estimate(scene, group.key)
+def _estimate(situation: Situation, group: TriedGroup, verdict: GroupVerdict) -> Estimate | None:
+    return None if group.blocked or verdict.verdict == "Scheduled" else estimate(situation, group.key)
 
 
-def _waited(scene: Scene, view: GroupView) -> Waited | None:
+def _waited(situation: Situation, view: GroupView) -> Waited | None:
     if not math.isfinite(view.created):
         return None
-    since, history = view.created, scene.history
+    since, history = view.created, situation.history
     by = history.waits.get(view.group.key, {})
     # What waited before under this name is recorded too: the wait is as long as all that is told of it.
-    seconds = max(scene.now.timestamp() - since, sum(by.values()), 0.0)
+    seconds = max(situation.now.timestamp() - since, sum(by.values()), 0.0)
     return Waited(
-        since=moment(int(scene.now.timestamp() - seconds)),
+        since=moment(int(situation.now.timestamp() - seconds)),
         seconds=seconds,
         by=dict(sorted(by.items(), key=lambda one: (-one[1], one[0]))),
         unknown=seconds - sum(by.values()),
@@ -144,33 +144,33 @@ def _waited(scene: Scene, view: GroupView) -> Waited | None:
 
 
 def _notes(
-    scene: Scene,
-    hearing: Hearing,
-    group: GroupRecord,
+    situation: Situation,
+    cycle: ExplainedCycle,
+    group: TriedGroup,
     waited: Waited | None,
     job: Job | None,
     sought: Sought | None,
 ) -> Iterator[str]:
-    if sum(other.key == group.key for other in hearing.groups) > 1:
+    if sum(other.key == group.key for other in cycle.groups) > 1:
         yield "another group has the same name, declared in another way; this answer is about the first"
     if job is not None and job.spec.suspend:
         yield suspension_words(job)
     if any(STAND_IN in pod for pod in group.view.pods):
         yield "its pods do not exist while its Job is suspended; it keeps its place in the queue"
-    if hearing.decided.search_exhausted:
+    if cycle.decided.search_exhausted:
         yield "the search stopped at its limit, policy.search.steps; a higher limit may find more"
     if sought is not None and sought.cut:
         yield NOT_ALL_TRIED if sought.changes else NOT_TRIED
     if waited is not None and waited.known_since is None:
         yield NO_LEDGER
-    yield from lost_words(scene, [member.node for member in group.view.running])
-    yield from _stuck_words(scene)
+    yield from lost_words(situation, [member.node for member in group.view.running])
+    yield from _stuck_words(situation)
 
 
-def _stuck_words(scene: Scene) -> Iterator[str]:
+def _stuck_words(situation: Situation) -> Iterator[str]:
     """Pods whose room nobody gets, though they were told to go."""
-    bound, nodes = scene.snapshot.bound, scene.snapshot.nodes
-    rows = np.flatnonzero(stuck_pods(scene.snapshot, scene.now.timestamp()))
+    bound, nodes = situation.snapshot.bound, situation.snapshot.nodes
+    rows = np.flatnonzero(stuck_pods(situation.snapshot, situation.now.timestamp()))
     names = sorted(f"{bound.occupants[row].key} on {nodes.names[bound.node[row]]}" for row in rows)
     if names:
         more = f" and {len(names) - MOST_STUCK} more" if len(names) > MOST_STUCK else ""

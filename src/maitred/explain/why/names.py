@@ -14,7 +14,7 @@ import numpy as np
 from maitred.cluster.journal import Rows
 from maitred.cluster.snapshot import NO_GROUP, GroupView, Snapshot
 from maitred.explain.redaction.aliases import MARK
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.answer import KINDS, Kind
 from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod
 from maitred.model.job import Job
@@ -32,7 +32,7 @@ STAND_IN = ":"
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class NamedWorkload:
     """What makes pods, and those that it has: first those that wait, then those on nodes, then the others."""
 
     kind: OwnerKind
@@ -55,13 +55,15 @@ class Workload:
 class Meant:
     key: str
     """Of the group that is meant, or of the first of several; of a Job that has no pods."""
-    workload: Workload | None = None
+    workload: NamedWorkload | None = None
     """What makes its pods, if that was named."""
 
 
-def find(scene: Scene, name: str, namespace: str, kind: Kind | None = None, seen: Seen = NOTHING_SEEN) -> str:
+def find(
+    situation: Situation, name: str, namespace: str, kind: Kind | None = None, seen: Seen = NOTHING_SEEN
+) -> str:
     """The key of the group; that of a Job if it has no pods. Raises InputError for an unknown name."""
-    return Names(scene.snapshot, seen).meant(name, namespace, kind).key
+    return Names(situation.snapshot, seen).meant(name, namespace, kind).key
 
 
 class Names:
@@ -166,7 +168,7 @@ class Names:
         pods = tuple(dict.fromkeys((*waiting, *seated, *known)))
         groups = tuple(dict.fromkeys(self.group_of_pod(pod) or pod for pod in pods))
         if groups:
-            return Meant(groups[0], Workload(kind, key, pods, groups))
+            return Meant(groups[0], NamedWorkload(kind, key, pods, groups))
         return Meant(key) if kind is BATCH_JOB and key in self.snapshot.jobs else None
 
     def _named_like(self, job: str) -> Set[str]:

@@ -20,12 +20,12 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt
 from maitred.decide.compile import make_rules, managed_nodes
-from maitred.decide.house import FULL_RULES, House
+from maitred.decide.context import FULL_RULES, Context
 from maitred.decide.place import candidates
 from maitred.decide.rules import Rules
 from maitred.decide.seating import commit, required_domain
 from maitred.decide.seats import Demand, Steps
-from maitred.explain.why.answer import Nearest, Place
+from maitred.explain.why.answer import Nearest, NearPlace
 from maitred.model.node import UNSCHEDULABLE
 from maitred.model.policy import is_device
 from maitred.model.quantity import CPU, MEMORY, PODS, amount, text
@@ -54,21 +54,21 @@ class Map:
     names: tuple[str, ...]
 
 
-def nearest_to(trial: Trial, ask: Ask, house: House) -> Nearest:
+def nearest_to(trial: Trial, ask: Ask, context: Context) -> Nearest:
     """`trial` is what others leave to the group, `ask` what it lacks."""
-    return _Survey(trial, replace(ask, need=max(1, ask.need)), house).nearest()
+    return _Survey(trial, replace(ask, need=max(1, ask.need)), context).nearest()
 
 
 class _Survey:
-    def __init__(self, trial: Trial, ask: Ask, house: House) -> None:
-        self.trial, self.ask, self.house = trial, ask, house
+    def __init__(self, trial: Trial, ask: Ask, context: Context) -> None:
+        self.trial, self.ask, self.context = trial, ask, context
         self.nodes = trial.nodes
-        inside = required_domain(trial, ask, house, FULL_RULES)
+        inside = required_domain(trial, ask, context, FULL_RULES)
         self.within: Mask = np.zeros_like(self.nodes.alive) if inside is None else inside
 
     @cached_property
     def rules(self) -> Rules:
-        return make_rules(self.trial, self.ask.distinct, self.house.policy)
+        return make_rules(self.trial, self.ask.distinct, self.context.policy)
 
     @cached_property
     def accepting(self) -> Mask:
@@ -86,9 +86,9 @@ class _Survey:
     def _map(self) -> Map:
         required = self.ask.topology.required
         if required:
-            key = self.house.key(required)
+            key = self.context.key(required)
             column = self.nodes.column(key)
-            return Map(self.house.name(key), column.codes, column.values)
+            return Map(self.context.name(key), column.codes, column.values)
         if int(self.nodes.alive.sum()) <= NODES_ONE_BY_ONE:
             column = self.nodes.column(NODE_NAME)
             return Map(None, column.codes, column.values)
@@ -96,7 +96,7 @@ class _Survey:
 
     def _kinds(self) -> Map:
         """Nodes are of one kind if they have the same, in round numbers, of what is asked for."""
-        nodes, policy = self.nodes, self.house.policy
+        nodes, policy = self.nodes, self.context.policy
         asked = {resource for shape in self.ask.distinct for resource, _ in self._requests(shape)}
         shown = [r for r in nodes.resources if r in asked and (is_device(policy, r) or r in (CPU, MEMORY))]
         shown.sort(key=lambda resource: (not is_device(policy, resource), resource))
@@ -119,7 +119,7 @@ class _Survey:
         amounts = [f"{text(r, have)} {r}" for r, have in zip(resources, kind[1:], strict=True) if have]
         return f"nodes with {', '.join(amounts)}" if amounts else "other nodes"
 
-    def _tried(self, places: Map) -> Iterable[Place]:
+    def _tried(self, places: Map) -> Iterable[NearPlace]:
         """Best first by counting; tried until no other can hold more than the best that are known."""
         demand = Demand(self.ask.demand().counts, 1, len(self.ask.shapes))
         found = candidates(self.rules, self.within, places.codes, self.ask.anchors(), demand)
@@ -160,18 +160,18 @@ class _Survey:
 
     # -- one place -------------------------------------------------------------------------------------
 
-    def _place(self, places: Map, number: int) -> Place:
+    def _place(self, places: Map, number: int) -> NearPlace:
         among: Mask = self.within & (places.codes == number)
         seats = self._seats(among)
         checkpoint = self.trial.checkpoint()
         commit(self.trial, self.ask, seats)
         node, lacks, why = self._next(among, seats)
         self.trial.rollback(checkpoint)
-        return Place(places.names[number], int(among.sum()), len(seats), node, lacks, why)
+        return NearPlace(places.names[number], int(among.sum()), len(seats), node, lacks, why)
 
     def _seats(self, among: Mask) -> Assignment:
-        steps = Steps(min(self.house.policy.search.steps, STEPS))
-        return attempt(self.trial, replace(self.ask, need=1), self.house, steps, among=among) or []
+        steps = Steps(min(self.context.policy.search.steps, STEPS))
+        return attempt(self.trial, replace(self.ask, need=1), self.context, steps, among=among) or []
 
     def _next(self, among: Mask, seats: Assignment) -> tuple[str | None, dict[str, str], str]:
         """The node that lacks least for one more member, what it lacks, and why it does not fit."""
@@ -224,7 +224,7 @@ class _Survey:
 
     def _exclusion(self, shape: int, among: Mask) -> str:
         """Why none of these nodes takes a member, by the first thing that keeps it from most of them."""
-        nodes, needs, policy = self.nodes, self.trial.needs(shape), self.house.policy
+        nodes, needs, policy = self.nodes, self.trial.needs(shape), self.context.policy
         if not among.any():
             return "its running members are elsewhere"
         reasons = {

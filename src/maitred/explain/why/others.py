@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from maitred.cluster.snapshot import GroupView
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Why
 from maitred.explain.why.decided import suspension_words
 from maitred.explain.why.names import Names
@@ -17,7 +17,7 @@ from maitred.model.meta import key_of
 from maitred.model.words import counted
 
 
-def of_another_scheduler(scene: Scene, view: GroupView) -> Why:
+def of_another_scheduler(situation: Situation, view: GroupView) -> Why:
     named = ", ".join(view.pending_schedulers)
     return Why(
         group=view.group.key,
@@ -25,13 +25,13 @@ def of_another_scheduler(scene: Scene, view: GroupView) -> Why:
         members=view.members,
         quorum=view.group.quorum,
         placed=len(view.running) + view.succeeded,
-        notes=(f"its pods name scheduler {named}, so {scene.scheduler} does not schedule them",),
+        notes=(f"its pods name scheduler {named}, so {situation.scheduler} does not schedule them",),
     )
 
 
-def of_past(scene: Scene, key: str, pods: Sequence[SeenPod], names: Names) -> Why:
+def of_past(situation: Situation, key: str, pods: Sequence[SeenPod], names: Names) -> Why:
     """All its pods are over, or were deleted before they had a place."""
-    progress = progress_of(pods, names.seen, ImageSizes(scene.snapshot.nodes.images), scene.now)
+    progress = progress_of(pods, names.seen, ImageSizes(situation.snapshot.nodes.images), situation.now)
     done = progress.succeeded and not progress.failed
     return Why(
         group=key,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from maitred.explain.forecast import ends
-from maitred.explain.why.seen import ContainerStatus, Ended, Held, Seen, SeenEvent, SeenPod
+from maitred.explain.why.seen import ContainerStatus, Ended, Seen, SeenEvent, SeenPod, WaitingContainer
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.node import ContainerImage
 from maitred.model.plan import Record
@@ -265,7 +265,7 @@ def exit_words(ended: Ended) -> str:
     return f"exit code {ended.exit_code}{reason}"
 
 
-def brief(held: Held) -> str:
+def brief(held: WaitingContainer) -> str:
     return shortened(held.message) or held.reason
 
 

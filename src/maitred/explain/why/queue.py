@@ -3,22 +3,22 @@
 from collections import Counter
 
 from maitred.decide.agenda import RULES, Turn, rule_between
-from maitred.decide.record import GroupRecord
-from maitred.explain.hearing import Hearing
+from maitred.decide.record import TriedGroup
+from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.why.answer import Earlier, Queue
 from maitred.model.plan import Verdict
 
 MOST_NAMED = 5
 
 
-def queue_of(hearing: Hearing, asked: GroupRecord) -> Queue | None:
+def queue_of(cycle: ExplainedCycle, asked: TriedGroup) -> Queue | None:
     """None if it has no turn: it is not valid, or may not start yet."""
     if asked.blocked:
         return None
-    own = hearing.turn_of(asked)
+    own = cycle.turn_of(asked)
     turns = [
-        (hearing.turn_of(group), group, found.verdict)
-        for group, found in zip(hearing.groups, hearing.decided.groups, strict=True)
+        (cycle.turn_of(group), group, found.verdict)
+        for group, found in zip(cycle.groups, cycle.decided.groups, strict=True)
         if not group.blocked and group is not asked
     ]
     ahead = sorted((one for one in turns if one[0] < own), key=lambda one: one[0])
@@ -37,6 +37,6 @@ def queue_of(hearing: Hearing, asked: GroupRecord) -> Queue | None:
     )
 
 
-def earlier(one: tuple[Turn, GroupRecord, Verdict], own: Turn) -> Earlier:
+def earlier(one: tuple[Turn, TriedGroup, Verdict], own: Turn) -> Earlier:
     turn, group, verdict = one
     return Earlier(group.key, rule_between(turn, own), verdict, group.screening.rank.priority)

@@ -8,9 +8,9 @@ import numpy as np
 from maitred.cluster.journal import Rows
 from maitred.cluster.snapshot import UNKNOWN_TIME
 from maitred.decide.levels import known_levels, shared_domains
-from maitred.decide.preemption.roster import NOT_KNOWN, Roster
+from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
 from maitred.explain.forecast.ends import lost_nodes
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
 from maitred.explain.why.names import Names
 from maitred.explain.why.progress import ImageSizes, Progress, is_told, progress_of
@@ -21,14 +21,14 @@ NAMES_SHOWN = 5
 NOTHING_SEEN_OF_IT = "the progress of its containers is not known: the status of its pods was not read"
 
 
-def of_seated(scene: Scene, key: str, names: Names) -> Why:
-    bound, rows = scene.snapshot.bound, names.rows_of(key)
-    seated = scene.snapshot.seated[names.seated[key]] if key in names.seated else None
+def of_seated(situation: Situation, key: str, names: Names) -> Why:
+    bound, rows = situation.snapshot.bound, names.rows_of(key)
+    seated = situation.snapshot.seated[names.seated[key]] if key in names.seated else None
     group = Group(key) if seated is None else seated.group
     staying = int(np.count_nonzero(~bound.terminating[rows]))
-    away = lost_nodes(scene.snapshot)[bound.node[rows]] & ~bound.terminating[rows]
+    away = lost_nodes(situation.snapshot)[bound.node[rows]] & ~bound.terminating[rows]
     placed = (staying if seated is None else seated.counted) - int(np.count_nonzero(away))
-    progress = progress_in(scene, key, names)
+    progress = progress_in(situation, key, names)
     unready = progress is not None and is_starting(progress)
     return Why(
         group=key,
@@ -38,20 +38,20 @@ def of_seated(scene: Scene, key: str, names: Names) -> Why:
         quorum=group.quorum,
         placed=placed,
         leaving=len(rows) - staying,
-        priority=priority_of(scene, rows),
-        placement=placement_of(scene, group, rows),
+        priority=priority_of(situation, rows),
+        placement=placement_of(situation, group, rows),
         progress=progress,
         notes=(
-            *lost_words(scene, bound.node[rows[~bound.terminating[rows]]].tolist()),
+            *lost_words(situation, bound.node[rows[~bound.terminating[rows]]].tolist()),
             *(() if progress is not None else (NOTHING_SEEN_OF_IT,)),
         ),
     )
 
 
-def placement_of(scene: Scene, group: Group, rows: Rows) -> Placement | None:
+def placement_of(situation: Situation, group: Group, rows: Rows) -> Placement | None:
     """Where the members in these rows are; those that are leaving, or lost with their nodes, are not
     counted."""
-    snapshot = scene.snapshot
+    snapshot = situation.snapshot
     away = snapshot.bound.terminating[rows] | lost_nodes(snapshot)[snapshot.bound.node[rows]]
     staying = rows[~away]
     if not len(staying):
@@ -62,37 +62,41 @@ def placement_of(scene: Scene, group: Group, rows: Rows) -> Placement | None:
     return Placement(
         members=len(staying),
         nodes=tuple(sorted({snapshot.nodes.names[row] for row in nodes})),
-        domains=shared_domains(snapshot.nodes, known_levels(scene.policy, snapshot), group.topology, nodes),
+        domains=shared_domains(
+            snapshot.nodes, known_levels(situation.policy, snapshot), group.topology, nodes
+        ),
         since=moment(int(known.min()) // 1000) if len(known) else None,
     )
 
 
-def priority_of(scene: Scene, rows: Rows) -> int | None:
-    roster = Roster(scene.snapshot, scene.policy, int(scene.now.timestamp() * 1000))
-    found = int(roster.priority[rows[0]])
+def priority_of(situation: Situation, rows: Rows) -> int | None:
+    evictable = EvictablePods(situation.snapshot, situation.policy, int(situation.now.timestamp() * 1000))
+    found = int(evictable.priority[rows[0]])
     return None if found == NOT_KNOWN else found
 
 
-def progress_in(scene: Scene, key: str, names: Names) -> Progress | None:
+def progress_in(situation: Situation, key: str, names: Names) -> Progress | None:
     """None if nothing was seen of its members, or none has a place."""
     pods = [pod for pod in names.seen_members.get(key, ()) if pod.spec.node_name]
     if not any(map(is_told, pods)):
         return None
-    images = ImageSizes(scene.snapshot.nodes.images)
-    return progress_of(pods, names.seen, images, scene.now, scene.once(lost_in))
+    images = ImageSizes(situation.snapshot.nodes.images)
+    return progress_of(pods, names.seen, images, situation.now, situation.once(lost_in))
 
 
-def lost_in(scene: Scene) -> dict[str, str]:
+def lost_in(situation: Situation) -> dict[str, str]:
     """Nodes of whose pods nothing is known, and why not."""
-    nodes = scene.snapshot.nodes
-    found = ((nodes.names[row], bool(nodes.alive[row])) for row in np.flatnonzero(lost_nodes(scene.snapshot)))
+    nodes = situation.snapshot.nodes
+    found = (
+        (nodes.names[row], bool(nodes.alive[row])) for row in np.flatnonzero(lost_nodes(situation.snapshot))
+    )
     return {name: "is not Ready" if alive else "is gone" for name, alive in found}
 
 
-def lost_words(scene: Scene, rows: list[int]) -> Iterator[str]:
+def lost_words(situation: Situation, rows: list[int]) -> Iterator[str]:
     """Members on nodes of which nothing is heard: they are not counted as running."""
-    lost = lost_in(scene)
-    nodes = Counter(scene.snapshot.nodes.names[row] for row in rows)
+    lost = lost_in(situation)
+    nodes = Counter(situation.snapshot.nodes.names[row] for row in rows)
     found = {name: count for name, count in nodes.items() if name in lost}
     if found:
         count = sum(found.values())

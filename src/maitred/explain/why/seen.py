@@ -20,7 +20,7 @@ class Running(Lean, frozen=True):
     started_at: Timestamp | None = None
 
 
-class Held(Lean, frozen=True):
+class WaitingContainer(Lean, frozen=True):
     """Of a container that does not run yet."""
 
     reason: str = ""
@@ -34,7 +34,7 @@ class Ended(Lean, frozen=True):
 
 
 class ContainerState(Lean, frozen=True):
-    waiting: Held | None = None
+    waiting: WaitingContainer | None = None
     running: Running | None = None
     terminated: Ended | None = None
 

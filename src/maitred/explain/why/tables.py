@@ -10,7 +10,7 @@ from maitred.explain.why.answer import (
     EvictionAnswer,
     Nearest,
     PodEviction,
-    Preemption,
+    PreemptionAnswer,
     Queue,
     Waited,
     Why,
@@ -107,7 +107,7 @@ def queue_words(queue: Queue) -> str:
     return f"{queue.turn} of {queue.of}: {ahead}; {told}"
 
 
-def preemption_rows(preemption: Preemption) -> Iterator[Sequence[Cell]]:
+def preemption_rows(preemption: PreemptionAnswer) -> Iterator[Sequence[Cell]]:
     yield "Preemption", preemption.words if preemption.allowed else f"none: {preemption.words}"
     if preemption.toll is not None:
         yield "", toll_words(preemption.toll)

@@ -2,55 +2,55 @@
 
 import msgspec
 
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Kind, Why
 from maitred.explain.why.decided import of_decided
+from maitred.explain.why.loose_pods import made_basic, of_loose, several_words
 from maitred.explain.why.names import Names
 from maitred.explain.why.others import of_another_scheduler, of_declared, of_job, of_past
 from maitred.explain.why.seated import of_seated
 from maitred.explain.why.seen import NOTHING_SEEN, Seen
 from maitred.explain.why.summary import summary_of
-from maitred.explain.why.whole import made_basic, of_loose, several_words
 from maitred.model.manifest.errors import InputError
 
 
 def why_named(
-    scene: Scene, name: str, namespace: str, kind: Kind | None = None, seen: Seen = NOTHING_SEEN
+    situation: Situation, name: str, namespace: str, kind: Kind | None = None, seen: Seen = NOTHING_SEEN
 ) -> Why:
     """About what somebody calls by a name, and perhaps a kind. Raises InputError for an unknown one."""
-    names = Names(scene.snapshot, seen)
+    names = Names(situation.snapshot, seen)
     meant = names.meant(name, namespace, kind)
     workload = meant.workload
     if workload is not None and workload.is_loose:
-        return _summed_up(of_loose(scene, workload, names))
-    answer = _answer(scene, meant.key, names)
+        return _summed_up(of_loose(situation, workload, names))
+    answer = _answer(situation, meant.key, names)
     if workload is None:
         return _summed_up(answer)
     several = (several_words(workload.groups),) if len(workload.groups) > 1 else ()
-    more = (*several, *made_basic(scene, workload, answer, names))
+    more = (*several, *made_basic(situation, workload, answer, names))
     return _summed_up(msgspec.structs.replace(answer, notes=(*answer.notes, *more)))
 
 
-def why(scene: Scene, key: str, seen: Seen = NOTHING_SEEN) -> Why:
+def why(situation: Situation, key: str, seen: Seen = NOTHING_SEEN) -> Why:
     """`key` is `namespace/name` of a group, as `find` gives it. Raises InputError if there is none."""
-    return _summed_up(_answer(scene, key, Names(scene.snapshot, seen)))
+    return _summed_up(_answer(situation, key, Names(situation.snapshot, seen)))
 
 
 def _summed_up(answer: Why) -> Why:
     return msgspec.structs.replace(answer, summary=summary_of(answer))
 
 
-def _answer(scene: Scene, key: str, names: Names) -> Why:
+def _answer(situation: Situation, key: str, names: Names) -> Why:
     if key in names.views:
-        hearing = scene.hearing()
-        group = hearing.group(key)
+        cycle = situation.cycle()
+        group = cycle.group(key)
         if group is None:
-            return of_another_scheduler(scene, names.views[key])
-        return of_decided(scene, hearing, group, names)
+            return of_another_scheduler(situation, names.views[key])
+        return of_decided(situation, cycle, group, names)
     if len(names.rows_of(key)):
-        return of_seated(scene, key, names)
+        return of_seated(situation, key, names)
     if key in names.seen_members:
-        return of_past(scene, key, names.seen_members[key], names)
+        return of_past(situation, key, names.seen_members[key], names)
     job = names.job_of(key)
     if job is not None:
         return of_job(key, job, names)

@@ -46,13 +46,13 @@ class PlainEnvelope(Envelope, frozen=True):
     items: list[Any] | None = None
 
 
-class Names(Lean, frozen=True):
+class ObjectName(Lean, frozen=True):
     namespace: str | None = None
     name: str | None = None
 
 
 class Named(Lean, frozen=True):
-    metadata: Names = Names()
+    metadata: ObjectName = ObjectName()
 
 
 _ENVELOPE = msgspec.json.Decoder(Envelope)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from maitred.model.policy import Level
-from maitred.model.world import BLOCK, KIND, RACK, Levels, Place, World, places
+from maitred.model.world import BLOCK, KIND, RACK, Levels, NodePlace, World, places
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.marks import BLOCK_MARK, KUBELET, RACK_MARK, SIMULATED
 from maitred.sandbox.kubelets.objects import Taint
@@ -13,7 +13,7 @@ def machines(world: World) -> Iterator[Machine]:
     return (machine(place, world.levels) for place in places(world.kinds))
 
 
-def machine(place: Place, levels: Levels) -> Machine:
+def machine(place: NodePlace, levels: Levels) -> Machine:
     kind = place.kind
     return Machine(
         name=place.name,

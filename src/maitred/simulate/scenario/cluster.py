@@ -6,7 +6,7 @@ from maitred.model.manifest.errors import InputError
 from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node, effective_taints
 from maitred.model.policy import Level
 from maitred.model.words import counted
-from maitred.model.world import BLOCK, KIND, RACK, USUAL, Kind, Levels, Place, places
+from maitred.model.world import BLOCK, KIND, RACK, USUAL, Levels, NodeKind, NodePlace, places
 from maitred.simulate.scenario.breakage import device_count
 from maitred.simulate.scenario.document import Cluster, ClusterTrace
 from maitred.simulate.traces.kubectl import read_nodes
@@ -18,7 +18,7 @@ CLOSED = (UNSCHEDULABLE, NOT_READY, UNREACHABLE)
 
 def nodes_of(cluster: Cluster, files: Mapping[str, bytes]) -> tuple[Node, ...]:
     if cluster.trace is None:
-        kinds: Sequence[Kind] = cluster.kinds or (USUAL,)
+        kinds: Sequence[NodeKind] = cluster.kinds or (USUAL,)
         return tuple(placed(place, cluster.levels) for place in places(kinds))
     nodes = traced(cluster.trace, files[cluster.trace.file], cluster.levels)
     if not nodes:
@@ -48,7 +48,7 @@ def warnings_of(cluster: Cluster, nodes: Sequence[Node]) -> list[str]:
     return [f"{cluster.trace.file}: {what}"]
 
 
-def placed(place: Place, levels: Levels) -> Node:
+def placed(place: NodePlace, levels: Levels) -> Node:
     kind = place.kind
     labels = {KIND: kind.name, levels.block: place.block, levels.rack: place.rack, **kind.labels}
     return node(place.name, kind.resources, labels, kind.taints)

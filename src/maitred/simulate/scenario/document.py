@@ -8,7 +8,7 @@ from msgspec import field
 
 from maitred.model.pod import Quantity, Resources
 from maitred.model.policy import Policy, Setting
-from maitred.model.world import Kind, Levels
+from maitred.model.world import Levels, NodeKind
 from maitred.simulate.jobs import Disruption
 from maitred.simulate.scenario.values import Amounts, Duration, Mean, OneOf, Times, duration
 from maitred.simulate.traces.kubectl import Gangs
@@ -38,7 +38,7 @@ class Cluster(Setting, frozen=True):
     """As in a World, or from a file."""
 
     levels: Levels = Levels()
-    kinds: tuple[Kind, ...] | None = None
+    kinds: tuple[NodeKind, ...] | None = None
     trace: ClusterTrace | None = None
 
 

@@ -1,4 +1,4 @@
-"""The roster: every pod on a node as someone who may have to leave, as columns over the pods.
+"""Pods that may be evicted: what counts of every pod on a node when others need its place, as columns.
 
 Made once per cycle, when the first group has to be seated at the cost of others.
 """
@@ -38,11 +38,11 @@ SINGLE = -1
 DEEPEST = 16
 """Composite groups within each other; more than any API server accepts."""
 NAMES_SHOWN = 5
-Owner = tuple[str, str, str, str]
+OwnerOfPods = tuple[str, str, str, str]
 """Namespace, kind, name and UID."""
 
 
-class Roster:
+class EvictablePods:
     def __init__(self, snapshot: Snapshot, policy: Policy, now: int) -> None:
         """`now` in milliseconds since 1970."""
         self.snapshot, self.policy, self.now = snapshot, policy, now
@@ -156,17 +156,17 @@ class Roster:
         seated = self.snapshot.seated[number] if number != NO_GROUP else None
         return None if seated is None else seated.group
 
-    def owners_of(self, pods: Rows) -> list[Owner]:
+    def owners_of(self, pods: Rows) -> list[OwnerOfPods]:
         """Whoever made each of these pods."""
         occupants: list[Occupant] = self.bound.occupants[pods].tolist()
         return list(map(owner_of, occupants))
 
-    def by_owner(self, pods: Mask) -> Counter[Owner]:
+    def by_owner(self, pods: Mask) -> Counter[OwnerOfPods]:
         """How many of these pods each owner has, those aside that were leaving before."""
         return Counter(self.owners_of(np.flatnonzero(pods & ~self.bound.terminating)))
 
     @cached_property
-    def all_by_owner(self) -> Counter[Owner]:
+    def all_by_owner(self) -> Counter[OwnerOfPods]:
         return self.by_owner(np.ones(len(self.bound.node), dtype=np.bool_))
 
     # -- protection and loss ---------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def _known(values: Sequence[int | None]) -> Ints:
     return np.array([UNKNOWN_TIME if value is None else value for value in (*values, None)], dtype=np.int64)
 
 
-def owner_of(occupant: Occupant) -> Owner:
+def owner_of(occupant: Occupant) -> OwnerOfPods:
     return occupant.key.partition("/")[0], *occupant.owner
 
 

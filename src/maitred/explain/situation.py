@@ -9,7 +9,7 @@ import msgspec
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.decide.alike import plain
-from maitred.explain.hearing import Hearing
+from maitred.explain.cycle import ExplainedCycle
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Scene:
-    """Every answer is a function of a scene: the same scene gives the same answer."""
+class Situation:
+    """Every answer is a function of a situation: the same situation gives the same answer."""
 
     snapshot: Snapshot
     policy: Policy
@@ -29,38 +29,38 @@ class Scene:
     history: History = NO_HISTORY
     waiting: frozenset[str] = frozenset()
     """Groups of which it is known that they wait, whoever else comes: they are not tried again."""
-    _made: dict[Callable[["Scene"], Any], Any] = field(default_factory=dict, compare=False, repr=False)
+    _made: dict[Callable[["Situation"], Any], Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def on(self, snapshot: Snapshot) -> "Scene":
+    def on(self, snapshot: Snapshot) -> "Situation":
         """The same for another snapshot."""
         return replace(self, snapshot=snapshot, _made={})
 
-    def once(self, make: Callable[["Scene"], T]) -> T:
-        """Something that is made from this scene, and does not change: once for all who ask."""
+    def once(self, make: Callable[["Situation"], T]) -> T:
+        """Something that is made from this situation, and does not change: once for all who ask."""
         if make not in self._made:
             self._made[make] = make(self)
         made: T = self._made[make]
         return made
 
-    def hearing(self) -> Hearing:
+    def cycle(self) -> ExplainedCycle:
         """What would be decided now, by one cycle for all who ask."""
-        return self.once(_heard)
+        return self.once(_explained_cycle)
 
     def decided(self) -> Plan:
         """For those who only want to know what is decided, and not why."""
-        return self.hearing().decided
+        return self.cycle().decided
 
     def plan(self, explained: Iterable[str]) -> Plan:
         """The same, and what is in the way of these groups."""
         chosen = frozenset(explained)
-        hearing = self.hearing()
-        verdicts = hearing.verdicts(chosen)
-        return msgspec.structs.replace(hearing.decided, groups=verdicts, search_exhausted=hearing.exhausted)
+        cycle = self.cycle()
+        verdicts = cycle.verdicts(chosen)
+        return msgspec.structs.replace(cycle.decided, groups=verdicts, search_exhausted=cycle.exhausted)
 
     def in_vain(self) -> frozenset[str]:
         """Groups that wait, and would if others came: more pods can only make it harder for them."""
-        hearing = self.hearing()
-        pairs = zip(hearing.groups, hearing.decided.groups, strict=True)
+        cycle = self.cycle()
+        pairs = zip(cycle.groups, cycle.decided.groups, strict=True)
         return frozenset(
             group.key
             for group, found in pairs
@@ -68,5 +68,7 @@ class Scene:
         )
 
 
-def _heard(scene: Scene) -> Hearing:
-    return Hearing(scene.snapshot, scene.policy, scene.now, scene.scheduler, scene.waiting)
+def _explained_cycle(situation: Situation) -> ExplainedCycle:
+    return ExplainedCycle(
+        situation.snapshot, situation.policy, situation.now, situation.scheduler, situation.waiting
+    )

@@ -1,4 +1,4 @@
-"""The site: the cluster as the group that preempts sees it, once all who could leave for it have left."""
+"""Whether a group that preempts fits once some units have left, and where its members would sit then."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.bounds import Floats, most_in
 from maitred.decide.compile import looks_of_rules
-from maitred.decide.house import FULL_RULES, House
+from maitred.decide.context import FULL_RULES, Context
 from maitred.decide.levels import codes_of
 from maitred.decide.place import Ladder, place
 from maitred.decide.preemption.units import Price, Units
@@ -46,10 +46,10 @@ class After:
     """A bound on the members who could sit in one domain then."""
 
 
-class Site:
-    def __init__(self, trial: Trial, emptied: Trial, ask: Ask, house: House, units: Units) -> None:
+class Feasibility:
+    def __init__(self, trial: Trial, emptied: Trial, ask: Ask, context: Context, units: Units) -> None:
         """`trial`: the cluster once those who leave anyway have left; `emptied`: without any candidate."""
-        self.trial, self.emptied, self.house, self.units = trial, emptied, house, units
+        self.trial, self.emptied, self.context, self.units = trial, emptied, context, units
         self.ask = only_quorum(ask)
         self.exhausted = False
         self._known = dict[bytes, Assignment | None]()
@@ -57,20 +57,20 @@ class Site:
 
     def goes_on(self) -> bool:
         """Whether more may be tried for this group in this cycle."""
-        self.exhausted |= self.house.meter.over
-        return not self.house.meter.over
+        self.exhausted |= self.context.meter.over
+        return not self.context.meter.over
 
     def seats(self, chosen: Mask) -> Assignment | None:
         """Where the quorum would sit if these units left; None if that is not enough."""
         entries = self.units.entries_of(chosen)
-        self.house.meter.take(PASS + len(entries))
+        self.context.meter.take(PASS + len(entries))
         key = entries.tobytes()
         if key not in self._known:
             self._known[key] = self._seats(entries)
         return self._known[key]
 
     def _seats(self, entries: Ints) -> Assignment | None:
-        steps = self.house.steps()
+        steps = self.context.steps()
         found = self._seats_by_sums(entries, steps) if self.by_sums else self._seats_tried(entries, steps)
         self.exhausted |= steps.exhausted
         return None if found is None else quorum_of(self.ask, found)
@@ -92,7 +92,7 @@ class Site:
         after, within = self._after(entries), self._within
         if after.most < self.ask.need or within is None:
             return None
-        self.house.meter.take(looks_of_rules(self.trial, self.ask.distinct))
+        self.context.meter.take(looks_of_rules(self.trial, self.ask.distinct))
         free = self.trial.columns.free.copy()
         free[self.columns[:, None], after.rows] = after.free
         copies = self._before[0][: len(self.ask.distinct)].copy()
@@ -103,7 +103,7 @@ class Site:
         ]
         trial = self.trial.with_supply(self.trial.columns.with_free(free))
         rules = replace(self.empty, trial=trial, copies=list(copies), rooms=rooms)
-        seats = place(rules, within, self._ladder, self.ask.demand(), self.house.policy, steps)
+        seats = place(rules, within, self._ladder, self.ask.demand(), self.context.policy, steps)
         return None if seats is None else hand_out(self.ask, seats, any_order=not rules.ordered)
 
     def _after(self, entries: Ints) -> After:
@@ -167,7 +167,7 @@ class Site:
         if self.plain and self._after(entries).most < self.ask.need:
             return None
         trial, checkpoint = self._once_left(self.units.pods[entries])
-        found = attempt(trial, self.ask, self.house, steps)
+        found = attempt(trial, self.ask, self.context, steps)
         trial.rollback(checkpoint)
         return found
 
@@ -197,7 +197,7 @@ class Site:
     @cached_property
     def empty(self) -> Rules:
         """What the group may do once all candidates have left."""
-        return rules_for(self.emptied, self.ask, self.house, FULL_RULES)
+        return rules_for(self.emptied, self.ask, self.context, FULL_RULES)
 
     @cached_property
     def useful(self) -> Mask:
@@ -208,11 +208,11 @@ class Site:
 
     @cached_property
     def _within(self) -> Mask | None:
-        return required_domain(self.trial, self.ask, self.house, FULL_RULES)
+        return required_domain(self.trial, self.ask, self.context, FULL_RULES)
 
     @cached_property
     def _ladder(self) -> Ladder:
-        return make_ladder(self.trial.nodes, self.ask, self.house, FULL_RULES)
+        return make_ladder(self.trial.nodes, self.ask, self.context, FULL_RULES)
 
     @cached_property
     def plain(self) -> bool:
@@ -272,7 +272,7 @@ class Site:
         """Where the group must stay together; one domain for all nodes if it need not."""
         required = self.ask.topology.required
         if required:
-            return codes_of(self.trial.nodes, self.house.key(required))
+            return codes_of(self.trial.nodes, self.context.key(required))
         return np.zeros(len(self.trial.nodes.names), dtype=np.int32)
 
     def each_domain(self) -> Iterator[int]:

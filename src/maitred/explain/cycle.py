@@ -6,16 +6,16 @@ from datetime import datetime
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn
+from maitred.decide.context import Context
 from maitred.decide.cycle import run
-from maitred.decide.house import House
-from maitred.decide.record import GroupRecord
-from maitred.decide.scope import Known, Scope
+from maitred.decide.record import TriedGroup
+from maitred.decide.scope import KnownResults, Scope
 from maitred.decide.verdicts import Verdicts, with_refusal
 from maitred.model.plan import Blocker, GroupVerdict, Plan
 from maitred.model.policy import Policy
 
 
-class Hearing:
+class ExplainedCycle:
     """One cycle, from whose record every answer speaks.
 
     Groups are explained when they are asked about: that takes longest, and nobody asks about all of them. Of
@@ -33,18 +33,18 @@ class Hearing:
         """`waiting`: groups that are known to wait, and are not tried."""
         self.snapshot, self.now, self.scheduler = snapshot, now, scheduler
         scope = Scope(scheduler, explained=(), explainable=True)
-        self._record = run(snapshot, policy, now, scope, Known(waiting))
+        self._record = run(snapshot, policy, now, scope, KnownResults(waiting))
         self._verdicts = Verdicts(self._record)
         self._by_key = {group.key: group for group in reversed(self._record.groups)}
         self._explained: dict[int, GroupVerdict] = {}
         self.decided: Plan = self._verdicts.plan()
 
     @property
-    def house(self) -> House:
-        return self._record.house
+    def context(self) -> Context:
+        return self._record.context
 
     @property
-    def groups(self) -> list[GroupRecord]:
+    def groups(self) -> list[TriedGroup]:
         """All that were decided, in the order of the Plan."""
         return self._record.groups
 
@@ -53,7 +53,7 @@ class Hearing:
         """Whether any search was cut off so far, of the cycle or of what was asked since."""
         return self._verdicts.exhausted
 
-    def group(self, key: str) -> GroupRecord | None:
+    def group(self, key: str) -> TriedGroup | None:
         """What the cycle did with a group; None if it is not decided."""
         return self._by_key.get(key)
 
@@ -73,7 +73,7 @@ class Hearing:
         pairs = zip(self.groups, self.decided.groups, strict=True)
         return tuple(self._explain(group) if group.key in keys else found for group, found in pairs)
 
-    def _explain(self, group: GroupRecord) -> GroupVerdict:
+    def _explain(self, group: TriedGroup) -> GroupVerdict:
         if id(group) not in self._explained:
             taken = self._record.taken()
             self._explained[id(group)] = self._verdicts.of(group, taken, explained=True)
@@ -99,7 +99,7 @@ class Hearing:
         trial = self._record.hindsight.at(self._by_key[key].last_tried).trial
         return trial.on(trial.nodes)
 
-    def turn_of(self, group: GroupRecord) -> Turn:
+    def turn_of(self, group: TriedGroup) -> Turn:
         """Its first turn in this cycle: turns compare in the order in which they came."""
         assert group.turn is not None, "every group that is decided has a turn"
         return group.turn

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.cluster.supposing import supposing
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.membership import group_key
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.pod import Pod
 from tests.cluster.seen import read, state_of
-from tests.explain.whys import plan_of, scene_of
+from tests.explain.whys import plan_of, situation_of
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.strategies import clusters
@@ -23,26 +23,26 @@ from tests.preemption.cases import case
 @given(clusters(max_groups=4), st.integers(0, 2**16))
 @examples(40)
 def test_a_kept_cycle_explains_groups_as_decide_does(objects: list[Obj], seed: int) -> None:
-    check(scene_of(objects), seed)
+    check(situation_of(objects), seed)
 
 
 @given(st.integers(0, 2**16))
 @examples(40)
 def test_a_kept_cycle_explains_those_for_whom_others_leave(seed: int) -> None:
     crowded = case(seed)
-    scene = replace(scene_of(crowded.objects), now=msgspec.convert(crowded.now, Timestamp))
-    check(scene, seed)
+    situation = replace(situation_of(crowded.objects), now=msgspec.convert(crowded.now, Timestamp))
+    check(situation, seed)
 
 
-def check(scene: Scene, seed: int) -> None:
-    right = plan_of(scene)
+def check(situation: Situation, seed: int) -> None:
+    right = plan_of(situation)
     keys = [verdict.group for verdict in right.groups]
     Random(seed).shuffle(keys)
     for key in keys:
-        found = [verdict for verdict in scene.plan([key]).groups if verdict.group == key]
+        found = [verdict for verdict in situation.plan([key]).groups if verdict.group == key]
         assert found == [verdict for verdict in right.groups if verdict.group == key]
     # Whoever is not explained takes less looking for, so the bound may be hit elsewhere.
-    whole = msgspec.structs.replace(scene.plan(keys), search_exhausted=right.search_exhausted)
+    whole = msgspec.structs.replace(situation.plan(keys), search_exhausted=right.search_exhausted)
     assert whole == right
 
 
@@ -58,9 +58,9 @@ def test_who_waits_in_vain_waits_too_when_others_come(objects: list[Obj], seed: 
     pods = [item for item in items if isinstance(item, Pod) and not item.spec.node_name]
     supposed = [pod for pod in pods if group_of(pod) == late]
     base = state_of([item for item in items if item not in supposed])
-    before = replace(scene_of([]), snapshot=base.snapshot())
-    after = replace(scene_of([]), snapshot=supposing(base, supposed))
-    known = replace(scene_of([]), snapshot=after.snapshot, waiting=before.in_vain() - {late})
+    before = replace(situation_of([]), snapshot=base.snapshot())
+    after = replace(situation_of([]), snapshot=supposing(base, supposed))
+    known = replace(situation_of([]), snapshot=after.snapshot, waiting=before.in_vain() - {late})
     assert told_of(late, known) == told_of(late, after)
 
 
@@ -68,6 +68,6 @@ def group_of(pod: Pod) -> str:
     return group_key(pod) or key_of(pod.metadata)
 
 
-def told_of(group: str, scene: Scene) -> object:
-    plan = scene.plan([group])
+def told_of(group: str, situation: Situation) -> object:
+    plan = situation.plan([group])
     return plan.binds, plan.evictions, [verdict for verdict in plan.groups if verdict.group == group]

@@ -1,26 +1,26 @@
-"""The scene that the questions of one reader are answered from."""
+"""The situation that the questions of one reader are answered from."""
 
 from collections.abc import Collection
 
 from maitred.explain.redaction.snapshot import Redaction
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.explain.tenant_words import told_to
 from maitred.model.history import History, PastEviction, PastGroup
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.policy import Policy, Preemption, ProtectionLimits
 
 
-def as_seen_by(scene: Scene, namespaces: Collection[str] | None) -> Scene:
+def as_seen_by(situation: Situation, namespaces: Collection[str] | None) -> Situation:
     """With the names of these namespaces only; None for all."""
     if namespaces is None:
-        return scene
-    redaction = Redaction(scene.snapshot, scene.policy, scene.scheduler, namespaces)
-    return Scene(
+        return situation
+    redaction = Redaction(situation.snapshot, situation.policy, situation.scheduler, namespaces)
+    return Situation(
         snapshot=redaction.snapshot(),
-        policy=_policy(scene.policy, redaction),
-        now=scene.now,
-        scheduler=scene.scheduler,
-        history=_history(scene.history, redaction),
+        policy=_policy(situation.policy, redaction),
+        now=situation.now,
+        scheduler=situation.scheduler,
+        history=_history(situation.history, redaction),
     )
 
 

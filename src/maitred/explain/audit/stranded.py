@@ -7,7 +7,7 @@ import numpy as np
 
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import Snapshot
-from maitred.explain.audit.answer import Devices, Room, StrandedNode
+from maitred.explain.audit.answer import DeviceCounts, LargestRoom, StrandedNode
 from maitred.explain.audit.holding import Held
 from maitred.explain.topology import open_and_well
 from maitred.model.needs import Needs
@@ -18,7 +18,7 @@ LARGEST_SHOWN = 3
 """Pods without devices that are named for each node."""
 
 
-class Survey:
+class StrandedDevices:
     """Devices by node. Room on nodes that are closed or unwell is nobody's."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
@@ -45,11 +45,11 @@ class Survey:
 
     def summary(
         self, resource: str, levels: tuple[Level, ...], stranded: Iterable[StrandedNode], half: Held
-    ) -> Devices:
+    ) -> DeviceCounts:
         """What needs whole nodes can use no others."""
         has, unused = self.nodes.allocatable[self.place(resource)], self.free[self.place(resource)]
         free, whole = self.devices(resource)
-        return Devices(
+        return DeviceCounts(
             resource=resource,
             total=int(has[self.nodes.alive].sum()),
             taken=int((has - unused)[self.nodes.alive].sum()),
@@ -64,7 +64,7 @@ class Survey:
             levels=tuple(self._rooms(levels, free, whole)),
         )
 
-    def _rooms(self, levels: tuple[Level, ...], free: Ints, whole: Mask) -> Iterator[Room]:
+    def _rooms(self, levels: tuple[Level, ...], free: Ints, whole: Mask) -> Iterator[LargestRoom]:
         for level in levels:
             column = self.nodes.column(level.key)
             inside = whole & (column.codes >= 0)
@@ -73,7 +73,7 @@ class Survey:
             found = np.bincount(column.codes[inside], weights=free[inside], minlength=len(column.values))
             best = int(found.argmax())
             count = int(np.count_nonzero(column.codes[inside] == best))
-            yield Room(level.name, column.values[best] if count else "", count, int(found[best]))
+            yield LargestRoom(level.name, column.values[best] if count else "", count, int(found[best]))
 
     # -- devices that others leave no room for ----------------------------------------------------------
 

@@ -1,25 +1,25 @@
-"""Whoever need not leave after all is let off: with any unit that is left back, the group would not fit."""
+"""Victims are spared that need not leave after all: without any of the others the group would not fit."""
 
 import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.ask import Assignment
-from maitred.decide.preemption.site import Option, Site
+from maitred.decide.preemption.feasibility import Feasibility, Option
 
 UNLIMITED = np.iinfo(np.int64).max // 4
 
 
-def let_off(site: Site, chosen: Mask, seats: Assignment) -> Option | None:
+def spare(feasibility: Feasibility, chosen: Mask, seats: Assignment) -> Option | None:
     """The same units without those that can stay, the most valuable first.
 
     None if that could not be found out within the steps of the cycle: nobody leaves in vain.
     """
-    return _Leniency(site).apply(chosen, seats)
+    return _Sparing(feasibility).apply(chosen, seats)
 
 
-def most_valuable_first(site: Site, chosen: Mask) -> list[int]:
-    units, places = site.units, np.flatnonzero(chosen)
+def most_valuable_first(feasibility: Feasibility, chosen: Mask) -> list[int]:
+    units, places = feasibility.units, np.flatnonzero(chosen)
     keys = (
         -units.oldest[places],
         units.size[places],
@@ -31,35 +31,35 @@ def most_valuable_first(site: Site, chosen: Mask) -> list[int]:
     return order
 
 
-class _Leniency:
-    def __init__(self, site: Site) -> None:
-        self.site, self.units = site, site.units
+class _Sparing:
+    def __init__(self, feasibility: Feasibility) -> None:
+        self.feasibility, self.units = feasibility, feasibility.units
 
     def apply(self, chosen: Mask, seats: Assignment) -> Option | None:
-        site, units = self.site, self.units
-        if site.plain:
-            chosen = site.touching(chosen, self._nodes_of(seats))
+        feasibility, units = self.feasibility, self.units
+        if feasibility.plain:
+            chosen = feasibility.touching(chosen, self._nodes_of(seats))
             slack = self._slack(chosen, seats)
             chosen = chosen & ~units.chosen(self._can_stay(chosen, slack))
         else:
             chosen, seats = self._tried(chosen, seats)
-            if not site.goes_on():
+            if not feasibility.goes_on():
                 return None
             slack = self._slack(chosen, seats)
         chosen = self._let_gangs_stay(chosen, slack)
         return Option(chosen, seats, units.price(chosen))
 
     def _nodes_of(self, seats: Assignment) -> Mask:
-        there = np.zeros(len(self.site.trial.nodes.names), dtype=np.bool_)
+        there = np.zeros(len(self.feasibility.trial.nodes.names), dtype=np.bool_)
         there[[row for _, row in seats]] = True
         return there
 
     def _can_stay(self, chosen: Mask, slack: Ints) -> list[int]:
         """Units that leave room enough for these seats together, the most valuable first; it is taken."""
-        site, units = self.site, self.units
-        order = most_valuable_first(site, chosen & ~self._indispensable(chosen, slack))
+        feasibility, units = self.feasibility, self.units
+        order = most_valuable_first(feasibility, chosen & ~self._indispensable(chosen, slack))
         entries = units.entries_in_turn(np.array(order, dtype=np.int64))
-        nodes, freed = site.nodes[entries], site.freed(entries)
+        nodes, freed = feasibility.nodes[entries], feasibility.freed(entries)
         if len(entries) == len(order):
             return [order[place] for place in take_in_turn(slack, nodes, freed).tolist()]
         spared, start = list[int](), 0
@@ -80,16 +80,16 @@ class _Leniency:
             before = chosen
             chosen, seats = self._without(chosen, seats, spared)
             needed |= chosen & self.units.chosen(spared)
-            if (chosen == before).all() or not self.site.goes_on():
+            if (chosen == before).all() or not self.feasibility.goes_on():
                 return chosen, seats
 
     def _without(self, chosen: Mask, seats: Assignment, spared: list[int]) -> tuple[Mask, Assignment]:
         """As many of these let off as can be."""
         fewer = chosen & ~self.units.chosen(spared)
-        found = self.site.seats(fewer)
+        found = self.feasibility.seats(fewer)
         if found is not None:
             return fewer, found
-        if len(spared) == 1 or not self.site.goes_on():
+        if len(spared) == 1 or not self.feasibility.goes_on():
             return chosen, seats
         half = len(spared) // 2
         for part in (spared[:half], spared[half:]):
@@ -98,54 +98,54 @@ class _Leniency:
 
     def _let_gangs_stay(self, chosen: Mask, slack: Ints) -> Mask:
         """With the pods that must leave in place of a whole gang that can spare as many."""
-        site, units = self.site, self.units
+        feasibility, units = self.feasibility, self.units
         for unit in np.flatnonzero(chosen & units.divisible).tolist():
             needed, left = list[int](), slack.copy()
             for single in self._smallest_first(units.in_part(unit)):
                 entries = units.entries(single)
-                if not take(left, site.nodes[entries], site.freed(entries)):
+                if not take(left, feasibility.nodes[entries], feasibility.freed(entries)):
                     needed.append(single)
             if len(needed) > units.surplus_of(int(units.family[unit])):
                 continue
             fewer = chosen.copy()
             fewer[unit] = False
             fewer[needed] = True
-            if site.plain or site.seats(fewer) is not None:
+            if feasibility.plain or feasibility.seats(fewer) is not None:
                 chosen, slack = fewer, left
         return chosen
 
     def _smallest_first(self, singles: Ints) -> list[int]:
         """Single pods by what they take: the more of them can stay, the fewer must leave."""
         first = np.searchsorted(self.units.unit, singles)
-        share = self.site.freed(first) / np.maximum(self.site.uses.max(axis=0), 1)[:, None]
+        share = self.feasibility.freed(first) / np.maximum(self.feasibility.uses.max(axis=0), 1)[:, None]
         order: list[int] = singles[np.argsort(share.max(axis=0), kind="stable")].tolist()
         return order
 
     def _indispensable(self, chosen: Mask, slack: Ints) -> Mask:
         """Units with a pod that there is no room for: seen at once, where looking at each takes long."""
-        site, indispensable = self.site, np.zeros(len(self.units), dtype=np.bool_)
+        feasibility, indispensable = self.feasibility, np.zeros(len(self.units), dtype=np.bool_)
         entries = self.units.entries_of(chosen)
-        short = (slack[:, site.nodes[entries]] < site.freed(entries)).any(axis=0)
+        short = (slack[:, feasibility.nodes[entries]] < feasibility.freed(entries)).any(axis=0)
         indispensable[self.units.unit[entries[short]]] = True
         return indispensable
 
     def _slack(self, chosen: Mask, seats: Assignment) -> Ints:
         """What is left of every resource that members ask for, on the nodes that they would sit on."""
-        site, there = self.site, self._nodes_of(seats)
+        feasibility, there = self.feasibility, self._nodes_of(seats)
         rows, place = np.flatnonzero(there), np.cumsum(there) - 1
-        position = {shape: number for number, shape in enumerate(site.ask.distinct)}
-        uses = site.uses[[position[site.ask.shapes[member]] for member, _ in seats]].T
-        needed = np.zeros((len(site.columns), len(rows)), dtype=np.int64)
-        left = site.trial.columns.free[site.columns[:, None], rows]
+        position = {shape: number for number, shape in enumerate(feasibility.ask.distinct)}
+        uses = feasibility.uses[[position[feasibility.ask.shapes[member]] for member, _ in seats]].T
+        needed = np.zeros((len(feasibility.columns), len(rows)), dtype=np.int64)
+        left = feasibility.trial.columns.free[feasibility.columns[:, None], rows]
         gone = self.units.entries_of(chosen)
-        gone = gone[there[site.nodes[gone]]]
+        gone = gone[there[feasibility.nodes[gone]]]
         for amounts, nodes, more in (
             (needed, place[[row for _, row in seats]], uses),
-            (left, place[site.nodes[gone]], site.freed(gone)),
+            (left, place[feasibility.nodes[gone]], feasibility.freed(gone)),
         ):
             for column, each in zip(amounts, more, strict=True):
                 np.add.at(column, nodes, each)
-        slack = np.full((len(site.columns), len(there)), UNLIMITED)
+        slack = np.full((len(feasibility.columns), len(there)), UNLIMITED)
         slack[:, rows] = np.where(needed > 0, left - needed, UNLIMITED)
         return slack
 

@@ -1,4 +1,4 @@
-"""The rules of the house: what holds for every group of a cycle, and what an attempt may waive."""
+"""The context of a cycle: what holds for every group in it, and what an attempt may waive."""
 
 from dataclasses import dataclass, field
 
@@ -9,11 +9,13 @@ from maitred.model.policy import Level, Policy
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Context:
+    """The policy, the levels of the topology as this cluster has them, and the work that was done so far."""
+
     policy: Policy
     levels: tuple[Level, ...]
     meter: Meter = field(default_factory=Meter, compare=False)
-    """What the cycle has taken so far."""
+    """Counts that work."""
 
     def key(self, level: str) -> str:
         return key_of_level(level, self.levels)
@@ -28,11 +30,11 @@ class House:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class Waiver:
     """What is waived in an attempt, to find out what stands in the way."""
 
     lift: Lift = frozenset()
     others_may_help: bool = False
 
 
-FULL_RULES = Leave()
+FULL_RULES = Waiver()

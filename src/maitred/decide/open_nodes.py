@@ -1,4 +1,4 @@
-"""The floor: some nodes of a trial while the members of one group are put on them one by one."""
+"""Which nodes are open to the next member, while the members of one group are put on them one by one."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ UNBOUNDED = np.iinfo(np.int64).max
 EVERYWHERE = slice(None)
 
 
-class Floor:
+class OpenNodes:
     """Arrays are over `rows`; those over domains keep the numbering of the whole cluster."""
 
     def __init__(self, rules: Rules, rows: Rows) -> None:

@@ -1,4 +1,4 @@
-"""Wishes in the user's words, as this cluster has it: a level, the resource of devices, a model of them."""
+"""Wishes in the user's words, resolved to what this cluster has: a level, a resource of devices, a model."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,9 +10,9 @@ import numpy as np
 from maitred.cluster.nodes import Mask, NodeView
 from maitred.cluster.snapshot import GroupView, Shape, Snapshot
 from maitred.decide.levels import known_levels
-from maitred.explain.proposal.supposition import DEVICES, Party, Supposition
+from maitred.explain.proposal.supposition import DEVICES, ProposedGroup, Supposition
 from maitred.explain.remedies.changes import with_group, with_members_like
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.manifest import InputError
 from maitred.model.needs import Needs, NodeRequirements
 from maitred.model.node import HOSTNAME
@@ -29,18 +29,20 @@ MODEL_LABEL = "product"
 MOST_NAMED = 5
 
 
-def grounded(scene: Scene, supposition: Supposition) -> Scene:
-    """The scene with the supposed groups as they were meant. Raises InputError for what there is not."""
-    snapshot = scene.snapshot
-    parties = {group: party for party in supposition.parties for group in party.groups}
-    numbers = [number for number, view in enumerate(snapshot.groups) if view.group.key in parties]
+def grounded(situation: Situation, supposition: Supposition) -> Situation:
+    """The situation with the supposed groups as they were meant. Raises InputError for what there is not."""
+    snapshot = situation.snapshot
+    proposed_groups = {
+        group: proposed for proposed in supposition.proposed_groups for group in proposed.groups
+    }
+    numbers = [number for number, view in enumerate(snapshot.groups) if view.group.key in proposed_groups]
     for view in (snapshot.groups[number] for number in numbers):
-        _check_classes(snapshot, view, parties[view.group.key], supposition.by_options)
+        _check_classes(snapshot, view, proposed_groups[view.group.key], supposition.by_options)
     if supposition.by_options:
-        changed = _with_devices(scene, supposition.model, numbers)
-        changed = _with_level(scene, changed, supposition.within, numbers)
-        return scene.on(changed)
-    return scene
+        changed = _with_devices(situation, supposition.model, numbers)
+        changed = _with_level(situation, changed, supposition.within, numbers)
+        return situation.on(changed)
+    return situation
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -53,23 +55,23 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"there is {', '.join(names[:MOST_NAMED])}{more}" if names else "there is none"
 
 
-def _check_classes(snapshot: Snapshot, view: GroupView, party: Party, by_options: bool) -> None:
+def _check_classes(snapshot: Snapshot, view: GroupView, proposed: ProposedGroup, by_options: bool) -> None:
     known = {*snapshot.priority_classes, *BUILT_IN}
     for name in (view.group.priority_class_name, *(rank.class_name for rank in view.ranks)):
         if name and name not in known:
             what = f"no PriorityClass is called {name!r}; {nearest(name, known)}"
             if by_options:
                 raise InputError("--priority", "", "", what)
-            raise InputError("", party.title, "priorityClassName", what)
+            raise InputError("", proposed.title, "priorityClassName", what)
 
 
 # -- levels ------------------------------------------------------------------------------------------------
 
 
-def _with_level(scene: Scene, snapshot: Snapshot, wanted: str, numbers: list[int]) -> Snapshot:
+def _with_level(situation: Situation, snapshot: Snapshot, wanted: str, numbers: list[int]) -> Snapshot:
     if not wanted:
         return snapshot
-    level = _level(scene, wanted)
+    level = _level(situation, wanted)
     for number in numbers:
         view = snapshot.groups[number]
         topology = msgspec.structs.replace(view.group.topology, required=level)
@@ -78,11 +80,11 @@ def _with_level(scene: Scene, snapshot: Snapshot, wanted: str, numbers: list[int
     return snapshot
 
 
-def _level(scene: Scene, wanted: str) -> str:
+def _level(situation: Situation, wanted: str) -> str:
     """A level's name, a label's key, or the last part of a key that only one label ends in."""
-    levels = known_levels(scene.policy, scene.snapshot)
+    levels = known_levels(situation.policy, situation.snapshot)
     names = {level.name for level in levels} | {level.key for level in levels}
-    keys = {key for labels in scene.snapshot.nodes.labels for key in labels}
+    keys = {key for labels in situation.snapshot.nodes.labels for key in labels}
     if wanted in names or wanted in keys:
         return wanted
     ends = sorted(key for key in keys if key.rpartition("/")[2].lower() == wanted.lower())
@@ -97,14 +99,14 @@ def _level(scene: Scene, wanted: str) -> str:
 # -- devices -----------------------------------------------------------------------------------------------
 
 
-def _with_devices(scene: Scene, model: str, numbers: list[int]) -> Snapshot:
+def _with_devices(situation: Situation, model: str, numbers: list[int]) -> Snapshot:
     """Pods that ask for devices ask for those of this cluster, and are let onto the nodes that have them."""
-    snapshot = scene.snapshot
+    snapshot = situation.snapshot
     if not any(DEVICES in dict(needs.requests) for needs in _needs(snapshot, numbers)):
         if model:
             raise InputError("--model", "", "", "needs --gpus, the number of devices for each member")
         return snapshot
-    resource, selector = _devices(scene, model)
+    resource, selector = _devices(situation, model)
 
     def on_devices(shape: Shape, needs: Needs) -> tuple[Shape, Needs]:
         requests = {resource if name == DEVICES else name: amount for name, amount in needs.requests}
@@ -127,13 +129,13 @@ def _needs(snapshot: Snapshot, numbers: list[int]) -> list[Needs]:
     return [snapshot.needs[snapshot.shapes[shape].needs] for shape in sorted(shapes)]
 
 
-def _devices(scene: Scene, model: str) -> tuple[str, tuple[Requirement, ...]]:
+def _devices(situation: Situation, model: str) -> tuple[str, tuple[Requirement, ...]]:
     """The resource that the cluster has devices as, and the label of those of a model."""
-    nodes = scene.snapshot.nodes
+    nodes = situation.snapshot.nodes
     having = {
         resource: have > 0
         for resource, have in zip(nodes.resources, nodes.allocatable, strict=True)
-        if have.any() and is_device(scene.policy, resource)
+        if have.any() and is_device(situation.policy, resource)
     }
     if model:
         return _model(nodes, having, model)

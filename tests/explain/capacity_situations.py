@@ -15,7 +15,7 @@ from maitred.decide import Scope
 from maitred.decide import decide as decide_snapshot
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Capacity
-from maitred.explain.scene import Scene
+from maitred.explain.situation import Situation
 from maitred.model.group import Group, TopologyRequest
 from maitred.model.meta import Timestamp
 from tests.oracle import builders as b
@@ -27,12 +27,12 @@ NEWEST = 4e9
 """After everybody else."""
 
 
-def scene_of(objects: list[Obj], policy: Obj | None = None, **more: Any) -> Scene:
-    return Scene(snapshot_of(objects), policy_of(policy), msgspec.convert(NOON, Timestamp), **more)
+def situation_of(objects: list[Obj], policy: Obj | None = None, **more: Any) -> Situation:
+    return Situation(snapshot_of(objects), policy_of(policy), msgspec.convert(NOON, Timestamp), **more)
 
 
 def asked(objects: list[Obj], policy: Obj | None = None) -> Capacity:
-    return capacity(scene_of(objects, policy))
+    return capacity(situation_of(objects, policy))
 
 
 def nodes(count: int, per_rack: int = 2, racks_per_zone: int = 2, **fields: Any) -> list[Obj]:
@@ -89,9 +89,9 @@ def crowded(draw: DrawFn, priorities: bool = False) -> list[Obj]:
 # -- carried out -------------------------------------------------------------------------------------------
 
 
-def a_moment_later(objects: list[Obj], scene: Scene) -> list[Obj]:
+def a_moment_later(objects: list[Obj], situation: Situation) -> list[Obj]:
     """The objects once all is bound that is bound now."""
-    seats = {bind.pod: bind.node for bind in scene.plan(()).binds}
+    seats = {bind.pod: bind.node for bind in situation.plan(()).binds}
     return moved(objects, seats)
 
 
@@ -129,7 +129,9 @@ def with_gang(
     return replace(snapshot, groups=(*snapshot.groups, view))
 
 
-def verdicts(snapshot: Snapshot, scene: Scene, explained: Iterable[str] | None = ()) -> dict[str, str]:
+def verdicts(
+    snapshot: Snapshot, situation: Situation, explained: Iterable[str] | None = ()
+) -> dict[str, str]:
     scope = Scope(explained=None if explained is None else set(explained))
-    plan = decide_snapshot(snapshot, scene.policy, scene.now, scope)
+    plan = decide_snapshot(snapshot, situation.policy, situation.now, scope)
     return {group.group: group.verdict for group in plan.groups}

@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.journal import Rows
-from maitred.explain.ganging import SERVICES, gang_advice
-from maitred.explain.scene import Scene
+from maitred.explain.gang_advice import SERVICES, gang_advice
+from maitred.explain.situation import Situation
 from maitred.explain.tables import listed
 from maitred.explain.why.answer import Placement, Why
 from maitred.explain.why.decided import of_decided
-from maitred.explain.why.names import Names, Workload
+from maitred.explain.why.names import NamedWorkload, Names
 from maitred.explain.why.others import of_another_scheduler, of_past
 from maitred.explain.why.progress import ImageSizes, Progress, progress_of
 from maitred.explain.why.seated import of_seated, placement_of
@@ -28,38 +28,38 @@ from maitred.model.policy import is_device
 from maitred.model.words import counted
 
 
-def of_loose(scene: Scene, workload: Workload, names: Names) -> Why:
+def of_loose(situation: Situation, workload: NamedWorkload, names: Names) -> Why:
     """About all of its pods; none of them is in a group."""
-    whole = Loose(scene, workload, names)
+    loose = LoosePods(situation, workload, names)
     return msgspec.structs.replace(
-        whole.told,
+        loose.told,
         group=workload.key,
         workload=workload.title,
-        members=whole.members,
+        members=loose.members,
         quorum=1,
-        placed=whole.placed,
-        leaving=len(whole.rows) - whole.running,
-        placement=whole.placement(),
-        blockers=whole.blockers(),
-        progress=whole.progress(),
-        notes=(*whole.notes(), *whole.told.notes),
+        placed=loose.placed,
+        leaving=len(loose.rows) - loose.running,
+        placement=loose.placement(),
+        blockers=loose.blockers(),
+        progress=loose.progress(),
+        notes=(*loose.notes(), *loose.told.notes),
     )
 
 
-class Loose:
+class LoosePods:
     """The pods of one workload, by what has become of each."""
 
-    def __init__(self, scene: Scene, workload: Workload, names: Names) -> None:
-        self.scene, self.workload, self.names = scene, workload, names
+    def __init__(self, situation: Situation, workload: NamedWorkload, names: Names) -> None:
+        self.situation, self.workload, self.names = situation, workload, names
         seen = (names.seen.pod(pod) for pod in workload.pods)
         self.seen: list[SeenPod] = [pod for pod in seen if pod is not None]
         self.rows: Rows = np.concatenate(
             [names.rows_of(pod) for pod in workload.pods] or [np.array([], dtype=np.intp)]
         )
-        self.running = int(np.count_nonzero(~scene.snapshot.bound.terminating[self.rows]))
+        self.running = int(np.count_nonzero(~situation.snapshot.bound.terminating[self.rows]))
         self.succeeded = sum(pod.status.phase == "Succeeded" for pod in self.seen)
         waiting = [pod for pod in workload.pods if pod in names.views]
-        verdicts = {found.group: found.verdict for found in scene.decided().groups}
+        verdicts = {found.group: found.verdict for found in situation.decided().groups}
         self.fitting = [pod for pod in waiting if verdicts.get(pod) == "Scheduled"]
         self.waiting = [pod for pod in waiting if verdicts.get(pod) != "Scheduled"]
         self.members = len(waiting) + self.running + self.succeeded
@@ -68,17 +68,17 @@ class Loose:
 
     def _told(self) -> Why:
         """The answer for the pod that stands for the others: the first that waits, if any does."""
-        scene, names = self.scene, self.names
+        situation, names = self.situation, self.names
         for pod in (*self.waiting, *self.fitting):
-            hearing = scene.hearing()
-            group = hearing.group(pod)
+            cycle = situation.cycle()
+            group = cycle.group(pod)
             if group is None:
-                return of_another_scheduler(scene, names.views[pod])
-            return of_decided(scene, hearing, group, names)
+                return of_another_scheduler(situation, names.views[pod])
+            return of_decided(situation, cycle, group, names)
         for pod in self.workload.pods:
             if len(names.rows_of(pod)):
-                return of_seated(scene, pod, names)
-        return of_past(scene, self.workload.key, self.seen, names)
+                return of_seated(situation, pod, names)
+        return of_past(situation, self.workload.key, self.seen, names)
 
     def blockers(self) -> tuple[Blocker, ...]:
         """Pods of one workload are never in each other's way: it is what the rest lacks beside them."""
@@ -86,12 +86,12 @@ class Loose:
         if self.told.verdict != "Waiting" or all(blocker.category != "Priority" for blocker in found):
             return found
         pod = self.told.group
-        return self.scene.hearing().blockers_beside(pod, frozenset(self.workload.pods))
+        return self.situation.cycle().blockers_beside(pod, frozenset(self.workload.pods))
 
     def placement(self) -> Placement | None:
-        running = placement_of(self.scene, Group(self.workload.key), self.rows)
-        hearing, names = self.scene.hearing(), self.scene.snapshot.nodes.names
-        groups = [group for pod in self.fitting if (group := hearing.group(pod)) is not None]
+        running = placement_of(self.situation, Group(self.workload.key), self.rows)
+        cycle, names = self.situation.cycle(), self.situation.snapshot.nodes.names
+        groups = [group for pod in self.fitting if (group := cycle.group(pod)) is not None]
         coming = [names[row] for group in groups for _, row in group.seated]
         if not coming:
             return running
@@ -105,13 +105,13 @@ class Loose:
             return None
         placed = [pod for pod in self.seen if pod.spec.node_name]
         return progress_of(
-            placed, self.names.seen, ImageSizes(self.scene.snapshot.nodes.images), self.scene.now
+            placed, self.names.seen, ImageSizes(self.situation.snapshot.nodes.images), self.situation.now
         )
 
     # -- what it means ---------------------------------------------------------------------------------
 
     def notes(self) -> Iterator[str]:
-        kind, job = self.workload.kind.title, self.scene.snapshot.jobs.get(self.workload.key)
+        kind, job = self.workload.kind.title, self.situation.snapshot.jobs.get(self.workload.key)
         if kind != "Job":
             job = None
         if len(self.waiting) > 1:
@@ -123,35 +123,35 @@ class Loose:
             return
         yield self._consequence(job)
         name = self.workload.key.partition("/")[2]
-        advice = gang_advice(self.scene.snapshot.group_api, kind, name, max(self.members, wanted(job)))
+        advice = gang_advice(self.situation.snapshot.group_api, kind, name, max(self.members, wanted(job)))
         yield f"to start its pods as one gang, {advice}"
 
     def _consequence(self, job: Job | None) -> str:
         apart = "its pods name no group, so each pod is decided alone and starts as soon as it fits"
         if job is None or not job.needs_all or self.placed >= self.members:
             return apart
-        return f"{apart}, {in_vain_words(self.scene, self.members, self.running, self.rows)}"
+        return f"{apart}, {in_vain_words(self.situation, self.members, self.running, self.rows)}"
 
 
-def made_basic(scene: Scene, workload: Workload, answer: Why, names: Names) -> tuple[str, ...]:
+def made_basic(situation: Situation, workload: NamedWorkload, answer: Why, names: Names) -> tuple[str, ...]:
     """Of a Job that needs all its pods, where Kubernetes made a group of them that any one pod satisfies."""
-    job = scene.snapshot.jobs.get(workload.key) if workload.kind is BATCH_JOB else None
+    job = situation.snapshot.jobs.get(workload.key) if workload.kind is BATCH_JOB else None
     if job is None or not job.needs_all or job.spec.scheduling is not None:
         return ()
     if names.is_gang(answer.group) or answer.placed >= answer.members:
         return ()
     rows = names.rows_of(answer.group)
-    running = int(np.count_nonzero(~scene.snapshot.bound.terminating[rows]))
-    name, api = workload.key.partition("/")[2], scene.snapshot.group_api
+    running = int(np.count_nonzero(~situation.snapshot.bound.terminating[rows]))
+    name, api = workload.key.partition("/")[2], situation.snapshot.group_api
     advice = gang_advice(api, workload.kind.title, name, max(answer.members, wanted(job)))
     return (
-        f"its group has a quorum of 1, {in_vain_words(scene, answer.members, running, rows)}",
+        f"its group has a quorum of 1, {in_vain_words(situation, answer.members, running, rows)}",
         f"to start its pods as one gang, {advice}",
     )
 
 
-def in_vain_words(scene: Scene, members: int, running: int, rows: Rows) -> str:
-    held = devices_words(scene, rows)
+def in_vain_words(situation: Situation, members: int, running: int, rows: Rows) -> str:
+    held = devices_words(situation, rows)
     holding = f"; until then {counted(running, 'pod')} hold{'s' * (running == 1)} {held} without working"
     needs = f"though the Job runs all {members} at once and needs them all"
     return f"{needs}{holding if running and held else ''}"
@@ -161,12 +161,12 @@ def wanted(job: Job | None) -> int:
     return 0 if job is None else job.members
 
 
-def devices_words(scene: Scene, rows: Rows) -> str:
+def devices_words(situation: Situation, rows: Rows) -> str:
     """`40 nvidia.com/gpu`: what the pods in these rows hold of devices."""
-    snapshot, held = scene.snapshot, dict[str, int]()
+    snapshot, held = situation.snapshot, dict[str, int]()
     for number in snapshot.bound.needs[rows].tolist():
         for resource, amount in snapshot.needs[number].requests:
-            if is_device(scene.policy, resource):
+            if is_device(situation.policy, resource):
                 held[resource] = held.get(resource, 0) + amount
     return ", ".join(f"{amount} {resource}" for resource, amount in sorted(held.items()))
 
