@@ -110,11 +110,14 @@ class _Cycle:
         """A group may have had its turn before the pods whose company, or balance, it needs were seated.
 
         A group that is promised places here is not tried again: they are held for it until others have left.
+        Now those have had their turns, too, who rank lower: what they have got is not taken from them again.
         """
         groups = self.record.groups
         turns = sorted(group.turn.again for group in groups if group.turn is not None)
         dependent = [group for turn in turns if self._depends_on_others(group := groups[turn.number])]
-        progress = self.trial.changed
+        progress = self.trial.changed and bool(dependent)
+        if progress:
+            self.promises.spare({group.key for group in groups if group.seated or group.promised})
         while progress:
             progress = False
             for group in dependent:
@@ -122,6 +125,8 @@ class _Cycle:
                     before = len(group.seated)
                     self._serve(group, AGAIN)
                     progress |= len(group.seated) > before
+                    if group.seated or group.promised:
+                        self.promises.spare({group.key})
 
     def _depends_on_others(self, group: TriedGroup) -> bool:
         if group.blocked or not group.ask.shapes or group.promised:

@@ -85,8 +85,9 @@ class Promises:
         self.wake_at: int | None = None
         """In milliseconds: when time alone may allow what it forbids now."""
         self._deals: list[Deal] = []
-        self._company: Mask = np.zeros_like(self.leaving)
-        """Pods that somebody who was promised a place must be near."""
+        self._needed: Mask = np.zeros_like(self.leaving)
+        """Pods that must stay: somebody who was promised a place must be near them, or their group has got
+        seats that count on them."""
         self._weighed_for: int | None = None
         """The highest priority for which somebody might have had to leave."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
@@ -141,13 +142,21 @@ class Promises:
         for shape, rows, copies in per_node(by_shape(ask, seats)):
             held.append(trial.hold(shape, rows, copies, self.leaving))
             if terms := trial.needs(shape).affinity:
-                self._company |= trial.neighbours.pods_matching(Selection(terms, True))
+                self._needed |= trial.neighbours.pods_matching(Selection(terms, True))
         return held
+
+    def spare(self, groups: Set[str]) -> None:
+        """Nobody of these groups is made to leave from now on: they have got seats or promises in this cycle,
+        which are worth nothing without those that run."""
+        seated = enumerate(self.snapshot.seated)
+        numbers = [number for number, one in seated if one is not None and one.group.key in groups]
+        if numbers:
+            self._needed |= np.isin(self.snapshot.bound.group, numbers)
 
     @contextmanager
     def kept(self, trial: Trial, preemptors: Iterable[Preemptor]) -> Iterator[None]:
         """Places that were promised are held for as long as the block runs, where the promise stands."""
-        company, held = self._company.copy(), list[Seated]()
+        needed, held = self._needed.copy(), list[Seated]()
         for preemptor in preemptors:
             held += self.hold_promised(trial, preemptor)
         try:
@@ -155,7 +164,7 @@ class Promises:
         finally:
             for entry in held:
                 trial.let_go(entry)
-            self._company = company
+            self._needed = needed
 
     def standing(self, preemptor: Preemptor) -> Assignment:
         """The places that it was promised before, and that it needs still."""
@@ -238,7 +247,7 @@ class Promises:
         """Make lesser ones leave for it, or say why that does not help."""
         evictable, rank = self.evictable, preemptor.rank.priority
         self._weighed_for = rank if self._weighed_for is None else max(rank, self._weighed_for)
-        lower = evictable.below(rank, preemptor.view.pending_schedulers) & ~self.leaving & ~self._company
+        lower = evictable.below(rank, preemptor.view.pending_schedulers) & ~self.leaving & ~self._needed
         ripe = lower & (evictable.protected_until <= self.now)
         if not lower.any():
             return self._nobody(rank)
