@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.explain.audit.auditing import audit
@@ -18,6 +18,7 @@ from maitred.model.job import Job
 from maitred.model.membership import GroupId
 from maitred.model.policy import Policy
 from tests.explain.audited import GPU, NOON, Json, audited, half_started, job, node, pod, tell
+from tests.oracle.effort import examples
 
 HOUR = 3600.0
 OF_JOB: Json = {"owner": ("Job", "g")}
@@ -214,7 +215,7 @@ def stays(draw: st.DrawFn) -> Stay:
     return Stay(DONE if succeeded else BLANK, None, {GPU: held}, created, bound, ready, leaving, ended)
 
 
-@settings(max_examples=50)
+@examples(200)
 @given(st.lists(stays(), min_size=1, max_size=6), st.integers(2, 5), SECONDS, st.none() | SECONDS)
 def test_second_by_second_it_is_the_same(
     members: list[Stay], quorum: int, begin: int, watched: int | None

@@ -81,7 +81,7 @@ def test_the_whole_page() -> None:
         "  jobs finished                            0                -",
         f"  mean wait                        {MINUS}59.8 min                -",
         "    that is                    360 × shorter                -",
-        f"  device-hours wasted                  {MINUS}0.5                -",
+        f"  device-hours wasted                   {MINUS}0.5                -",
         f"  deadlocks                               {MINUS}2                -",
         "",
         "Warnings",
@@ -99,7 +99,7 @@ def test_evictions_say_for_whom_and_at_what_cost() -> None:
     start = shown.index("Events")
     assert [line.split() for line in shown[start + 1 : start + 5]] == [
         ["evictions", "3", "0"],
-        ["for", "so", "many", "groups", "2", "0"],
+        ["groups", "evicted", "for", "2", "0"],
         ["pods", "9", "0"],
         ["lost", "by", "receipts", "1.5", "h", "0", "h"],
     ]

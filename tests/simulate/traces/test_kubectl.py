@@ -119,10 +119,10 @@ def test_what_a_run_has_not_is_left_out_with_a_word() -> None:
     assert reading.jobs[2].quorum == 1
     assert sorted(reading.warnings) == [
         "dump.json: 1 groups have fewer pods than their quorum; the quorum is set to all of their pods",
-        "dump.json: 1 pods have scheduling gates; the simulation ignores the gates",
         "dump.json: 1 pods belong to their nodes (DaemonSet or static pods) and were left out",
         "dump.json: 1 pods have resource claims; the simulation ignores the claims",
         "dump.json: 1 pods have rules about labels of other pods; the simulation ignores the rules",
+        "dump.json: 1 pods have scheduling gates; the simulation ignores the gates",
         f"dump.json: {ALL_ALONE}",
     ]
 

@@ -69,7 +69,7 @@ class GangHistory:
         ready = ready_since(stays, quorum)
         ended = columns(stay.ended for stay in stays)
         changes = np.concatenate((created, bound, left, ended))
-        inner = [time for time in (begin, ready) if time is not None]
+        inner = [time for time in (begin, ready, watched_since) if time is not None]
         times = np.unique(np.concatenate((changes, inner)))
         times = times[np.isfinite(times) & (times <= now)]
         self.times: Moments = times if len(times) else np.array([begin])
