@@ -11,8 +11,9 @@ from benchmarks.objects import NAMESPACE, Obj
 from maitred.kube.client import MERGE_PATCH, Client, encode
 from maitred.kube.resources import NAMESPACES, NODES, PODS, Resource
 from maitred.model.meta import Lean
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.users import MAITRED
 
 T = TypeVar("T")
 

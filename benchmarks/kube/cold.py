@@ -9,8 +9,8 @@ from benchmarks.kube.cluster import create
 from benchmarks.kube.contenders import MAITRED, SCHEDULER_NAMES, started_maitred
 from benchmarks.kube.usage import Usage, until_idle, usage
 from maitred.kube.client import Client
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN
 
 PODS_PER_NODE = 10
 WAITING_GANGS = 6

@@ -19,10 +19,10 @@ from benchmarks.kube.witness import Witness, witness
 from benchmarks.objects import Obj, Template, job_pod, pod_group
 from maitred.kube.client import MERGE_PATCH, Client, encode
 from maitred.kube.resources import NODES, PODS, PRIORITY_CLASSES
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.process import Process
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.marks import KUBELET, SIMULATED
-from maitred.sandbox.users import ADMIN
 
 LIMIT_SECONDS = 300.0
 URGENT, VICTIM, PREEMPTOR = "urgent", "filler", "urgent-gang"

@@ -12,10 +12,10 @@ from pathlib import Path
 from maitred.cli.loops import quickest_loop
 from maitred.kube.client import Client
 from maitred.kube.connect import connect
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.process import Process
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
-from maitred.sandbox.users import ADMIN
 
 SELDOM = 3600.0
 """Seconds between heartbeats: no controller runs here who would miss them."""

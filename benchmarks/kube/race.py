@@ -17,8 +17,8 @@ from benchmarks.objects import NAMESPACE
 from maitred.kube.bodies import binding
 from maitred.kube.client import Client
 from maitred.kube.resources import PODS
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN
 from maitred.sandbox.users import MAITRED as ACCOUNT
 
 LIMIT_SECONDS = 100.0

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.objects import NAMESPACE
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.process import Process
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN
 
 POLL_SECONDS = 0.05
 START_SECONDS = 60.0

@@ -15,7 +15,7 @@ from benchmarks.sandbox.servers import KUBECTL, Server
 from maitred.kube.client import Client, encode
 from maitred.kube.resources import NAMESPACES
 from maitred.sandbox.access import embedded
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.apiserver.users import ADMIN
 
 WATCHED_SHARE = 5
 """One in so many pods is patched while there are watches."""

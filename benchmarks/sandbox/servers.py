@@ -10,12 +10,12 @@ from pathlib import Path
 from benchmarks.figures import say
 from maitred.kube.client import Client
 from maitred.kube.connect import connect
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.process import Process, ProcessError
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.controlplane.toolchain import cache_directory
 from maitred.sandbox.controlplane.versions import RELEASES
 from maitred.sandbox.controlplane.workspace import workspace
-from maitred.sandbox.users import ADMIN
 
 RELEASE = RELEASES["1.37.1"]
 KUBECTL = cache_directory() / f"kubernetes-{RELEASE.tag}" / "kubectl"

@@ -49,11 +49,12 @@ from maitred.kube.client import Client
 from maitred.kube.connect import connect
 from maitred.kube.resources import EVENTS, JOBS, LEASES, NAMESPACES, PODS, PRIORITY_CLASSES, Resource
 from maitred.model import recording
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane, free_ports
 from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import kubelets
-from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.users import MAITRED
 from tests.oracle.builders import gang
 from tests.scenarios.api import Api, eventually
 from tests.scenarios.conftest import KINDS, SYSTEM_NAMESPACE, apply, grant, revoke

@@ -21,8 +21,8 @@ from maitred.kube.client import Client
 from maitred.kube.connection import Connection
 from maitred.kube.credentials import Fixed
 from maitred.kube.trouble import Settings
+from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.kubeconfig import write_kubeconfig
-from maitred.sandbox.users import ADMIN, User
 from maitred.sandbox.world.objects import Objects
 from maitred.sandbox.world.outpost import own_address, register
 from tests.controllers.answers.house import ANN, ELSE, SECRETS, House, cluster, connection, running_house

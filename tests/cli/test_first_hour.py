@@ -15,10 +15,10 @@ from maitred.kube import incluster
 from maitred.kube.client import Client, encode
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import PODS
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.toolchain import cache_directory
 from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.place import sandbox_kubeconfig_path
-from maitred.sandbox.users import ADMIN
 from tests.docs.console import ROOT
 from tests.oracle import builders as b
 from tests.sandbox.apiserver.running import RunningServer, running_server

@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 from maitred.cli import cli
 from maitred.kube.client import Client
 from maitred.model.world import NodeKind, World
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
-from maitred.sandbox.users import ADMIN
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.layout import machines
 from maitred.sandbox.world.objects import Objects

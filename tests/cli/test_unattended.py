@@ -14,7 +14,7 @@ from maitred.cli.manifest import NAMESPACE
 from maitred.cli.why import SEATED, UNATTENDED
 from maitred.kube.client import MERGE_PATCH, Client
 from maitred.kube.resources import LEASES, NODES, PODS
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.world.objects import Objects
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj

@@ -13,9 +13,9 @@ from maitred.kube.client import Client, encode
 from maitred.kube.connection import Connection
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import NAMESPACES, NODES, PODS
+from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import Fleet, kubelets
-from maitred.sandbox.users import ADMIN, User
 from tests.control_plane.waiting import DEADLINE_SECONDS
 
 Json = dict[str, Any]

@@ -11,7 +11,7 @@ from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
 from maitred.controllers.scheduling.term import SchedulerSettings
 from maitred.kube.client import Client
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.apiserver.users import ADMIN
 from tests.control_plane.cluster import Plane
 from tests.oracle.builders import gang
 

@@ -23,11 +23,12 @@ from maitred.kube.client import Client
 from maitred.kube.connect import connect
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import NAMESPACES
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.build import programs
 from maitred.sandbox.controlplane.run import ControlPlane, free_ports
 from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.kubelets.bodies import Machine
-from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.users import MAITRED
 from maitred.sandbox.world.objects import Objects
 from maitred.sandbox.world.outpost import own_address, register, register_as_of_old
 from tests.control_plane.cluster import Cluster, cluster

@@ -20,9 +20,9 @@ from maitred.cli.manifest import manifests
 from maitred.explain.audit.auditing import audit
 from maitred.kube.resources import JOBS, PODS, Resource
 from maitred.model.policy import Policy
+from maitred.sandbox.apiserver.users import User, service_account
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.bodies import Machine
-from maitred.sandbox.users import User, service_account
 from tests.control_plane.cluster import Cluster, cluster
 from tests.control_plane.waiting import DEADLINE_SECONDS
 from tests.oracle.builders import gang

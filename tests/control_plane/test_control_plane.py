@@ -14,10 +14,11 @@ import pytest
 
 from maitred.kube.client import Client, encode
 from maitred.kube.errors import ApiError, Unreachable
+from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.controlplane.process import Process, ProcessError
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.controlplane.workspace import workspace
-from maitred.sandbox.users import ADMIN, KUBE_SCHEDULER, MAITRED, User
+from maitred.sandbox.users import KUBE_SCHEDULER, MAITRED
 from tests.control_plane.waiting import eventually
 
 Json = dict[str, Any]

@@ -9,9 +9,9 @@ from maitred.controllers.policy import KEY, PolicyConfigMap
 from maitred.controllers.scheduling.term import SchedulerSettings
 from maitred.kube.client import Client
 from maitred.kube.resources import CONFIG_MAPS
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.bodies import Machine
-from maitred.sandbox.users import ADMIN
 from tests.control_plane.cluster import Cluster, cluster
 from tests.control_plane.seating import member, scheduler
 

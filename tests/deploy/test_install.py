@@ -14,10 +14,11 @@ from pathlib import Path
 import yaml
 
 from maitred.kube.client import Client
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import kubelets
-from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.users import MAITRED
 from tests.control_plane.waiting import eventually
 from tests.deploy.walkthrough import Shell, blocks_of
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.build import programs
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN
 from tests.docs.console import ROOT, Block, Step, agrees, blocks
 
 DEADLINE_SECONDS = 60.0

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from maitred.kube.client import Client
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN
 from tests.filters.cases import CASES, Case
 from tests.filters.extender import extender
 from tests.filters.ours import Checker, Engine

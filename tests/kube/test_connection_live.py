@@ -10,8 +10,9 @@ import pytest
 from maitred.kube.client import Client, encode
 from maitred.kube.connect import connect
 from maitred.kube.connection import Connection
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.users import MAITRED
 from tests.kube.local import leave_no_settings, trouble
 
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}

@@ -15,8 +15,9 @@ from maitred.kube.errors import ApiError
 from maitred.kube.reflector import Reflector
 from maitred.kube.resources import CONFIG_MAPS, PODS, Resource
 from maitred.kube.wire import ConfigMap, WatchedPod
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.users import MAITRED
 
 DEADLINE = 60.0
 LABEL = "maitred.dev/test-of-reading"

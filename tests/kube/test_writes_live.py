@@ -21,8 +21,8 @@ from maitred.kube.resources import EVENTS, JOBS, LEASES, PODS
 from maitred.kube.wire import Condition
 from maitred.kube.writes import Writer
 from maitred.model.suspension import SUSPENDED
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.xdist_group("control-plane")]
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from maitred.kube.connection import Connection
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.users import MAITRED
 from tests.sandbox.apiserver.running import RunningServer
 
 

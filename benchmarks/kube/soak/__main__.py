@@ -37,11 +37,11 @@ from maitred.kube.errors import ApiError, first_of
 from maitred.kube.reflector import Reflector
 from maitred.kube.resources import JOBS, NAMESPACES, PODS, Resource
 from maitred.kube.wire import WatchedJob
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.companions import Companions, companions
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.controlplane.versions import RELEASES
 from maitred.sandbox.kubelets.fleet import kubelets
-from maitred.sandbox.users import ADMIN
 
 RELEASE = RELEASES["1.37.1"]
 STOP_SECONDS = 5.0

@@ -9,9 +9,10 @@ from pathlib import Path
 from maitred.kube.connection import Connection
 from maitred.kube.credentials import Fixed, with_token
 from maitred.sandbox.apiserver.server import ApiServer
+from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubeconfig import remove_ours, write_kubeconfig
-from maitred.sandbox.users import ADMIN, MAITRED, Tokens, User, make_tokens
+from maitred.sandbox.users import MAITRED, Tokens, make_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,8 @@ import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from maitred.sandbox.apiserver.users import ADMIN, User, service_account
+from maitred.sandbox.apiserver.users import User, service_account
 from maitred.sandbox.kubeconfig import write_private
-
-__all__ = [
-    "ADMIN",
-    "CONTROLLER_MANAGER",
-    "KUBE_SCHEDULER",
-    "MAITRED",
-    "Tokens",
-    "User",
-    "make_tokens",
-    "service_account",
-    "write_token_file",
-]
-
 
 MAITRED = service_account("maitred-system", "maitred")
 # With one credential for all controllers, its own role is too small: it expects one account for each of them.

@@ -27,7 +27,8 @@ from maitred.kube.credentials import Fixed, with_token
 from maitred.model.manifest import Reader
 from maitred.model.policy import Policy
 from maitred.sandbox.apiserver.server import ApiServer
-from maitred.sandbox.users import ADMIN, MAITRED, User, make_tokens
+from maitred.sandbox.apiserver.users import ADMIN, User
+from maitred.sandbox.users import MAITRED, make_tokens
 from maitred.sandbox.world.objects import Objects
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj

@@ -13,7 +13,7 @@ from maitred.explain.billing.levels import Key
 from maitred.ledger.entries import Entry, account_of
 from maitred.ledger.meter import DAY
 from maitred.ledger.store import Ledger
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.apiserver.users import ADMIN
 from tests.controllers.answers import house as houses
 from tests.controllers.answers.house import ANN, House, house
 

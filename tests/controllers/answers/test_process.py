@@ -27,8 +27,9 @@ from maitred.kube.answers import TOKEN_HEADER
 from maitred.kube.client import Client
 from maitred.model.policy import Policy, Preemption
 from maitred.sandbox.apiserver.server import ApiServer
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.kubeconfig import write_kubeconfig
-from maitred.sandbox.users import ADMIN, MAITRED, make_tokens
+from maitred.sandbox.users import MAITRED, make_tokens
 from maitred.sandbox.world.objects import Objects
 from tests.cluster.changes import changes
 from tests.cluster.seen import put

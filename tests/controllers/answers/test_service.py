@@ -22,7 +22,7 @@ from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
 from maitred.explain.why.answer import Comparison, Why
 from maitred.kube.reviews import User
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.world.objects import Objects
 from tests.controllers.answers.house import ANN, ELSE, SECRETS, House, bound, house, made
 

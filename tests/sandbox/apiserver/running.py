@@ -14,9 +14,10 @@ from maitred.kube.client import Client
 from maitred.kube.connection import Connection
 from maitred.kube.credentials import Fixed, with_token
 from maitred.sandbox.apiserver.server import ApiServer
+from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.housekeeping.house import housekeeping
 from maitred.sandbox.kubeconfig import write_kubeconfig
-from maitred.sandbox.users import ADMIN, MAITRED, User, make_tokens
+from maitred.sandbox.users import MAITRED, make_tokens
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from maitred.sandbox.apiserver.server import ApiServer
-from maitred.sandbox.users import ADMIN, User
+from maitred.sandbox.apiserver.users import ADMIN, User
 
 TOKEN = "let-me-in"
 PODS = "/api/v1/namespaces/default/pods"

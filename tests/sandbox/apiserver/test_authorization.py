@@ -11,8 +11,9 @@ from maitred.sandbox.apiserver.authorization import AUTHENTICATED, MOST_KNOWN, A
 from maitred.sandbox.apiserver.kinds.rbac import GROUP
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Key, Store
+from maitred.sandbox.apiserver.users import ADMIN, User, service_account
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN, KUBE_SCHEDULER, User, service_account
+from maitred.sandbox.users import KUBE_SCHEDULER
 
 ANN = User("ann", ("team",))
 BOT = service_account("ml", "bot")

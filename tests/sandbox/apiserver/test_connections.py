@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from maitred.sandbox.apiserver.server import HOST, ApiServer
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.apiserver.users import ADMIN
 
 PATIENCE = 10.0
 

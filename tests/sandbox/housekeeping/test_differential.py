@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from maitred.kube.client import Client
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.house import housekeeping
-from maitred.sandbox.users import ADMIN
 from tests.sandbox.apiserver.running import RunningServer, running_server
 from tests.sandbox.housekeeping import house_stories, job_stories
 from tests.sandbox.housekeeping.place import place

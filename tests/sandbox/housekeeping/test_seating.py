@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from maitred.kube.client import Client
 from maitred.kube.resources import NAMESPACES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from maitred.model.storage import NO_PROVISIONER
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.house import housekeeping
 from maitred.sandbox.housekeeping.objects import JOBS, POD_GROUPS
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import kubelets
-from maitred.sandbox.users import ADMIN
 from tests.sandbox.housekeeping.place import Json, Place, eventually, place
 
 GROUP = {"schedulingPolicy": {"gang": {"minCount": 4}}}

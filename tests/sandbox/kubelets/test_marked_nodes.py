@@ -8,11 +8,11 @@ from typing import Any
 from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, encode
 from maitred.kube.resources import LEASES, NODES
 from maitred.model.node import UNREACHABLE
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.bodies import readiness
 from maitred.sandbox.kubelets.fleet import LEASE_NAMESPACE, Fleet, kubelets_of_marked_nodes
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
-from maitred.sandbox.users import ADMIN
 from tests.control_plane.cluster import Cluster, cluster
 
 Json = dict[str, Any]

@@ -33,12 +33,13 @@ from maitred.model.policy import Level, Policy, Topology
 from maitred.model.world import BLOCK, RACK, World
 from maitred.sandbox.access import Access, embedded, real
 from maitred.sandbox.apiserver.memory import expect_much_to_stay
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.house import housekeeping
 from maitred.sandbox.kubeconfig import token_of_ours
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
 from maitred.sandbox.place import MARKER, MARKER_NAMESPACE, sandbox_kubeconfig_path
-from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.users import MAITRED
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.layout import machines
 from maitred.sandbox.world.objects import Json, Objects

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from maitred.kube.connect import connect
 from maitred.kube.connection import Connection
+from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.controlplane import commands
 from maitred.sandbox.controlplane.build import CERTIFICATES, programs
 from maitred.sandbox.controlplane.commands import CLIENT_QPS, HOST, Command, Server
@@ -22,15 +23,7 @@ from maitred.sandbox.controlplane.telling import Progress
 from maitred.sandbox.controlplane.versions import Release
 from maitred.sandbox.controlplane.workspace import workspace
 from maitred.sandbox.kubeconfig import write_kubeconfig
-from maitred.sandbox.users import (
-    ADMIN,
-    CONTROLLER_MANAGER,
-    KUBE_SCHEDULER,
-    MAITRED,
-    User,
-    make_tokens,
-    write_token_file,
-)
+from maitred.sandbox.users import CONTROLLER_MANAGER, KUBE_SCHEDULER, MAITRED, make_tokens, write_token_file
 
 PORTS = range(20_000, 32_000)
 """Below those that the kernel gives to outgoing connections: one of them could take the port of a server

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN, MAITRED
+from maitred.sandbox.users import MAITRED
 from tests.sandbox.apiserver.differential.compare import Difference, differences, known_differences
 from tests.sandbox.apiserver.differential.corpus.every import STORIES
 from tests.sandbox.apiserver.differential.play import Answer, play

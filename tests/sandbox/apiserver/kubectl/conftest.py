@@ -3,9 +3,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.build import programs
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.users import ADMIN
 from tests.sandbox.apiserver.kubectl.both import Both, Kubectl
 from tests.sandbox.apiserver.running import RunningServer, running_server
 

@@ -9,7 +9,7 @@ from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.conform import conform
 from maitred.sandbox.apiserver.schema.defaults import fill
 from maitred.sandbox.apiserver.schema.types import Body, Field, Scalar, Struct
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.apiserver.users import ADMIN
 
 NOW = "2026-03-01T12:00:00Z"
 LATER = "2026-03-01T12:30:00Z"

@@ -21,6 +21,7 @@ OBJECTS: list[Body] = list(yaml.safe_load_all((Path(__file__).parent / "rich.yam
 WITHOUT_NAMESPACE = {
     "ClusterRole",
     "ClusterRoleBinding",
+    "CSIDriver",
     "CSINode",
     "CustomResourceDefinition",
     "Namespace",
@@ -28,6 +29,7 @@ WITHOUT_NAMESPACE = {
     "PersistentVolume",
     "PriorityClass",
     "StorageClass",
+    "VolumeAttachment",
 }
 BORN_WITH_STATUS = {"Node"}
 

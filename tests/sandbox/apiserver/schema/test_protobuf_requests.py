@@ -11,7 +11,7 @@ import pytest
 from maitred.sandbox.apiserver.receiving import parse
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.schema.types import Body, Struct
-from maitred.sandbox.users import ADMIN
+from maitred.sandbox.apiserver.users import ADMIN
 from tests.sandbox.apiserver.running import RunningServer, running_server
 from tests.sandbox.apiserver.schema.messages import enveloped, number, sized
 

@@ -2,14 +2,12 @@
 
 from datetime import datetime
 
-from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer, wide
+from maitred.sandbox.apiserver.printing.printer import Cells, printer
 from maitred.sandbox.apiserver.printing.text import (
     NONE,
     UNKNOWN,
-    age,
     conditions,
     labels,
-    name_of,
     since,
     spec_of,
     status_of,
@@ -25,10 +23,8 @@ def node_cells(node: Body, now: datetime) -> Cells:
     info = status.get("nodeInfo", {})
     kernel, architecture = info.get("kernelVersion") or UNKNOWN, info.get("architecture")
     return [
-        name_of(node),
         _node_status(node),
         _node_roles(node),
-        age(node, now),
         info.get("kubeletVersion", ""),
         _node_address(status, "InternalIP"),
         _node_address(status, "ExternalIP"),
@@ -58,28 +54,14 @@ def _node_address(status: Body, kind: str) -> str:
     return next((a["address"] for a in status.get("addresses", ()) if a["type"] == kind), NONE)
 
 
-NODE = Printer(
-    (
-        NAME,
-        Column("Status"),
-        Column("Roles"),
-        AGE,
-        Column("Version"),
-        wide("Internal-IP"),
-        wide("External-IP"),
-        wide("OS-Image"),
-        wide("Kernel-Version"),
-        wide("Container-Runtime"),
-    ),
+NODE = printer(
+    "Name | Status | Roles | Age | Version | +Internal-IP | +External-IP | +OS-Image | "
+    "+Kernel-Version | +Container-Runtime",
     node_cells,
 )
 
 
-def namespace_cells(namespace: Body, now: datetime) -> Cells:
-    return [name_of(namespace), status_of(namespace).get("phase", ""), age(namespace, now)]
-
-
-NAMESPACE = Printer((NAME, Column("Status"), AGE), namespace_cells)
+NAMESPACE = printer("Name | Status | Age", lambda body, now: [status_of(body).get("phase", "")])
 
 
 def event_cells(event: Body, now: datetime) -> Cells:
@@ -105,59 +87,41 @@ def event_cells(event: Body, now: datetime) -> Cells:
         (event.get("message") or event.get("note") or "").strip(),
         since(first, now),
         count,
-        name_of(event),
     ]
 
 
-EVENT = Printer(
-    (
-        Column("Last Seen"),
-        Column("Type"),
-        Column("Reason"),
-        Column("Object"),
-        wide("Subobject"),
-        wide("Source"),
-        Column("Message"),
-        wide("First Seen"),
-        wide("Count"),
-        Column("Name", format="name", priority=1),
-    ),
+EVENT = printer(
+    "Last Seen | Type | Reason | Object | +Subobject | +Source | Message | +First Seen | +Count | +Name",
     event_cells,
 )
 
 
 def config_map_cells(config: Body, now: datetime) -> Cells:
     size = len(config.get("data", ())) + len(config.get("binaryData", ()))
-    return [name_of(config), size, age(config, now)]
+    return [size]
 
 
-CONFIG_MAP = Printer((NAME, Column("Data"), AGE), config_map_cells)
+CONFIG_MAP = printer("Name | Data | Age", config_map_cells)
 
 
 def secret_cells(secret: Body, now: datetime) -> Cells:
-    return [name_of(secret), secret.get("type", ""), len(secret.get("data", ())), age(secret, now)]
+    return [secret.get("type", ""), len(secret.get("data", ()))]
 
 
-SECRET = Printer((NAME, Column("Type"), Column("Data"), AGE), secret_cells)
+SECRET = printer("Name | Type | Data | Age", secret_cells)
 
 
-def name_and_age(body: Body, now: datetime) -> Cells:
-    return [name_of(body), age(body, now)]
-
-
-NAME_AND_AGE = Printer((NAME, AGE), name_and_age)
+NAME_AND_AGE = printer("Name | Age", lambda body, now: [])
 
 
 def service_cells(service: Body, now: datetime) -> Cells:
     spec = spec_of(service)
     addresses = spec.get("clusterIPs")
     return [
-        name_of(service),
         spec.get("type", ""),
         addresses[0] if addresses else NONE,
         _external_address(service),
         ",".join(_port(port) for port in spec.get("ports", ())) or NONE,
-        age(service, now),
         labels(spec.get("selector")),
     ]
 
@@ -179,29 +143,16 @@ def _port(port: Body) -> str:
     return f"{port['port']}{node_port}/{port.get('protocol', '')}"
 
 
-SERVICE = Printer(
-    (
-        NAME,
-        Column("Type"),
-        Column("Cluster-IP"),
-        Column("External-IP"),
-        Column("Port(s)"),
-        AGE,
-        wide("Selector"),
-    ),
-    service_cells,
-)
+SERVICE = printer("Name | Type | Cluster-IP | External-IP | Port(s) | Age | +Selector", service_cells)
 
 
 def slice_cells(body: Body, now: datetime) -> Cells:
     ports = [str(port.get("port") or port.get("name", "")) for port in body.get("ports") or ()]
     addresses = [found for endpoint in body.get("endpoints") or () for found in endpoint["addresses"]]
     return [
-        name_of(body),
         body.get("addressType", ""),
         _first_few(ports),
         _first_few(addresses),
-        age(body, now),
     ]
 
 
@@ -210,24 +161,17 @@ def _first_few(texts: list[str]) -> str:
     return ",".join(texts[:MOST_SHOWN]) + more or "<unset>"
 
 
-ENDPOINT_SLICE = Printer(
-    (NAME, Column("AddressType"), Column("Ports"), Column("Endpoints"), AGE), slice_cells
+ENDPOINT_SLICE = printer("Name | AddressType | Ports | Endpoints | Age", slice_cells)
+
+
+LEASE = printer("Name | Holder | Age", lambda lease, now: [spec_of(lease).get("holderIdentity", "")])
+
+
+CREATED_AT = printer(
+    "Name | Created At:date",
+    lambda body, now: [body["metadata"].get("creationTimestamp")],
+    null_if_empty=True,
 )
-
-
-def lease_cells(lease: Body, now: datetime) -> Cells:
-    return [name_of(lease), spec_of(lease).get("holderIdentity", ""), age(lease, now)]
-
-
-LEASE = Printer((NAME, Column("Holder"), AGE), lease_cells)
-
-
-def created_at_cells(body: Body, now: datetime) -> Cells:
-    return [name_of(body), body["metadata"].get("creationTimestamp")]
-
-
-CREATED = Column("Created At", type="date")
-CREATED_AT = Printer((NAME, CREATED), created_at_cells, null_if_empty=True)
 """For kinds that have no table of their own."""
 
 
@@ -236,7 +180,6 @@ def definition_cells(definition: Body, now: datetime) -> Cells:
     names = spec.get("names", {})
     versions = (version for version in spec.get("versions", ()) if version.get("served"))
     return [
-        name_of(definition),
         spec.get("scope", ""),
         ",".join(sorted(f"{v['name']}(storage)" if v.get("storage") else v["name"] for v in versions)),
         definition["metadata"].get("creationTimestamp"),
@@ -247,17 +190,8 @@ def definition_cells(definition: Body, now: datetime) -> Cells:
     ]
 
 
-DEFINITION = Printer(
-    (
-        NAME,
-        Column("Scope"),
-        Column("Versions"),
-        CREATED,
-        wide("Group"),
-        wide("Kind"),
-        wide("ShortNames"),
-        Column("Established", type="boolean", priority=1),
-    ),
+DEFINITION = printer(
+    "Name | Scope | Versions | Created At:date | +Group | +Kind | +ShortNames | +Established:boolean",
     definition_cells,
     null_if_empty=True,
 )
@@ -272,13 +206,9 @@ def binding_cells(binding: Body, now: datetime) -> Cells:
             name = f"{subject.get('namespace', '')}/{name}"
         by_kind.setdefault(subject["kind"], []).append(name)
     return [
-        name_of(binding),
         f"{role.get('kind', '')}/{role.get('name', '')}",
-        age(binding, now),
         *(", ".join(by_kind[kind]) for kind in ("User", "Group", "ServiceAccount")),
     ]
 
 
-ROLE_BINDING = Printer(
-    (NAME, Column("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")), binding_cells
-)
+ROLE_BINDING = printer("Name | Role | Age | +Users | +Groups | +ServiceAccounts", binding_cells)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer, wide
-from maitred.sandbox.apiserver.printing.text import NONE, age, conditions, name_of, since, spec_of, status_of
+from maitred.sandbox.apiserver.printing.printer import Cells, printer
+from maitred.sandbox.apiserver.printing.text import NONE, conditions, since, spec_of, status_of
 from maitred.sandbox.apiserver.schema.types import Body
 
 LOST = "NodeLost"
@@ -46,11 +46,9 @@ def pod_cells(pod: Body, now: datetime) -> Cells:
     spec, status = spec_of(pod), status_of(pod)
     summary = Summary(pod)
     return [
-        name_of(pod),
         f"{summary.ready}/{summary.containers}",
         summary.reason,
         summary.restarts.text(now),
-        age(pod, now),
         _address(status) or NONE,
         spec.get("nodeName") or NONE,
         status.get("nominatedNodeName") or NONE,
@@ -165,18 +163,8 @@ def pod_conditions(pod: Body) -> list[Body]:
     return ENDED.get(status_of(pod).get("phase", ""), [])
 
 
-POD = Printer(
-    (
-        NAME,
-        Column("Ready"),
-        Column("Status"),
-        Column("Restarts"),
-        AGE,
-        wide("IP"),
-        wide("Node"),
-        wide("Nominated Node"),
-        wide("Readiness Gates"),
-    ),
+POD = printer(
+    "Name | Ready | Status | Restarts | Age | +IP | +Node | +Nominated Node | +Readiness Gates",
     pod_cells,
-    pod_conditions,
+    conditions=pod_conditions,
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from maitred.sandbox.apiserver.printing.text import age, name_of
 from maitred.sandbox.apiserver.schema.types import Body
 
 Cells: TypeAlias = list[Any]
@@ -30,10 +31,6 @@ class Column:
         }
 
 
-def wide(name: str) -> Column:
-    return Column(name, priority=1)
-
-
 def no_conditions(body: Body) -> list[Body]:
     return []
 
@@ -52,3 +49,23 @@ class Printer:
 
 NAME = Column("Name", format="name")
 AGE = Column("Age")
+OF_ALL: dict[str, Callable[[Body, datetime], Any]] = {"Name": lambda body, now: name_of(body), "Age": age}
+"""What is said of the objects of any kind."""
+
+
+def printer(columns: str, cells: Callable[[Body, datetime], Cells], **more: Any) -> Printer:
+    """Columns as in `Name | Status | Age | Drivers:integer | +Node`; one with a plus is for `-o wide`.
+    `cells` has what is in them, but for the name and the age."""
+    found = tuple(map(_column, columns.split(" | ")))
+
+    def all_cells(body: Body, now: datetime) -> Cells:
+        own = iter(cells(body, now))
+        return [OF_ALL[column.name](body, now) if column.name in OF_ALL else next(own) for column in found]
+
+    return Printer(found, all_cells, **more)
+
+
+def _column(text: str) -> Column:
+    name, _, kind = text.removeprefix("+").partition(":")
+    form, priority = "name" if name == "Name" else "", int(text.startswith("+"))
+    return Column(name, kind or "string", form, priority)

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from maitred.sandbox.apiserver.kinds.claims import CLASS_ANNOTATION
 from maitred.sandbox.apiserver.kinds.volumes import default_class
-from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer, wide
-from maitred.sandbox.apiserver.printing.text import UNSET, age, name_of, spec_of, status_of
+from maitred.sandbox.apiserver.printing.printer import Cells, printer
+from maitred.sandbox.apiserver.printing.text import UNSET, spec_of, status_of
 from maitred.sandbox.apiserver.schema.types import Body
 
 ACCESS_MODES = {
@@ -35,7 +35,6 @@ def phase(body: Body) -> str:
 def volume_cells(volume: Body, now: datetime) -> Cells:
     spec, claim = spec_of(volume), spec_of(volume).get("claimRef")
     return [
-        name_of(volume),
         spec.get("capacity", {}).get("storage", "0"),
         access_modes(spec.get("accessModes", ())),
         spec.get("persistentVolumeReclaimPolicy", ""),
@@ -44,29 +43,13 @@ def volume_cells(volume: Body, now: datetime) -> Cells:
         storage_class(volume),
         spec.get("volumeAttributesClassName", UNSET),
         status_of(volume).get("reason", ""),
-        age(volume, now),
         spec.get("volumeMode", UNSET),
     ]
 
 
-MODES = Column("Access Modes")
-CLASS = Column("StorageClass")
-ATTRIBUTES_CLASS = Column("VolumeAttributesClass")
-VOLUME_MODE = wide("VolumeMode")
-VOLUME = Printer(
-    (
-        NAME,
-        Column("Capacity"),
-        MODES,
-        Column("Reclaim Policy"),
-        Column("Status"),
-        Column("Claim"),
-        CLASS,
-        ATTRIBUTES_CLASS,
-        Column("Reason"),
-        AGE,
-        VOLUME_MODE,
-    ),
+VOLUME = printer(
+    "Name | Capacity | Access Modes | Reclaim Policy | Status | Claim | StorageClass | "
+    "VolumeAttributesClass | Reason | Age | +VolumeMode",
     volume_cells,
 )
 
@@ -75,61 +58,39 @@ def claim_cells(claim: Body, now: datetime) -> Cells:
     spec, status = spec_of(claim), status_of(claim)
     bound = spec.get("volumeName", "")
     return [
-        name_of(claim),
         phase(claim),
         bound,
         status.get("capacity", {}).get("storage", "0") if bound else "",
         access_modes(status.get("accessModes", ())) if bound else "",
         storage_class(claim),
         spec.get("volumeAttributesClassName", UNSET),
-        age(claim, now),
         spec.get("volumeMode", UNSET),
     ]
 
 
-VOLUME_CLAIM = Printer(
-    (
-        NAME,
-        Column("Status"),
-        Column("Volume"),
-        Column("Capacity"),
-        MODES,
-        CLASS,
-        ATTRIBUTES_CLASS,
-        AGE,
-        VOLUME_MODE,
-    ),
+VOLUME_CLAIM = printer(
+    "Name | Status | Volume | Capacity | Access Modes | StorageClass | VolumeAttributesClass | "
+    "Age | +VolumeMode",
     claim_cells,
 )
 
 
 def storage_class_cells(storage: Body, now: datetime) -> Cells:
     return [
-        name_of(storage),
         storage.get("provisioner", ""),
         storage.get("reclaimPolicy", "Delete"),
         storage.get("volumeBindingMode", "Immediate"),
         storage.get("allowVolumeExpansion", False),
-        age(storage, now),
     ]
 
 
-STORAGE_CLASS = Printer(
-    (
-        NAME,
-        Column("Provisioner"),
-        Column("ReclaimPolicy"),
-        Column("VolumeBindingMode"),
-        Column("AllowVolumeExpansion"),
-        AGE,
-    ),
+STORAGE_CLASS = printer(
+    "Name | Provisioner | ReclaimPolicy | VolumeBindingMode | AllowVolumeExpansion | Age",
     storage_class_cells,
     default_among=default_class,
 )
 
 
-def csi_node_cells(node: Body, now: datetime) -> Cells:
-    return [name_of(node), len(spec_of(node).get("drivers") or ()), age(node, now)]
-
-
-CSI_NODE = Printer((NAME, Column("Drivers", type="integer"), AGE), csi_node_cells)
+CSI_NODE = printer(
+    "Name | Drivers:integer | Age", lambda node, now: [len(spec_of(node).get("drivers") or ())]
+)

@@ -2,23 +2,17 @@
 
 from datetime import datetime
 
-from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer, wide
+from maitred.sandbox.apiserver.printing.printer import Cells, printer
 from maitred.sandbox.apiserver.printing.text import (
     NONE,
-    age,
     between,
     conditions,
     container_names,
-    name_of,
     selector,
     spec_of,
     status_of,
 )
 from maitred.sandbox.apiserver.schema.types import Body
-
-CONTAINERS = wide("Containers")
-IMAGES = wide("Images")
-SELECTOR = wide("Selector")
 
 JOB_ENDS = ("Complete", "Failed")
 JOB_STATES = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
@@ -27,11 +21,9 @@ JOB_STATES = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 def job_cells(job: Body, now: datetime) -> Cells:
     spec = spec_of(job)
     return [
-        name_of(job),
         _job_status(job),
         _completions(job),
         _job_duration(status_of(job), now),
-        age(job, now),
         *container_names(spec.get("template", {})),
         selector(spec.get("selector")),
     ]
@@ -62,15 +54,11 @@ def _job_duration(status: Body, now: datetime) -> str:
     return between(status["startTime"], datetime.fromisoformat(end) if end else now)
 
 
-JOB = Printer(
-    (NAME, Column("Status"), Column("Completions"), Column("Duration"), AGE, CONTAINERS, IMAGES, SELECTOR),
-    job_cells,
-)
+JOB = printer("Name | Status | Completions | Duration | Age | +Containers | +Images | +Selector", job_cells)
 
 
 def pod_group_cells(group: Body, now: datetime) -> Cells:
-    name, policy, workload, created = composite_group_cells(group, now)
-    return [name, policy, workload, _group_status(group), created]
+    return [*composite_group_cells(group, now), _group_status(group)]
 
 
 def _group_status(group: Body) -> str:
@@ -84,59 +72,37 @@ def _group_status(group: Body) -> str:
 def composite_group_cells(group: Body, now: datetime) -> Cells:
     spec = spec_of(group)
     return [
-        name_of(group),
         "Gang" if "gang" in spec.get("schedulingPolicy", {}) else "Basic",
         spec.get("workloadRef", {}).get("workloadName", NONE),
-        age(group, now),
     ]
 
 
-POLICY = Column("Policy")
-WORKLOAD = Column("Workload")
-POD_GROUP = Printer((NAME, POLICY, WORKLOAD, Column("Status"), AGE), pod_group_cells)
-COMPOSITE_POD_GROUP = Printer((NAME, POLICY, WORKLOAD, AGE), composite_group_cells)
+POD_GROUP = printer("Name | Policy | Workload | Status | Age", pod_group_cells)
+COMPOSITE_POD_GROUP = printer("Name | Policy | Workload | Age", composite_group_cells)
 
 
 def priority_class_cells(priority: Body, now: datetime) -> Cells:
     return [
-        name_of(priority),
         priority.get("value", 0),
         priority.get("globalDefault", False),
-        age(priority, now),
         priority.get("preemptionPolicy", ""),
     ]
 
 
-PRIORITY_CLASS = Printer(
-    (
-        NAME,
-        Column("Value", type="integer"),
-        Column("Global-Default", type="boolean"),
-        AGE,
-        Column("PreemptionPolicy"),
-    ),
-    priority_class_cells,
+PRIORITY_CLASS = printer(
+    "Name | Value:integer | Global-Default:boolean | Age | PreemptionPolicy", priority_class_cells
 )
 
 
 def budget_cells(budget: Body, now: datetime) -> Cells:
     spec = spec_of(budget)
     return [
-        name_of(budget),
         str(spec.get("minAvailable", "N/A")),
         str(spec.get("maxUnavailable", "N/A")),
         status_of(budget).get("disruptionsAllowed", 0),
-        age(budget, now),
     ]
 
 
-DISRUPTION_BUDGET = Printer(
-    (
-        NAME,
-        Column("Min Available"),
-        Column("Max Unavailable"),
-        Column("Allowed Disruptions", type="integer"),
-        AGE,
-    ),
-    budget_cells,
+DISRUPTION_BUDGET = printer(
+    "Name | Min Available | Max Unavailable | Allowed Disruptions:integer | Age", budget_cells
 )

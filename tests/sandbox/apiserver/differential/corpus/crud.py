@@ -218,6 +218,23 @@ STORIES = [
         {"spec": {"drivers": []}},
     ),
     life(
+        "csi-driver",
+        "/apis/storage.k8s.io/v1/csidrivers",
+        of_kind("storage.k8s.io/v1", "CSIDriver", "{ns}.a", spec={"volumeLifecycleModes": ["Ephemeral"]}),
+        {"spec": {"storageCapacity": True}},
+    ),
+    life(
+        "attachment",
+        "/apis/storage.k8s.io/v1/volumeattachments",
+        of_kind(
+            "storage.k8s.io/v1",
+            "VolumeAttachment",
+            "{ns}-a",
+            spec={"attacher": "c.example", "nodeName": "n", "source": {"persistentVolumeName": "v"}},
+        ),
+        {"metadata": {"annotations": {"c": "d"}}},
+    ),
+    life(
         "budget",
         namespaced("policy/v1", "poddisruptionbudgets"),
         of_kind(

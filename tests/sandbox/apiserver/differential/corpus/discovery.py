@@ -33,7 +33,7 @@ SERVED = {
     "coordination.k8s.io/v1": "leases",
     "events.k8s.io/v1": "events",
     "policy/v1": "poddisruptionbudgets poddisruptionbudgets/status",
-    "storage.k8s.io/v1": "storageclasses csinodes",
+    "storage.k8s.io/v1": "storageclasses csinodes csidrivers volumeattachments volumeattachments/status",
     "rbac.authorization.k8s.io/v1": "roles rolebindings clusterroles clusterrolebindings",
     "apiextensions.k8s.io/v1": "customresourcedefinitions customresourcedefinitions/status",
     "discovery.k8s.io/v1": "endpointslices",
