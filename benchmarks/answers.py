@@ -34,7 +34,7 @@ from maitred.cli.manifest import objects as installed
 from maitred.kube.answers import PORT, SERVICE
 from maitred.kube.client import MERGE_PATCH, Client, encode
 from maitred.kube.resources import NAMESPACES, NODES, PODS, Resource
-from maitred.sandbox.world.objects import Objects
+from maitred.sandbox.world.objects import WorldObjects
 from maitred.sandbox.world.outpost import own_address, register
 
 SECONDS = 1.0
@@ -178,7 +178,7 @@ def is_gang(name: str) -> bool:
 
 async def announce(server: Server, address: str) -> None:
     async with server.client() as client:
-        objects = Objects(client)
+        objects = WorldObjects(client)
         for item in installed("base"):
             if item["kind"] == "Namespace" or (
                 item["kind"] == "Service" and item["metadata"]["name"] == SERVICE

@@ -29,8 +29,8 @@ from maitred.model.policy import Policy, Topology
 from maitred.model.requests import pod_requests
 from maitred.model.runtime import EXPECTED_RUNTIME
 from maitred.simulate.clock import BEGINNING, HOUR, SECOND, Time, moment
-from maitred.simulate.loop import Loop, Watcher
-from maitred.simulate.party import Party, Phase
+from maitred.simulate.group import Phase, SimulatedGroup
+from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.run import simulate
 from maitred.simulate.scenario.preparation import prepare, read_scenario
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, written
@@ -124,7 +124,7 @@ UNSAID = "gangs of 1 to 8 nodes, full all week"
 
 @dataclass(slots=True, eq=False)
 class Question:
-    party: Party
+    group: SimulatedGroup
     asked: float
     estimate: Estimate
     usual: float
@@ -161,7 +161,7 @@ def seconds(at: str | None) -> float:
     return np.inf if at is None else (datetime.fromisoformat(at) - BEGINNING).total_seconds()
 
 
-class Asker(Watcher):
+class Asker(RunObserver):
     """Asks for some of those who wait, now and then."""
 
     def __init__(self, setup: Setup, policy: Policy, seed: int, said: bool) -> None:
@@ -170,57 +170,57 @@ class Asker(Watcher):
         self._chance = Random(seed)
         self._next: Time = ASKED_FROM
         self._open: list[Question] = []
-        self._asked: set[Party] = set()
+        self._asked: set[SimulatedGroup] = set()
         """Once each: those who wait longest would have most of the say."""
 
-    def settled(self, loop: Loop) -> None:
+    def settled(self, loop: Simulation) -> None:
         for question in self._open:
-            if not question.party.waits:
+            if not question.group.waits:
                 question.started = loop.now / SECOND
-        self._open = [question for question in self._open if question.party.waits]
+        self._open = [question for question in self._open if question.group.waits]
         if self._next <= loop.now < ASKED_UNTIL:
             self._ask(loop)
             self._next = loop.now + round(self._chance.expovariate(1) * BETWEEN)
 
-    def _ask(self, loop: Loop) -> None:
-        waiting = [p for p in loop.parties if p.waits and not p.nominated and p not in self._asked]
+    def _ask(self, loop: Simulation) -> None:
+        waiting = [p for p in loop.groups if p.waits and not p.nominated and p not in self._asked]
         if not waiting:
             return
         chosen = self._chance.sample(waiting, min(ASKED_AT_ONCE, len(waiting)))
         self._asked.update(chosen)
         situation = Situation(self._snapshot(loop), self.policy, moment(loop.now), history=history_of(loop))
-        answers = estimates(situation, [group_key(party.job) for party in chosen])
-        for party in chosen:
-            arrival, now = party.job.arrival / SECOND, loop.now / SECOND
-            usual = max(now, arrival + usual_wait(loop.parties))
+        answers = estimates(situation, [group_key(group.job) for group in chosen])
+        for group in chosen:
+            arrival, now = group.job.arrival / SECOND, loop.now / SECOND
+            usual = max(now, arrival + usual_wait(loop.groups))
             alike = max(
-                now, arrival + usual_wait(p for p in loop.parties if p.job.members == party.job.members)
+                now, arrival + usual_wait(p for p in loop.groups if p.job.members == group.job.members)
             )
-            self._open.append(Question(party, now, answers[group_key(party.job)], usual, alike))
+            self._open.append(Question(group, now, answers[group_key(group.job)], usual, alike))
         self.questions += self._open[-len(chosen) :]
 
-    def _snapshot(self, loop: Loop) -> Snapshot:
+    def _snapshot(self, loop: Simulation) -> Snapshot:
         """All of the queue: the seater of a run knows only its head."""
         state = ClusterState()
         for node in self.setup.nodes:
             state.apply(Put(node))
-        for party in loop.parties:
-            if party.phase != Phase.OVER:
-                for item in objects(party, self.said):
+        for group in loop.groups:
+            if group.phase != Phase.OVER:
+                for item in objects(group, self.said):
                     state.apply(Put(item))
         return state.snapshot()
 
 
-def objects(party: Party, said: bool) -> Iterator[Object]:
-    """A party with a word of how long it runs."""
-    job = party.job
+def objects(group: SimulatedGroup, said: bool) -> Iterator[Object]:
+    """A group with a word of how long it runs."""
+    job = group.job
     assert job.run_time is not None
     marks = {EXPECTED_RUNTIME: written(job.run_time)} if said else {}
     if not is_lone(job):
-        group = pod_group(job)
-        yield msgspec.structs.replace(group, metadata=marked(group.metadata, marks))
+        made = pod_group(job)
+        yield msgspec.structs.replace(made, metadata=marked(made.metadata, marks))
     for member in range(job.members):
-        one = pod(party, member)
+        one = pod(group, member)
         yield msgspec.structs.replace(one, metadata=marked(one.metadata, marks)) if is_lone(job) else one
 
 
@@ -228,23 +228,23 @@ def marked(metadata: ObjectMeta, marks: dict[str, str]) -> ObjectMeta:
     return msgspec.structs.replace(metadata, annotations={**metadata.annotations, **marks})
 
 
-def usual_wait(parties: Iterable[Party]) -> float:
-    waits = [p.first_seated - p.job.arrival for p in parties if p.first_seated is not None]
+def usual_wait(groups: Iterable[SimulatedGroup]) -> float:
+    waits = [p.first_seated - p.job.arrival for p in groups if p.first_seated is not None]
     return float(np.median(waits)) / SECOND if waits else 0.0
 
 
-def history_of(loop: Loop) -> History:
-    return History(since=stamp(0), groups=[past(party, loop) for party in loop.parties])
+def history_of(loop: Simulation) -> History:
+    return History(since=stamp(0), groups=[past(group, loop) for group in loop.groups])
 
 
-def past(party: Party, loop: Loop) -> PastGroup:
-    job = party.job
+def past(group: SimulatedGroup, loop: Simulation) -> PastGroup:
+    job = group.job
     return PastGroup(
         group=group_key(job),
         arrived=stamp(job.arrival),
-        started=None if party.first_seated is None else stamp(party.first_seated),
-        ended=None if party.ended is None else stamp(party.ended),
-        finished=party in loop.ends and loop.ends[party][0] == "finished",
+        started=None if group.first_seated is None else stamp(group.first_seated),
+        ended=None if group.ended is None else stamp(group.ended),
+        finished=group in loop.ends and loop.ends[group][0] == "finished",
         members=job.members,
         quorum=job.quorum,
         priority=job.priority,

@@ -17,15 +17,15 @@ from benchmarks.figures import say
 from benchmarks.report import line, machine
 from maitred.model.policy import Policy
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.floor import Floor
 from maitred.simulate.jobs import WHOLE, Job
-from maitred.simulate.loop import Loop, Watcher
+from maitred.simulate.loop import RunObserver, Simulation
+from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.seating.orders import MEASURES
 from maitred.simulate.traces.gangs import Split, read_muri
 from maitred.simulate.traces.nodes import node
 from maitred.simulate.traces.rows import rows
 from maitred.simulate.traces.traced import Traced
-from maitred.simulate.traces.workers import DEVICE, Ask
+from maitred.simulate.traces.workers import DEVICE, WorkerRequests
 
 ORDERS: Mapping[str, Callable[[], Order]] = {
     "SRTF": lambda: Shortest(MEASURES["shortest-remaining"]),
@@ -72,22 +72,24 @@ def compared(folder: Path, policy: str, trace: str) -> list[Row]:
 # -- a run -------------------------------------------------------------------------------------------------
 
 
-def replay(folder: Path, policy: str, trace: str, watchers: Sequence[Watcher] = ()) -> Loop:
+def replay(folder: Path, policy: str, trace: str, watchers: Sequence[RunObserver] = ()) -> Simulation:
     traced = read_trace(folder, trace)
     return play(Muri(ORDERS[policy](), read_overheads(folder, traced)), map(job_of, traced), watchers)
 
 
-def play(seater: Muri, jobs: Iterable[Job], watchers: Sequence[Watcher] = ()) -> Loop:
+def play(seater: Muri, jobs: Iterable[Job], watchers: Sequence[RunObserver] = ()) -> Simulation:
     nodes = [node(name, {DEVICE: DEVICES}, {}) for name in NODES]
     workload = tuple(sorted(jobs, key=lambda job: job.arrival))
-    loop = Loop(Floor(nodes, Policy(), ()), seater, workload, iter(()), None, watchers=(seater, *watchers))
+    loop = Simulation(
+        SimulatedNodes(nodes, Policy(), ()), seater, workload, iter(()), None, watchers=(seater, *watchers)
+    )
     loop.run()
     return loop
 
 
-def figures(loop: Loop) -> dict[str, Decimal]:
+def figures(loop: Simulation) -> dict[str, Decimal]:
     """In seconds."""
-    ends = [party.ended for party in loop.parties if party.ended is not None]
+    ends = [group.ended for group in loop.groups if group.ended is not None]
     assert len(ends) == len(loop.workload), "every job has ended"
     times = sorted(end - job.arrival for end, job in zip(ends, loop.workload, strict=True))
     found = (Decimal(sum(times)) / len(times), Decimal(max(ends)), Decimal(times[len(times) * 99 // 100]))
@@ -101,7 +103,7 @@ def figures(loop: Loop) -> dict[str, Decimal]:
 
 def read_trace(folder: Path, trace: str) -> list[Traced]:
     file = folder / f"{trace}.csv.gz"
-    return read_muri(file.read_bytes(), str(file), Split(DEVICES, Ask(0, 0))).jobs
+    return read_muri(file.read_bytes(), str(file), Split(DEVICES, WorkerRequests(0, 0))).jobs
 
 
 def job_of(traced: Traced) -> Job:

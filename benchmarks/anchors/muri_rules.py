@@ -11,12 +11,12 @@ from typing import Protocol
 
 from maitred.model.node import Node
 from maitred.simulate.clock import SECOND, Time
+from maitred.simulate.group import SimulatedGroup, Stretch
 from maitred.simulate.jobs import WHOLE
-from maitred.simulate.loop import Loop, Watcher
-from maitred.simulate.party import Party, Stretch
+from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.seating.lines import Untold
 from maitred.simulate.seating.orders import Measure
-from maitred.simulate.seating.seater import Moves, Removal, Seating
+from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment
 
 NODES = tuple(f"n{number}" for number in range(1, 9))
 DEVICES = 8
@@ -30,14 +30,14 @@ TOGETHER = 10**9
 class Order(Protocol):
     """Who is offered seats before whom."""
 
-    def arrives(self, party: Party) -> None: ...
+    def arrives(self, group: SimulatedGroup) -> None: ...
 
-    def leaves(self, party: Party) -> None: ...
+    def leaves(self, group: SimulatedGroup) -> None: ...
 
-    def line(self, sitting: Sequence[Party], now: Time) -> Iterable[Party]:
+    def line(self, sitting: Sequence[SimulatedGroup], now: Time) -> Iterable[SimulatedGroup]:
         """All who are there. `sitting` are those who had seats up to now."""
 
-    def seated(self, sitting: Sequence[Party], now: Time) -> Time | None:
+    def seated(self, sitting: Sequence[SimulatedGroup], now: Time) -> Time | None:
         """These have seats from now on. When time alone will change the line, if it ever will."""
 
 
@@ -46,24 +46,24 @@ class Shortest:
 
     def __init__(self, measure: Measure) -> None:
         self._measure = measure
-        self._left: dict[Party, float] = {}
-        self._line: list[Party] = []
+        self._left: dict[SimulatedGroup, float] = {}
+        self._line: list[SimulatedGroup] = []
 
-    def arrives(self, party: Party) -> None:
-        self._left[party] = self._measure(party, party.job.arrival)
-        self._line.append(party)
+    def arrives(self, group: SimulatedGroup) -> None:
+        self._left[group] = self._measure(group, group.job.arrival)
+        self._line.append(group)
 
-    def leaves(self, party: Party) -> None:
-        del self._left[party]
-        self._line.remove(party)
+    def leaves(self, group: SimulatedGroup) -> None:
+        del self._left[group]
+        self._line.remove(group)
 
-    def line(self, sitting: Sequence[Party], now: Time) -> Iterable[Party]:
-        for party in sitting:
-            self._left[party] = self._measure(party, now)
+    def line(self, sitting: Sequence[SimulatedGroup], now: Time) -> Iterable[SimulatedGroup]:
+        for group in sitting:
+            self._left[group] = self._measure(group, now)
         self._line.sort(key=self._left.__getitem__)
         return self._line
 
-    def seated(self, sitting: Sequence[Party], now: Time) -> Time | None:
+    def seated(self, sitting: Sequence[SimulatedGroup], now: Time) -> Time | None:
         return None
 
 
@@ -71,46 +71,46 @@ class LeastAttained:
     """Tiresias-L: three queues by the service that jobs have had. In each, those who sit come first."""
 
     def __init__(self) -> None:
-        self._queues: tuple[list[Party], ...] = tuple([] for _ in (*QUEUE_LIMITS, None))
-        self._queue_of: dict[Party, int] = {}
+        self._queues: tuple[list[SimulatedGroup], ...] = tuple([] for _ in (*QUEUE_LIMITS, None))
+        self._queue_of: dict[SimulatedGroup, int] = {}
 
-    def arrives(self, party: Party) -> None:
-        self._join(party, 0)
+    def arrives(self, group: SimulatedGroup) -> None:
+        self._join(group, 0)
 
-    def leaves(self, party: Party) -> None:
-        self._queues[self._queue_of.pop(party)].remove(party)
+    def leaves(self, group: SimulatedGroup) -> None:
+        self._queues[self._queue_of.pop(group)].remove(group)
 
-    def line(self, sitting: Sequence[Party], now: Time) -> Iterable[Party]:
-        for party in sorted(sitting, key=lambda party: party.number):
-            queue = self._queue_of[party]
-            if queue < len(QUEUE_LIMITS) and party.attained(now) >= QUEUE_LIMITS[queue] * SECOND * WHOLE:
-                self.leaves(party)
-                self._join(party, queue + 1)
+    def line(self, sitting: Sequence[SimulatedGroup], now: Time) -> Iterable[SimulatedGroup]:
+        for group in sorted(sitting, key=lambda group: group.number):
+            queue = self._queue_of[group]
+            if queue < len(QUEUE_LIMITS) and group.attained(now) >= QUEUE_LIMITS[queue] * SECOND * WHOLE:
+                self.leaves(group)
+                self._join(group, queue + 1)
         return chain.from_iterable(self._queues)
 
-    def seated(self, sitting: Sequence[Party], now: Time) -> Time | None:
+    def seated(self, sitting: Sequence[SimulatedGroup], now: Time) -> Time | None:
         sits = set(sitting).__contains__
         for queue in self._queues:
             queue.sort(key=sits, reverse=True)
-        jumpers = (party for party in sitting if self._queue_of[party] < len(QUEUE_LIMITS))
-        return min((now + self._time_to_jump(party, now) for party in jumpers), default=None)
+        jumpers = (group for group in sitting if self._queue_of[group] < len(QUEUE_LIMITS))
+        return min((now + self._time_to_jump(group, now) for group in jumpers), default=None)
 
-    def _join(self, party: Party, queue: int) -> None:
-        self._queue_of[party] = queue
-        self._queues[queue].append(party)
+    def _join(self, group: SimulatedGroup, queue: int) -> None:
+        self._queue_of[group] = queue
+        self._queues[queue].append(group)
 
-    def _time_to_jump(self, party: Party, now: Time) -> Time:
+    def _time_to_jump(self, group: SimulatedGroup, now: Time) -> Time:
         """How long it has to run for the limit is rounded up to whole seconds."""
-        needed = -(-QUEUE_LIMITS[self._queue_of[party]] // party.job.devices) * SECOND
-        return needed - party.attained(now) // party.job.load
+        needed = -(-QUEUE_LIMITS[self._queue_of[group]] // group.job.devices) * SECOND
+        return needed - group.attained(now) // group.job.load
 
 
-class Muri(Untold, Watcher):
+class Muri(Untold, RunObserver):
     """A seater, and a watcher that tells the books what is lost."""
 
     def __init__(self, order: Order, overheads: Mapping[str, Time]) -> None:
         self._order, self._overheads = order, overheads
-        self._sitting: list[Party] = []
+        self._sitting: list[SimulatedGroup] = []
         self._since: Time = 0
         """When those who sit were seated."""
         self._changed = False
@@ -120,25 +120,25 @@ class Muri(Untold, Watcher):
 
     # -- what happens ----------------------------------------------------------------------------------
 
-    def wants(self, party: Party, now: Time) -> None:
-        has_just_arrived = party.first_seated is None
+    def wants(self, group: SimulatedGroup, now: Time) -> None:
+        has_just_arrived = group.first_seated is None
         if has_just_arrived:
-            self._order.arrives(party)
+            self._order.arrives(group)
             self._changed = True
 
-    def leaves(self, party: Party) -> None:
-        self._order.leaves(party)
-        self._sitting.remove(party)
-        self._last_end = party.ended
+    def leaves(self, group: SimulatedGroup) -> None:
+        self._order.leaves(group)
+        self._sitting.remove(group)
+        self._last_end = group.ended
         self._changed = True
 
-    def moves(self, loop: Loop, moves: Moves) -> None:
+    def moves(self, loop: Simulation, moves: Moves) -> None:
         loop.books.meter.lose(self._lost, "lostToEviction")
         self._lost = []
 
-    def seated(self, party: Party, members: Sequence[int]) -> None: ...
+    def seated(self, group: SimulatedGroup, members: Sequence[int]) -> None: ...
 
-    def unseated(self, party: Party, members: Sequence[int]) -> None: ...
+    def unseated(self, group: SimulatedGroup, members: Sequence[int]) -> None: ...
 
     def node_changed(self, node: Node) -> None:
         raise NotImplementedError("nothing breaks in Muri's simulator")
@@ -160,43 +160,43 @@ class Muri(Untold, Watcher):
         """Those who would end a little later than another has just done find themselves with nothing left."""
         if self._last_end != now:
             return Moves()
-        ending = [party for party in self._sitting if is_near(now, now + time_left(party, now))]
-        for party in ending:
-            party.lost -= time_left(party, now) * party.speed
+        ending = [group for group in self._sitting if is_near(now, now + time_left(group, now))]
+        for group in ending:
+            group.lost -= time_left(group, now) * group.speed
         return Moves(
-            removals=[removal_of(party) for party in ending],
-            seatings=[Seating(party, list(enumerate(party.seats))) for party in ending],
+            removals=[removal_of(group) for group in ending],
+            seatings=[SeatAssignment(group, list(enumerate(group.seats))) for group in ending],
         )
 
     def _seat_anew(self, now: Time) -> Moves:
-        for party in self._sitting:
-            self._charge(party, now)
+        for group in self._sitting:
+            self._charge(group, now)
         seatings = first_fits(self._order.line(self._sitting, now))
-        removals = [removal_of(party) for party in self._sitting]
-        self._sitting, self._since = [seating.party for seating in seatings], now
+        removals = [removal_of(group) for group in self._sitting]
+        self._sitting, self._since = [seating.group for seating in seatings], now
         self._jump = self._order.seated(self._sitting, now)
         return Moves(removals=removals, seatings=seatings)
 
-    def _charge(self, party: Party, now: Time) -> None:
-        lost = min(now - self._since, self._overheads[party.name])
-        party.lost += lost * party.speed
-        self._lost.append(Stretch(now - lost, now, party.speed, party.load))
+    def _charge(self, group: SimulatedGroup, now: Time) -> None:
+        lost = min(now - self._since, self._overheads[group.name])
+        group.lost += lost * group.speed
+        self._lost.append(Stretch(now - lost, now, group.speed, group.load))
 
 
-def removal_of(party: Party) -> Removal:
+def removal_of(group: SimulatedGroup) -> Removal:
     """Nobody in particular takes its place."""
-    return Removal(party, party.sitters(), "", at_once=True)
+    return Removal(group, group.sitters(), "", at_once=True)
 
 
 def is_near(end: Time, other: Time) -> bool:
     return (other - end) * TOGETHER <= other
 
 
-def time_left(party: Party, now: Time) -> Time:
-    return (party.remaining(now) or 0) // party.speed
+def time_left(group: SimulatedGroup, now: Time) -> Time:
+    return (group.remaining(now) or 0) // group.speed
 
 
-def first_fits(line: Iterable[Party]) -> list[Seating]:
+def first_fits(line: Iterable[SimulatedGroup]) -> list[SeatAssignment]:
     """Each on the first node that has room, or on whole nodes; who does not fit is passed over.
 
     For Tiresias-L Muri only counts devices. As all sizes are powers of two, that comes to the same: nothing
@@ -204,16 +204,16 @@ def first_fits(line: Iterable[Party]) -> list[Seating]:
     """
     free, left = dict.fromkeys(NODES, DEVICES), len(NODES) * DEVICES * WHOLE
     seatings = []
-    for party in line:
-        if party.job.load > left:
+    for group in line:
+        if group.job.load > left:
             continue
-        crew = party.job.crews[0]
+        crew = group.job.crews[0]
         nodes = [node for node in NODES if free[node] >= crew.devices][: crew.count]
         if len(nodes) == crew.count:
             for node in nodes:
                 free[node] -= crew.devices
-            left -= party.job.load
-            seatings.append(Seating(party, list(enumerate(nodes))))
+            left -= group.job.load
+            seatings.append(SeatAssignment(group, list(enumerate(nodes))))
         if not left:
             break
     return seatings

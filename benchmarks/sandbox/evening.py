@@ -24,8 +24,8 @@ from maitred.sandbox.controlplane.workspace import workspace
 from maitred.sandbox.kubelets.fleet import HEARTBEAT_SECONDS
 from maitred.sandbox.world.gangs import gang_objects
 from maitred.sandbox.world.layout import machines
-from maitred.sandbox.world.objects import Objects
-from maitred.sandbox.world.story import Gang
+from maitred.sandbox.world.objects import WorldObjects
+from maitred.sandbox.world.story import StoryGang
 
 RACK_NODES, BLOCK_RACKS = 8, 5
 BOUND_SHARE = 10
@@ -160,8 +160,8 @@ async def are_running(client: Client) -> bool:
 
 async def gang(client: Client, workers: int) -> tuple[float, float]:
     """Seconds from its objects created until all pods are bound, and until all run."""
-    objects, began = Objects(client), time.monotonic()
-    for made in gang_objects(Gang("large", workers, gpus=1)):
+    objects, began = WorldObjects(client), time.monotonic()
+    for made in gang_objects(StoryGang("large", workers, gpus=1)):
         await objects.create(made)
     params = {"watch": "true", "labelSelector": "job-name=large", "timeoutSeconds": "600"}
     bound, running, all_bound = set[str](), set[str](), 0.0

@@ -23,11 +23,11 @@ from benchmarks.figures import say
 from benchmarks.report import line, machine
 from benchmarks.soak.judge import Judge
 from maitred.model.policy import Policy, Topology
-from maitred.simulate.faults import Fault
+from maitred.simulate.faults import Breakdown
 from maitred.simulate.results import Run
 from maitred.simulate.run import simulate
 from maitred.simulate.scenario import Scenario, prepare, read_scenario
-from maitred.simulate.scenario.values import Duration, duration
+from maitred.simulate.scenario.values import ScenarioDuration, duration
 from maitred.simulate.setup import Setup
 from maitred.simulate.summary import HOUR_S, by_priority
 
@@ -83,14 +83,14 @@ def heard(seeds: Sequence[int], found: Iterator[Figures]) -> Iterator[Figures]:
         yield figures
 
 
-def soak(horizon: Duration | None, seed: int) -> Figures:
+def soak(horizon: ScenarioDuration | None, seed: int) -> Figures:
     scenario = read_scenario(SCENARIO.read_bytes(), SCENARIO.name)
     begun = time.process_time()
     run, judge = judged(scenario, horizon or scenario.horizon, seed, CHECKED_EVERY)
     return Figures(row_of(run, judge, time.process_time() - begun), judge.close())
 
 
-def judged(scenario: Scenario, horizon: Duration | None, seed: int, every: int) -> tuple[Run, Judge]:
+def judged(scenario: Scenario, horizon: ScenarioDuration | None, seed: int, every: int) -> tuple[Run, Judge]:
     assert horizon is not None
     setup = replace(prepare(scenario, SCENARIO.name, {}, seed), horizon=horizon)
     policy = scenario.policies[POLICY]
@@ -99,7 +99,7 @@ def judged(scenario: Scenario, horizon: Duration | None, seed: int, every: int) 
     return simulate(setup, POLICY, policy, seed, watchers=[judge]), judge
 
 
-def faults_of(scenario: Scenario, seed: int) -> Iterator[Fault]:
+def faults_of(scenario: Scenario, seed: int) -> Iterator[Breakdown]:
     """The same as in the run, which uses up its own."""
     return prepare(scenario, SCENARIO.name, {}, seed).faults
 

@@ -9,20 +9,22 @@ from maitred.cluster.state import ClusterState, Put
 from maitred.decide import Scope, decide
 from maitred.model.policy import Policy
 from maitred.simulate.clock import SECOND, Time, moment
-from maitred.simulate.faults import Fault
+from maitred.simulate.faults import Breakdown
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import Workload
-from maitred.simulate.loop import Loop, Watcher
-from maitred.simulate.party import Party
+from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group
 from maitred.simulate.seating.seater import Moves
 
 
-class Judge(Watcher):
+class Judge(RunObserver):
     """A watcher of a run. Every so many Plans that evict someone are checked against the laws."""
 
-    def __init__(self, policy: Policy, workload: Workload, breakdowns: Sequence[Fault], every: int) -> None:
+    def __init__(
+        self, policy: Policy, workload: Workload, breakdowns: Sequence[Breakdown], every: int
+    ) -> None:
         self.faults: list[str] = []
-        self.loop: Loop | None = None
+        self.loop: Simulation | None = None
         self.plans = 0
         self.checked = 0
         self.promises = Promises(breakdowns)
@@ -32,10 +34,10 @@ class Judge(Watcher):
         self._grace = max(job.grace for job in workload)
         self._evicted: set[tuple[str, str]] = set()
         """Who had to leave for whom."""
-        self._starved: dict[Party, Time] = {}
+        self._starved: dict[SimulatedGroup, Time] = {}
         """Who was found to, and since when it had waited then."""
 
-    def moves(self, loop: Loop, moves: Moves) -> None:
+    def moves(self, loop: Simulation, moves: Moves) -> None:
         self.loop = loop
         self.promises.moves(loop, moves)
         self.receipts.moves(loop, moves)
@@ -45,7 +47,7 @@ class Judge(Watcher):
                 self.faults += self._unlawful(loop, moves)
             self.plans += 1
 
-    def settled(self, loop: Loop) -> None:
+    def settled(self, loop: Simulation) -> None:
         self.promises.settled(loop)
         self.faults += self._starving(loop)
 
@@ -54,10 +56,10 @@ class Judge(Watcher):
         assert self.loop is not None  # Someone moved.
         return [*self.faults, *self.promises.faults, *self.receipts.add_up(self.loop)]
 
-    def _upside_down(self, loop: Loop, moves: Moves) -> Iterator[str]:
+    def _upside_down(self, loop: Simulation, moves: Moves) -> Iterator[str]:
         """Nobody leaves for someone who ever left for it, and nobody for an equal."""
         for removal in moves.removals:
-            victim, preemptor = removal.party.name, removal.preemptor
+            victim, preemptor = removal.group.name, removal.preemptor
             self._evicted.add((victim, preemptor))
             if (preemptor, victim) in self._evicted:
                 yield f"{victim} and {preemptor} evict each other"
@@ -66,7 +68,7 @@ class Judge(Watcher):
 
     # -- laws ------------------------------------------------------------------------------------------
 
-    def _unlawful(self, loop: Loop, moves: Moves) -> Iterator[str]:
+    def _unlawful(self, loop: Simulation, moves: Moves) -> Iterator[str]:
         assert moves.plan is not None
         self.checked += 1
         asked = {verdict.group for verdict in moves.plan.groups}
@@ -75,38 +77,38 @@ class Judge(Watcher):
 
     # -- starvation ------------------------------------------------------------------------------------
 
-    def _starving(self, loop: Loop) -> Iterator[str]:
+    def _starving(self, loop: Simulation) -> Iterator[str]:
         """The highest class waits no longer than others take to leave, unless it is in its own way."""
-        for party in loop.books.waiting:
-            since = party.waiting_since
-            if party.job.priority < self._highest or since is None or loop.now <= since + self._grace:
+        for group in loop.books.waiting:
+            since = group.waiting_since
+            if group.job.priority < self._highest or since is None or loop.now <= since + self._grace:
                 continue
-            if party.nominated:
+            if group.nominated:
                 continue
-            if self._starved.get(party) != since and fits_without_lesser(loop, party, self._policy):
-                self._starved[party] = since
-                yield f"{party.name} has waited since {since / SECOND} s, though it fits without lesser jobs"
+            if self._starved.get(group) != since and fits_without_lesser(loop, group, self._policy):
+                self._starved[group] = since
+                yield f"{group.name} has waited since {since / SECOND} s, though it fits without lesser jobs"
 
 
-def fits_without_lesser(loop: Loop, party: Party, policy: Policy) -> bool:
+def fits_without_lesser(loop: Simulation, group: SimulatedGroup, policy: Policy) -> bool:
     """Whether there would be seats if all had left who may be made to."""
     state = ClusterState()
     for place in loop.floor.places.values():
         state.apply(Put(place.as_it_is()))
-    for other in loop.parties:
+    for other in loop.groups:
         stays = other.nominated or other.seated()
-        if other is party or (stays and not may_be_evicted(other, party, loop.now)):
+        if other is group or (stays and not may_be_evicted(other, group, loop.now)):
             if not is_lone(other.job):
                 state.apply(Put(pod_group(other.job)))
             for member in range(other.job.members):
                 state.apply(Put(pod(other, member)))
-    key = group_key(party.job)
+    key = group_key(group.job)
     plan = decide(state.snapshot(), policy, moment(loop.now), Scope(groups={key}, explained=()))
     return bool(plan.binds)
 
 
-def may_be_evicted(other: Party, party: Party, now: Time) -> bool:
-    if other.job.non_preemptible or other.job.priority >= party.job.priority:
+def may_be_evicted(other: SimulatedGroup, group: SimulatedGroup, now: Time) -> bool:
+    if other.job.non_preemptible or other.job.priority >= group.job.priority:
         return False
     least = other.job.min_run_time
     starts = [other.starts[member] for member in other.sitters()]

@@ -8,8 +8,8 @@ import msgspec
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 from maitred.simulate.clock import Time, moment
-from maitred.simulate.loop import Loop
-from maitred.simulate.party import Party, Phase
+from maitred.simulate.group import Phase, SimulatedGroup
+from maitred.simulate.loop import Simulation
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group
 from maitred.verify import verify
 
@@ -25,16 +25,16 @@ def breaches(
     return [f"law {breach.law}: {breach.subject}: {breach.message}" for breach in found if breach.law in laws]
 
 
-def objects(loop: Loop, asking: Container[str], gone: Container[Party] = ()) -> list[Obj]:
+def objects(loop: Simulation, asking: Container[str], gone: Container[SimulatedGroup] = ()) -> list[Obj]:
     """All nodes, who sits on them and who asks for seats, but for those who are to be thought away."""
     found = [raw(place.as_it_is(), "v1", "Node") for place in loop.floor.places.values()]
-    for party in loop.parties:
-        here = party.sitting or party.leaving or party.nominated or group_key(party.job) in asking
-        if party in gone or party.phase == Phase.OVER or not here:
+    for group in loop.groups:
+        here = group.sitting or group.leaving or group.nominated or group_key(group.job) in asking
+        if group in gone or group.phase == Phase.OVER or not here:
             continue
-        if not is_lone(party.job):
-            found.append(raw(pod_group(party.job), "scheduling.k8s.io/v1beta1", "PodGroup"))
-        found += [raw(pod(party, member), "v1", "Pod") for member in range(party.job.members)]
+        if not is_lone(group.job):
+            found.append(raw(pod_group(group.job), "scheduling.k8s.io/v1beta1", "PodGroup"))
+        found += [raw(pod(group, member), "v1", "Pod") for member in range(group.job.members)]
     return found
 
 

@@ -2,9 +2,9 @@
 
 from maitred.model.plan import Receipt
 from maitred.simulate.clock import HOUR, SECOND, Time
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import WHOLE
-from maitred.simulate.loop import Loop, Watcher
-from maitred.simulate.party import Party
+from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.seating.seater import Moves
 
 MILLISECOND = SECOND // 1000
@@ -13,7 +13,7 @@ LAST_DIGIT = HOUR / 10_000
 """Of the device-hours of a receipt."""
 
 
-class Receipts(Watcher):
+class Receipts(RunObserver):
     """A watcher of a run. All amounts are in device-microseconds."""
 
     def __init__(self) -> None:
@@ -22,23 +22,23 @@ class Receipts(Watcher):
         self.rounding = 0.0
         """How far what is said may be from what is lost."""
 
-    def moves(self, loop: Loop, moves: Moves) -> None:
+    def moves(self, loop: Simulation, moves: Moves) -> None:
         for removal in moves.removals:
             for member, receipt in zip(removal.members, removal.receipts, strict=True):
-                self._check(removal.party, member, receipt, loop.now)
+                self._check(removal.group, member, receipt, loop.now)
 
-    def _check(self, party: Party, member: int, receipt: Receipt, now: Time) -> None:
-        devices, checkpoint = party.job.crew_of[member].devices, party.job.checkpoint or 0
-        said, lost = receipt.work_lost_device_hours * HOUR, lost_by(party, member, now) * devices
+    def _check(self, group: SimulatedGroup, member: int, receipt: Receipt, now: Time) -> None:
+        devices, checkpoint = group.job.crew_of[member].devices, group.job.checkpoint or 0
+        said, lost = receipt.work_lost_device_hours * HOUR, lost_by(group, member, now) * devices
         rounding = LAST_DIGIT / 2 + MILLISECOND * devices
         if abs(said - lost) > rounding >= min(said, lost):
             rounding += checkpoint * devices  # It is saving its work at this very moment.
         if abs(said - lost) > rounding:
-            self.faults.append(f"{party.name}-{member} loses {lost / HOUR} device-hours, not {said / HOUR}")
+            self.faults.append(f"{group.name}-{member} loses {lost / HOUR} device-hours, not {said / HOUR}")
         self.said += said
         self.rounding += rounding
 
-    def add_up(self, loop: Loop) -> list[str]:
+    def add_up(self, loop: Simulation) -> list[str]:
         """When the run is over: what is wrong."""
         lost = loop.books.meter.totals["lostToEviction"] / WHOLE
         if abs(lost - self.said) > self.rounding:
@@ -46,9 +46,9 @@ class Receipts(Watcher):
         return self.faults
 
 
-def lost_by(party: Party, member: int, now: Time) -> Time:
+def lost_by(group: SimulatedGroup, member: int, now: Time) -> Time:
     """How long a member has worked since it last saved its work."""
-    start, checkpoint = party.starts[member], party.job.checkpoint
+    start, checkpoint = group.starts[member], group.job.checkpoint
     if start is None or start > now:
         return 0
     return now - start if checkpoint is None else (now - start) % checkpoint if checkpoint else 0

@@ -9,9 +9,9 @@ import pytest
 from benchmarks.anchors.muri import figures, play, published, read_overheads, read_trace, replay
 from benchmarks.anchors.muri_rules import LeastAttained, Muri, Order, Shortest
 from maitred.simulate.clock import SECOND, Time
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import WHOLE, Job
-from maitred.simulate.loop import Loop, Watcher
-from maitred.simulate.party import Party
+from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.seating.orders import MEASURES
 from maitred.simulate.seating.seater import Moves
 from maitred.simulate.traces.rows import rows
@@ -37,7 +37,7 @@ def test_every_published_digit(policy: str, trace: str) -> None:
     check_accounts(loop)
 
 
-def check_accounts(loop: Loop, forgiven: int = 0) -> None:
+def check_accounts(loop: Simulation, forgiven: int = 0) -> None:
     """Every device-second is in one bucket, and the productive ones are the work of the jobs, but for what
     they were let off because they ended together with others."""
     totals = loop.books.meter.totals
@@ -49,14 +49,14 @@ def check_accounts(loop: Loop, forgiven: int = 0) -> None:
 # -- the one digit that is rounding ------------------------------------------------------------------------
 
 
-class Sittings(Watcher):
+class Sittings(RunObserver):
     """A watcher that writes down who sat from when on."""
 
     def __init__(self) -> None:
-        self.since: dict[Time, list[Party]] = {}
+        self.since: dict[Time, list[SimulatedGroup]] = {}
 
-    def moves(self, loop: Loop, moves: Moves) -> None:
-        self.since[loop.now] = [seating.party for seating in moves.seatings]
+    def moves(self, loop: Simulation, moves: Moves) -> None:
+        self.since[loop.now] = [seating.group for seating in moves.seatings]
 
 
 @pytest.mark.slow
@@ -74,26 +74,26 @@ def test_srtf_on_trace2_differs_by_nothing_but_the_rounding_of_the_original() ->
     check_accounts(loop, forgiven=3610 * WHOLE)
 
 
-def ends_in_floats(sittings: Sittings, over: Time) -> dict[Party, float]:
+def ends_in_floats(sittings: Sittings, over: Time) -> dict[SimulatedGroup, float]:
     data = shared("muri/trace2.csv.gz")
     table = list(rows(data, "trace2", ("job_id", "iterations", "iteration_time")))
     left = {row.text("job_id"): float(row.whole("iterations")) for row in table}
     each = {row.text("job_id"): row.whole("iteration_time") * 1.015 / 1000 for row in table}
     overheads = read_overheads(folder(), read_trace(folder(), "trace2"))
-    clock, ends = min(sittings.since) / SECOND, dict[Party, float]()
+    clock, ends = min(sittings.since) / SECOND, dict[SimulatedGroup, float]()
     for sitting, until in zip(sittings.since.values(), [*sittings.since, over][1:], strict=True):
-        ended = [party for party in sitting if party.ended == until]
+        ended = [group for group in sitting if group.ended == until]
         later = clock + left[ended[0].name] * each[ended[0].name] if ended else until / SECOND
         ends |= dict.fromkeys(ended, later)
-        for party in sitting:
-            gone = later - clock - overheads[party.name] // SECOND
-            left[party.name] -= max(gone, 0) / each[party.name]
+        for group in sitting:
+            gone = later - clock - overheads[group.name] // SECOND
+            left[group.name] -= max(gone, 0) / each[group.name]
         clock = later
     return ends
 
 
-def figures_in_floats(ends: dict[Party, float]) -> list[Decimal]:
-    times = sorted(end - party.job.arrival / SECOND for party, end in ends.items())
+def figures_in_floats(ends: dict[SimulatedGroup, float]) -> list[Decimal]:
+    times = sorted(end - group.job.arrival / SECOND for group, end in ends.items())
     found = sum(times) / len(times), max(ends.values()), times[len(times) * 99 // 100]
     return [Decimal(figure) for figure in found]
 
@@ -101,11 +101,11 @@ def figures_in_floats(ends: dict[Party, float]) -> list[Decimal]:
 # -- rule by rule ------------------------------------------------------------------------------------------
 
 
-def played(order: Order, jobs: list[Job], overhead: Time = 0) -> tuple[Loop, dict[str, float]]:
+def played(order: Order, jobs: list[Job], overhead: Time = 0) -> tuple[Simulation, dict[str, float]]:
     """And when each job ended, in seconds."""
     jobs = [replace(each, checkpoint=0) for each in jobs]
     loop = play(Muri(order, {each.name: overhead for each in jobs}), jobs)
-    return loop, {party.name: (party.ended or 0) / SECOND for party in loop.parties}
+    return loop, {group.name: (group.ended or 0) / SECOND for group in loop.groups}
 
 
 def shortest_remaining() -> Order:

@@ -23,7 +23,7 @@ from maitred.kube.credentials import Fixed
 from maitred.kube.trouble import Settings
 from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.kubeconfig import write_kubeconfig
-from maitred.sandbox.world.objects import Objects
+from maitred.sandbox.world.objects import WorldObjects
 from maitred.sandbox.world.outpost import own_address, register
 from tests.controllers.answers.house import ANN, ELSE, SECRETS, House, cluster, connection, running_house
 from tests.docs.console import ROOT
@@ -43,7 +43,7 @@ def running() -> Iterator[House]:
 
 async def install(found: House, address: str) -> None:
     async with Client(connection(found.server, found.tokens[ADMIN])) as admin:
-        objects = Objects(admin)
+        objects = WorldObjects(admin)
         port = {"name": PORT, "port": found.port, "protocol": "TCP"}
         await register(objects, NAMESPACE, SERVICE, port, address)
         for item in cluster():

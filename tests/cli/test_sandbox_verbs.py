@@ -18,7 +18,7 @@ from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.layout import machines
-from maitred.sandbox.world.objects import Objects
+from maitred.sandbox.world.objects import WorldObjects
 from tests.control_plane.seating import scheduler
 from tests.control_plane.waiting import eventually
 
@@ -85,7 +85,7 @@ def in_the_background(plane: ControlPlane) -> Iterator[None]:
             kubelets_of_marked_nodes(client),
             scheduler(plane),
         ):
-            objects = Objects(client)
+            objects = WorldObjects(client)
             await nodes.create(objects, machines(SMALL))
             started.set()
             await stop.wait()

@@ -15,7 +15,7 @@ from maitred.cli.why import SEATED, UNATTENDED
 from maitred.kube.client import MERGE_PATCH, Client
 from maitred.kube.resources import LEASES, NODES, PODS
 from maitred.sandbox.apiserver.users import ADMIN
-from maitred.sandbox.world.objects import Objects
+from maitred.sandbox.world.objects import WorldObjects
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 from tests.sandbox.apiserver.running import RunningServer, running_server
@@ -33,7 +33,7 @@ def sandbox(tmp_path: Path) -> Iterator[RunningServer]:
     with running_server(tmp_path) as server:
         create(server, b.namespace(NAMESPACE), node, pod, other)
 
-        async def open_node(objects: Objects) -> None:
+        async def open_node(objects: WorldObjects) -> None:
             status = {"status": node["status"]}
             await objects.send("PATCH", await objects.path(node, "status"), status, MERGE_PATCH)
 
@@ -41,16 +41,16 @@ def sandbox(tmp_path: Path) -> Iterator[RunningServer]:
         yield server
 
 
-def with_objects(server: RunningServer, work: Callable[[Objects], Awaitable[None]]) -> None:
+def with_objects(server: RunningServer, work: Callable[[WorldObjects], Awaitable[None]]) -> None:
     async def run() -> None:
         async with Client(server.connection(ADMIN)) as client:
-            await work(Objects(client))
+            await work(WorldObjects(client))
 
     asyncio.run(run())
 
 
 def create(server: RunningServer, *items: Obj) -> None:
-    async def work(objects: Objects) -> None:
+    async def work(objects: WorldObjects) -> None:
         for item in items:
             await objects.create(item)
 

@@ -29,7 +29,7 @@ from maitred.sandbox.controlplane.run import ControlPlane, free_ports
 from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.users import MAITRED
-from maitred.sandbox.world.objects import Objects
+from maitred.sandbox.world.objects import WorldObjects
 from maitred.sandbox.world.outpost import own_address, register, register_as_of_old
 from tests.control_plane.cluster import Cluster, cluster
 from tests.control_plane.seating import member
@@ -122,7 +122,7 @@ async def house(plane: ControlPlane, folder: Path) -> AsyncIterator[House]:
 
 @asynccontextmanager
 async def installation(place: Cluster, plane: ControlPlane, address: str, port: int) -> AsyncIterator[None]:
-    objects = Objects(place.client)
+    objects = WorldObjects(place.client)
     bodies = [body for body in installed("base") if body["kind"] not in LEFT_OUT]
     for body in bodies:
         await objects.apply(body)

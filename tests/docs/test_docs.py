@@ -199,8 +199,8 @@ def test_the_planning_page_has_every_field_and_no_other(title: str, struct: type
     ("title", "structs"),
     [
         ("Scenario", [scenario.Scenario]),
-        ("Cluster", [scenario.Cluster, scenario.ClusterTrace]),
-        ("Workload", [scenario.Entry]),
+        ("Cluster", [scenario.ScenarioCluster, scenario.ClusterTrace]),
+        ("Workload", [scenario.JobSource]),
         ("Arrivals", [scenario.Arrivals]),
         ("Traces", [scenario.Trace]),
         ("Faults", [scenario.Faulty]),

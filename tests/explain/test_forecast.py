@@ -6,7 +6,7 @@ import pytest
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import SLACK, estimate, estimates, range_of
 from maitred.explain.forecast.future import Future
-from maitred.explain.forecast.opening import Opening
+from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.runs import NEVER, stem
 from maitred.explain.remedies.effort import Effort
 from tests.explain.forecasts import HOUR, NOW, at, gang, hours, nodes, past, remembered, requests, situation
@@ -172,8 +172,8 @@ def test_who_comes_takes_effort_though_there_is_no_room() -> None:
     objects = [*nodes(1), *gang("run", on="n0"), *WAITS]
     asked = requests(situation([*nodes(1), *gang("small", gpu=4)]).snapshot)
     came = [past(f"small-{number}", number + 0.5, 2, asked) for number in range(24)]
-    opening, effort = Opening(situation(objects, history=remembered(came))), Effort(1000)
-    future = Future(opening, effort, 0, opening.comers.stream(0.0))
+    outset, effort = Outset(situation(objects, history=remembered(came))), Effort(1000)
+    future = Future(outset, effort, 0, outset.arrivals.stream(0.0))
     future.run(["default/wait"])
     assert effort.spent
     assert future.now < NOW.timestamp() + 1000 * HOUR

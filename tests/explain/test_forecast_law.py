@@ -10,9 +10,9 @@ from maitred.explain.forecast.forecast import estimates
 from maitred.explain.situation import Situation
 from maitred.model.policy import Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND, moment
+from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.jobs import Job
-from maitred.simulate.loop import Loop, Watcher
-from maitred.simulate.party import Party, Phase
+from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.seating.objects import group_key
 from tests.oracle.effort import examples
 from tests.simulate.runs import RACK, job, node, play
@@ -23,28 +23,28 @@ STEP = 600
 LATEST_ARRIVAL = 6 * STEP
 
 
-class Listener(Watcher):
+class Listener(RunObserver):
     """Asks for everyone once all have come."""
 
     def __init__(self, policy: Policy, jobs: int) -> None:
         self.policy, self.jobs = policy, jobs
-        self.answers: dict[Party, Estimate] = {}
+        self.answers: dict[SimulatedGroup, Estimate] = {}
         self.asked = False
 
-    def settled(self, loop: Loop) -> None:
-        waiting = [party for party in loop.parties if party.waits]
-        if self.asked or len(loop.parties) < self.jobs or not waiting:
+    def settled(self, loop: Simulation) -> None:
+        waiting = [group for group in loop.groups if group.waits]
+        if self.asked or len(loop.groups) < self.jobs or not waiting:
             return
         self.asked, state = True, ClusterState()
         for item in NODES:
             state.apply(Put(item))
-        for party in loop.parties:
-            if party.phase != Phase.OVER:
-                for each in objects(party, said=True):
+        for group in loop.groups:
+            if group.phase != Phase.OVER:
+                for each in objects(group, said=True):
                     state.apply(Put(each))
         situation = Situation(state.snapshot(), self.policy, moment(loop.now))
-        found = estimates(situation, [group_key(party.job) for party in waiting])
-        self.answers = {party: found[group_key(party.job)] for party in waiting}
+        found = estimates(situation, [group_key(group.job) for group in waiting])
+        self.answers = {group: found[group_key(group.job)] for group in waiting}
 
 
 @st.composite
@@ -70,7 +70,7 @@ def test_what_was_said_comes_true(jobs: list[Job]) -> None:
     policy = Policy(topology=Topology((RACK,)), preemption=Preemption(mode="never"))
     listener = Listener(policy, len(jobs))
     play(NODES, jobs, policy, watchers=[listener])
-    for party, answer in listener.answers.items():
-        assert party.first_seated is not None
-        assert seconds(answer.earliest) == party.first_seated / SECOND, (party.name, answer)
+    for group, answer in listener.answers.items():
+        assert group.first_seated is not None
+        assert seconds(answer.earliest) == group.first_seated / SECOND, (group.name, answer)
         assert answer.basis == "known"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maitred.explain.forecast.cast import cast_of
 from maitred.explain.forecast.ends import Tenants
 from maitred.explain.forecast.forecast import estimates
 from maitred.explain.forecast.orders import orders
 from maitred.explain.forecast.runs import Runs
+from maitred.explain.forecast.shapes import shapes_of
 from maitred.model.history import NO_HISTORY, History, PastGroup
 from maitred.model.needs import NodeRequirements
 from tests.explain.forecasts import NOW, at, gang, nodes, past, remembered, requests, situation
@@ -107,6 +107,6 @@ def test_who_comes_is_like_most_who_request_the_same() -> None:
     asked = requests(situation(free).snapshot)
     for crowd in ([*pinned, *free], [*free, *pinned]):
         past = PastGroup("default/was", 0.0, None, None, False, 1, 1, 0, asked)
-        cast = cast_of(situation([*nodes(1), *crowd]).snapshot, [past])
+        cast = shapes_of(situation([*nodes(1), *crowd]).snapshot, [past])
         like = cast.snapshot.needs[cast.snapshot.shapes[cast.by_requests[asked]].needs]
         assert like.node == NodeRequirements()

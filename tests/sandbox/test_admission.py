@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maitred.model.pod import Pod as ModelPod
 from maitred.model.requests import pod_requests
-from maitred.sandbox.kubelets.admission import Rejection, Room, rejection
+from maitred.sandbox.kubelets.admission import NodeRoom, Rejection, rejection
 from maitred.sandbox.kubelets.amounts import requests
 from maitred.sandbox.kubelets.objects import Node, Pod
 
@@ -34,15 +34,15 @@ def pod(name: str = "p", asked: Json | None = None, ports: list[Json] | None = N
     return msgspec.convert(body, Pod)
 
 
-def room(*pods: Pod) -> Room:
-    taken = Room()
+def room(*pods: Pod) -> NodeRoom:
+    taken = NodeRoom()
     for one in pods:
         taken.take(one)
     return taken
 
 
-def reason(one: Pod, on: Node | None = None, beside: Room | None = None) -> str | None:
-    found = rejection(one, on or node(), beside or Room())
+def reason(one: Pod, on: Node | None = None, beside: NodeRoom | None = None) -> str | None:
+    found = rejection(one, on or node(), beside or NodeRoom())
     return None if found is None else found.reason
 
 

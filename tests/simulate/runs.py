@@ -10,10 +10,10 @@ from maitred.model.node import Node, NodeSpec, NodeStatus
 from maitred.model.pod import Container, PodSpec, ResourceRequirements, Resources
 from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Level, Policy, Topology
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.faults import Fault
-from maitred.simulate.floor import Floor
+from maitred.simulate.faults import Breakdown
 from maitred.simulate.jobs import Crew, Job, Workload
-from maitred.simulate.loop import Loop, Watcher
+from maitred.simulate.loop import RunObserver, Simulation
+from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.seating.displacing import Displacing
 from maitred.simulate.seating.pod_by_pod import PodByPod
 from maitred.simulate.seating.seater import Seater
@@ -65,15 +65,17 @@ def play(
     nodes: Sequence[Node],
     jobs: Iterable[Job],
     policy: Policy | None = None,
-    faults: Iterable[Fault] = (),
+    faults: Iterable[Breakdown] = (),
     horizon: Time | None = None,
     period: Time = 0,
-    watchers: Sequence[Watcher] = (),
-) -> Loop:
+    watchers: Sequence[RunObserver] = (),
+) -> Simulation:
     policy = policy or Policy(topology=Topology((RACK,)))
     workload = tuple(sorted(jobs, key=lambda each: each.arrival))
-    floor = Floor(nodes, policy, (RACK,))
-    loop = Loop(floor, seater_for(policy, nodes, workload), workload, iter(faults), horizon, period, watchers)
+    floor = SimulatedNodes(nodes, policy, (RACK,))
+    loop = Simulation(
+        floor, seater_for(policy, nodes, workload), workload, iter(faults), horizon, period, watchers
+    )
     loop.run()
     return loop
 
@@ -123,14 +125,14 @@ def jobs(draw: st.DrawFn, name: str) -> Job:
 
 
 @st.composite
-def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Fault, ...]:
+def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Breakdown, ...]:
     names = [each.metadata.name for each in nodes]
     found = []
     for _ in range(draw(st.integers(0, 4))):
         time = draw(TIMES)
         whole = draw(st.booleans())
         found.append(
-            Fault(
+            Breakdown(
                 time=time,
                 nodes=tuple(draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)))[
                     : 2 if whole else 1

@@ -10,10 +10,10 @@ from benchmarks.soak.receipts import Receipts
 from maitred.model.node import Node
 from maitred.model.policy import Order, Placement, Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.faults import Fault
+from maitred.simulate.faults import Breakdown
+from maitred.simulate.group import Phase
 from maitred.simulate.jobs import Job
-from maitred.simulate.loop import Loop
-from maitred.simulate.party import Phase
+from maitred.simulate.loop import Simulation
 from maitred.simulate.run import run_of
 from tests.oracle.effort import examples
 from tests.simulate.laws import Laws
@@ -105,7 +105,7 @@ def check_run(order: Order, placement: Placement, data: st.DataObject) -> None:
     check_repeatable(loop, nodes, jobs, policy, broken, horizon, period)
 
 
-def check_time(loop: Loop, nodes: Sequence[Node]) -> None:
+def check_time(loop: Simulation, nodes: Sequence[Node]) -> None:
     totals = loop.books.meter.totals
     assert all(total >= 0 for total in totals.values())
     assert sum(totals.values()) == loop.floor.total * loop.now
@@ -113,37 +113,37 @@ def check_time(loop: Loop, nodes: Sequence[Node]) -> None:
         assert sum(sample.devices.values()) == pytest.approx(loop.floor.total / 1000)
 
 
-def check_jobs(loop: Loop, jobs: Sequence[Job]) -> None:
+def check_jobs(loop: Simulation, jobs: Sequence[Job]) -> None:
     outcomes = run_of(loop, "p", 1, ()).outcomes
     assert sorted(outcome.job for outcome in outcomes) == sorted(job.name for job in jobs)
-    for party in loop.parties:
-        over = party in loop.ends
-        assert over == (party.phase == Phase.OVER) == (party.ended is not None)
-        assert not (over and party.sitting)
-        assert party.waited <= (party.ended if party.ended is not None else loop.now) - party.job.arrival
+    for group in loop.groups:
+        over = group in loop.ends
+        assert over == (group.phase == Phase.OVER) == (group.ended is not None)
+        assert not (over and group.sitting)
+        assert group.waited <= (group.ended if group.ended is not None else loop.now) - group.job.arrival
 
 
-def check_work(loop: Loop) -> None:
+def check_work(loop: Simulation) -> None:
     """What was done is what jobs needed, and what they had to do again."""
     totals = loop.books.meter.totals
-    with_devices = [party for party in loop.parties if party.job.load]
+    with_devices = [group for group in loop.groups if group.job.load]
     done = sum(
-        party.attained(loop.now if party.phase == Phase.WORKING else party.since) for party in with_devices
+        group.attained(loop.now if group.phase == Phase.WORKING else group.since) for group in with_devices
     )
     assert totals["productive"] + totals["lostToEviction"] + totals["lostToFailure"] == done
-    for party in loop.parties:
-        if party in loop.ends and loop.ends[party][0] == "finished":
-            assert party.job.work is not None
-            done = party.done(party.since)
-            assert party.job.work <= done < party.job.work + party.job.members * 8000
+    for group in loop.groups:
+        if group in loop.ends and loop.ends[group][0] == "finished":
+            assert group.job.work is not None
+            done = group.done(group.since)
+            assert group.job.work <= done < group.job.work + group.job.members * 8000
 
 
 def check_repeatable(
-    loop: Loop,
+    loop: Simulation,
     nodes: Sequence[Node],
     jobs: Sequence[Job],
     policy: Policy,
-    broken: Sequence[Fault],
+    broken: Sequence[Breakdown],
     horizon: Time | None,
     period: Time,
 ) -> None:

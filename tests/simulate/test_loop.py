@@ -6,9 +6,9 @@ import pytest
 
 from maitred.model.policy import Policy, Topology
 from maitred.simulate.clock import SECOND
-from maitred.simulate.faults import Fault
+from maitred.simulate.faults import Breakdown
 from maitred.simulate.jobs import WHOLE, Job
-from maitred.simulate.loop import Loop
+from maitred.simulate.loop import Simulation
 from maitred.simulate.results import BUCKETS, Run
 from maitred.simulate.run import run_of
 from tests.simulate.runs import RACK, crew, job, node, play
@@ -16,22 +16,22 @@ from tests.simulate.runs import RACK, crew, job, node, play
 POD_BY_POD = Policy(placement="pod-by-pod")
 
 
-def device_seconds(loop: Loop) -> dict[str, float]:
+def device_seconds(loop: Simulation) -> dict[str, float]:
     """By bucket, those that are not empty."""
     totals = loop.books.meter.totals
     return {bucket: totals[bucket] / SECOND / WHOLE for bucket in BUCKETS if totals[bucket]}
 
 
-def ends(loop: Loop) -> dict[str, tuple[str, float | None]]:
+def ends(loop: Simulation) -> dict[str, tuple[str, float | None]]:
     return {outcome.job: (outcome.end, outcome.ended) for outcome in run(loop).outcomes}
 
 
-def run(loop: Loop) -> Run:
+def run(loop: Simulation) -> Run:
     return run_of(loop, "policy", 1, ())
 
 
-def fault(at: float, *nodes: str, repaired: float, device: float | None = None) -> Fault:
-    return Fault(round(at * SECOND), nodes, round(repaired * SECOND), "test", device)
+def fault(at: float, *nodes: str, repaired: float, device: float | None = None) -> Breakdown:
+    return Breakdown(round(at * SECOND), nodes, round(repaired * SECOND), "test", device)
 
 
 def test_a_job_starts_works_and_ends() -> None:
@@ -173,7 +173,7 @@ def test_surplus_members_come_later_and_make_it_faster() -> None:
     ],
     ids=["patience", "a cancellation", "a rendezvous", "a repair", "the next beat"],
 )
-def test_a_run_ends_with_its_last_job(more: Any, faults: list[Fault], period: int) -> None:
+def test_a_run_ends_with_its_last_job(more: Any, faults: list[Breakdown], period: int) -> None:
     jobs = [job("a", workers=2, gpus=4, seconds=100, **more)]
     assert play([node("n1"), node("n2")], jobs, faults=faults, period=period).now == 100 * SECOND
 
@@ -283,7 +283,7 @@ def test_pod_by_pod_a_job_is_seated_outside_its_rack() -> None:
 # -- preemptive orders -------------------------------------------------------------------------------------
 
 
-def orders(order: Any, jobs: list[Job], **more: Any) -> Loop:
+def orders(order: Any, jobs: list[Job], **more: Any) -> Simulation:
     return play([node("n1")], jobs, Policy(order=order, topology=Topology((RACK,)), **more))
 
 

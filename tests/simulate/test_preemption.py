@@ -6,8 +6,8 @@ import pytest
 
 from maitred.model.policy import Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND
+from maitred.simulate.group import Phase
 from maitred.simulate.jobs import Job
-from maitred.simulate.party import Phase
 from tests.simulate.runs import RACK, job, node, play
 from tests.simulate.test_loop import device_seconds, ends, fault, run
 
@@ -140,7 +140,7 @@ def test_places_are_kept_no_longer_for_who_gives_up() -> None:
     jobs = [low(6, grace=GRACE, checkpoint=0), high(8, cancelled=43 * SECOND), job("third", at=41, gpus=2)]
     loop = play([node("n1")], jobs)
     assert run(loop).outcomes[2].started == 43.0
-    assert all(not party.nominated for party in loop.parties)
+    assert all(not group.nominated for group in loop.groups)
 
 
 def test_someone_more_important_takes_the_places_that_were_kept() -> None:
@@ -179,6 +179,6 @@ def test_an_incomplete_gang_takes_back_its_member_s_place_from_a_lesser_one() ->
 
 def test_a_run_may_end_while_someone_leaves() -> None:
     loop = play([node("n1")], [low(grace=GRACE), high()], horizon=45 * SECOND)
-    assert loop.parties[0].phase == Phase.STOPPED
+    assert loop.groups[0].phase == Phase.STOPPED
     assert [outcome.end for outcome in run(loop).outcomes] == ["running", "waiting"]
     assert device_seconds(loop) == {"leaving": 8 * 5, "lostToEviction": 8 * 40}

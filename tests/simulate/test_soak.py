@@ -15,9 +15,9 @@ from benchmarks.soak.promises import Promises
 from benchmarks.soak.receipts import Receipts
 from maitred.model.policy import Policy, Preemption
 from maitred.simulate.clock import SECOND
-from maitred.simulate.faults import Fault
+from maitred.simulate.faults import Breakdown
 from maitred.simulate.jobs import Job
-from maitred.simulate.loop import Loop, Watcher
+from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.scenario import read_scenario
 from maitred.simulate.scenario.values import duration
 from maitred.simulate.seating.seater import Moves, Removal
@@ -32,16 +32,16 @@ JOBS = (
 
 
 @dataclass
-class Twisted(Watcher):
+class Twisted(RunObserver):
     """Lets a watcher see other moves than are made."""
 
-    watcher: Watcher
+    watcher: RunObserver
     twist: Callable[[Moves], Moves]
 
-    def moves(self, loop: Loop, moves: Moves) -> None:
+    def moves(self, loop: Simulation, moves: Moves) -> None:
         self.watcher.moves(loop, self.twist(moves))
 
-    def settled(self, loop: Loop) -> None:
+    def settled(self, loop: Simulation) -> None:
         self.watcher.settled(loop)
 
 
@@ -89,7 +89,7 @@ def test_the_highest_do_not_starve_that_are_in_each_other_s_way_or_behind_who_mu
 
 def test_the_judge_sees_those_who_left_in_vain() -> None:
     """As if nobody were seated in the end. A node that breaks is an excuse, and so is someone higher."""
-    plain, broken = Promises(()), Promises([Fault(45 * SECOND, ("n1",), 46 * SECOND, "test")])
+    plain, broken = Promises(()), Promises([Breakdown(45 * SECOND, ("n1",), 46 * SECOND, "test")])
     for promises in (plain, broken):
         play(NODES, JOBS, watchers=[Twisted(promises, lambda moves: replace(moves, seatings=()))])
     assert plain.faults == ["others left n1 for high in vain, at 40000000"]
@@ -121,7 +121,7 @@ def with_twice_the_work(removal: Removal) -> Removal:
 
 def test_the_judge_sees_two_that_evict_each_other() -> None:
     def both_ways(moves: Moves) -> Moves:
-        back = [Removal(seating.party, (), "low") for seating in moves.nominations]
+        back = [Removal(seating.group, (), "low") for seating in moves.nominations]
         return replace(moves, removals=[*moves.removals, *back])
 
     judge = judge_of()

@@ -13,17 +13,17 @@ from maitred.simulate.results import (
     ENDS,
     Against,
     Bucket,
-    Difference,
+    Distribution,
     End,
-    Outcome,
+    JobOutcome,
+    PolicyDifference,
     Run,
-    Spread,
 )
 from maitred.simulate.summary import percentile, size_of, spread, summarise
 from tests.simulate.report.results import result
 
 
-def job(end: End = "finished", **changes: Any) -> Outcome:
+def job(end: End = "finished", **changes: Any) -> JobOutcome:
     usual: dict[str, Any] = {
         "job": "j",
         "end": end,
@@ -38,10 +38,10 @@ def job(end: End = "finished", **changes: Any) -> Outcome:
         "failures": 0,
         "split": False,
     }
-    return Outcome(**{**usual, **changes})
+    return JobOutcome(**{**usual, **changes})
 
 
-def run(outcomes: Sequence[Outcome] = (), policy: str = "p", seed: int = 1, **changes: Any) -> Run:
+def run(outcomes: Sequence[JobOutcome] = (), policy: str = "p", seed: int = 1, **changes: Any) -> Run:
     usual: dict[str, Any] = {
         "policy": policy,
         "seed": seed,
@@ -94,8 +94,8 @@ def test_waits_are_of_all_jobs_that_could_run_and_completions_of_those_that_fini
         job("notArrived", waited=1e9, started=None, ended=None),
     ]
     (summary,) = summarise([run(jobs)])
-    assert summary.times.wait == Spread(count=5, mean=40.0, p50=8.0, p99=128.0, max=128.0)
-    assert summary.times.completion == Spread(count=1, mean=50.0, p50=50.0, p99=50.0, max=50.0)
+    assert summary.times.wait == Distribution(count=5, mean=40.0, p50=8.0, p99=128.0, max=128.0)
+    assert summary.times.completion == Distribution(count=1, mean=50.0, p50=50.0, p99=50.0, max=50.0)
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ def test_a_policy_is_compared_run_by_run_with_the_same_seed() -> None:
     assert base.against is None
     assert other.against == Against(
         policy="base",
-        finished=Difference(0.5, 0.0, 1.0),
-        wait=Difference(20.0 - 700.0 / 3, -290.0, -60.0),
-        hours_in_vain=Difference(-2.0, -4.0, 0.0),
-        deadlocks=Difference(-1.0, -3.0, 1.0),
+        finished=PolicyDifference(0.5, 0.0, 1.0),
+        wait=PolicyDifference(20.0 - 700.0 / 3, -290.0, -60.0),
+        hours_in_vain=PolicyDifference(-2.0, -4.0, 0.0),
+        deadlocks=PolicyDifference(-1.0, -3.0, 1.0),
     )
 
 
@@ -184,7 +184,7 @@ def test_the_same_warning_is_given_once() -> None:
 
 
 def test_nothing_to_count() -> None:
-    assert spread(np.array([])) == Spread()
+    assert spread(np.array([])) == Distribution()
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=300), st.integers(1, 100))

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from maitred.explain.floorplan import ClusterFloor
 from maitred.explain.floorplan_tables import floor_lines
-from maitred.sandbox.world.watcher import Watcher
+from maitred.sandbox.world.watcher import WorldWatcher
 
 REFRESH_SECONDS = 0.25
 PIPE_SECONDS = 1.0
@@ -31,7 +31,7 @@ def render(
 class FloorView:
     """For `rich`: the floor as it is whenever it is drawn, in the space that there is, and lines below it."""
 
-    def __init__(self, watcher: Watcher, below: Sequence[str] = ()) -> None:
+    def __init__(self, watcher: WorldWatcher, below: Sequence[str] = ()) -> None:
         self._watcher = watcher
         self._below = below
 
@@ -41,7 +41,7 @@ class FloorView:
         yield from map(Text, self._below)
 
 
-async def show(watcher: Watcher) -> None:
+async def show(watcher: WorldWatcher) -> None:
     """Until it is cancelled. Ages go on growing, so a terminal is drawn again although nothing happened."""
     if not sys.stdout.isatty():
         await print_changes(watcher)
@@ -66,7 +66,7 @@ def pause_since(began: float) -> float:
     return max(REFRESH_SECONDS, REST * (time.monotonic() - began))
 
 
-async def print_changes(watcher: Watcher) -> None:
+async def print_changes(watcher: WorldWatcher) -> None:
     seen = -1
     while True:
         seen = await watcher.news.after(seen)

@@ -7,7 +7,7 @@ from maitred.simulate.clock import Time
 
 
 @dataclass(frozen=True)
-class Fault:
+class Breakdown:
     """Some nodes, or one device of one node, out of order for a while."""
 
     time: Time
@@ -18,5 +18,5 @@ class Fault:
     """A number in [0, 1) that says which device of the only node breaks. None: the nodes break as a whole."""
 
 
-Faults = Iterator[Fault]
+Breakdowns = Iterator[Breakdown]
 """Faults in the order of their times, without end or until nothing more breaks."""

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import Any
 
-from maitred.simulate.books import Books
 from maitred.simulate.clock import LONGEST, Time
 from maitred.simulate.events import EventLoop, Handler
-from maitred.simulate.faults import Fault, Faults
-from maitred.simulate.floor import Floor, Sitter
+from maitred.simulate.faults import Breakdown, Breakdowns
+from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.jobs import Job, Workload
-from maitred.simulate.party import Party, Phase
+from maitred.simulate.nodes import SeatedMember, SimulatedNodes
 from maitred.simulate.results import Bucket, End
-from maitred.simulate.seating.seater import Moves, Removal, Seater, Seating
+from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment, Seater
+from maitred.simulate.statistics import RunStatistics
 
 LONGEST_QUIET = 1000
 """A run without a horizon is over when for so many moments no job came or went, none is on its way to an end,
@@ -25,7 +25,7 @@ LAST_MOMENT = 10 * LONGEST
 MOMENTS_PER_TICK = 200
 
 
-class Kind(IntEnum):
+class EventKind(IntEnum):
     """What can happen, in the order in which it does at one moment."""
 
     FINISH = 0
@@ -40,48 +40,48 @@ class Kind(IntEnum):
     PATIENCE = 9
 
 
-class Watcher:
+class RunObserver:
     """Who looks on."""
 
-    def moves(self, loop: "Loop", moves: Moves) -> None:
+    def moves(self, loop: "Simulation", moves: Moves) -> None:
         """What a seater wants to do, before it is done."""
 
-    def settled(self, loop: "Loop") -> None:
+    def settled(self, loop: "Simulation") -> None:
         """It wants to do no more at this moment."""
 
 
-class Loop(EventLoop[Time]):
+class Simulation(EventLoop[Time]):
     """One run. `tick` hears of progress, as a number from 0 to 1."""
 
     def __init__(
         self,
-        floor: Floor,
+        floor: SimulatedNodes,
         seater: Seater,
         workload: Workload,
-        faults: Faults,
+        faults: Breakdowns,
         horizon: Time | None,
         period: Time = 0,
-        watchers: Sequence[Watcher] = (),
+        watchers: Sequence[RunObserver] = (),
         tick: Callable[[float], None] = lambda fraction: None,
     ) -> None:
-        handlers: dict[Kind, Handler] = {
-            Kind.FINISH: self._finish,
-            Kind.READY: self._ready,
-            Kind.GONE: self._gone,
-            Kind.REPAIR: self._repair,
-            Kind.FAULT: self._fault,
-            Kind.CANCEL: self._cancel,
-            Kind.RENDEZVOUS: self._rendezvous_failed,
-            Kind.ARRIVAL: self._arrive,
-            Kind.CYCLE: self._cycle,
-            Kind.PATIENCE: self._lose_patience,
+        handlers: dict[EventKind, Handler] = {
+            EventKind.FINISH: self._finish,
+            EventKind.READY: self._ready,
+            EventKind.GONE: self._gone,
+            EventKind.REPAIR: self._repair,
+            EventKind.FAULT: self._fault,
+            EventKind.CANCEL: self._cancel,
+            EventKind.RENDEZVOUS: self._rendezvous_failed,
+            EventKind.ARRIVAL: self._arrive,
+            EventKind.CYCLE: self._cycle,
+            EventKind.PATIENCE: self._lose_patience,
         }
         super().__init__(0, handlers)
         self.floor, self.seater, self.workload, self.horizon = floor, seater, workload, horizon
-        self.books = Books(floor, seater)
-        self.parties: list[Party] = []
+        self.books = RunStatistics(floor, seater)
+        self.groups: list[SimulatedGroup] = []
         """Those that have arrived, in the order in which they did."""
-        self.ends: dict[Party, tuple[End, str]] = {}
+        self.ends: dict[SimulatedGroup, tuple[End, str]] = {}
         """How jobs ended that did, with words where it was not well."""
         self.cycles = 0
         self._faults, self._period, self._watchers, self._tick = faults, period, watchers, tick
@@ -117,17 +117,17 @@ class Loop(EventLoop[Time]):
             return next_time >= self.horizon
         if next_time > LAST_MOMENT:
             return True
-        only_faults = len(self) == 1 and kind == Kind.FAULT  # Those come for ever.
+        only_faults = len(self) == 1 and kind == EventKind.FAULT  # Those come for ever.
         if only_faults or len(self.ends) == len(self.workload):
             return True
         return self._quiet > LONGEST_QUIET and self._stands_still(next_time)
 
     def _stands_still(self, next_time: Time) -> bool:
-        if len(self.parties) < len(self.workload) or self.books.anyone_nears_an_end:
+        if len(self.groups) < len(self.workload) or self.books.anyone_nears_an_end:
             self._stir()
             return False
         if self._still_until is None:
-            self._still_until = max(self.times_of(Kind.REPAIR, Kind.CANCEL), default=0)
+            self._still_until = max(self.times_of(EventKind.REPAIR, EventKind.CANCEL), default=0)
         return next_time > self._still_until
 
     def _progress(self) -> float:
@@ -136,23 +136,23 @@ class Loop(EventLoop[Time]):
         return len(self.ends) / max(1, len(self.workload))
 
     def is_due(self, kind: IntEnum, what: Any) -> bool:
-        """Whether what was expected of a party still comes true."""
+        """Whether what was expected of a group still comes true."""
         match kind:
-            case Kind.FINISH:
-                party, pace = what
-                return bool(party.pace == pace and party.phase == Phase.WORKING)
-            case Kind.READY:
-                party, round_, _ = what
-                return bool(party.round == round_ and party.phase != Phase.OVER)
-            case Kind.GONE:
-                party, until = what
-                return until in party.leaving.values()
-            case Kind.RENDEZVOUS:
-                party, round_ = what
-                return bool(party.round == round_ and party.phase == Phase.INCOMPLETE)
-            case Kind.CANCEL:
+            case EventKind.FINISH:
+                group, pace = what
+                return bool(group.pace == pace and group.phase == Phase.WORKING)
+            case EventKind.READY:
+                group, round_, _ = what
+                return bool(group.round == round_ and group.phase != Phase.OVER)
+            case EventKind.GONE:
+                group, until = what
+                return until in group.leaving.values()
+            case EventKind.RENDEZVOUS:
+                group, round_ = what
+                return bool(group.round == round_ and group.phase == Phase.INCOMPLETE)
+            case EventKind.CANCEL:
                 return bool(what.phase != Phase.OVER)
-            case Kind.PATIENCE:
+            case EventKind.PATIENCE:
                 return bool(what.phase == Phase.WAITING and what.first_seated is None)
             case _:
                 return True
@@ -160,38 +160,38 @@ class Loop(EventLoop[Time]):
     # -- arrivals and ends -----------------------------------------------------------------------------
 
     def _expect_next_arrival(self) -> None:
-        if len(self.parties) < len(self.workload):
-            job = self.workload[len(self.parties)]
-            self.expect(job.arrival, Kind.ARRIVAL, job)
+        if len(self.groups) < len(self.workload):
+            job = self.workload[len(self.groups)]
+            self.expect(job.arrival, EventKind.ARRIVAL, job)
 
     def _arrive(self, job: Job) -> None:
-        party = Party(job, len(self.parties))
-        self.parties.append(party)
+        group = SimulatedGroup(job, len(self.groups))
+        self.groups.append(group)
         self._stir()
         self._expect_next_arrival()
         if job.cancelled is not None:
-            self.expect(max(job.cancelled, self.now), Kind.CANCEL, party)
+            self.expect(max(job.cancelled, self.now), EventKind.CANCEL, group)
         if job.patience is not None:
-            self.expect(self.now + job.patience, Kind.PATIENCE, party)
-        self.seater.wants(party, self.now)
-        self.books.note(party, self.now)
+            self.expect(self.now + job.patience, EventKind.PATIENCE, group)
+        self.seater.wants(group, self.now)
+        self.books.note(group, self.now)
         self._ask_for_cycle()
 
-    def _cancel(self, party: Party) -> None:
-        self._end(party, "cancelled")
+    def _cancel(self, group: SimulatedGroup) -> None:
+        self._end(group, "cancelled")
 
-    def _lose_patience(self, party: Party) -> None:
-        self._end(party, "gaveUp")
+    def _lose_patience(self, group: SimulatedGroup) -> None:
+        self._end(group, "gaveUp")
 
-    def _end(self, party: Party, end: End, why: str = "") -> None:
-        party.pause(self.now)
-        self._unseat(party, party.seated())
-        if party.nominated:
+    def _end(self, group: SimulatedGroup, end: End, why: str = "") -> None:
+        group.pause(self.now)
+        self._unseat(group, group.seated())
+        if group.nominated:
             self._ask_for_cycle()
-        party.phase, party.ended, party.nominated = Phase.OVER, self.now, {}
-        self.books.note(party, self.now)
-        self.seater.leaves(party)
-        self.ends[party] = (end, why)
+        group.phase, group.ended, group.nominated = Phase.OVER, self.now, {}
+        self.books.note(group, self.now)
+        self.seater.leaves(group)
+        self.ends[group] = (end, why)
         self._stir()
 
     def _stir(self) -> None:
@@ -200,29 +200,29 @@ class Loop(EventLoop[Time]):
 
     # -- work ------------------------------------------------------------------------------------------
 
-    def _start(self, party: Party, members: Sequence[int]) -> None:
+    def _start(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Members who sit get ready."""
-        at = self.now + party.job.start_up
+        at = self.now + group.job.start_up
         for member in members:
-            party.starts[member] = at
-        self.expect(at, Kind.READY, (party, party.round, members))
+            group.starts[member] = at
+        self.expect(at, EventKind.READY, (group, group.round, members))
 
-    def _ready(self, what: tuple[Party, int, Sequence[int]]) -> None:
+    def _ready(self, what: tuple[SimulatedGroup, int, Sequence[int]]) -> None:
         """But for those who were sent away before they were."""
-        party, _, members = what
-        party.begin([member for member in members if party.starts[member] == self.now], self.now)
-        party.phase = Phase.WORKING
-        self.books.note(party, self.now)
-        self._expect_finish(party)
+        group, _, members = what
+        group.begin([member for member in members if group.starts[member] == self.now], self.now)
+        group.phase = Phase.WORKING
+        self.books.note(group, self.now)
+        self._expect_finish(group)
 
-    def _expect_finish(self, party: Party) -> None:
+    def _expect_finish(self, group: SimulatedGroup) -> None:
         """Unless it never ends, or those who sit so far can do nothing without the others' devices."""
-        remaining = party.remaining(self.now)
-        if remaining is not None and (party.speed or not remaining):
-            left = -(-remaining // party.speed) if remaining else 0
-            self.expect(self.now + left, Kind.FINISH, (party, party.pace))
+        remaining = group.remaining(self.now)
+        if remaining is not None and (group.speed or not remaining):
+            left = -(-remaining // group.speed) if remaining else 0
+            self.expect(self.now + left, EventKind.FINISH, (group, group.pace))
 
-    def _finish(self, what: tuple[Party, int]) -> None:
+    def _finish(self, what: tuple[SimulatedGroup, int]) -> None:
         self._end(what[0], "finished")
 
     # -- faults ----------------------------------------------------------------------------------------
@@ -230,25 +230,25 @@ class Loop(EventLoop[Time]):
     def _expect_next_fault(self) -> None:
         fault = next(self._faults, None)
         if fault is not None:
-            self.expect(fault.time, Kind.FAULT, fault)
+            self.expect(fault.time, EventKind.FAULT, fault)
 
-    def _fault(self, fault: Fault) -> None:
-        hit: dict[Party, list[int]] = {}
+    def _fault(self, fault: Breakdown) -> None:
+        hit: dict[SimulatedGroup, list[int]] = {}
         for node in fault.nodes:
-            for party, member in self._break(node, fault.device):
-                hit.setdefault(party, []).append(member)
-        for party, members in hit.items():
-            leaving = [member for member in members if member in party.leaving]
-            self._send_away(party, leaving)
-            self._fail(party, [member for member in members if member not in leaving])
+            for group, member in self._break(node, fault.device):
+                hit.setdefault(group, []).append(member)
+        for group, members in hit.items():
+            leaving = [member for member in members if member in group.leaving]
+            self._send_away(group, leaving)
+            self._fail(group, [member for member in members if member not in leaving])
         self._nodes_changed(fault.nodes)
-        self.expect(fault.repaired, Kind.REPAIR, fault)
+        self.expect(fault.repaired, EventKind.REPAIR, fault)
         self._expect_next_fault()
 
-    def _break(self, node: str, device: float | None) -> list[Sitter]:
+    def _break(self, node: str, device: float | None) -> list[SeatedMember]:
         return self.floor.take_down(node) if device is None else self.floor.break_device(node, device)
 
-    def _repair(self, fault: Fault) -> None:
+    def _repair(self, fault: Breakdown) -> None:
         for node in fault.nodes:
             if fault.device is None:
                 self.floor.bring_up(node)
@@ -261,12 +261,12 @@ class Loop(EventLoop[Time]):
             self.seater.node_changed(self.floor.places[node].as_it_is())
         self._ask_for_cycle()
 
-    def _fail(self, party: Party, members: Sequence[int]) -> None:
+    def _fail(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         if members:
-            party.failures += 1
+            group.failures += 1
             self.books.failures += 1
-            self._stop(party, "lostToFailure")
-            self._send_away(party, members)
+            self._stop(group, "lostToFailure")
+            self._send_away(group, members)
 
     # -- seats -----------------------------------------------------------------------------------------
 
@@ -278,7 +278,7 @@ class Loop(EventLoop[Time]):
     def _expect_cycle(self, at: Time) -> None:
         if self._cycle_at is None or at < self._cycle_at:
             self._cycle_at = at
-            self.expect(at, Kind.CYCLE, at)
+            self.expect(at, EventKind.CYCLE, at)
 
     def _cycle(self, at: Time) -> None:
         if self._cycle_at != at:
@@ -295,8 +295,8 @@ class Loop(EventLoop[Time]):
                 self._nominate(nomination)
             for seating in moves.seatings:
                 self._seat(seating)
-            for party, why in moves.impossible.items():
-                self._end(party, "impossible", why)
+            for group, why in moves.impossible.items():
+                self._end(group, "impossible", why)
         for watcher in self._watchers:
             watcher.settled(self)
         self.books.look_for_deadlock(self.now)
@@ -304,104 +304,104 @@ class Loop(EventLoop[Time]):
         if again is not None:
             self._expect_cycle(again)
 
-    def _seat(self, seating: Seating) -> None:
-        party, had_quorum = seating.party, seating.party.has_quorum
+    def _seat(self, seating: SeatAssignment) -> None:
+        group, had_quorum = seating.group, seating.group.has_quorum
         members = [member for member, _ in seating.seats]
         for member, node in seating.seats:
-            self.floor.sit(party, member, node, seating.device)
-        party.nominated = {}
+            self.floor.sit(group, member, node, seating.device)
+        group.nominated = {}
         if had_quorum:
-            self._start(party, members)
-        elif party.has_quorum:
-            if party.first_seated is None:
-                party.first_seated = self.now
-            party.astray |= not self.floor.keeps_together(party)
-            party.phase, members = Phase.STARTING, party.sitters()
-            self._start(party, members)
+            self._start(group, members)
+        elif group.has_quorum:
+            if group.first_seated is None:
+                group.first_seated = self.now
+            group.astray |= not self.floor.keeps_together(group)
+            group.phase, members = Phase.STARTING, group.sitters()
+            self._start(group, members)
         else:
-            party.split = True
-            self._wait_for_the_rest(party)
-        self.seater.seated(party, members)
-        self.books.note(party, self.now)
+            group.split = True
+            self._wait_for_the_rest(group)
+        self.seater.seated(group, members)
+        self.books.note(group, self.now)
 
-    def _nominate(self, nomination: Seating) -> None:
-        party = nomination.party
-        party.nominated = dict(nomination.seats)
-        self.seater.wants(party, self.now)
-        self.books.note(party, self.now)
+    def _nominate(self, nomination: SeatAssignment) -> None:
+        group = nomination.group
+        group.nominated = dict(nomination.seats)
+        self.seater.wants(group, self.now)
+        self.books.note(group, self.now)
 
-    def _wait_for_the_rest(self, party: Party) -> None:
-        if party.phase != Phase.INCOMPLETE and party.job.rendezvous is not None:
-            self.expect(self.now + party.job.rendezvous, Kind.RENDEZVOUS, (party, party.round))
-        party.phase = Phase.INCOMPLETE
+    def _wait_for_the_rest(self, group: SimulatedGroup) -> None:
+        if group.phase != Phase.INCOMPLETE and group.job.rendezvous is not None:
+            self.expect(self.now + group.job.rendezvous, EventKind.RENDEZVOUS, (group, group.round))
+        group.phase = Phase.INCOMPLETE
 
-    def _rendezvous_failed(self, what: tuple[Party, int]) -> None:
-        party, _ = what
-        party.round += 1
-        self._send_away(party, party.sitters())
+    def _rendezvous_failed(self, what: tuple[SimulatedGroup, int]) -> None:
+        group, _ = what
+        group.round += 1
+        self._send_away(group, group.sitters())
 
     def _remove(self, removal: Removal) -> None:
-        party, members = removal.party, removal.members
-        party.nominated = {}
-        if party.runs and party.sitting - len(members) >= party.job.quorum:
-            self.books.meter.lose(party.stop(members, self.now), "lostToEviction")
-            self._expect_finish(party)
+        group, members = removal.group, removal.members
+        group.nominated = {}
+        if group.runs and group.sitting - len(members) >= group.job.quorum:
+            self.books.meter.lose(group.stop(members, self.now), "lostToEviction")
+            self._expect_finish(group)
         else:
-            party.evictions += 1
+            group.evictions += 1
             self.books.evictions += 1
-            self._stop(party, "lostToEviction")
-        grace = min(party.job.grace, self.floor.longest_grace)
+            self._stop(group, "lostToEviction")
+        grace = min(group.job.grace, self.floor.longest_grace)
         if removal.at_once or not grace:
-            self._send_away(party, members)
+            self._send_away(group, members)
         else:
-            self._dismiss(party, members, self.now + grace)
+            self._dismiss(group, members, self.now + grace)
 
-    def _stop(self, party: Party, lost_to: Bucket) -> None:
+    def _stop(self, group: SimulatedGroup, lost_to: Bucket) -> None:
         """It no longer works. What it did since its last checkpoint is lost."""
-        if party.runs:
-            self.books.meter.lose(party.interrupt(self.now), lost_to)
-            party.phase = Phase.STOPPED
+        if group.runs:
+            self.books.meter.lose(group.interrupt(self.now), lost_to)
+            group.phase = Phase.STOPPED
 
-    def _dismiss(self, party: Party, members: Sequence[int], until: Time) -> None:
+    def _dismiss(self, group: SimulatedGroup, members: Sequence[int], until: Time) -> None:
         """Members will leave their seats."""
-        party.dismiss(members, until)
-        self._regroup(party)
-        self.seater.leaving(party, members)
-        self.books.note(party, self.now)
-        self.expect(until, Kind.GONE, (party, until))
+        group.dismiss(members, until)
+        self._regroup(group)
+        self.seater.leaving(group, members)
+        self.books.note(group, self.now)
+        self.expect(until, EventKind.GONE, (group, until))
 
-    def _gone(self, what: tuple[Party, Time]) -> None:
-        party, until = what
-        self._send_away(party, [member for member, end in party.leaving.items() if end == until])
+    def _gone(self, what: tuple[SimulatedGroup, Time]) -> None:
+        group, until = what
+        self._send_away(group, [member for member, end in group.leaving.items() if end == until])
 
-    def _send_away(self, party: Party, members: Sequence[int]) -> None:
+    def _send_away(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Members leave their seats, and their owner creates them anew."""
         if not members:
             return
-        self._unseat(party, members)
+        self._unseat(group, members)
         for member in members:
-            party.created[member] = self.now
-            party.births[member] += 1
-        self._regroup(party)
-        if party.phase != Phase.STOPPED:
-            self.seater.wants(party, self.now)
-        self.books.note(party, self.now)
+            group.created[member] = self.now
+            group.births[member] += 1
+        self._regroup(group)
+        if group.phase != Phase.STOPPED:
+            self.seater.wants(group, self.now)
+        self.books.note(group, self.now)
 
-    def _regroup(self, party: Party) -> None:
-        """What becomes of a party that has lost members, unless the others work on."""
-        if party.runs:
+    def _regroup(self, group: SimulatedGroup) -> None:
+        """What becomes of a group that has lost members, unless the others work on."""
+        if group.runs:
             return
-        if party.has_quorum:
-            party.phase = Phase.STARTING
-            self._start(party, party.sitters())
-        elif party.sitting:
-            self._wait_for_the_rest(party)
+        if group.has_quorum:
+            group.phase = Phase.STARTING
+            self._start(group, group.sitters())
+        elif group.sitting:
+            self._wait_for_the_rest(group)
         else:
-            party.phase = Phase.STOPPED if party.leaving else Phase.WAITING
+            group.phase = Phase.STOPPED if group.leaving else Phase.WAITING
 
-    def _unseat(self, party: Party, members: Sequence[int]) -> None:
+    def _unseat(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         if members:
-            self.seater.unseated(party, members)
+            self.seater.unseated(group, members)
             for member in members:
-                self.floor.stand(party, member)
+                self.floor.stand(group, member)
             self._ask_for_cycle()

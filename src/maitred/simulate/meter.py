@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from maitred.simulate.clock import SECOND, Time
+from maitred.simulate.group import Stretch
 from maitred.simulate.jobs import WHOLE
-from maitred.simulate.party import Stretch
 from maitred.simulate.results import BUCKETS, Bucket, Sample
 
 FIRST_WIDTH = 60 * SECOND
@@ -15,7 +15,7 @@ DEMAND = len(BUCKETS)
 PLACE = {bucket: place for place, bucket in enumerate(BUCKETS)}
 
 
-class Meter:
+class DeviceMeter:
     """Levels hold from when they were set until they are set again."""
 
     def __init__(self) -> None:

@@ -24,11 +24,11 @@ ENDS: tuple[End, ...] = get_args(End)
 """How a job may stand at the end of a run. It is exactly one of these."""
 
 
-class Record(Lean, frozen=True, omit_defaults=False):
+class ResultRecord(Lean, frozen=True, omit_defaults=False):
     """Part of a result: every field is always written."""
 
 
-class Outcome(Record, frozen=True):
+class JobOutcome(ResultRecord, frozen=True):
     """One job at the end of a run. Times in seconds since the run began."""
 
     job: str
@@ -52,7 +52,7 @@ class Outcome(Record, frozen=True):
     """For jobs that are impossible, or still wait: what was in the way."""
 
 
-class Sample(Record, frozen=True):
+class Sample(ResultRecord, frozen=True):
     """Devices by bucket, on average, from one moment to the next."""
 
     start: float
@@ -62,7 +62,7 @@ class Sample(Record, frozen=True):
     """Devices that waiting jobs asked for."""
 
 
-class Table(Record, frozen=True):
+class FloorNode(ResultRecord, frozen=True):
     """A node in the floor plan."""
 
     node: str
@@ -74,17 +74,17 @@ class Table(Record, frozen=True):
     """Jobs and how many devices each has here; less than one where devices are shared."""
 
 
-class FloorPlan(Record, frozen=True):
+class FloorPlan(ResultRecord, frozen=True):
     """Who sat where at one moment."""
 
     time: float
-    tables: tuple[Table, ...]
+    tables: tuple[FloorNode, ...]
     incomplete: tuple[str, ...]
     """Jobs that held seats without their quorum."""
     waiting: tuple[str, ...]
 
 
-class Run(Record, frozen=True):
+class Run(ResultRecord, frozen=True):
     """One policy with one seed."""
 
     policy: str
@@ -111,7 +111,7 @@ class Run(Record, frozen=True):
     wait_by_blocker: dict[str, float]
     """Seconds that jobs waited, by what was in the way."""
     cycles: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[JobOutcome, ...]
     samples: tuple[Sample, ...]
     floor: FloorPlan | None
     placement: Placement = "whole-groups"
@@ -125,7 +125,7 @@ class Run(Record, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-class Spread(Record, frozen=True):
+class Distribution(ResultRecord, frozen=True):
     """Of several numbers. All zero where there are none."""
 
     count: int = 0
@@ -135,31 +135,31 @@ class Spread(Record, frozen=True):
     max: float = 0.0
 
 
-class Times(Record, frozen=True):
+class JobTimes(ResultRecord, frozen=True):
     """Seconds. Waits of all jobs that arrived and are not impossible, so far where they still wait: a policy
     does no better by letting jobs wait for ever. Completions of those that finished."""
 
-    wait: Spread
-    completion: Spread
+    wait: Distribution
+    completion: Distribution
 
 
-class Range(Record, frozen=True):
+class SeedRange(ResultRecord, frozen=True):
     """Of one figure over several seeds."""
 
     least: float
     most: float
 
 
-class AcrossSeeds(Record, frozen=True):
+class AcrossSeeds(ResultRecord, frozen=True):
     """How far the seeds are apart: of each run the mean wait, the mean completion and so on."""
 
-    wait: Range
-    completion: Range
-    productive: Range
-    makespan: Range
+    wait: SeedRange
+    completion: SeedRange
+    productive: SeedRange
+    makespan: SeedRange
 
 
-class Difference(Record, frozen=True):
+class PolicyDifference(ResultRecord, frozen=True):
     """Of one figure between two policies: of their summaries, and over pairs of runs with the same seed."""
 
     amount: float
@@ -167,20 +167,20 @@ class Difference(Record, frozen=True):
     most: float
 
 
-class Against(Record, frozen=True):
+class Against(ResultRecord, frozen=True):
     """A policy against another one: how much more of each it has; below zero, less."""
 
     policy: str
     """The other one."""
-    finished: Difference
-    wait: Difference
+    finished: PolicyDifference
+    wait: PolicyDifference
     """Mean wait in seconds."""
-    hours_in_vain: Difference
+    hours_in_vain: PolicyDifference
     """Device-hours held by incomplete groups, lost to eviction or lost to failure."""
-    deadlocks: Difference
+    deadlocks: PolicyDifference
 
 
-class Summary(Record, frozen=True):
+class PolicySummary(ResultRecord, frozen=True):
     """One policy, over all seeds: means of what the runs came to; times of all their jobs together."""
 
     policy: str
@@ -199,10 +199,10 @@ class Summary(Record, frozen=True):
     deadlocked_seconds: float
     wait_by_blocker: dict[str, float]
     """Seconds, by what was in the way; what cost the most first."""
-    times: Times
-    by_size: dict[str, Times]
+    times: JobTimes
+    by_size: dict[str, JobTimes]
     """By devices: none, 1, 2-8, 9-64, 65+; those that occur."""
-    by_priority: dict[str, Times]
+    by_priority: dict[str, JobTimes]
     """The highest first."""
     across_seeds: AcrossSeeds
     preemptions: float = 0.0
@@ -214,11 +214,11 @@ class Summary(Record, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-class Result(Record, frozen=True):
+class Result(ResultRecord, frozen=True):
     """All runs of a scenario."""
 
     scenario: str
-    summaries: tuple[Summary, ...]
+    summaries: tuple[PolicySummary, ...]
     runs: tuple[Run, ...]
     api_version: str = API_VERSION
     kind: str = "SimulationResult"

@@ -8,11 +8,11 @@ from maitred.model.manifest.errors import InputError
 from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Placement, Policy, Topology
 from maitred.model.words import counted
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.floor import Floor
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import WHOLE, Workload
-from maitred.simulate.loop import Loop, Watcher
-from maitred.simulate.party import Party
-from maitred.simulate.results import End, Outcome, Run
+from maitred.simulate.loop import RunObserver, Simulation
+from maitred.simulate.nodes import SimulatedNodes
+from maitred.simulate.results import End, JobOutcome, Run
 from maitred.simulate.seating.displacing import Displacing
 from maitred.simulate.seating.pod_by_pod import PodByPod
 from maitred.simulate.seating.seater import Seater
@@ -27,15 +27,17 @@ def simulate(
     policy: Policy,
     seed: int,
     tick: Callable[[float], None] = lambda fraction: None,
-    watchers: Sequence[Watcher] = (),
+    watchers: Sequence[RunObserver] = (),
 ) -> Run:
     """The same setup, policy and seed give the same Run."""
     if not policy.topology.levels:
         policy = msgspec.structs.replace(policy, topology=Topology(setup.levels))
     check_jobs(name, policy, setup.workload)
-    floor = Floor(setup.nodes, policy, setup.levels)
+    floor = SimulatedNodes(setup.nodes, policy, setup.levels)
     seater = seater_for(policy, setup, seed)
-    loop = Loop(floor, seater, setup.workload, setup.faults, setup.horizon, setup.period, watchers, tick)
+    loop = Simulation(
+        floor, seater, setup.workload, setup.faults, setup.horizon, setup.period, watchers, tick
+    )
     loop.run()
     return run_of(loop, name, seed, setup.warnings, policy.placement)
 
@@ -68,15 +70,15 @@ def check_jobs(name: str, policy: Policy, workload: Workload) -> None:
 
 
 def run_of(
-    loop: Loop, name: str, seed: int, warnings: Sequence[str], placement: Placement = "whole-groups"
+    loop: Simulation, name: str, seed: int, warnings: Sequence[str], placement: Placement = "whole-groups"
 ) -> Run:
     books, floor = loop.books, loop.floor
-    outcomes = [outcome_of(party, loop) for party in loop.parties]
+    outcomes = [outcome_of(group, loop) for group in loop.groups]
     absent = [
-        Outcome(job.name, "notArrived", job.arrival / SECOND, job.members, job.devices, job.priority)
-        for job in loop.workload[len(loop.parties) :]
+        JobOutcome(job.name, "notArrived", job.arrival / SECOND, job.members, job.devices, job.priority)
+        for job in loop.workload[len(loop.groups) :]
     ]
-    ended = [party.ended for party in loop.parties if party.ended is not None]
+    ended = [group.ended for group in loop.groups if group.ended is not None]
     first = loop.workload[0].arrival if loop.workload else 0
     return Run(
         policy=name,
@@ -92,8 +94,8 @@ def run_of(
         evicted_pods=books.evicted_pods,
         receipts_device_seconds=books.receipts_device_seconds,
         failures=books.failures,
-        splits=sum(party.split for party in loop.parties),
-        astray=sum(party.astray for party in loop.parties),
+        splits=sum(group.split for group in loop.groups),
+        astray=sum(group.astray for group in loop.groups),
         deadlocks=books.deadlocks,
         deadlocked_seconds=books.deadlocked_for / SECOND,
         wait_by_blocker={what: time / SECOND for what, time in sorted(books.wait_by_blocker.items()) if time},
@@ -106,33 +108,33 @@ def run_of(
     )
 
 
-def left_waiting(loop: Loop) -> list[str]:
+def left_waiting(loop: Simulation) -> list[str]:
     """A run without a horizon ends when nobody nears an end, and then some may still wait."""
-    waiting = sum(party.waits for party in loop.parties)
+    waiting = sum(group.waits for group in loop.groups)
     if loop.horizon is not None or not waiting:
         return []
     told = f"{counted(waiting, 'job')} still waited when no running job could end any more"
     return [f"{told}; times and device-hours are counted up to then: set a horizon to compare policies"]
 
 
-def outcome_of(party: Party, loop: Loop) -> Outcome:
-    job = party.job
-    standing: End = "waiting" if party.waits else "running"
-    end, why = loop.ends.get(party, (standing, loop.seater.why(party) if standing == "waiting" else ""))
-    return Outcome(
+def outcome_of(group: SimulatedGroup, loop: Simulation) -> JobOutcome:
+    job = group.job
+    standing: End = "waiting" if group.waits else "running"
+    end, why = loop.ends.get(group, (standing, loop.seater.why(group) if standing == "waiting" else ""))
+    return JobOutcome(
         job=job.name,
         end=end,
         arrival=job.arrival / SECOND,
         members=job.members,
         devices=job.devices,
         priority=job.priority,
-        started=_seconds(party.first_seated),
-        ended=_seconds(party.ended),
-        waited=party.waited / SECOND,
-        evictions=party.evictions,
-        failures=party.failures,
-        split=party.split,
-        astray=party.astray,
+        started=_seconds(group.first_seated),
+        ended=_seconds(group.ended),
+        waited=group.waited / SECOND,
+        evictions=group.evictions,
+        failures=group.failures,
+        split=group.split,
+        astray=group.astray,
         why=why,
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from maitred.model.node import Node
 from maitred.model.policy import Level
 from maitred.simulate.clock import Time
-from maitred.simulate.faults import Faults
+from maitred.simulate.faults import Breakdowns
 from maitred.simulate.jobs import Workload
 
 
@@ -13,7 +13,7 @@ from maitred.simulate.jobs import Workload
 class Setup:
     nodes: tuple[Node, ...]
     workload: Workload
-    faults: Faults
+    faults: Breakdowns
     horizon: Time | None = None
     """When the run ends. None: when every job has ended."""
     period: Time = 0

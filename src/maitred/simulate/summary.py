@@ -16,14 +16,14 @@ from maitred.simulate.results import (
     AcrossSeeds,
     Against,
     Bucket,
-    Difference,
+    Distribution,
     End,
-    Outcome,
-    Range,
+    JobOutcome,
+    JobTimes,
+    PolicyDifference,
+    PolicySummary,
     Run,
-    Spread,
-    Summary,
-    Times,
+    SeedRange,
 )
 
 HOUR_S = HOUR / SECOND
@@ -38,7 +38,7 @@ IN_VAIN: tuple[Bucket, ...] = ("incomplete", "lostToEviction", "lostToFailure")
 Floats = NDArray[np.float64]
 
 
-def summarise(runs: Sequence[Run]) -> tuple[Summary, ...]:
+def summarise(runs: Sequence[Run]) -> tuple[PolicySummary, ...]:
     """Policies in the order in which they first appear."""
     by_policy: dict[str, list[Run]] = {}
     for run in runs:
@@ -47,10 +47,10 @@ def summarise(runs: Sequence[Run]) -> tuple[Summary, ...]:
     return tuple(summary(policy, own, baseline) for policy, own in by_policy.items())
 
 
-def summary(policy: str, runs: Sequence[Run], baseline: Sequence[Run]) -> Summary:
+def summary(policy: str, runs: Sequence[Run], baseline: Sequence[Run]) -> PolicySummary:
     outcomes = [outcome for run in runs for outcome in run.outcomes]
     hours = {bucket: mean(run.device_seconds.get(bucket, 0.0) for run in runs) / HOUR_S for bucket in BUCKETS}
-    return Summary(
+    return PolicySummary(
         policy=policy,
         placement=runs[0].placement,
         seeds=tuple(run.seed for run in runs),
@@ -83,7 +83,7 @@ def mean(values: Iterable[float]) -> float:
     return sum(found) / len(found) if found else 0.0
 
 
-def jobs_by_end(outcomes: Iterable[Outcome], runs: int) -> dict[End, float]:
+def jobs_by_end(outcomes: Iterable[JobOutcome], runs: int) -> dict[End, float]:
     count: dict[End, int] = dict.fromkeys(ENDS, 0)
     for outcome in outcomes:
         count[outcome.end] += 1
@@ -108,17 +108,17 @@ def seconds_by_blocker(runs: Sequence[Run]) -> dict[str, float]:
 # -- times -------------------------------------------------------------------------------------------------
 
 
-def times_of(outcomes: Iterable[Outcome]) -> Times:
+def times_of(outcomes: Iterable[JobOutcome]) -> JobTimes:
     found = list(outcomes)
-    return Times(wait=spread(waits(found)), completion=spread(completions(found)))
+    return JobTimes(wait=spread(waits(found)), completion=spread(completions(found)))
 
 
-def waits(outcomes: Iterable[Outcome]) -> Floats:
+def waits(outcomes: Iterable[JobOutcome]) -> Floats:
     """Of jobs that wanted seats at some time, whether they ever got them or not."""
     return np.array([outcome.waited for outcome in outcomes if outcome.end not in NEVER_HERE], np.float64)
 
 
-def completions(outcomes: Iterable[Outcome]) -> Floats:
+def completions(outcomes: Iterable[JobOutcome]) -> Floats:
     """From arrival to end, of jobs that finished."""
     return np.array(
         [
@@ -130,11 +130,11 @@ def completions(outcomes: Iterable[Outcome]) -> Floats:
     )
 
 
-def spread(values: Floats) -> Spread:
+def spread(values: Floats) -> Distribution:
     if not values.size:
-        return Spread()
+        return Distribution()
     ordered = np.sort(values)
-    return Spread(
+    return Distribution(
         count=ordered.size,
         mean=float(ordered.mean()),
         p50=percentile(ordered, 50),
@@ -153,15 +153,15 @@ def size_of(devices: int) -> str:
     return next((size for size, most in SIZES.items() if devices <= most), LARGEST)
 
 
-def by_size(outcomes: Iterable[Outcome]) -> dict[str, Times]:
-    found: dict[str, list[Outcome]] = {size: [] for size in (*SIZES, LARGEST)}
+def by_size(outcomes: Iterable[JobOutcome]) -> dict[str, JobTimes]:
+    found: dict[str, list[JobOutcome]] = {size: [] for size in (*SIZES, LARGEST)}
     for outcome in outcomes:
         found[size_of(outcome.devices)].append(outcome)
     return {size: times_of(own) for size, own in found.items() if own}
 
 
-def by_priority(outcomes: Iterable[Outcome]) -> dict[str, Times]:
-    found: dict[int, list[Outcome]] = {}
+def by_priority(outcomes: Iterable[JobOutcome]) -> dict[str, JobTimes]:
+    found: dict[int, list[JobOutcome]] = {}
     for outcome in outcomes:
         found.setdefault(outcome.priority, []).append(outcome)
     return {str(priority): times_of(found[priority]) for priority in sorted(found, reverse=True)}
@@ -180,9 +180,9 @@ def across_seeds(runs: Sequence[Run]) -> AcrossSeeds:
     )
 
 
-def reach(values: Iterable[float]) -> Range:
+def reach(values: Iterable[float]) -> SeedRange:
     found = list(values)
-    return Range(least=min(found), most=max(found))
+    return SeedRange(least=min(found), most=max(found))
 
 
 # -- one policy against another ----------------------------------------------------------------------------
@@ -200,9 +200,9 @@ def against(runs: Sequence[Run], baseline: Sequence[Run]) -> Against | None:
     if runs[0].policy == baseline[0].policy or not pairs:
         return None
 
-    def difference(figure: Callable[[Sequence[Run]], float]) -> Difference:
+    def difference(figure: Callable[[Sequence[Run]], float]) -> PolicyDifference:
         each = [figure([run]) - figure([other]) for run, other in pairs]
-        return Difference(figure(runs) - figure(baseline), min(each), max(each))
+        return PolicyDifference(figure(runs) - figure(baseline), min(each), max(each))
 
     return Against(
         policy=baseline[0].policy,

@@ -29,7 +29,7 @@ from maitred.model.policy import Policy
 from maitred.sandbox.apiserver.server import ApiServer
 from maitred.sandbox.apiserver.users import ADMIN, User
 from maitred.sandbox.users import MAITRED, make_tokens
-from maitred.sandbox.world.objects import Objects
+from maitred.sandbox.world.objects import WorldObjects
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
 
@@ -116,7 +116,7 @@ async def house(host: str = "127.0.0.1") -> AsyncIterator[House]:
         server = await stack.enter_async_context(ApiServer({token: user for user, token in tokens.items()}))
         admin = await stack.enter_async_context(Client(connection(server, tokens[ADMIN])))
         own = await stack.enter_async_context(Client(connection(server, tokens[MAITRED])))
-        await furnish(Objects(admin))
+        await furnish(WorldObjects(admin))
         state = state_of(cluster())
         http = await stack.enter_async_context(aiohttp.ClientSession())
         found = House(0, tokens, server, admin, View(state, {}, Policy(), None), http)
@@ -126,7 +126,7 @@ async def house(host: str = "127.0.0.1") -> AsyncIterator[House]:
         yield found
 
 
-async def furnish(objects: Objects) -> None:
+async def furnish(objects: WorldObjects) -> None:
     """The rights of the scheduler and of its users, as they are installed, and Ann's in her namespace."""
     for body in installed("base"):
         if body["kind"] not in LEFT_OUT:

@@ -30,7 +30,7 @@ from maitred.sandbox.apiserver.server import ApiServer
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.users import MAITRED, make_tokens
-from maitred.sandbox.world.objects import Objects
+from maitred.sandbox.world.objects import WorldObjects
 from tests.cluster.changes import changes
 from tests.cluster.seen import put
 from tests.controllers.answers.house import ANN, SECRETS, cluster, connection, furnish
@@ -114,7 +114,7 @@ async def scheduling(folder: Path) -> AsyncIterator[Scheduling]:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(ApiServer({token: user for user, token in tokens.items()}))
         admin = await stack.enter_async_context(Client(connection(server, tokens[ADMIN])))
-        await furnish(Objects(admin))
+        await furnish(WorldObjects(admin))
         write_kubeconfig(kubeconfig, server.url, server.authority, tokens[MAITRED])
         chronicle = Chronicle()
         state = ClusterState(chronicle)

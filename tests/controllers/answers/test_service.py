@@ -23,7 +23,7 @@ from maitred.explain.proposal.supposition import Supposition, gang_objects
 from maitred.explain.why.answer import Comparison, Why
 from maitred.kube.reviews import User
 from maitred.sandbox.apiserver.users import ADMIN
-from maitred.sandbox.world.objects import Objects
+from maitred.sandbox.world.objects import WorldObjects
 from tests.controllers.answers.house import ANN, ELSE, SECRETS, House, bound, house, made
 
 Story = Callable[[House], Awaitable[None]]
@@ -245,7 +245,7 @@ def test_rights_are_looked_up_again_after_a_while(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(door, "REMEMBERED_SECONDS", 0.0)
 
     async def story(found: House) -> None:
-        objects = Objects(found.admin)
+        objects = WorldObjects(found.admin)
         look = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
         assert (await found.refused("/v1alpha1/why/team-b/hidden-big"))[0] == 403
         await objects.apply(made("Role", "member", "team-b", rules=[look]))

@@ -15,7 +15,7 @@ from maitred.kube.connection import Connection
 from maitred.kube.credentials import Fixed, with_token
 from maitred.sandbox.apiserver.server import ApiServer
 from maitred.sandbox.apiserver.users import ADMIN, User
-from maitred.sandbox.housekeeping.house import housekeeping
+from maitred.sandbox.housekeeping.controllers import housekeeping
 from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.users import MAITRED, make_tokens
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.kube.errors import KubeError
+from maitred.sandbox.housekeeping.cache import key_of
 from maitred.sandbox.housekeeping.jobs import indexes
-from maitred.sandbox.housekeeping.jobs.account import Account
-from maitred.sandbox.housekeeping.jobs.failures import Record, wait_after
+from maitred.sandbox.housekeeping.jobs.account import JobAccount
+from maitred.sandbox.housekeeping.jobs.failures import FailureRecord, wait_after
 from maitred.sandbox.housekeeping.jobs.objects import COMPLETE, FAILED, JobStatus, Uncounted
 from maitred.sandbox.housekeeping.objects import Pod
-from maitred.sandbox.housekeeping.stock import key_of
 from tests.sandbox.housekeeping.world import NOW, World, make_job, make_pod
 
 KEY = "default/a"
@@ -120,8 +120,8 @@ async def finish(world: World) -> None:
         await world.controller.let_go(key_of(pod.metadata))
 
 
-def account(pods: list[Pod], record: Record | None = None, **spec: Any) -> Account:
-    return Account(make_job(**spec), pods, (), record or Record(), NOW)
+def account(pods: list[Pod], record: FailureRecord | None = None, **spec: Any) -> JobAccount:
+    return JobAccount(make_job(**spec), pods, (), record or FailureRecord(), NOW)
 
 
 def test_one_failure_more_than_the_limit_ends_a_job() -> None:
@@ -147,11 +147,11 @@ def test_unseen_pods_are_not_made_again() -> None:
 
 def test_waiting_doubles_with_each_failure_and_ends_with_a_success() -> None:
     ended = make_pod(0, "Failed", creationTimestamp="2026-11-15T11:59:59Z")
-    record = Record().after([], [ended])
-    assert [record.wait(NOW), Record(3, record.last).wait(NOW)] == [9.0, 39.0]
+    record = FailureRecord().after([], [ended])
+    assert [record.wait(NOW), FailureRecord(3, record.last).wait(NOW)] == [9.0, 39.0]
     assert wait_after(30, NOW, NOW) == 600.0
     later = make_pod(1, "Succeeded", creationTimestamp="2026-11-15T12:00:00Z")
-    assert record.after([later], [ended]) == Record()
+    assert record.after([later], [ended]) == FailureRecord()
     assert wait_after(1, NOW - timedelta(seconds=10), NOW) == 0.0
 
 
@@ -169,7 +169,7 @@ def test_suspension_removes_pods_without_counting_them() -> None:
 
 def test_what_was_decided_before_a_crash_holds_after_it() -> None:
     job = make_job(completions=2, backoff_limit=0)
-    books = Account(job, [make_pod(0, "Failed")], (), Record(), NOW)
+    books = JobAccount(job, [make_pod(0, "Failed")], (), FailureRecord(), NOW)
     closing = books.close(books.steps(settled=True), True, 0, ())
     assert closing.status.conditions[0].type == "FailureTarget"
     assert closing.status.uncounted_terminated_pods is not None
@@ -195,5 +195,5 @@ def test_nothing_to_write_is_nothing_written() -> None:
     first = books.close(books.steps(settled=True), True, 0, ()).status
     assert first != JobStatus()
     job = msgspec.structs.replace(books.job, status=first)
-    later = Account(job, pods, (), Record(), NOW + timedelta(seconds=9))
+    later = JobAccount(job, pods, (), FailureRecord(), NOW + timedelta(seconds=9))
     assert later.close(later.steps(settled=True), True, 0, ()).status == first

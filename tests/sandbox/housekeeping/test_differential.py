@@ -11,7 +11,7 @@ import pytest
 from maitred.kube.client import Client
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.housekeeping.house import housekeeping
+from maitred.sandbox.housekeeping.controllers import housekeeping
 from tests.sandbox.apiserver.running import RunningServer, running_server
 from tests.sandbox.housekeeping import house_stories, job_stories
 from tests.sandbox.housekeeping.place import place

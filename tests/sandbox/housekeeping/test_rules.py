@@ -8,13 +8,13 @@ import pytest
 
 from maitred.kube.resources import LEASES, NODES
 from maitred.model.node import Taint
+from maitred.sandbox.housekeeping.cache import ObjectCache
 from maitred.sandbox.housekeeping.disruptions import covers, scaled, status_of
 from maitred.sandbox.housekeeping.evictions import seconds_borne
 from maitred.sandbox.housekeeping.jobs.groups import group_name, hashed
 from maitred.sandbox.housekeeping.jobs.pods import indexed_prefix
-from maitred.sandbox.housekeeping.nodes import GRACE_SECONDS, Nodes, wanted_taints
+from maitred.sandbox.housekeeping.nodes import GRACE_SECONDS, NodeController, wanted_taints
 from maitred.sandbox.housekeeping.objects import Budget, BudgetStatus, Lease, Node, Pod, Toleration
-from maitred.sandbox.housekeeping.stock import Stock
 from maitred.sandbox.housekeeping.storage import Claim, Volume, best_volume
 from tests.sandbox.housekeeping.world import NOW, World, make_job, make_pod, with_meta
 
@@ -48,9 +48,9 @@ def test_taints_follow_what_a_node_says_and_spare_those_of_others() -> None:
 
 
 def test_a_node_is_given_up_when_neither_it_nor_its_lease_has_changed_for_long() -> None:
-    stock = Stock(None, ())  # type: ignore[arg-type]
+    stock = ObjectCache(None, ())  # type: ignore[arg-type]
     world = World(make_job())
-    nodes = Nodes(stock, world, None)  # type: ignore[arg-type]
+    nodes = NodeController(stock, world, None)  # type: ignore[arg-type]
     stock.shelf(NODES, Node).put(node("True"))
     late = GRACE_SECONDS + 1
     assert nodes.silent(0.0) == []

@@ -9,7 +9,7 @@ from maitred.kube.resources import NAMESPACES, PODS, STORAGE_CLASSES, VOLUME_CLA
 from maitred.model.storage import NO_PROVISIONER
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.housekeeping.house import housekeeping
+from maitred.sandbox.housekeeping.controllers import housekeeping
 from maitred.sandbox.housekeeping.objects import JOBS, POD_GROUPS
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import kubelets

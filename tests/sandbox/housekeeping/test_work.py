@@ -8,16 +8,16 @@ import pytest
 
 from maitred.kube.errors import Unreachable
 from maitred.kube.resources import PODS
+from maitred.sandbox.housekeeping.cache import CachedKind, Index
 from maitred.sandbox.housekeeping.objects import Pod
-from maitred.sandbox.housekeeping.stock import Index, Shelf
-from maitred.sandbox.housekeeping.work import Queue, all_of
+from maitred.sandbox.housekeeping.work import WorkQueue, all_of
 from tests.sandbox.housekeeping.world import make_pod, with_meta
 
 Work = Callable[[str], Awaitable[None]]
 
 
-async def drive(work: Work, use: Callable[[Queue], Awaitable[None]]) -> None:
-    queue = Queue("test", work)
+async def drive(work: Work, use: Callable[[WorkQueue], Awaitable[None]]) -> None:
+    queue = WorkQueue("test", work)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(queue.run())
         async with asyncio.timeout(10):
@@ -41,9 +41,9 @@ def test_a_key_is_worked_on_by_one_at_a_time_and_again_if_it_changed() -> None:
         if calls["a"] == 2 and calls["b"]:
             done.set()
 
-    queues = list[Queue]()
+    queues = list[WorkQueue]()
 
-    async def use(queue: Queue) -> None:
+    async def use(queue: WorkQueue) -> None:
         queues.append(queue)
         queue.add("a")
         queue.add("a")
@@ -64,7 +64,7 @@ def test_what_fails_is_tried_again() -> None:
             raise Unreachable("no answer")
         done.set()
 
-    async def use(queue: Queue) -> None:
+    async def use(queue: WorkQueue) -> None:
         queue.add("a")
         await done.wait()
 
@@ -80,7 +80,7 @@ def test_an_odd_object_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
             raise OverflowError("date value out of range")
         done.set()
 
-    async def use(queue: Queue) -> None:
+    async def use(queue: WorkQueue) -> None:
         queue.add("odd")
         queue.add("even")
         await done.wait()
@@ -96,7 +96,7 @@ def test_of_two_wishes_the_earlier_counts() -> None:
         calls.append(key)
         done.set()
 
-    async def use(queue: Queue) -> None:
+    async def use(queue: WorkQueue) -> None:
         queue.add_after("a", 3600.0)
         queue.add_after("a", 0.0)
         queue.add_after("a", 3600.0)
@@ -120,7 +120,7 @@ def test_all_are_attempted_whatever_becomes_of_one() -> None:
 
 
 def test_the_answer_to_a_write_is_not_undone_by_a_watch_that_is_late() -> None:
-    shelf = Shelf[Pod](PODS)
+    shelf = CachedKind[Pod](PODS)
     told = list[tuple[str, str]]()
     shelf.listen(lambda old, new: told.append((phase(old), phase(new))))
     pod = with_meta(make_pod(1), resource_version="10")
@@ -142,7 +142,7 @@ def phase(pod: Pod | None) -> str:
 
 
 def test_an_index_follows_what_objects_name() -> None:
-    shelf = Shelf[Pod](PODS)
+    shelf = CachedKind[Pod](PODS)
     index = Index(shelf, lambda pod: pod.status.phase or None)
     shelf.put(make_pod(1))
     shelf.put(make_pod(2))

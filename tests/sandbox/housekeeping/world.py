@@ -9,12 +9,12 @@ import msgspec
 from maitred.kube.errors import ApiError, Unreachable
 from maitred.kube.resources import PODS, Resource
 from maitred.model.selector import LabelSelector
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import ObjectCache, key_of
 from maitred.sandbox.housekeeping.jobs.controller import JobController
 from maitred.sandbox.housekeeping.jobs.objects import TRACKING, Job, JobSpec, Template
 from maitred.sandbox.housekeeping.objects import JOBS, Json, Meta, Pod
-from maitred.sandbox.housekeeping.recorder import Recorder
-from maitred.sandbox.housekeeping.stock import Stock, key_of
+from maitred.sandbox.housekeeping.recorder import EventRecorder
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 LABELS = {"job": "a"}
@@ -46,7 +46,7 @@ def make_pod(number: int, phase: str = "Pending", **fields: Any) -> Pod:
     return msgspec.convert(body, Pod)
 
 
-class World(Api):
+class World(ControllerApi):
     """`trouble` is what becomes of the next writes: lost `before` they are done, `after`, or not at all."""
 
     def __init__(self, job: Job) -> None:
@@ -63,8 +63,8 @@ class World(Api):
 
     def restart(self) -> None:
         """A new controller, which knows what the server holds and nothing else."""
-        self._stock = Stock(None, ())  # type: ignore[arg-type]
-        self.controller = JobController(self._stock, self, Recorder(self))
+        self._stock = ObjectCache(None, ())  # type: ignore[arg-type]
+        self.controller = JobController(self._stock, self, EventRecorder(self))
         self._untold.clear()
         self._tell(JOBS, self.job)
         for pod in self.pods.values():

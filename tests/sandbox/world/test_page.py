@@ -8,7 +8,7 @@ import pytest
 
 from maitred.model.world import Levels, NodeKind, World
 from maitred.sandbox.kubelets import marks
-from maitred.sandbox.world.story import Gang, Step, Story, Wait, Where
+from maitred.sandbox.world.story import Step, Story, StoryGang, StoryNodes, StoryWait
 
 PAGE = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text()
 PROSE = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
@@ -16,7 +16,7 @@ WORDS = {word for code in re.findall(r"`([^`]+)`", PROSE) for word in re.split(r
 ENVELOPE = {"apiVersion", "kind"}
 
 
-@pytest.mark.parametrize("settings", [World, Levels, NodeKind, Story, Step, Gang, Wait, Where])
+@pytest.mark.parametrize("settings", [World, Levels, NodeKind, Story, Step, StoryGang, StoryWait, StoryNodes])
 def test_every_field_is_on_the_page(settings: type[msgspec.Struct]) -> None:
     assert {field.encode_name for field in msgspec.structs.fields(settings)} - ENVELOPE <= WORDS
 

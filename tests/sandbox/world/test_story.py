@@ -8,7 +8,7 @@ from maitred.model.manifest import InputError
 from maitred.model.world import World
 from maitred.sandbox.world.gangs import gang_objects
 from maitred.sandbox.world.layout import machines
-from maitred.sandbox.world.story import Gang, read_story, stories
+from maitred.sandbox.world.story import StoryGang, read_story, stories
 
 LABELS = {key for machine in machines(World()) for key in machine.labels}
 
@@ -56,7 +56,7 @@ def test_what_is_wrong_is_named(steps: str, error: str) -> None:
 
 
 def test_a_gang_is_a_group_and_a_job_whose_pods_are_in_it() -> None:
-    group, job = gang_objects(Gang("a", 4, seconds=3, within="example.com/rack", quorum=2))
+    group, job = gang_objects(StoryGang("a", 4, seconds=3, within="example.com/rack", quorum=2))
     assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
     assert group["spec"]["schedulingConstraints"] == {"topology": [{"key": "example.com/rack"}]}
     template = job["spec"]["template"]
@@ -66,5 +66,5 @@ def test_a_gang_is_a_group_and_a_job_whose_pods_are_in_it() -> None:
 
 
 def test_pods_that_are_no_gang_have_a_basic_group() -> None:
-    group, _ = gang_objects(Gang("a", 4, basic=True, scheduler="default-scheduler"))
+    group, _ = gang_objects(StoryGang("a", 4, basic=True, scheduler="default-scheduler"))
     assert group["spec"]["schedulingPolicy"] == {"basic": {}}

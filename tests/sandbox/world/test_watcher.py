@@ -5,7 +5,7 @@ import pytest
 
 from maitred.explain.floorplan import table_of
 from maitred.model.node import Node
-from maitred.sandbox.world.watcher import News, Shelf
+from maitred.sandbox.world.watcher import ChangeCounter, KeptObjects
 
 
 def node(name: str, cpu: str) -> Node:
@@ -13,7 +13,7 @@ def node(name: str, cpu: str) -> Node:
 
 
 def test_a_node_with_less_than_nothing_is_left_out_and_said(caplog: pytest.LogCaptureFixture) -> None:
-    shelf = Shelf(table_of, News())
+    shelf = KeptObjects(table_of, ChangeCounter())
     for each in (node("a", "8"), node("b", "8"), node("a", "-8")):
         shelf.put(each)
     assert list(shelf.kept) == ["b"]

@@ -8,12 +8,12 @@ from maitred.simulate.results import (
     BUCKETS,
     Bucket,
     End,
+    FloorNode,
     FloorPlan,
-    Outcome,
+    JobOutcome,
     Result,
     Run,
     Sample,
-    Table,
 )
 from maitred.simulate.summary import summarise
 
@@ -103,7 +103,9 @@ def run(policy: str, seed: int, jobs: int, nodes: int, split: dict[Bucket, float
     )
 
 
-def outcomes_of(rng: np.random.Generator, jobs: int, duration: float, slowness: float) -> tuple[Outcome, ...]:
+def outcomes_of(
+    rng: np.random.Generator, jobs: int, duration: float, slowness: float
+) -> tuple[JobOutcome, ...]:
     arrivals = np.sort(rng.uniform(0, 0.9 * duration, jobs))
     devices = np.where(rng.random(jobs) < 0.02, 0, 2 ** rng.integers(0, 9, jobs))
     waits = np.where(rng.random(jobs) < 0.3, 0.0, rng.lognormal(6, 1.8, jobs) * slowness * (1 + devices / 32))
@@ -122,7 +124,7 @@ def outcome(
     length: float,
     duration: float,
     rng: np.random.Generator,
-) -> Outcome:
+) -> JobOutcome:
     draw = rng.random()
     end: End = "finished" if arrival + wait + length < duration else "running"
     if arrival + wait >= duration:
@@ -132,7 +134,7 @@ def outcome(
     elif draw < 0.02:
         end = "cancelled"
     never = end in ("waiting", "impossible")
-    return Outcome(
+    return JobOutcome(
         job=name,
         end=end,
         arrival=float(arrival),
@@ -176,7 +178,7 @@ def floor_of(rng: np.random.Generator, nodes: int, time: float, is_split: bool) 
             seats.append((f"team-{job % 7}/train-{job}", taken))
             free, left = free - taken, left - taken
         tables.append(
-            Table(
+            FloorNode(
                 node=f"n{number:03}",
                 block=f"b{number // 32 + 1}",
                 rack=f"r{number // 8 + 1}",

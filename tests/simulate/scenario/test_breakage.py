@@ -6,7 +6,7 @@ from itertools import islice, takewhile
 import pytest
 
 from maitred.simulate.clock import DAY, HOUR, SECOND
-from maitred.simulate.faults import Fault
+from maitred.simulate.faults import Breakdown
 from maitred.simulate.traces.causes import USUAL
 from tests.simulate.scenario.writing import entry, setup
 
@@ -16,7 +16,7 @@ WORK = "arrivals: {at: [0s]}, runTime: 1h"
 
 def faults(
     rest: str, count: int = 10_000, seed: int = 1, files: dict[str, bytes] | None = None
-) -> list[Fault]:
+) -> list[Breakdown]:
     return list(islice(setup(entry(WORK, f"horizon: 1d\nfaults: {rest}"), seed, files).faults, count))
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.simulate.seating.parties import MI
+from tests.simulate.seating.groups import MI
 
 
 @dataclass

@@ -11,7 +11,7 @@ from maitred.simulate.seating.kube_scores import (
     nodes_to_score,
     scored_requests,
 )
-from tests.simulate.seating.parties import MI, container
+from tests.simulate.seating.groups import MI, container
 
 
 def column(*values: int) -> Ints:

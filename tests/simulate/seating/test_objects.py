@@ -6,7 +6,7 @@ import pytest
 
 from maitred.model.protection import Protection, protection_of
 from maitred.simulate.clock import LONGEST, SECOND, moment
-from maitred.simulate.party import Party
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.seating.objects import pod, pod_group
 from tests.simulate.runs import job
 
@@ -25,18 +25,18 @@ from tests.simulate.runs import job
 def test_what_a_job_says_about_being_evicted(said: dict[str, Any], understood: Protection) -> None:
     """Of a gang its group says it, of a lone pod the pod."""
     lone, gang = job("a", **said), job("a", workers=2, **said)
-    assert protection_of(pod(Party(lone, 0), 0).metadata) == understood
+    assert protection_of(pod(SimulatedGroup(lone, 0), 0).metadata) == understood
     assert protection_of(pod_group(gang).metadata) == understood
-    assert protection_of(pod(Party(gang, 0), 0).metadata) == Protection()
+    assert protection_of(pod(SimulatedGroup(gang, 0), 0).metadata) == Protection()
 
 
 def test_a_member_starts_when_it_begins_to_work_and_is_gone_when_its_grace_is_over() -> None:
-    party = Party(job("a", workers=3), 0)
-    party.seats, party.sitting = ["n1", "n2", ""], 2
-    party.starts[0] = 70 * SECOND
-    party.dismiss([1], 80 * SECOND)
-    party.nominated = {2: "n3"}
-    works, leaves, waits = (pod(party, member) for member in range(3))
+    group = SimulatedGroup(job("a", workers=3), 0)
+    group.seats, group.sitting = ["n1", "n2", ""], 2
+    group.starts[0] = 70 * SECOND
+    group.dismiss([1], 80 * SECOND)
+    group.nominated = {2: "n3"}
+    works, leaves, waits = (pod(group, member) for member in range(3))
     assert (works.status.start_time, works.metadata.deletion_timestamp) == (moment(70 * SECOND), None)
     assert (leaves.status.start_time, leaves.metadata.deletion_timestamp) == (None, moment(80 * SECOND))
     assert (waits.spec.node_name, waits.status.nominated_node_name) == ("", "n3")

@@ -13,25 +13,25 @@ from maitred.model.pod import (
     Toleration,
 )
 from maitred.model.selector import Requirement
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import Crew
-from maitred.simulate.party import Party
 from maitred.simulate.seating.pod_by_pod import PodByPod
 from maitred.simulate.seating.seater import UNDIAGNOSED, Seater
-from tests.simulate.seating.parties import MI, container, crew, node, party, run_cycle, send_away
+from tests.simulate.seating.groups import MI, container, crew, group, node, run_cycle, send_away
 from tests.simulate.seating.plain_scheduler import PlainNode, PlainPod, best
 
 
-def seated(nodes: list[Node], *parties: Party, seed: int = 0) -> list[tuple[str, int, str]]:
+def seated(nodes: list[Node], *groups: SimulatedGroup, seed: int = 0) -> list[tuple[str, int, str]]:
     """What the first cycle does."""
     seater: Seater = PodByPod(nodes, seed)
-    for one in parties:
+    for one in groups:
         seater.wants(one, 0)
     return run_cycle(seater)
 
 
 def home(nodes: list[Node], spec: PodSpec) -> list[str]:
     """Where a lone pod goes, if anywhere."""
-    return [name for _, _, name in seated(nodes, party(0, Crew(spec, 1, 0)))]
+    return [name for _, _, name in seated(nodes, group(0, Crew(spec, 1, 0)))]
 
 
 # ---- where
@@ -39,7 +39,7 @@ def home(nodes: list[Node], spec: PodSpec) -> list[str]:
 
 def test_the_emptier_node_is_taken() -> None:
     nodes = [node("small", cpu=4, memory="16Gi"), node("large", cpu=64, memory="256Gi")]
-    assert seated(nodes, party(0, crew(2, 1, "4Gi"))) == [("job0", 0, "large"), ("job0", 1, "large")]
+    assert seated(nodes, group(0, crew(2, 1, "4Gi"))) == [("job0", 0, "large"), ("job0", 1, "large")]
 
 
 def test_balance_outweighs_room() -> None:
@@ -57,19 +57,19 @@ def test_gpus_are_not_scored() -> None:
 
 def test_pods_without_requests_are_spread() -> None:
     nodes = [node(name, cpu=1, memory="1Gi") for name in "abc"]
-    assert sorted(name for _, _, name in seated(nodes, party(0, crew(3)))) == ["a", "b", "c"]
+    assert sorted(name for _, _, name in seated(nodes, group(0, crew(3)))) == ["a", "b", "c"]
 
 
 def test_all_that_is_requested_must_be_there() -> None:
     nodes = [node("a", cpu=8, gpu=1), node("b", cpu=1, gpu=8)]
-    assert seated(nodes, party(0, crew(1, cpu=2, gpu=2))) == []
-    assert seated(nodes, party(0, crew(3, cpu=1, gpu=4))) == [("job0", 0, "b")]
+    assert seated(nodes, group(0, crew(1, cpu=2, gpu=2))) == []
+    assert seated(nodes, group(0, crew(3, cpu=1, gpu=4))) == [("job0", 0, "b")]
     other = PodSpec((container(),), overhead={"example.com/fpga": 1})
     assert home(nodes, other) == []
 
 
 def test_a_node_takes_no_more_pods_than_it_may() -> None:
-    assert len(seated([node("a")], party(0, crew(200, "1m", "1Mi")))) == 110
+    assert len(seated([node("a")], group(0, crew(200, "1m", "1Mi")))) == 110
 
 
 def test_closed_nodes_are_left_alone() -> None:
@@ -90,7 +90,7 @@ def test_node_selector_and_required_affinity_are_kept() -> None:
 
 def test_topology_is_not_known() -> None:
     nodes = [node("a", labels={"rack": "r1"}, gpu=1), node("b", labels={"rack": "r2"}, gpu=1)]
-    assert len(seated(nodes, party(0, crew(2, gpu=1), within="rack"))) == 2
+    assert len(seated(nodes, group(0, crew(2, gpu=1), within="rack"))) == 2
 
 
 # ---- who
@@ -98,17 +98,17 @@ def test_topology_is_not_known() -> None:
 
 def test_order_is_priority_then_arrival_then_number() -> None:
     nodes = [node("a", gpu=4)]
-    parties = [party(0, crew(2, gpu=1)), party(1, crew(1, gpu=1)), party(2, crew(2, gpu=1), priority=5)]
+    groups = [group(0, crew(2, gpu=1)), group(1, crew(1, gpu=1)), group(2, crew(2, gpu=1), priority=5)]
     expected = [("job2", 0, "a"), ("job2", 1, "a"), ("job0", 0, "a"), ("job0", 1, "a")]
-    assert seated(nodes, *parties) == expected
+    assert seated(nodes, *groups) == expected
     assert (
-        seated(nodes, *(party(p.number, *p.job.crews, priority=p.job.priority) for p in parties[::-1]))
+        seated(nodes, *(group(p.number, *p.job.crews, priority=p.job.priority) for p in groups[::-1]))
         == expected
     )
 
 
 def test_jobs_that_come_together_take_turns_as_their_pods_are_created() -> None:
-    first, second = party(0, crew(3, gpu=1)), party(1, crew(3, gpu=1))
+    first, second = group(0, crew(3, gpu=1)), group(1, crew(3, gpu=1))
     second.created[:] = first.created
     assert seated([node("a", gpu=4)], first, second) == [
         ("job0", 0, "a"),
@@ -120,7 +120,7 @@ def test_jobs_that_come_together_take_turns_as_their_pods_are_created() -> None:
 
 def test_a_pod_that_is_created_anew_comes_after_those_who_wait() -> None:
     seater = PodByPod([node("a", gpu=2)], 0)
-    first, second = party(0, crew(2, gpu=1)), party(1, crew(1, gpu=1))
+    first, second = group(0, crew(2, gpu=1)), group(1, crew(1, gpu=1))
     for one in (first, second):
         seater.wants(one, 0)
     assert run_cycle(seater) == [("job0", 0, "a"), ("job0", 1, "a")]
@@ -132,26 +132,26 @@ def test_a_pod_that_is_created_anew_comes_after_those_who_wait() -> None:
 
 def test_kinds_take_turns_by_rank() -> None:
     """The two who need a GPU each come first and last: between them the larger one takes what it finds."""
-    small = [party(0, crew(1, gpu=1)), party(2, crew(1, gpu=1))]
-    assert seated([node("a", gpu=3)], *small, party(1, crew(1, gpu=2))) == [
+    small = [group(0, crew(1, gpu=1)), group(2, crew(1, gpu=1))]
+    assert seated([node("a", gpu=3)], *small, group(1, crew(1, gpu=2))) == [
         ("job0", 0, "a"),
         ("job1", 0, "a"),
     ]
 
 
 def test_one_who_does_not_fit_keeps_no_other_kind_back() -> None:
-    done = seated([node("a", gpu=3)], party(0, crew(2, gpu=2)), party(1, crew(3, gpu=1)))
+    done = seated([node("a", gpu=3)], group(0, crew(2, gpu=2)), group(1, crew(3, gpu=1)))
     assert done == [("job0", 0, "a"), ("job1", 0, "a")]
 
 
 def test_crews_of_a_party_come_one_after_the_other() -> None:
-    done = seated([node("a", cpu=3, gpu=2)], party(0, crew(1, cpu=1), crew(3, gpu=1), crew(1, cpu=2)))
+    done = seated([node("a", cpu=3, gpu=2)], group(0, crew(1, cpu=1), crew(3, gpu=1), crew(1, cpu=2)))
     assert done == [("job0", 0, "a"), ("job0", 1, "a"), ("job0", 2, "a"), ("job0", 4, "a")]
 
 
 def test_gangs_are_split_and_hold_what_they_have() -> None:
     seater = PodByPod([node("a", gpu=8), node("b", gpu=8)], 0)
-    gangs = [party(0, crew(3, gpu=4)), party(1, crew(3, gpu=4))]
+    gangs = [group(0, crew(3, gpu=4)), group(1, crew(3, gpu=4))]
     for gang in gangs:
         seater.wants(gang, 0)
     assert len(run_cycle(seater)) == 4
@@ -166,7 +166,7 @@ def test_gangs_are_split_and_hold_what_they_have() -> None:
 
 def test_seats_that_are_given_up_are_taken_by_those_who_wait() -> None:
     seater = PodByPod([node("a", gpu=2)], 0)
-    first, second = party(0, crew(2, gpu=1)), party(1, crew(2, gpu=1))
+    first, second = group(0, crew(2, gpu=1)), group(1, crew(2, gpu=1))
     for one in (first, second):
         seater.wants(one, 0)
     assert run_cycle(seater) == [("job0", 0, "a"), ("job0", 1, "a")]
@@ -181,7 +181,7 @@ def test_seats_that_are_given_up_are_taken_by_those_who_wait() -> None:
 
 def test_who_leaves_waits_no_more() -> None:
     seater = PodByPod([node("a", gpu=1)], 0)
-    first, second = party(0, crew(2, gpu=1)), party(1, crew(1, gpu=1))
+    first, second = group(0, crew(2, gpu=1)), group(1, crew(1, gpu=1))
     for one in (first, second):
         seater.wants(one, 0)
     run_cycle(seater)
@@ -192,7 +192,7 @@ def test_who_leaves_waits_no_more() -> None:
 
 def test_nodes_break_and_are_mended_lose_devices_and_come() -> None:
     seater = PodByPod([node("a", gpu=2)], 0)
-    one = party(0, crew(6, gpu=1))
+    one = group(0, crew(6, gpu=1))
     seater.node_changed(node("a", gpu=2, ready=False))
     seater.wants(one, 0)
     assert run_cycle(seater) == []
@@ -211,7 +211,7 @@ def test_ties_are_broken_by_lot_from_the_seed() -> None:
     nodes = [node(f"n{number}") for number in range(8)]
 
     def run(seed: int) -> list[tuple[str, int, str]]:
-        return seated(nodes, party(0, crew(20, 1)), seed=seed)
+        return seated(nodes, group(0, crew(20, 1)), seed=seed)
 
     runs = [run(seed) for seed in range(50)]
     assert runs == [run(seed) for seed in range(50)]
@@ -223,7 +223,7 @@ def large_one_taken(closed: int, large: int, pods: int) -> list[bool]:
     closing = (Taint("closed", "NoSchedule"),)
     nodes = [node(f"n{number}", 4, "4Gi", taints=closing * (number < closed)) for number in range(150)]
     nodes[large] = node("large", 64, "64Gi")
-    return [name == "large" for *_, name in seated(nodes, party(0, crew(pods, 1, "1Gi")))]
+    return [name == "large" for *_, name in seated(nodes, group(0, crew(pods, 1, "1Gi")))]
 
 
 def test_samples_of_large_clusters_go_round() -> None:
@@ -266,12 +266,12 @@ class Twins:
     def __init__(self, nodes: list[PlainNode], seed: int) -> None:
         self.nodes = {f"n{number}": plain for number, plain in enumerate(nodes)}
         self.seater = PodByPod([as_node(name, plain) for name, plain in self.nodes.items()], seed)
-        self.parties: list[Party] = []
-        self.pods: dict[Party, PlainPod] = {}
+        self.groups: list[SimulatedGroup] = []
+        self.pods: dict[SimulatedGroup, PlainPod] = {}
 
     def arrive(self, pod: PlainPod, count: int, priority: int) -> None:
-        one = party(len(self.parties), as_crew(pod, count), priority=priority)
-        self.parties.append(one)
+        one = group(len(self.groups), as_crew(pod, count), priority=priority)
+        self.groups.append(one)
         self.pods[one] = pod
         self.seater.wants(one, 0)
 

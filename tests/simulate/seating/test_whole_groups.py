@@ -16,11 +16,11 @@ from maitred.model.node import Node
 from maitred.model.pod import Pod
 from maitred.model.policy import Order, Policy, Topology
 from maitred.simulate.clock import SECOND, Time, moment, time_of
-from maitred.simulate.faults import Fault
-from maitred.simulate.floor import Floor
+from maitred.simulate.faults import Breakdown
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import Job
-from maitred.simulate.loop import Loop
-from maitred.simulate.party import Party
+from maitred.simulate.loop import Simulation
+from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.seating.arrangement import Arrangement
 from maitred.simulate.seating.kin import Waiter
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
@@ -36,8 +36,8 @@ class Everybody:
 
     def __init__(self, nodes: Iterable[Node], policy: Policy) -> None:
         self.policy, self.state = policy, ClusterState()
-        self.standing: dict[str, Party] = {}
-        self.parties: dict[str, Party] = {}
+        self.standing: dict[str, SimulatedGroup] = {}
+        self.groups: dict[str, SimulatedGroup] = {}
         self.wake: Time | None = None
         self.well = {each.metadata.name: each for each in nodes}
         self.nodes = dict(self.well)
@@ -48,34 +48,34 @@ class Everybody:
         self.nodes[node.metadata.name] = node
         self.state.apply(Put(node))
 
-    def wants(self, party: Party, now: Time) -> None:
-        self.standing[group_key(party.job)] = self.parties[group_key(party.job)] = party
-        if not is_lone(party.job):
-            self.state.apply(Put(pod_group(party.job)))
-        for member in range(party.job.members):
-            self.state.apply(Put(pod(party, member)))
+    def wants(self, group: SimulatedGroup, now: Time) -> None:
+        self.standing[group_key(group.job)] = self.groups[group_key(group.job)] = group
+        if not is_lone(group.job):
+            self.state.apply(Put(pod_group(group.job)))
+        for member in range(group.job.members):
+            self.state.apply(Put(pod(group, member)))
 
-    def seated(self, party: Party, members: Sequence[int]) -> None:
+    def seated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         for member in members:
-            self.state.apply(Put(pod(party, member)))
-        if not party.standing():
-            self.standing.pop(group_key(party.job), None)
+            self.state.apply(Put(pod(group, member)))
+        if not group.standing():
+            self.standing.pop(group_key(group.job), None)
 
-    def leaving(self, party: Party, members: Sequence[int]) -> None:
-        for member in range(party.job.members):
-            self.state.apply(Put(pod(party, member)))
-        if not party.sitting:
-            self.standing.pop(group_key(party.job), None)
+    def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        for member in range(group.job.members):
+            self.state.apply(Put(pod(group, member)))
+        if not group.sitting:
+            self.standing.pop(group_key(group.job), None)
 
-    def unseated(self, party: Party, members: Sequence[int]) -> None:
+    def unseated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         for member in members:
-            self.state.apply(Delete(Pod, pod_key(party.job, member)))
+            self.state.apply(Delete(Pod, pod_key(group.job, member)))
 
-    def leaves(self, party: Party) -> None:
-        self.standing.pop(group_key(party.job), None)
-        for member in range(party.job.members):
-            self.state.apply(Delete(Pod, pod_key(party.job, member)))
-        self.state.apply(Delete(PodGroup, group_key(party.job)))
+    def leaves(self, group: SimulatedGroup) -> None:
+        self.standing.pop(group_key(group.job), None)
+        for member in range(group.job.members):
+            self.state.apply(Delete(Pod, pod_key(group.job, member)))
+        self.state.apply(Delete(PodGroup, group_key(group.job)))
 
     def cycle(self, now: Time) -> Moves:
         measure = measure_of(self.policy.order)
@@ -83,15 +83,15 @@ class Everybody:
             Waiter(
                 first_turn(
                     self.policy.order,
-                    party.job.priority,
-                    party.age,
+                    group.job.priority,
+                    group.age,
                     key,
-                    promised=bool(party.nominated),
-                    measure=measure(party, now),
+                    promised=bool(group.nominated),
+                    measure=measure(group, now),
                 ),
-                party,
+                group,
             )
-            for key, party in self.standing.items()
+            for key, group in self.standing.items()
         )
         measures = {waiter.turn.key: waiter.turn.measure for waiter in asked}
         plan = decide(
@@ -100,7 +100,7 @@ class Everybody:
         self.wake = None if plan.wake_at is None else time_of(datetime.fromisoformat(plan.wake_at))
         well = self.nodes == self.well
         never = [verdict for verdict in plan.groups if well and verdict.verdict == "Impossible"]
-        planned = Arrangement(plan, self.parties)
+        planned = Arrangement(plan, self.groups)
         return Moves(
             planned.removals(asked),
             planned.nominations(asked),
@@ -108,28 +108,28 @@ class Everybody:
             {self.standing[verdict.group]: words_of(verdict) for verdict in never},
         )
 
-    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
+    def waited(self, group: SimulatedGroup, since: Time, now: Time) -> Mapping[str, Time]:
         return {}
 
-    def why(self, party: Party) -> str:
+    def why(self, group: SimulatedGroup) -> str:
         return ""
 
     def next_look(self, now: Time) -> Time | None:
         return self.wake
 
 
-def history(loop: Loop) -> list[tuple[object, ...]]:
+def history(loop: Simulation) -> list[tuple[object, ...]]:
     return [
         (
-            party.name,
-            party.first_seated,
-            party.ended,
-            party.waited,
-            party.evictions,
-            party.failures,
-            loop.ends.get(party, ("",))[0],
+            group.name,
+            group.first_seated,
+            group.ended,
+            group.waited,
+            group.evictions,
+            group.failures,
+            loop.ends.get(group, ("",))[0],
         )
-        for party in loop.parties
+        for group in loop.groups
     ]
 
 
@@ -177,12 +177,14 @@ def check_queue(order: Order, data: st.DataObject) -> None:
     check_the_same(order, nodes, data.draw(workloads()), data.draw(faults(nodes)))
 
 
-def check_the_same(order: Order, nodes: Sequence[Node], jobs: Sequence[Job], broken: Sequence[Fault]) -> None:
+def check_the_same(
+    order: Order, nodes: Sequence[Node], jobs: Sequence[Job], broken: Sequence[Breakdown]
+) -> None:
     policy = Policy(order=order, topology=Topology((RACK,)))
     ours = play(nodes, jobs, policy, broken, horizon=500 * SECOND)
     workload = tuple(sorted(jobs, key=lambda each: each.arrival))
-    plain = Loop(
-        Floor(nodes, policy, (RACK,)), Everybody(nodes, policy), workload, iter(broken), 500 * SECOND
+    plain = Simulation(
+        SimulatedNodes(nodes, policy, (RACK,)), Everybody(nodes, policy), workload, iter(broken), 500 * SECOND
     )
     plain.run()
     event(f"{min(ours.books.preemptions, 3)} preemptions")
@@ -199,7 +201,7 @@ def test_a_second_of_a_kin_goes_before_another_kin_that_ranks_behind_it() -> Non
         job("big", at=3, gpus=2, seconds=50),
     ]
     loop = play(nodes, jobs)
-    assert {party.name: party.first_seated for party in loop.parties} == {
+    assert {group.name: group.first_seated for group in loop.groups} == {
         "filler": 0,
         "small-1": 10 * SECOND,
         "small-2": 10 * SECOND,
@@ -212,6 +214,6 @@ def test_only_the_first_of_a_long_queue_is_known_to_the_state() -> None:
     nodes = [node("n1", gpus=1)]
     seater = WholeGroups(nodes, policy)
     jobs = tuple(job(f"j{number:03}", gpus=1, seconds=1000) for number in range(100))
-    loop = Loop(Floor(nodes, policy, ()), seater, jobs, iter(()), 10 * SECOND)
+    loop = Simulation(SimulatedNodes(nodes, policy, ()), seater, jobs, iter(()), 10 * SECOND)
     loop.run()
     assert len(seater.state.snapshot().groups) == 1

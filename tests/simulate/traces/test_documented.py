@@ -12,10 +12,10 @@ from maitred.simulate.traces.causes import read_causes
 from maitred.simulate.traces.gangs import Split, read_itp, read_muri
 from maitred.simulate.traces.nodes import read_lingjun, read_openb_nodes
 from maitred.simulate.traces.openb import read_openb_pods
-from maitred.simulate.traces.workers import Ask
+from maitred.simulate.traces.workers import WorkerRequests
 
 PAGE = Path(__file__).parents[3] / "docs" / "simulate.md"
-SPLIT = Split(8, Ask())
+SPLIT = Split(8, WorkerRequests())
 
 READERS: dict[str, Callable[[bytes], object]] = {
     "Nodes: lingjun": lambda data: read_lingjun(data, "f", {}, Levels()),

@@ -6,10 +6,10 @@ from maitred.model.manifest import InputError
 from maitred.model.requests import pod_requests
 from maitred.simulate.clock import SECOND
 from maitred.simulate.traces.gangs import Split, read_itp, read_muri
-from maitred.simulate.traces.workers import Ask
+from maitred.simulate.traces.workers import WorkerRequests
 from tests.simulate.data import shared
 
-EIGHT = Split(8, Ask())
+EIGHT = Split(8, WorkerRequests())
 ITP = "job_id,submission_time,duration,num_gpu\n"
 MURI = "job_id,num_gpu,submit_time,iterations,model_name,batch_size,iteration_time\n"
 
@@ -40,7 +40,7 @@ def test_workers_ask_for_cores_and_memory_with_their_gpus_unless_told_otherwise(
     usual, bare = (pod_requests(job.crews[0].spec) for job in read_itp(data, "t.csv", EIGHT).jobs)
     assert (usual["cpu"], usual["memory"], usual["nvidia.com/gpu"]) == (8000, 64 * 2**30, 2)
     assert (bare["cpu"], bare["memory"]) == (4000, 16 * 2**30)
-    told = read_itp(data, "t.csv", Split(8, Ask("6", "1Gi"))).jobs[0]
+    told = read_itp(data, "t.csv", Split(8, WorkerRequests("6", "1Gi"))).jobs[0]
     assert pod_requests(told.crews[0].spec)["cpu"] == 6000
 
 

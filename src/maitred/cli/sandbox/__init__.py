@@ -57,9 +57,9 @@ async def fail(client: "Client", targets: tuple[str, ...], seconds: float | None
       maitred sandbox fail rack=r3 --for 5m
     """
     from maitred.sandbox.world import nodes
-    from maitred.sandbox.world.objects import Objects
+    from maitred.sandbox.world.objects import WorldObjects
 
-    objects = Objects(client)
+    objects = WorldObjects(client)
     lost = await nodes.meant(objects, targets)
     await nodes.fail(objects, lost, reason)
     click.echo(f"{counted(len(lost), 'node')} lost: {names(lost)}")
@@ -84,9 +84,9 @@ async def heal(client: "Client", targets: tuple[str, ...]) -> None:
       maitred sandbox heal rack=r3
     """
     from maitred.sandbox.world import nodes
-    from maitred.sandbox.world.objects import Objects
+    from maitred.sandbox.world.objects import WorldObjects
 
-    objects = Objects(client)
+    objects = WorldObjects(client)
     found = await nodes.meant(objects, targets)
     lost, others = parted(found, nodes.is_lost)
     await nodes.heal(objects, lost)
@@ -114,9 +114,9 @@ async def drain(client: "Client", targets: tuple[str, ...], force: bool, seconds
       maitred sandbox drain block=b2
     """
     from maitred.sandbox.world import drain, nodes
-    from maitred.sandbox.world.objects import Objects
+    from maitred.sandbox.world.objects import WorldObjects
 
-    objects = Objects(client)
+    objects = WorldObjects(client)
     found = await nodes.meant(objects, targets)
     await drain.drain(objects, found, click.echo, force=force, seconds=seconds)
 
@@ -132,9 +132,9 @@ async def undrain(client: "Client", targets: tuple[str, ...]) -> None:
       maitred sandbox undrain block=b2
     """
     from maitred.sandbox.world import nodes
-    from maitred.sandbox.world.objects import Objects
+    from maitred.sandbox.world.objects import WorldObjects
 
-    objects = Objects(client)
+    objects = WorldObjects(client)
     found = await nodes.meant(objects, targets)
     closed, others = parted(found, nodes.is_closed)
     await nodes.close(objects, closed, False)
@@ -171,14 +171,14 @@ async def add(
       maitred sandbox add 8 --block b2 --rack r9 --like b1-r1-n01
     """
     from maitred.sandbox.world import nodes
-    from maitred.sandbox.world.objects import Objects
+    from maitred.sandbox.world.objects import WorldObjects
     from maitred.sandbox.world.targets import chosen, name_of
 
     places = {name: value for name, value in (("block", block), ("rack", rack)) if value is not None}
     for name, value in places.items():
         check_place(name, value)
     more = labels_of(labels)
-    objects = Objects(client)
+    objects = WorldObjects(client)
     there = await nodes.simulated(objects)
     if not there:
         raise InputError(

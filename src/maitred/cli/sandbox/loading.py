@@ -41,14 +41,14 @@ async def take_over(
     """`places`: see `takeover.Surroundings`."""
     from maitred.sandbox.world import takeover
     from maitred.sandbox.world.loading import clear_floor, load
-    from maitred.sandbox.world.objects import Objects
+    from maitred.sandbox.world.objects import WorldObjects
 
     found = bodies(data, source)
     check_places(found, places)
     taken = takeover.take_over(found, places)
     if not any(body["kind"] == "Node" for body in taken.objects):
         raise InputError(source, "", "", "is neither a story nor a dump of a cluster: it has no Node in it")
-    objects = Objects(client)
+    objects = WorldObjects(client)
     if clear:
         await clear_floor(objects, click.echo)
     await load(objects, taken, lambda line: click.echo(printable(line)))

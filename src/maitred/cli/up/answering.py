@@ -18,7 +18,7 @@ from maitred.kube.client import Client
 from maitred.sandbox.access import Access
 from maitred.sandbox.kubeconfig import write_kubeconfig
 from maitred.sandbox.users import MAITRED
-from maitred.sandbox.world.objects import Objects
+from maitred.sandbox.world.objects import WorldObjects
 from maitred.sandbox.world.outpost import own_address, register, register_as_of_old
 
 
@@ -39,11 +39,11 @@ async def answering(
         write_kubeconfig(kubeconfig, access.url, access.authority, access.tokens[MAITRED])
         config = Config(str(kubeconfig), None, keeping.ledger.url, keeping.days)
         async with supervisor.answering([listener], backlog, config, metrics.answers_restarts.inc):
-            await announce(Objects(admin), address, number, access.is_old)
+            await announce(WorldObjects(admin), address, number, access.is_old)
             yield
 
 
-async def announce(objects: Objects, address: str, number: int, is_old: bool) -> None:
+async def announce(objects: WorldObjects, address: str, number: int, is_old: bool) -> None:
     port = {"name": PORT, "port": number, "protocol": "TCP"}
     for body in installed("base"):
         if body["kind"] == "Service" and body["metadata"]["name"] == SERVICE:

@@ -35,17 +35,17 @@ from maitred.sandbox.access import Access, embedded, real
 from maitred.sandbox.apiserver.memory import expect_much_to_stay
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
-from maitred.sandbox.housekeeping.house import housekeeping
+from maitred.sandbox.housekeeping.controllers import housekeeping
 from maitred.sandbox.kubeconfig import token_of_ours
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
 from maitred.sandbox.place import MARKER, MARKER_NAMESPACE, sandbox_kubeconfig_path
 from maitred.sandbox.users import MAITRED
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.layout import machines
-from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.objects import Json, WorldObjects
 from maitred.sandbox.world.player import Player
 from maitred.sandbox.world.story import Story
-from maitred.sandbox.world.watcher import Watcher, watching
+from maitred.sandbox.world.watcher import WorldWatcher, watching
 
 SCHEDULER = "maitred"
 LEDGER_DAYS = 1
@@ -93,7 +93,7 @@ async def run(evening: Evening, plane: ControlPlane | None) -> None:
     async with AsyncExitStack() as stack:
         access = real(plane) if plane else await stack.enter_async_context(embedded())
         admin = await stack.enter_async_context(Client(access.connection(ADMIN)))
-        await furnish(Objects(admin), evening.world)
+        await furnish(WorldObjects(admin), evening.world)
         if not access.brings_controllers:
             await stack.enter_async_context(housekeeping(admin))
         await stack.enter_async_context(kubelets_of_marked_nodes(admin))
@@ -104,7 +104,7 @@ async def run(evening: Evening, plane: ControlPlane | None) -> None:
 
 
 async def attend(
-    evening: Evening, access: Access, admin: Client, watcher: Watcher, stage: Stage, stop: asyncio.Event
+    evening: Evening, access: Access, admin: Client, watcher: WorldWatcher, stage: Stage, stop: asyncio.Event
 ) -> None:
     """The scheduler, the story and the view, each until the end."""
     async with AsyncExitStack() as stack:
@@ -141,7 +141,7 @@ async def while_open(work: Coroutine[Any, Any, None], stop: asyncio.Event) -> No
         stop.set()
 
 
-async def play(story: Story, client: Client, watcher: Watcher, stage: Stage) -> None:
+async def play(story: Story, client: Client, watcher: WorldWatcher, stage: Stage) -> None:
     """A story that goes wrong is no reason to close: people may have broken a node that it needed."""
     try:
         await Player(client, watcher, stage.say).play(story, keep=True)  # It all goes when this ends.
@@ -174,7 +174,7 @@ def scheduler(
     )
 
 
-async def furnish(objects: Objects, world: World) -> None:
+async def furnish(objects: WorldObjects, world: World) -> None:
     """The rights of the scheduler, the sign that this is a sandbox, and the nodes."""
     for body in installed("base"):
         if body["kind"] in RIGHTS:

@@ -19,7 +19,7 @@ from maitred.explain.floorplan import UNDECIDED, FloorRow
 from maitred.explain.floorplan_tables import by_verdict
 from maitred.model.words import counted, printable
 from maitred.sandbox.world.player import row_words
-from maitred.sandbox.world.watcher import Watcher
+from maitred.sandbox.world.watcher import WorldWatcher
 
 OWN = "maitred"
 LINES_OF_STORY = 3
@@ -34,7 +34,7 @@ class Stage(Protocol):
 
 
 @contextmanager
-def showing(watcher: Watcher, kubeconfig: Path, url: str, verb: str) -> Iterator[Stage]:
+def showing(watcher: WorldWatcher, kubeconfig: Path, url: str, verb: str) -> Iterator[Stage]:
     """`verb`: what of `maitred sandbox` to try on this one."""
     lines = welcome(kubeconfig, url, verb)
     if not sys.stdout.isatty():
@@ -83,7 +83,7 @@ def shown(path: Path) -> str:
 class Lines:
     """For pipes and logs: a line whenever a group stands differently, and for more than a moment."""
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(self, watcher: WorldWatcher) -> None:
         self._watcher = watcher
         self._began = time.monotonic()
         self._seen: dict[str, str] = {}
@@ -116,7 +116,7 @@ def words_of(groups: Iterable[FloorRow]) -> dict[str, str]:
 class Screen:
     """The floor, drawn a few times a second, with the last words of the story and of the log below it."""
 
-    def __init__(self, watcher: Watcher, lines: list[str]) -> None:
+    def __init__(self, watcher: WorldWatcher, lines: list[str]) -> None:
         self.log = Log(self)
         self._lines = ["", *lines]
         self._story: list[str] = []

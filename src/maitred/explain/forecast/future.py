@@ -12,9 +12,9 @@ import numpy as np
 from maitred.cluster.journal import Seated
 from maitred.decide.agenda import Agenda, Turn
 from maitred.decide.ask import Assignment
-from maitred.explain.forecast.guests import Guest, rest_of
-from maitred.explain.forecast.hall import Hall, Stay
-from maitred.explain.forecast.opening import Opening
+from maitred.explain.forecast.cluster import ForecastRun, FutureCluster
+from maitred.explain.forecast.groups import ForecastGroup, rest_of
+from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.runs import NEVER, Floats, drawn
 from maitred.explain.remedies.effort import Effort
 from maitred.simulate.events import EventLoop, Handler
@@ -23,7 +23,7 @@ COALESCED, COALESCED_FROM = 1 / 200, 1_000
 """Ends that are apart by no more than this part of the time until then are taken to be one, at the last of
 them; but not on clusters of fewer nodes, where it is quick to look at each."""
 
-LOOKS_PER_COMER = 2
+LOOKS_PER_ARRIVAL = 2
 """Who comes takes effort too, whether or not there is room."""
 
 
@@ -31,7 +31,7 @@ def coalesced(nodes: int) -> float:
     return COALESCED if nodes >= COALESCED_FROM else 0.0
 
 
-class Kind(IntEnum):
+class ForecastEvent(IntEnum):
     """What can happen, in the order in which it does at one moment."""
 
     TENANTS_END = 0
@@ -41,33 +41,33 @@ class Kind(IntEnum):
 
 
 class Future(EventLoop[float]):
-    """`draw` says which of the possible run times come true; `comers` are others who come meanwhile. Who has
-    a turn after `last` is left out."""
+    """`draw` says which of the possible run times come true; `arrivals` are others who come meanwhile.
+    Who has a turn after `last` is left out."""
 
     def __init__(
         self,
-        opening: Opening,
+        outset: Outset,
         effort: Effort,
         draw: int,
-        comers: Iterator[tuple[float, Guest]],
+        arrivals: Iterator[tuple[float, ForecastGroup]],
         last: Turn | None = None,
     ) -> None:
-        handlers: dict[Kind, Handler] = {
-            Kind.TENANTS_END: self._end_tenants,
-            Kind.RIPE: self._ripen,
-            Kind.STAY_ENDS: self._end,
-            Kind.COMES: self._welcome,
+        handlers: dict[ForecastEvent, Handler] = {
+            ForecastEvent.TENANTS_END: self._end_tenants,
+            ForecastEvent.RIPE: self._ripen,
+            ForecastEvent.STAY_ENDS: self._end,
+            ForecastEvent.COMES: self._welcome,
         }
-        super().__init__(opening.now, handlers)
-        self.opening, self.effort, self.draw, self.last = opening, effort, draw, last
+        super().__init__(outset.now, handlers)
+        self.outset, self.effort, self.draw, self.last = outset, effort, draw, last
         self.starts: dict[str, float] = {}
         """When those start who do, of those who wait now and of those who come."""
-        self.stays: list[Stay] = []
+        self.stays: list[ForecastRun] = []
         """All who sit down, whether or not they stay."""
-        self.hall = Hall(opening, effort)
-        self._coalesced = coalesced(len(opening.snapshot.nodes.names))
-        self._comers = comers
-        self._queues: dict[Hashable, list[Guest]] = {}
+        self.cluster = FutureCluster(outset, effort)
+        self._coalesced = coalesced(len(outset.snapshot.nodes.names))
+        self._arrivals = arrivals
+        self._queues: dict[Hashable, list[ForecastGroup]] = {}
         """By kin: who waits, in the order of their turns."""
         self._hopeless: set[Hashable] = set()
         """Kins that find no room as long as nobody leaves."""
@@ -76,39 +76,39 @@ class Future(EventLoop[float]):
         self._freed = False
         """Whether somebody has left at this moment, or may be displaced from now on."""
         self._numbers = count()
-        self.tenant_ends = opening.tenants.ends_in(draw)
+        self.tenant_ends = outset.tenants.ends_in(draw)
         self._order = np.argsort(self.tenant_ends, kind="stable")
         self._ends = self.tenant_ends[self._order]
         self._begin()
 
     def _begin(self) -> None:
         """What the Plan does now; whoever it leaves out has no room before somebody ends."""
-        opening = self.opening
-        self.hall.clear(opening.leaving)
-        for tenant in opening.displaced:
-            self._join(opening.guest_of(tenant, self.now))
-        for seating in opening.seatings:
-            self._sit(seating.guest, seating.seats, seating.starts)
-        for guest in opening.waiting:
-            self._join(guest)
+        outset = self.outset
+        self.cluster.clear(outset.leaving)
+        for tenant in outset.displaced:
+            self._join(outset.displaced_group(tenant, self.now))
+        for seating in outset.seatings:
+            self._sit(seating.group, seating.seats, seating.starts)
+        for group in outset.waiting:
+            self._join(group)
         self._hopeless.update(self._queues)
-        self._expect_next(Kind.TENANTS_END, self._ends, 0)
-        self._expect_next(Kind.RIPE, opening.ripening, 0)
-        self._expect_next_comer()
+        self._expect_next(ForecastEvent.TENANTS_END, self._ends, 0)
+        self._expect_next(ForecastEvent.RIPE, outset.ripening, 0)
+        self._expect_next_arrival()
 
-    def _join(self, guest: Guest) -> None:
-        if self.last is not None and guest.turn > self.last:
+    def _join(self, group: ForecastGroup) -> None:
+        if self.last is not None and group.turn > self.last:
             return
-        insort(self._queues.setdefault(guest.kin, []), guest, key=lambda one: one.turn)
+        insort(self._queues.setdefault(group.kin, []), group, key=lambda one: one.turn)
 
-    def keep(self, guest: Guest, places: list[Seated], by: float) -> None:
+    def keep(self, group: ForecastGroup, places: list[Seated], by: float) -> None:
         """Places for one who waits, kept against all others until it sits: those who hold them leave by then.
         It is no longer like others of its kin."""
-        self._queues[guest.kin].remove(guest)
-        if not self._queues[guest.kin]:
-            del self._queues[guest.kin]
-        self._join(replace(guest, kin=("kept", guest.key)))
-        self.hall.keep(guest.key, places, np.flatnonzero(self.tenant_ends <= by))
+        self._queues[group.kin].remove(group)
+        if not self._queues[group.kin]:
+            del self._queues[group.kin]
+        self._join(replace(group, kin=("kept", group.key)))
+        self.cluster.keep(group.key, places, np.flatnonzero(self.tenant_ends <= by))
 
     # -- moments ---------------------------------------------------------------------------------------
 
@@ -125,11 +125,11 @@ class Future(EventLoop[float]):
 
     def _until(self, time: float, kind: IntEnum) -> float:
         """Ends that are close to each other are one moment."""
-        return time if kind == Kind.COMES else time + (time - self.opening.now) * self._coalesced
+        return time if kind == ForecastEvent.COMES else time + (time - self.outset.now) * self._coalesced
 
     def is_due(self, kind: IntEnum, what: Any) -> bool:
         """Those who were displaced do not end."""
-        return kind != Kind.STAY_ENDS or self.hall.stays.get(what.guest.key) is what
+        return kind != ForecastEvent.STAY_ENDS or self.cluster.stays.get(what.group.key) is what
 
     def settle(self) -> None:
         """As long as nothing has become free, nobody need be asked but those who came."""
@@ -138,35 +138,35 @@ class Future(EventLoop[float]):
         self._serve(self._queues if self._freed else [kin for kin in self._came if kin in self._queues])
         self._freed, self._came = False, {}
 
-    def _expect_next(self, kind: Kind, times: Floats, number: int) -> None:
+    def _expect_next(self, kind: ForecastEvent, times: Floats, number: int) -> None:
         if number < len(times) and times[number] < NEVER:
             self.expect(float(times[number]), kind, number)
 
     def _end_tenants(self, number: int) -> None:
         due = int(np.searchsorted(self._ends, self.now, side="right"))
-        self.hall.clear(self._order[number:due])
+        self.cluster.clear(self._order[number:due])
         self._freed = True
-        self._expect_next(Kind.TENANTS_END, self._ends, due)
+        self._expect_next(ForecastEvent.TENANTS_END, self._ends, due)
 
     def _ripen(self, number: int) -> None:
         self._freed = True
-        self._expect_next(Kind.RIPE, self.opening.ripening, number + 1)
+        self._expect_next(ForecastEvent.RIPE, self.outset.ripening, number + 1)
 
-    def _end(self, stay: Stay) -> None:
-        self.hall.leave(stay)
-        self._queues.pop(rest_of(stay.guest.key), None)
+    def _end(self, stay: ForecastRun) -> None:
+        self.cluster.leave(stay)
+        self._queues.pop(rest_of(stay.group.key), None)
         self._freed = True
 
-    def _expect_next_comer(self) -> None:
-        comer = next(self._comers, None)
-        if comer is not None:
-            self.expect(comer[0], Kind.COMES, comer[1])
+    def _expect_next_arrival(self) -> None:
+        arrival = next(self._arrivals, None)
+        if arrival is not None:
+            self.expect(arrival[0], ForecastEvent.COMES, arrival[1])
 
-    def _welcome(self, guest: Guest) -> None:
-        self.effort.spend(LOOKS_PER_COMER)
-        self._join(guest)
-        self._came[guest.kin] = None
-        self._expect_next_comer()
+    def _welcome(self, group: ForecastGroup) -> None:
+        self.effort.spend(LOOKS_PER_ARRIVAL)
+        self._join(group)
+        self._came[group.kin] = None
+        self._expect_next_arrival()
 
     # -- seats -----------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class Future(EventLoop[float]):
         for kin in kins:
             if kin not in self._hopeless:
                 ask(kin, self._queues[kin][0].turn)
-        while (turn := agenda.next(self.hall.trial)) is not None:
+        while (turn := agenda.next(self.cluster.trial)) is not None:
             kin = asking[turn.number]
             queue = self._queues[kin]
             rest = self._seat(queue[0])
@@ -200,29 +200,29 @@ class Future(EventLoop[float]):
                 if rest.kin != kin:
                     ask(rest.kin, rest.turn.surplus)
 
-    def _seat(self, guest: Guest) -> Guest | None:
+    def _seat(self, group: ForecastGroup) -> ForecastGroup | None:
         """Those of it who are left without seats; None if none of it can have any."""
-        seats, displaced = self.hall.seats_for(guest), list[Guest]()
+        seats, displaced = self.cluster.seats_for(group), list[ForecastGroup]()
         if not seats:
-            seats, displaced = self.hall.make_way(guest, self.now)
+            seats, displaced = self.cluster.make_way(group, self.now)
         for other in displaced:
             self._queues.pop(rest_of(other.key), None)
             self._join(other)
-        return self._sit(guest, seats, self.now) if seats else None
+        return self._sit(group, seats, self.now) if seats else None
 
-    def _sit(self, guest: Guest, seats: Assignment, at: float) -> Guest:
-        self.starts.setdefault(guest.key, at)
-        self.hall.sit(self._stay_of(guest, at), guest, seats)
-        return guest.rest(seats)
+    def _sit(self, group: ForecastGroup, seats: Assignment, at: float) -> ForecastGroup:
+        self.starts.setdefault(group.key, at)
+        self.cluster.sit(self._stay_of(group, at), group, seats)
+        return group.rest(seats)
 
-    def _stay_of(self, guest: Guest, at: float) -> Stay:
+    def _stay_of(self, group: ForecastGroup, at: float) -> ForecastRun:
         """Whoever comes late to a group leaves with it."""
-        stay = self.hall.stays.get(guest.key)
+        stay = self.cluster.stays.get(group.key)
         if stay is None:
-            tenant = None if guest.ask.need else self.opening.tenants.keys.get(guest.key)
-            lasts = drawn(guest.runs, guest.key, self.draw)
-            stay = Stay(guest, at, at + lasts if tenant is None else float(self.tenant_ends[tenant]))
+            tenant = None if group.ask.need else self.outset.tenants.keys.get(group.key)
+            lasts = drawn(group.runs, group.key, self.draw)
+            stay = ForecastRun(group, at, at + lasts if tenant is None else float(self.tenant_ends[tenant]))
             self.stays.append(stay)
             if stay.ends < NEVER:
-                self.expect(stay.ends, Kind.STAY_ENDS, stay)
+                self.expect(stay.ends, ForecastEvent.STAY_ENDS, stay)
         return stay

@@ -5,12 +5,12 @@ from math import floor
 
 import msgspec
 
+from maitred.explain.forecast.cluster import ForecastRun
 from maitred.explain.forecast.estimate import Orders, Shift
 from maitred.explain.forecast.forecast import EFFORT_EACH, written
 from maitred.explain.forecast.future import Future
-from maitred.explain.forecast.guests import Guest
-from maitred.explain.forecast.hall import Stay
-from maitred.explain.forecast.opening import Opening
+from maitred.explain.forecast.groups import ForecastGroup
+from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.runs import NEVER
 from maitred.explain.forecast.wording import assumptions, clock, in_its_way
 from maitred.explain.remedies.effort import Effort
@@ -28,24 +28,24 @@ def orders(situation: Situation, large: str, effort: int = EFFORT_EACH) -> Order
 
     The effort is for each of the futures; who has little time looks less far.
     """
-    opening = situation.once(Opening)
-    guest = next((guest for guest in opening.waiting if guest.key == large and guest.ask.need), None)
-    if guest is None:
+    outset = situation.once(Outset)
+    group = next((group for group in outset.waiting if group.key == large and group.ask.need), None)
+    if group is None:
         return Orders(group=large, words="it does not wait for room")
-    known = assumptions(opening, opening.tenants.sources(in_its_way(opening, large)))
-    alone = future(opening, effort, guest)
+    known = assumptions(outset, outset.tenants.sources(in_its_way(outset, large)))
+    alone = future(outset, effort, group)
     alone.run([large])
     if large not in alone.starts:
-        return Orders(group=large, assumptions=known, words=never(alone, opening.now))
-    as_now, holding = future(opening, effort), future(opening, effort)
-    holding.keep(guest, alone.hall.stays[large].places, alone.starts[large])
-    return compared(opening, guest, as_now, holding, known)
+        return Orders(group=large, assumptions=known, words=never(alone, outset.now))
+    as_now, holding = future(outset, effort), future(outset, effort)
+    holding.keep(group, alone.cluster.stays[large].places, alone.starts[large])
+    return compared(outset, group, as_now, holding, known)
 
 
-def future(opening: Opening, effort: int, last: Guest | None = None) -> Future:
+def future(outset: Outset, effort: int, last: ForecastGroup | None = None) -> Future:
     """With nobody who comes after the last, if one is given."""
-    comers = opening.comers.stream(0.0)
-    return Future(opening, Effort(effort), 0, comers, None if last is None else last.turn)
+    arrivals = outset.arrivals.stream(0.0)
+    return Future(outset, Effort(effort), 0, arrivals, None if last is None else last.turn)
 
 
 def never(future: Future, now: float) -> str:
@@ -57,18 +57,18 @@ def never(future: Future, now: float) -> str:
 
 
 def compared(
-    opening: Opening, large: Guest, as_now: Future, holding: Future, known: tuple[str, ...]
+    outset: Outset, large: ForecastGroup, as_now: Future, holding: Future, known: tuple[str, ...]
 ) -> Orders:
     for future in (as_now, holding):
         future.run([large.key])
     before, after = as_now.starts.get(large.key, NEVER), holding.starts.get(large.key, NEVER)
     if after == NEVER:
-        return Orders(group=large.key, assumptions=known, words=never(holding, opening.now))
-    waiting = {guest.key for guest in opening.waiting if guest.ask.need and guest.key != large.key}
+        return Orders(group=large.key, assumptions=known, words=never(holding, outset.now))
+    waiting = {group.key for group in outset.waiting if group.ask.need and group.key != large.key}
     for future, other in ((as_now, holding), (holding, as_now)):
         future.run(waiting & other.starts.keys())
     until = min(after, as_now.now, holding.now)
-    busy = [device_seconds(opening, future.stays, until) for future in (as_now, holding)]
+    busy = [device_seconds(outset, future.stays, until) for future in (as_now, holding)]
     affected = waiting & as_now.starts.keys() & holding.starts.keys()
     shifts = (shift(key, as_now.starts[key], holding.starts[key]) for key in sorted(affected))
     found = Orders(
@@ -79,24 +79,24 @@ def compared(
         idle_device_hours=round(max(0.0, busy[0] - busy[1]) / HOUR, 1),
         shifted=tuple(one for one in shifts if abs(one.hours) * HOUR >= NOTICED),
         unknown=tuple(sorted(waiting & as_now.starts.keys() - holding.starts.keys())),
-        newcomers=sum(stay.guest.came and stay.since <= until for stay in as_now.stays),
+        newcomers=sum(stay.group.came and stay.since <= until for stay in as_now.stays),
         assumptions=known,
     )
-    return msgspec.structs.replace(found, words=words(found, opening.now, as_now, holding))
+    return msgspec.structs.replace(found, words=words(found, outset.now, as_now, holding))
 
 
 def shift(key: str, before: float, after: float) -> Shift:
     return Shift(key, moment(floor(before)), moment(floor(after)), round((after - before) / HOUR, 2))
 
 
-def device_seconds(opening: Opening, stays: Iterable[Stay], until: float) -> float:
+def device_seconds(outset: Outset, stays: Iterable[ForecastRun], until: float) -> float:
     """What those who sit down have of devices until then."""
-    total, snapshot = 0.0, opening.snapshot
+    total, snapshot = 0.0, outset.snapshot
     for stay in stays:
         lasts = max(0.0, min(stay.ends, until) - stay.since)
         for place in stay.places:
             requests = snapshot.needs[snapshot.shapes[place.shape].needs].requests
-            each = sum(amount for name, amount in requests if is_device(opening.policy, name))
+            each = sum(amount for name, amount in requests if is_device(outset.policy, name))
             total += each * int(place.copies.sum()) * lasts
     return total
 

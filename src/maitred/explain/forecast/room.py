@@ -12,7 +12,7 @@ from maitred.decide.context import Context
 from maitred.decide.levels import codes_of
 
 
-class Room:
+class RoomEstimate:
     def __init__(self, trial: Trial, context: Context) -> None:
         self.trial, self.context = trial, context
         self.looks = 0

@@ -47,7 +47,7 @@ def all_drawn(times: Floats, seeds: Ints, draw: int) -> Floats:
 
 Size = tuple[int, tuple[tuple[str, int], ...]]
 """Quorum, and what a member requests."""
-Kind = str | Size
+RunKind = str | Size
 """Groups of one stem, or of one size."""
 
 
@@ -87,7 +87,7 @@ class Runs:
     """Run times of groups, in seconds, by their names and by their sizes."""
 
     def __init__(self, groups: Iterable[PastGroup], now: float) -> None:
-        found: dict[Kind, tuple[list[float], list[bool]]] = {}
+        found: dict[RunKind, tuple[list[float], list[bool]]] = {}
         for group in groups:
             if group.started is not None:
                 for kind in (stem(group.group), (group.quorum, group.requests)):
@@ -105,13 +105,13 @@ class Runs:
 
     def like(self, key: str, size: Size, ran: float = 0.0) -> Floats | None:
         """What a group may run in all, given that it has run for so long; None where too few like it did."""
-        kinds: tuple[Kind, Kind] = (stem(key), size)
+        kinds: tuple[RunKind, RunKind] = (stem(key), size)
         for kind in kinds:
             if kind in self._lengths:
                 return self._lengths[kind].beyond(ran, fewest_of(kind))
         return None
 
 
-def fewest_of(kind: Kind) -> int:
+def fewest_of(kind: RunKind) -> int:
     """Runs that say something about the next one."""
     return FEWEST_OF_A_NAME if isinstance(kind, str) else FEWEST_OF_A_SIZE

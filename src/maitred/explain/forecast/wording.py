@@ -7,7 +7,7 @@ import numpy as np
 
 from maitred.cluster.nodes import Mask
 from maitred.explain.forecast.ends import Source
-from maitred.explain.forecast.opening import Opening
+from maitred.explain.forecast.outset import Outset
 from maitred.explain.forecast.runs import NEVER
 from maitred.model.plan import GroupVerdict
 from maitred.model.policy import is_device
@@ -16,14 +16,14 @@ from maitred.model.words import counted
 MINUTE = 60.0
 
 
-def in_its_way(opening: Opening, key: str) -> Mask:
+def in_its_way(outset: Outset, key: str) -> Mask:
     """Tenants that hold devices of the kind that the group asks for; of a group that asks for none, all."""
-    snapshot, policy, tenants = opening.snapshot, opening.policy, opening.tenants
+    snapshot, policy, tenants = outset.snapshot, outset.policy, outset.tenants
     asked = {
         resource
-        for guest in (*opening.waiting, *(seating.guest for seating in opening.seatings))
-        if guest.key == key
-        for shape in guest.ask.distinct
+        for group in (*outset.waiting, *(seating.group for seating in outset.seatings))
+        if group.key == key
+        for shape in group.ask.distinct
         for resource, _ in snapshot.needs[snapshot.shapes[shape].needs].requests
         if is_device(policy, resource)
     }
@@ -54,20 +54,20 @@ ENDING: dict[Source, str] = {
 """The same, as far as it lets somebody start."""
 
 
-def assumptions(opening: Opening, sources: Counter[Source]) -> tuple[str, ...]:
+def assumptions(outset: Outset, sources: Counter[Source]) -> tuple[str, ...]:
     ending = [
         f"{counted(sources[source], noun)} {words}"
         for source, (noun, words) in RUNNING.items()
         if sources[source]
     ]
-    return (*ending, coming(opening), "nodes stay as they are")
+    return (*ending, coming(outset), "nodes stay as they are")
 
 
-def coming(opening: Opening) -> str:
-    comers = opening.comers
-    if not len(comers):
+def coming(outset: Outset) -> str:
+    arrivals = outset.arrivals
+    if not len(arrivals):
         return "no new groups arrive: there is no history of arrivals"
-    return f"new groups arrive as in the last {hours(comers.memory)}: {counted(len(comers), 'group')}"
+    return f"new groups arrive as in the last {hours(arrivals.memory)}: {counted(len(arrivals), 'group')}"
 
 
 def hours(seconds: float) -> str:
@@ -89,12 +89,12 @@ def clock(at: float, beside: float) -> str:
     return moment.strftime("%H:%M" if moment.date() == known.date() else "%Y-%m-%d %H:%M")
 
 
-def condition(opening: Opening, sources: Counter[Source]) -> str:
+def condition(outset: Outset, sources: Counter[Source]) -> str:
     ends = [words for source, words in ENDING.items() if sources[source]]
-    if len(opening.ripening):
+    if len(outset.ripening):
         ends.append("or are evicted for it after their protected run time")
     ends = ends or [ENDING["said"]]
-    others = "new groups arrive as they did lately" if len(opening.comers) else "no new groups arrive"
+    others = "new groups arrive as they did lately" if len(outset.arrivals) else "no new groups arrive"
     return f"if running groups end {', '.join(ends)}{',' if len(ends) > 1 else ''} and {others}"
 
 

@@ -21,7 +21,7 @@ AGGREGATED_VERSIONS = ("v2", "v2beta1")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TextPage:
     body: bytes
     media: str = JSON
     tag: str = ""
@@ -33,7 +33,7 @@ class Pages:
         self._address = address
         self._described: tuple[str, dict[str, bytes]] = ("", {})
 
-    def page(self, path: str, accept: str) -> Page | None:
+    def page(self, path: str, accept: str) -> TextPage | None:
         match [part for part in path.split("/") if part]:
             case []:
                 return self._plain({"paths": self._paths()})
@@ -52,13 +52,13 @@ class Pages:
             case ["apis", group, name]:
                 return self._plain(discovery.resource_list(self._served, GroupVersion(group, name)))
             case ["openapi", "v2"]:
-                return Page(b"", UNDESCRIBED)
+                return TextPage(b"", UNDESCRIBED)
             case ["openapi", "v3", *rest]:
                 return self._description(rest)
         return None
 
-    def _plain(self, body: Body | None) -> Page | None:
-        return None if body is None else Page(encode(body))
+    def _plain(self, body: Body | None) -> TextPage | None:
+        return None if body is None else TextPage(encode(body))
 
     def _paths(self) -> list[str]:
         groups = [f"/apis/{name}" for name in self._served.groups()]
@@ -66,7 +66,7 @@ class Pages:
         fixed = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
         return sorted([*fixed, *groups, *versions])
 
-    def _aggregated(self, accept: str, groups: list[str]) -> Page | None:
+    def _aggregated(self, accept: str, groups: list[str]) -> TextPage | None:
         """None where the client would rather have it plain."""
         for media in accepted(accept):
             if media.type not in ANYTHING:
@@ -75,17 +75,17 @@ class Pages:
             if media.params.get("g") == AGGREGATED and name in AGGREGATED_VERSIONS:
                 body = discovery.aggregated(self._served, groups, f"{AGGREGATED}/{name}")
                 kind = f"{JSON};g={AGGREGATED};v={name};as=APIGroupDiscoveryList"
-                return Page(encode(body), kind, self._served.digest())
+                return TextPage(encode(body), kind, self._served.digest())
             if "as" not in media.params:
                 return None
         raise not_acceptable((JSON,))
 
-    def _description(self, parts: list[str]) -> Page | None:
+    def _description(self, parts: list[str]) -> TextPage | None:
         documents = self._documents()
         if not parts:
             return self._plain(openapi.index(documents))
         found = documents.get("/".join(parts))
-        return Page(found) if found is not None else None
+        return TextPage(found) if found is not None else None
 
     def _documents(self) -> dict[str, bytes]:
         """Made when they are first asked for, and again when other kinds are served."""

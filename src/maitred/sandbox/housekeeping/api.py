@@ -6,14 +6,14 @@ from typing import TypeVar
 from maitred.kube.client import JSON, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, decoder, encode
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import PODS, Resource
-from maitred.sandbox.housekeeping.objects import Json, Kept, Meta, Pod
+from maitred.sandbox.housekeeping.objects import Json, Meta, Pod, WithMeta
 
-T = TypeVar("T", bound=Kept)
+T = TypeVar("T", bound=WithMeta)
 
 AT_ONCE = 64
 
 
-class Api:
+class ControllerApi:
     """All controllers share it, so that none of them crowds the server."""
 
     def __init__(self, client: Client) -> None:

@@ -10,11 +10,11 @@ from maitred.kube.resources import PODS
 from maitred.kube.wire import Condition
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.selector import matches, selector_of
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
 from maitred.sandbox.housekeeping.kinds import Kinds
 from maitred.sandbox.housekeeping.objects import BUDGETS, Budget, BudgetStatus, Json, Owner, Pod
-from maitred.sandbox.housekeeping.stock import Index, Stock, key_of
-from maitred.sandbox.housekeeping.work import Queue
+from maitred.sandbox.housekeeping.work import WorkQueue
 
 DISRUPTION_ALLOWED = "DisruptionAllowed"
 EVICTION_SECONDS = 120.0
@@ -35,14 +35,14 @@ class UnknownScale(Exception):
 
 
 class Disruptions:
-    def __init__(self, stock: Stock, api: Api, kinds: Kinds) -> None:
+    def __init__(self, stock: ObjectCache, api: ControllerApi, kinds: Kinds) -> None:
         self._api = api
         self._kinds = kinds
         self._budgets = stock.shelf(BUDGETS, Budget)
         pods = stock.shelf(PODS, Pod)
         self._pods_in = Index(pods, lambda pod: pod.metadata.namespace)
         self._budgets_in = Index(self._budgets, lambda budget: budget.metadata.namespace)
-        self._queue = Queue("poddisruptionbudget", self._sync)
+        self._queue = WorkQueue("poddisruptionbudget", self._sync)
         self._budgets.listen(self._budget_told)
         pods.listen(self._pod_told)
 

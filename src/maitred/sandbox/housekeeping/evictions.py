@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from maitred.kube.bodies import timestamp
 from maitred.kube.resources import NODES, PODS
 from maitred.model.node import Taint, tolerates
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
 from maitred.sandbox.housekeeping.nodes import bound_to
 from maitred.sandbox.housekeeping.objects import DISRUPTION_TARGET, Json, Node, Pod, Toleration
-from maitred.sandbox.housekeeping.recorder import Recorder
-from maitred.sandbox.housekeeping.stock import Index, Stock, key_of
-from maitred.sandbox.housekeeping.work import Queue
+from maitred.sandbox.housekeeping.recorder import EventRecorder
+from maitred.sandbox.housekeeping.work import WorkQueue
 
 TAINT_EVICTION = "taint-eviction-controller"
 
 
 class TaintEvictions:
-    def __init__(self, stock: Stock, api: Api, recorder: Recorder) -> None:
+    def __init__(self, stock: ObjectCache, api: ControllerApi, recorder: EventRecorder) -> None:
         self._api = api
         self._recorder = recorder
         self._nodes = stock.shelf(NODES, Node)
@@ -25,7 +25,7 @@ class TaintEvictions:
         self._pods_on = Index(self._pods, bound_to)
         self._since: dict[str, float] = {}
         """UID of a pod -> when the node first had taints that it bears for a time only."""
-        self._queue = Queue("eviction", self._attend)
+        self._queue = WorkQueue("eviction", self._attend)
         self._nodes.listen(self._node_told)
         self._pods.listen(self._pod_told)
 

@@ -10,12 +10,12 @@ from functools import partial
 
 from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.resources import Resource
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import ObjectCache
 from maitred.sandbox.housekeeping.graph import FOREGROUND, ORPHAN, Graph, Thing
 from maitred.sandbox.housekeeping.kinds import Kinds, served_kinds
-from maitred.sandbox.housekeeping.objects import Anything, Json, Kept, Meta, Owner
-from maitred.sandbox.housekeeping.stock import Stock
-from maitred.sandbox.housekeeping.work import Queue
+from maitred.sandbox.housekeeping.objects import Anything, Json, Meta, Owner, WithMeta
+from maitred.sandbox.housekeeping.work import WorkQueue
 
 NEVER_COLLECTED = "events"
 DISCOVERY_SECONDS = 30.0
@@ -27,14 +27,14 @@ MOST_ABSENT = 4096
 class Garbage:
     """Make it last: it watches all kinds that nobody else does."""
 
-    def __init__(self, stock: Stock, api: Api, kinds: Kinds) -> None:
+    def __init__(self, stock: ObjectCache, api: ControllerApi, kinds: Kinds) -> None:
         self._stock = stock
         self._api = api
         self._kinds = kinds
         self._graph = Graph()
         self._absent: dict[str, None] = {}
         """UIDs of owners that the server does not have, the latest."""
-        self._queue = Queue("garbage", self._attend)
+        self._queue = WorkQueue("garbage", self._attend)
         for resource in collected(kinds):
             stock.shelf(resource, Anything).listen(partial(self._told, resource))
 
@@ -58,7 +58,7 @@ class Garbage:
 
     # -- what happened ---------------------------------------------------------------------------------
 
-    def _told(self, resource: Resource, old: Kept | None, new: Kept | None) -> None:
+    def _told(self, resource: Resource, old: WithMeta | None, new: WithMeta | None) -> None:
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._gone(old.metadata)
             old = None

@@ -25,12 +25,12 @@ class ServedVersion(Lean, frozen=True):
     resources: tuple[ServedResource, ...] = ()
 
 
-class Named(Lean, frozen=True):
+class ServedName(Lean, frozen=True):
     name: str = ""
 
 
 class ServedGroup(Lean, frozen=True):
-    metadata: Named = Named()
+    metadata: ServedName = ServedName()
     versions: tuple[ServedVersion, ...] = ()
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import NAMESPACES, Resource
 from maitred.model.meta import Lean
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import ObjectCache, key_of
 from maitred.sandbox.housekeeping.kinds import served_kinds
 from maitred.sandbox.housekeeping.objects import Json, Namespace
-from maitred.sandbox.housekeeping.stock import Stock, key_of
-from maitred.sandbox.housekeeping.work import Queue
+from maitred.sandbox.housekeeping.work import WorkQueue
 
 log = logging.getLogger(__name__)
 
@@ -20,12 +20,12 @@ LOOK_SECONDS = (0.2, 10.0)
 """Until the next look at what is left, shorter first: pods end, finalizers go."""
 
 
-class Item(Lean, frozen=True):
+class ListedItem(Lean, frozen=True):
     pass
 
 
-class Listed(Lean, frozen=True):
-    items: tuple[Item, ...] = ()
+class ListedItems(Lean, frozen=True):
+    items: tuple[ListedItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Left:
     looks: int = 0
 
 
-class Namespaces:
-    def __init__(self, stock: Stock, api: Api) -> None:
+class NamespaceController:
+    def __init__(self, stock: ObjectCache, api: ControllerApi) -> None:
         self._api = api
         self._namespaces = stock.shelf(NAMESPACES, Namespace)
         self._left: dict[str, Left] = {}
-        self._queue = Queue("namespace", self._empty)
+        self._queue = WorkQueue("namespace", self._empty)
         self._namespaces.listen(self._told)
 
     async def run(self) -> None:
@@ -90,7 +90,7 @@ class Namespaces:
             raise
 
     async def _any(self, path: str) -> bool:
-        listed = await self._api.client.get(path, Listed, params={"limit": "1"})
+        listed = await self._api.client.get(path, ListedItems, params={"limit": "1"})
         return bool(listed.items)
 
     async def _finalize(self, namespace: Namespace) -> None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from maitred.kube.bodies import timestamp
 from maitred.kube.resources import LEASES, NODES, PODS
 from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Taint
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import Index, ObjectCache
 from maitred.sandbox.housekeeping.objects import READY, Json, Lease, Node, Pod
-from maitred.sandbox.housekeeping.recorder import Recorder
-from maitred.sandbox.housekeeping.stock import Index, Stock
-from maitred.sandbox.housekeeping.work import Queue
+from maitred.sandbox.housekeeping.recorder import EventRecorder
+from maitred.sandbox.housekeeping.work import WorkQueue
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +49,8 @@ class Sign:
     at: float
 
 
-class Nodes:
-    def __init__(self, stock: Stock, api: Api, recorder: Recorder) -> None:
+class NodeController:
+    def __init__(self, stock: ObjectCache, api: ControllerApi, recorder: EventRecorder) -> None:
         self._api = api
         self._recorder = recorder
         self._nodes = stock.shelf(NODES, Node)
@@ -58,7 +58,7 @@ class Nodes:
         self._pods_on = Index(stock.shelf(PODS, Pod), bound_to)
         self._signs: dict[str, Sign] = {}
         self._ready = set[str]()
-        self._taints = Queue("node", self._taint)
+        self._taints = WorkQueue("node", self._taint)
         self._nodes.listen(self._told)
 
     async def run(self) -> None:
@@ -96,7 +96,7 @@ class Nodes:
     # -- life ------------------------------------------------------------------------------------------
 
     async def _watch_over(self) -> None:
-        giving_up = Queue("node", self._give_up)
+        giving_up = WorkQueue("node", self._give_up)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(giving_up.run())
             while True:

@@ -40,7 +40,7 @@ class Meta(WatchedMeta, frozen=True):
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
-class Kept(Protocol):
+class WithMeta(Protocol):
     @property
     def metadata(self) -> Meta: ...
 
@@ -161,12 +161,12 @@ class Namespace(Lean, frozen=True):
     spec: NamespaceSpec = NamespaceSpec()
 
 
-class Gang(Lean, frozen=True):
+class GangPolicy(Lean, frozen=True):
     min_count: int = 0
 
 
-class Policy(Lean, frozen=True):
-    gang: Gang | None = None
+class GroupPolicy(Lean, frozen=True):
+    gang: GangPolicy | None = None
 
 
 class ControllerReference(Lean, frozen=True):
@@ -191,7 +191,7 @@ class WorkloadReference(Lean, frozen=True):
 
 class GroupSpec(Lean, frozen=True):
     workload_ref: WorkloadReference = WorkloadReference()
-    scheduling_policy: Policy = Policy()
+    scheduling_policy: GroupPolicy = GroupPolicy()
 
 
 class Group(Lean, frozen=True):

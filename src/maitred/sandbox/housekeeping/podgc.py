@@ -3,12 +3,12 @@
 import time
 
 from maitred.kube.resources import NODES, PODS
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
 from maitred.sandbox.housekeeping.evictions import disrupted
 from maitred.sandbox.housekeeping.nodes import bound_to
 from maitred.sandbox.housekeeping.objects import Json, Meta, Node, Pod
-from maitred.sandbox.housekeeping.stock import Index, Stock, key_of
-from maitred.sandbox.housekeeping.work import Queue
+from maitred.sandbox.housekeeping.work import WorkQueue
 
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 QUARANTINE_SECONDS = 40.0
@@ -16,14 +16,14 @@ QUARANTINE_SECONDS = 40.0
 
 
 class PodCollector:
-    def __init__(self, stock: Stock, api: Api) -> None:
+    def __init__(self, stock: ObjectCache, api: ControllerApi) -> None:
         self._api = api
         self._nodes = stock.shelf(NODES, Node)
         self._pods = stock.shelf(PODS, Pod)
         self._pods_on = Index(self._pods, bound_to)
         self._missed: dict[str, float] = {}
         """Node -> since when."""
-        self._queue = Queue("pod", self._collect)
+        self._queue = WorkQueue("pod", self._collect)
         self._nodes.listen(self._node_told)
         self._pods.listen(self._pod_told)
 

@@ -1,21 +1,21 @@
 """PodGroups that are being deleted stay until no unfinished pod names them."""
 
 from maitred.kube.resources import PODS
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
 from maitred.sandbox.housekeeping.objects import POD_GROUPS, Group, Pod, group_name
-from maitred.sandbox.housekeeping.stock import Index, Stock, key_of
-from maitred.sandbox.housekeeping.work import Queue
+from maitred.sandbox.housekeeping.work import WorkQueue
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
 
 
 class GroupProtection:
-    def __init__(self, stock: Stock, api: Api) -> None:
+    def __init__(self, stock: ObjectCache, api: ControllerApi) -> None:
         self._api = api
         self._groups = stock.shelf(POD_GROUPS, Group)
         pods = stock.shelf(PODS, Pod)
         self._members = Index(pods, unfinished_member_of)
-        self._queue = Queue("podgroup", self._unprotect)
+        self._queue = WorkQueue("podgroup", self._unprotect)
         self._groups.listen(self._group_told)
         pods.listen(self._pod_told)
 

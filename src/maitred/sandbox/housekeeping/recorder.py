@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from maitred.kube.bodies import timestamp
 from maitred.kube.errors import KubeError
 from maitred.kube.resources import Resource
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
 from maitred.sandbox.housekeeping.objects import Json, Meta
 
 log = logging.getLogger(__name__)
@@ -32,8 +32,8 @@ class Allowance:
     at: float
 
 
-class Recorder:
-    def __init__(self, api: Api) -> None:
+class EventRecorder:
+    def __init__(self, api: ControllerApi) -> None:
         self._api = api
         self._waiting: asyncio.Queue[Json] = asyncio.Queue(MOST_WAITING)
         self._allowances: dict[tuple[str, str], Allowance] = {}

@@ -7,9 +7,9 @@ done and completed, so nothing is remembered between them.
 import asyncio
 
 from maitred.kube.resources import PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
 from maitred.sandbox.housekeeping.objects import Json, Pod
-from maitred.sandbox.housekeeping.stock import Index, Stock, key_of
 from maitred.sandbox.housekeeping.storage import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -22,14 +22,14 @@ from maitred.sandbox.housekeeping.storage import (
     satisfies,
     waits_for_consumer,
 )
-from maitred.sandbox.housekeeping.work import Queue
+from maitred.sandbox.housekeeping.work import WorkQueue
 
 CLAIM_PROTECTION = "kubernetes.io/pvc-protection"
 VOLUME_PROTECTION = "kubernetes.io/pv-protection"
 
 
-class Volumes:
-    def __init__(self, stock: Stock, api: Api) -> None:
+class VolumeController:
+    def __init__(self, stock: ObjectCache, api: ControllerApi) -> None:
         self._api = api
         self._claims = stock.shelf(VOLUME_CLAIMS, Claim)
         self._volumes = stock.shelf(VOLUMES, Volume)
@@ -37,8 +37,8 @@ class Volumes:
         self._pods = stock.shelf(PODS, Pod)
         self._pods_in = Index(self._pods, namespace_with_claims)
         # One at a time: two claims must not choose the same volume.
-        self._claim_queue = Queue("claim", self._sync_claim, workers=1)
-        self._volume_queue = Queue("volume", self._sync_volume)
+        self._claim_queue = WorkQueue("claim", self._sync_claim, workers=1)
+        self._volume_queue = WorkQueue("volume", self._sync_volume)
         self._claims.listen(self._claim_told)
         self._volumes.listen(self._volume_told)
         self._classes.listen(self._class_told)

@@ -15,7 +15,7 @@ S = TypeVar("S")
 WORKERS = 8
 
 
-class Queue:
+class WorkQueue:
     """`work` is called with each key that was added, never twice at a time with the same one.
 
     It looks at how things are then, so that any number of changes in between cost one call. What it raises as

@@ -18,7 +18,7 @@ class Rejection:
 
 
 @dataclass(slots=True)
-class Room:
+class NodeRoom:
     """What the pods on one node have taken of it."""
 
     requested: dict[str, Amounts] = field(default_factory=dict)
@@ -43,12 +43,12 @@ class Room:
         self.ports.pop(uid, None)
 
 
-def rejection(pod: Pod, node: Node, room: Room) -> Rejection | None:
+def rejection(pod: Pod, node: Node, room: NodeRoom) -> Rejection | None:
     """The first reason against it, if there is any."""
     return next(reasons(pod, node, room), None)
 
 
-def reasons(pod: Pod, node: Node, room: Room) -> Iterator[Rejection]:
+def reasons(pod: Pod, node: Node, room: NodeRoom) -> Iterator[Rejection]:
     yield from shortages(pod, node, room)
     if not fits_node(pod, node):
         yield predicate(NODE_AFFINITY, "node(s) didn't match Pod's node affinity/selector")
@@ -65,7 +65,7 @@ def predicate(name: str, why: str) -> Rejection:
 # -- resources ---------------------------------------------------------------------------------------------
 
 
-def shortages(pod: Pod, node: Node, room: Room) -> Iterator[Rejection]:
+def shortages(pod: Pod, node: Node, room: NodeRoom) -> Iterator[Rejection]:
     capacity = amounts(node.status.allocatable)
     if len(room.requested) + 1 > capacity.get("pods", 0):
         yield shortage("pods", 1, len(room.requested), capacity.get("pods", 0))

@@ -19,7 +19,7 @@ class NodeGone(Exception):
     """There is no such node any more; the watch has yet to say so."""
 
 
-class Keeper(Protocol):
+class MachineKeeper(Protocol):
     """Who can do to a machine what a Node object asks for. All of them may raise NodeGone, or ApiError."""
 
     def kubelet(self, name: str) -> Kubelet | None: ...
@@ -37,7 +37,7 @@ class Adoption:
     done after the other, until nothing is left to do.
     """
 
-    def __init__(self, keeper: Keeper, spawn: Callable[[Coroutine[Any, Any, None]], object]) -> None:
+    def __init__(self, keeper: MachineKeeper, spawn: Callable[[Coroutine[Any, Any, None]], object]) -> None:
         self._keeper = keeper
         self._spawn = spawn
         self._marked: dict[str, Node] = {}

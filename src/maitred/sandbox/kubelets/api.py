@@ -12,7 +12,7 @@ from maitred.sandbox.kubelets.objects import Node
 AT_ONCE = 64
 
 
-class Api:
+class KubeletApi:
     """All kubelets share it, so that thousands of them do not open thousands of connections."""
 
     def __init__(self, client: Client) -> None:

@@ -14,10 +14,10 @@ from maitred.sandbox.companions import Companions, companions
 from maitred.sandbox.housekeeping.work import all_of
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
-from maitred.sandbox.kubelets.api import Api
+from maitred.sandbox.kubelets.api import KubeletApi
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.desks import NodeDesk, PodDesk
-from maitred.sandbox.kubelets.kubelet import Kubelet, Pace
+from maitred.sandbox.kubelets.kubelet import Kubelet, KubeletPace
 from maitred.sandbox.kubelets.marks import is_faulty
 from maitred.sandbox.kubelets.objects import Node, Pod, Taint
 
@@ -46,7 +46,7 @@ async def kubelets(
 
     Without `run` there are nodes and heartbeats, and nobody cares for pods. Nodes stay when this ends.
     """
-    async with fleet(client, Pace(start_seconds, stop_seconds), heartbeat_seconds) as made:
+    async with fleet(client, KubeletPace(start_seconds, stop_seconds), heartbeat_seconds) as made:
         await made.start(machines, run)
         yield made
 
@@ -60,13 +60,13 @@ async def kubelets_of_marked_nodes(
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> AsyncIterator["Fleet"]:
     """Kubelets for all nodes that have the mark, as they come and go; see `marks`."""
-    async with fleet(client, Pace(start_seconds, stop_seconds), heartbeat_seconds) as made:
+    async with fleet(client, KubeletPace(start_seconds, stop_seconds), heartbeat_seconds) as made:
         await made.follow()
         yield made
 
 
 @asynccontextmanager
-async def fleet(client: Client, pace: Pace, heartbeat_seconds: float) -> AsyncIterator["Fleet"]:
+async def fleet(client: Client, pace: KubeletPace, heartbeat_seconds: float) -> AsyncIterator["Fleet"]:
     async with companions() as others:
         yield Fleet(client, others, pace, heartbeat_seconds)
 
@@ -74,11 +74,13 @@ async def fleet(client: Client, pace: Pace, heartbeat_seconds: float) -> AsyncIt
 class Fleet:
     """The kubelets; see `kubelets` and `kubelets_of_marked_nodes`, which make one."""
 
-    def __init__(self, client: Client, others: Companions, pace: Pace, heartbeat_seconds: float) -> None:
+    def __init__(
+        self, client: Client, others: Companions, pace: KubeletPace, heartbeat_seconds: float
+    ) -> None:
         self._client = client
-        self._api = Api(client)
+        self._api = KubeletApi(client)
         # Signs of life do not queue behind thousands of pods that start: their nodes would be given up.
-        self._pulse = Api(client)
+        self._pulse = KubeletApi(client)
         self._spawn = others.start
         self._pace = pace
         self._heartbeat_seconds = heartbeat_seconds

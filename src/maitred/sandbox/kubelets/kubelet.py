@@ -12,8 +12,8 @@ from maitred.kube.client import JSON, STRATEGIC_MERGE_PATCH
 from maitred.kube.errors import ApiError
 from maitred.kube.resources import PODS
 from maitred.sandbox.kubelets import bodies
-from maitred.sandbox.kubelets.admission import NODE_AFFINITY, Rejection, Room, rejection
-from maitred.sandbox.kubelets.api import Api
+from maitred.sandbox.kubelets.admission import NODE_AFFINITY, NodeRoom, Rejection, rejection
+from maitred.sandbox.kubelets.api import KubeletApi
 from maitred.sandbox.kubelets.bodies import Json
 from maitred.sandbox.kubelets.marks import exit_code, run_seconds, start_seconds, stop_seconds
 from maitred.sandbox.kubelets.objects import Node, Pod
@@ -26,14 +26,14 @@ Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class KubeletPace:
     start_seconds: float
     """From being admitted to Running, for pods that do not say."""
     stop_seconds: float
     """From being deleted to gone, for pods that do not say; a pod with less grace has less."""
 
 
-class Stage(Enum):
+class PodStage(Enum):
     NEW = auto()
     ADMITTED = auto()
     REFUSED = auto()
@@ -41,10 +41,10 @@ class Stage(Enum):
 
 
 @dataclass(slots=True)
-class Guest:
+class KubeletPod:
     pod: Pod
     """As last seen."""
-    stage: Stage = Stage.NEW
+    stage: PodStage = PodStage.NEW
     task: asyncio.Task[None] | None = None
     """What is being done for it."""
     stops_within: float = math.inf
@@ -53,7 +53,13 @@ class Guest:
 
 class Kubelet:
     def __init__(
-        self, node: Node, address: str, pace: Pace, api: Api, spawn: Spawn, pod_addresses: Iterator[str]
+        self,
+        node: Node,
+        address: str,
+        pace: KubeletPace,
+        api: KubeletApi,
+        spawn: Spawn,
+        pod_addresses: Iterator[str],
     ) -> None:
         self.node = node
         """As last seen; anyone may change its labels, taints and resources."""
@@ -63,101 +69,101 @@ class Kubelet:
         self._api = api
         self._spawn = spawn
         self._pod_addresses = pod_addresses
-        self._room = Room()
-        self._guests: dict[str, Guest] = {}
+        self._room = NodeRoom()
+        self._pods: dict[str, KubeletPod] = {}
 
     def take(self, pod: Pod) -> None:
         """A pod of this node is new, or has changed."""
-        guest = self._guests.setdefault(pod.metadata.uid, Guest(pod))
-        guest.pod = pod
+        local = self._pods.setdefault(pod.metadata.uid, KubeletPod(pod))
+        local.pod = pod
         if self.alive:
-            self._attend(guest)
+            self._attend(local)
 
     def lose(self, uid: str) -> None:
         """The pod is no more."""
-        guest = self._guests.pop(uid, None)
-        if guest is not None:
-            self._interrupt(guest)
+        local = self._pods.pop(uid, None)
+        if local is not None:
+            self._interrupt(local)
             self._room.free(uid)
 
     def die(self) -> None:
         """Nothing more happens here, and what happened meanwhile is found on coming back."""
         self.alive = False
-        for guest in self._guests.values():
-            self._interrupt(guest)
+        for local in self._pods.values():
+            self._interrupt(local)
 
     def revive(self) -> None:
         self.alive = True
-        for guest in self._guests.values():
-            guest.stage = Stage.NEW
-            self._attend(guest)
+        for local in self._pods.values():
+            local.stage = PodStage.NEW
+            self._attend(local)
 
-    def _attend(self, guest: Guest) -> None:
-        pod = guest.pod
+    def _attend(self, local: KubeletPod) -> None:
+        pod = local.pod
         if pod.is_finished:
             self._room.free(pod.metadata.uid)
         if pod.metadata.deletion_timestamp is not None:
             usual, meta = self._pace.stop_seconds, pod.metadata
             seconds = min(stop_seconds(meta, usual), meta.deletion_grace_period_seconds)
-            if guest.stage is not Stage.STOPPING or seconds < guest.stops_within:
-                guest.stops_within = seconds
-                self._begin(guest, Stage.STOPPING, self._stop(guest, seconds))
-        elif guest.stage is Stage.NEW and not pod.is_finished:
-            self._admit(guest)
+            if local.stage is not PodStage.STOPPING or seconds < local.stops_within:
+                local.stops_within = seconds
+                self._begin(local, PodStage.STOPPING, self._stop(local, seconds))
+        elif local.stage is PodStage.NEW and not pod.is_finished:
+            self._admit(local)
 
-    def _admit(self, guest: Guest) -> None:
+    def _admit(self, local: KubeletPod) -> None:
         """One that was admitted before is not asked again: a kubelet that restarts keeps what it runs."""
-        pod = guest.pod
+        pod = local.pod
         known = pod.metadata.uid in self._room
         why = None if known or pod.status.phase == "Running" else rejection(pod, self.node, self._room)
         if why is not None:
-            self._begin(guest, Stage.REFUSED, self._refuse(guest, why))
+            self._begin(local, PodStage.REFUSED, self._refuse(local, why))
             return
         if not known:
             self._room.take(pod)
-        self._begin(guest, Stage.ADMITTED, self._run(guest))
+        self._begin(local, PodStage.ADMITTED, self._run(local))
 
-    def _begin(self, guest: Guest, stage: Stage, work: Coroutine[Any, Any, None]) -> None:
-        self._interrupt(guest)
-        guest.stage = stage
-        guest.task = self._spawn(work)
+    def _begin(self, local: KubeletPod, stage: PodStage, work: Coroutine[Any, Any, None]) -> None:
+        self._interrupt(local)
+        local.stage = stage
+        local.task = self._spawn(work)
 
-    def _interrupt(self, guest: Guest) -> None:
-        if guest.task is not None:
-            guest.task.cancel()
+    def _interrupt(self, local: KubeletPod) -> None:
+        if local.task is not None:
+            local.task.cancel()
 
     # -- what takes time -----------------------------------------------------------------------------------
 
-    async def _refuse(self, guest: Guest, why: Rejection) -> None:
+    async def _refuse(self, local: KubeletPod, why: Rejection) -> None:
         if why.reason == NODE_AFFINITY:
             # Someone may have changed the labels just before the pod was bound. Kubelets look again, too.
             self.node = await self._api.node(self.node.metadata.name) or self.node
-            again = rejection(guest.pod, self.node, self._room)
+            again = rejection(local.pod, self.node, self._room)
             if again is None:
-                guest.stage = Stage.ADMITTED
-                self._room.take(guest.pod)
-                await self._run(guest)
+                local.stage = PodStage.ADMITTED
+                self._room.take(local.pod)
+                await self._run(local)
                 return
             why = again
-        await self._report(guest.pod, bodies.rejected(why))
+        await self._report(local.pod, bodies.rejected(why))
 
-    async def _run(self, guest: Guest) -> None:
-        if guest.pod.status.phase != "Running":
-            await asyncio.sleep(start_seconds(guest.pod.metadata, self._pace.start_seconds))
-            started = bodies.running(guest.pod, next(self._pod_addresses), self._address)
-            if not await self._report(guest.pod, started):
+    async def _run(self, local: KubeletPod) -> None:
+        if local.pod.status.phase != "Running":
+            await asyncio.sleep(start_seconds(local.pod.metadata, self._pace.start_seconds))
+            started = bodies.running(local.pod, next(self._pod_addresses), self._address)
+            if not await self._report(local.pod, started):
                 return
-        seconds = run_seconds(guest.pod.metadata)
+        seconds = run_seconds(local.pod.metadata)
         if seconds is not None:
             await asyncio.sleep(seconds)
-            self._room.free(guest.pod.metadata.uid)
-            await self._report(guest.pod, bodies.ended(guest.pod, exit_code(guest.pod.metadata)))
+            self._room.free(local.pod.metadata.uid)
+            await self._report(local.pod, bodies.ended(local.pod, exit_code(local.pod.metadata)))
 
-    async def _stop(self, guest: Guest, seconds: float) -> None:
-        pod = guest.pod
+    async def _stop(self, local: KubeletPod, seconds: float) -> None:
+        pod = local.pod
         await asyncio.sleep(seconds)
         self._room.free(pod.metadata.uid)
-        if not guest.pod.is_finished:
+        if not local.pod.is_finished:
             await self._report(pod, bodies.ended(pod, KILLED))
         certain = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
         await self._send(pod, "DELETE", "", certain)

@@ -12,7 +12,7 @@ from maitred.model.manifest import InputError
 from maitred.model.selector import LabelSelector, matches, selector_of
 from maitred.model.words import counted
 from maitred.sandbox.world.nodes import close
-from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.objects import Json, WorldObjects
 from maitred.sandbox.world.takeover import CONTROLLED_BY
 from maitred.sandbox.world.targets import name_of
 
@@ -24,7 +24,9 @@ MOST_SHOWN = 5
 Say = Callable[[str], None]
 
 
-async def drain(objects: Objects, nodes: Sequence[Json], say: Say, *, force: bool, seconds: float) -> None:
+async def drain(
+    objects: WorldObjects, nodes: Sequence[Json], say: Say, *, force: bool, seconds: float
+) -> None:
     """Raises InputError where pods would be lost for good, and KubeError if it is not done in time."""
     pods = [pod for node in nodes for pod in await pods_on(objects, name_of(node)) if must_leave(pod)]
     lost = [key_of(pod) for pod in pods if not (comes_back(pod) or is_finished(pod))]
@@ -41,7 +43,7 @@ async def drain(objects: Objects, nodes: Sequence[Json], say: Say, *, force: boo
     say(f"{counted(len(nodes), 'node')} drained")
 
 
-async def evict_all(objects: Objects, pods: Sequence[Json], say: Say) -> None:
+async def evict_all(objects: WorldObjects, pods: Sequence[Json], say: Say) -> None:
     """Whoever is refused is asked again; whoever has agreed is waited for."""
     staying = {pod["metadata"]["uid"]: pod for pod in pods}
     asked = set[str]()
@@ -61,7 +63,7 @@ async def evict_all(objects: Objects, pods: Sequence[Json], say: Say) -> None:
             await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def evict(objects: Objects, pod: Json) -> bool:
+async def evict(objects: WorldObjects, pod: Json) -> bool:
     """Whether it leaves; a budget may keep it for now."""
     metadata = pod["metadata"]
     body = {
@@ -80,13 +82,13 @@ async def evict(objects: Objects, pod: Json) -> bool:
     return True
 
 
-async def has_left(objects: Objects, pod: Json) -> bool:
+async def has_left(objects: WorldObjects, pod: Json) -> bool:
     metadata = pod["metadata"]
     found = await objects.find(PODS.path(metadata["namespace"], metadata["name"]))
     return found is None or found["metadata"]["uid"] != metadata["uid"]
 
 
-async def blockers(objects: Objects, pod: Json) -> str:
+async def blockers(objects: WorldObjects, pod: Json) -> str:
     """Which budgets keep the pod: `default/web-0 is kept by budget web (2 healthy, 2 needed)`."""
     namespace, labels = pod["metadata"]["namespace"], pod["metadata"].get("labels") or {}
     kept_by = [
@@ -109,7 +111,7 @@ def budget_selector(budget: Json) -> LabelSelector | None:
 # -- pods --------------------------------------------------------------------------------------------------
 
 
-async def pods_on(objects: Objects, node: str) -> list[Json]:
+async def pods_on(objects: WorldObjects, node: str) -> list[Json]:
     return await objects.list(PODS, {"fieldSelector": f"spec.nodeName={node}"})
 
 

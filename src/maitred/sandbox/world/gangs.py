@@ -4,7 +4,7 @@ from typing import Any
 
 from maitred.model.node import NOT_READY, UNREACHABLE
 from maitred.sandbox.kubelets.marks import RUN_SECONDS, START_SECONDS
-from maitred.sandbox.world.story import Gang
+from maitred.sandbox.world.story import StoryGang
 
 Json = dict[str, Any]
 
@@ -17,11 +17,11 @@ LOST_SECONDS = 2
 LOST = (UNREACHABLE, NOT_READY)
 
 
-def gang_objects(gang: Gang) -> tuple[Json, Json]:
+def gang_objects(gang: StoryGang) -> tuple[Json, Json]:
     return pod_group(gang), job(gang)
 
 
-def pod_group(gang: Gang) -> Json:
+def pod_group(gang: StoryGang) -> Json:
     policy: Json = {"basic": {}} if gang.basic else {"gang": {"minCount": gang.quorum or gang.workers}}
     spec: Json = {"schedulingPolicy": policy}
     if gang.within:
@@ -36,7 +36,7 @@ def pod_group(gang: Gang) -> Json:
     }
 
 
-def job(gang: Gang) -> Json:
+def job(gang: StoryGang) -> Json:
     spec = {
         "completionMode": "Indexed",
         "completions": gang.workers,
@@ -47,12 +47,12 @@ def job(gang: Gang) -> Json:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": gang.name}, "spec": spec}
 
 
-def pod_metadata(gang: Gang) -> Json:
+def pod_metadata(gang: StoryGang) -> Json:
     told = {RUN_SECONDS: gang.seconds, START_SECONDS: gang.start_seconds}
     return {"annotations": {mark: f"{seconds:g}" for mark, seconds in told.items() if seconds is not None}}
 
 
-def pod_spec(gang: Gang) -> Json:
+def pod_spec(gang: StoryGang) -> Json:
     resources: Json = {"requests": {"cpu": gang.cpu, "memory": gang.memory}}
     if gang.gpus:
         resources["limits"] = {GPU: str(gang.gpus)}

@@ -10,7 +10,7 @@ from maitred.kube.resources import PODS, Resource
 from maitred.model.words import counted
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.nodes import for_each
-from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.objects import Json, WorldObjects
 from maitred.sandbox.world.outpost import NOT_OUTPOSTS
 from maitred.sandbox.world.takeover import Takeover
 
@@ -20,7 +20,7 @@ GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
 Say = Callable[[str], None]
 
 
-async def load(objects: Objects, takeover: Takeover, say: Say) -> None:
+async def load(objects: WorldObjects, takeover: Takeover, say: Say) -> None:
     """One kind after the other. An object that the server refuses stops no other."""
     loader = Loader(objects)
     for kind, bodies in groupby(takeover.objects, key=lambda body: (body["kind"], is_bound(body))):
@@ -33,7 +33,7 @@ async def load(objects: Objects, takeover: Takeover, say: Say) -> None:
         say(f"left out: {number} × {what}")
 
 
-async def clear_floor(objects: Objects, say: Say) -> None:
+async def clear_floor(objects: WorldObjects, say: Say) -> None:
     """Nodes, and whatever is or makes pods, are no more. Pods are not asked: their nodes go with them."""
     for resource in (JOBS, GROUPS, PODS):
         selector = NOT_OUTPOSTS if resource is PODS else {}
@@ -50,7 +50,7 @@ def is_bound(body: Json) -> bool:
 
 
 class Loader:
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: WorldObjects) -> None:
         self.made = Counter[tuple[str, bool]]()
         self._objects = objects
         self._uids: dict[str, str] = {}

@@ -13,27 +13,27 @@ from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
 from maitred.sandbox.kubelets.objects import Taint
-from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.objects import Json, WorldObjects
 from maitred.sandbox.world.targets import chosen, full_key, labels_of, name_of
 
 AT_ONCE = 32
 DEFAULT_FAULT = "lost"
 
 
-async def simulated(objects: Objects) -> list[Json]:
+async def simulated(objects: WorldObjects) -> list[Json]:
     """All nodes that only pretend; others are none of our business, whatever cluster this is."""
     return await objects.list(NODES, {"labelSelector": f"{KUBELET}={SIMULATED}"})
 
 
-async def meant(objects: Objects, targets: Iterable[str]) -> list[Json]:
+async def meant(objects: WorldObjects, targets: Iterable[str]) -> list[Json]:
     return chosen(targets, await simulated(objects))
 
 
-async def fail(objects: Objects, nodes: Sequence[Json], reason: str = DEFAULT_FAULT) -> None:
+async def fail(objects: WorldObjects, nodes: Sequence[Json], reason: str = DEFAULT_FAULT) -> None:
     await annotate(objects, nodes, reason)
 
 
-async def heal(objects: Objects, nodes: Sequence[Json]) -> None:
+async def heal(objects: WorldObjects, nodes: Sequence[Json]) -> None:
     await annotate(objects, nodes, None)
 
 
@@ -45,22 +45,22 @@ def is_closed(node: Json) -> bool:
     return bool(node.get("spec", {}).get("unschedulable"))
 
 
-async def annotate(objects: Objects, nodes: Sequence[Json], fault: str | None) -> None:
+async def annotate(objects: WorldObjects, nodes: Sequence[Json], fault: str | None) -> None:
     change = {"metadata": {"annotations": {FAULT: fault}}}
     await for_each(nodes, lambda node: objects.patch(NODES.path(name=name_of(node)), change))
 
 
-async def close(objects: Objects, nodes: Sequence[Json], closed: bool) -> None:
+async def close(objects: WorldObjects, nodes: Sequence[Json], closed: bool) -> None:
     """Cordon or uncordon."""
     change = {"spec": {"unschedulable": closed or None}}
     await for_each(nodes, lambda node: objects.patch(NODES.path(name=name_of(node)), change))
 
 
-async def remove(objects: Objects, nodes: Sequence[Json]) -> None:
+async def remove(objects: WorldObjects, nodes: Sequence[Json]) -> None:
     await for_each(nodes, lambda node: objects.delete(NODES.path(name=name_of(node))))
 
 
-async def create(objects: Objects, machines: Iterable[Machine]) -> list[str]:
+async def create(objects: WorldObjects, machines: Iterable[Machine]) -> list[str]:
     """The nodes of these machines, ready as soon as their kubelets say so. Names of those that are new."""
     made = list[str]()
 

@@ -15,17 +15,17 @@ Json = dict[str, Any]
 _NOTHING: Mapping[str, str] = {}
 
 
-class Served(Lean, frozen=True):
+class WorldResource(Lean, frozen=True):
     name: str = ""
     kind: str = ""
     namespaced: bool = False
 
 
 class ServedList(Lean, frozen=True):
-    resources: tuple[Served, ...] = ()
+    resources: tuple[WorldResource, ...] = ()
 
 
-class Objects:
+class WorldObjects:
     """Raises KubeError for what the server refuses; what it does not serve is asked for once."""
 
     def __init__(self, client: Client) -> None:

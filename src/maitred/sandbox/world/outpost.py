@@ -6,7 +6,7 @@ written that nothing runs, with an address of this machine.
 
 import socket
 
-from maitred.sandbox.world.objects import Json, Objects
+from maitred.sandbox.world.objects import Json, WorldObjects
 
 ELSEWHERE = "192.0.2.1"
 """Reserved for documentation: nobody is there, and nothing is sent."""
@@ -31,7 +31,7 @@ def own_address() -> str | None:
     return None if address.startswith("127.") else address
 
 
-async def register(objects: Objects, namespace: str, service: str, port: Json, address: str) -> None:
+async def register(objects: WorldObjects, namespace: str, service: str, port: Json, address: str) -> None:
     """`port`: its name and number. The Service needs no selector; one that has one is not changed."""
     await objects.apply(pod(namespace))
     path = await objects.path(pod(namespace), "status")
@@ -56,7 +56,7 @@ async def register(objects: Objects, namespace: str, service: str, port: Json, a
 
 
 async def register_as_of_old(
-    objects: Objects, namespace: str, service: str, port: Json, address: str
+    objects: WorldObjects, namespace: str, service: str, port: Json, address: str
 ) -> None:
     """For an API server before 1.37, which looks at Endpoints."""
     target = {"kind": "Pod", "name": OUTPOST, "namespace": namespace}

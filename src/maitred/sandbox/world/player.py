@@ -11,10 +11,10 @@ from maitred.model.words import counted
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.drain import drain
 from maitred.sandbox.world.gangs import gang_objects
-from maitred.sandbox.world.objects import Json, Objects
-from maitred.sandbox.world.story import Gang, Step, Story, Wait, Where
+from maitred.sandbox.world.objects import Json, WorldObjects
+from maitred.sandbox.world.story import Step, Story, StoryGang, StoryNodes, StoryWait
 from maitred.sandbox.world.targets import chosen, name_of
-from maitred.sandbox.world.watcher import Watcher
+from maitred.sandbox.world.watcher import WorldWatcher
 
 GONE_SECONDS = 30.0
 DRAIN_SECONDS = 120.0
@@ -25,8 +25,8 @@ Say = Callable[[str], None]
 
 
 class Player:
-    def __init__(self, client: Client, watcher: Watcher, say: Say) -> None:
-        self._objects = Objects(client)
+    def __init__(self, client: Client, watcher: WorldWatcher, say: Say) -> None:
+        self._objects = WorldObjects(client)
         self._watcher = watcher
         self._say = say
         self._made: dict[str, Json] = {}
@@ -127,7 +127,7 @@ class Player:
 
     # -- waiting -------------------------------------------------------------------------------------------
 
-    async def _wait(self, wait: Wait, number: int) -> None:
+    async def _wait(self, wait: StoryWait, number: int) -> None:
         if wait.seconds is not None:
             await asyncio.sleep(wait.seconds)
             return
@@ -170,7 +170,7 @@ class Player:
             await nodes.close(self._objects, opened, False)
             self._say(f"-> {counted(len(opened), 'node')} uncordoned: {span(opened)}")
 
-    async def _nodes(self, place: Where) -> list[Json]:
+    async def _nodes(self, place: StoryNodes) -> list[Json]:
         """Without any word on it, all that the story has broken."""
         if not place.targets and not place.racks_of:
             return list(self._broken.values())
@@ -184,7 +184,7 @@ def bodies_of(step: Step) -> list[Json]:
     return [*(body for gang in step.gangs for body in gang_objects(gang)), *step.apply]
 
 
-def comes_true(wait: Wait, row: FloorRow | None) -> bool:
+def comes_true(wait: StoryWait, row: FloorRow | None) -> bool:
     if row is None:
         return False
     told = row.why.startswith(wait.because)
@@ -199,7 +199,7 @@ def seats(floor: ClusterFloor, group: str) -> list[str]:
     return [f"rack={place}" for place in row.where]
 
 
-def gang_words(gang: Gang) -> str:
+def gang_words(gang: StoryGang) -> str:
     kind = "pods" if gang.basic else "gang"
     each = f" with {counted(gang.gpus, 'GPU')} each" if gang.gpus else ""
     place = f", within one {gang.within.rpartition('/')[2]}" if gang.within else ""

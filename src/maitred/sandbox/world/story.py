@@ -27,7 +27,7 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 
-class Gang(Setting, frozen=True):
+class StoryGang(Setting, frozen=True):
     """A PodGroup and an Indexed Job whose pods are its members."""
 
     name: str
@@ -49,7 +49,7 @@ class Gang(Setting, frozen=True):
     scheduler: str = "maitred"
 
 
-class Wait(Setting, frozen=True):
+class StoryWait(Setting, frozen=True):
     """For so many seconds; or until the group has this verdict, or so many members seated."""
 
     seconds: Seconds | None = None
@@ -61,7 +61,7 @@ class Wait(Setting, frozen=True):
     within: Seconds = 60.0
 
 
-class Where(Setting, frozen=True):
+class StoryNodes(Setting, frozen=True):
     """Nodes: by targets as the command line takes them, or the racks in which a group is seated."""
 
     targets: tuple[str, ...] = ()
@@ -72,13 +72,13 @@ class Step(Setting, frozen=True):
     """Some words, one thing to do, or both."""
 
     say: str = ""
-    gangs: tuple[Gang, ...] = ()
+    gangs: tuple[StoryGang, ...] = ()
     apply: tuple[dict[str, Any], ...] = ()
-    wait: Wait | None = None
-    fail: Where | None = None
-    heal: Where | None = None
-    drain: Where | None = None
-    undrain: Where | None = None
+    wait: StoryWait | None = None
+    fail: StoryNodes | None = None
+    heal: StoryNodes | None = None
+    drain: StoryNodes | None = None
+    undrain: StoryNodes | None = None
     delete: tuple[str, ...] = ()
     """Names of what the story has made."""
 
@@ -141,7 +141,7 @@ def check_step(where: str, step: Step, known: set[str]) -> None:
     if step.wait is not None:
         check_wait(f"{where}.wait", step.wait)
     for what in ("fail", "drain"):
-        places: Where | None = getattr(step, what)
+        places: StoryNodes | None = getattr(step, what)
         if places is not None and not (places.targets or places.racks_of):
             raise FieldError(f"{where}.{what}", "must say which nodes, with `targets` or `racksOf`")
 
@@ -161,12 +161,12 @@ def named(step: Step) -> Iterator[tuple[str, str]]:
     if step.wait is not None and step.wait.group:
         yield "wait.group", step.wait.group
     for what in ("fail", "heal", "drain", "undrain"):
-        places: Where | None = getattr(step, what)
+        places: StoryNodes | None = getattr(step, what)
         if places is not None and places.racks_of:
             yield f"{what}.racksOf", places.racks_of
 
 
-def check_wait(where: str, wait: Wait) -> None:
+def check_wait(where: str, wait: StoryWait) -> None:
     if (wait.seconds is None) == (not wait.group):
         raise FieldError(where, "must have either seconds or a group")
     if wait.group and wait.verdict is None and wait.placed is None:

@@ -22,7 +22,7 @@ T = TypeVar("T", bound=Kept)
 V = TypeVar("V")
 
 
-class News:
+class ChangeCounter:
     """Counts changes, for any number of people who wait for the next one."""
 
     def __init__(self) -> None:
@@ -40,14 +40,14 @@ class News:
         return self.number
 
 
-class Watcher:
+class WorldWatcher:
     """`floor` is how things stand now, and `news` says when they may stand differently."""
 
     def __init__(self) -> None:
-        self.news = News()
-        self._members = Shelf(member_of, self.news)
-        self._tables = Shelf(table_of, self.news)
-        self._parties = Shelf[FloorGroup, FloorGroup](lambda party: party, self.news)
+        self.news = ChangeCounter()
+        self._members = KeptObjects(member_of, self.news)
+        self._tables = KeptObjects(table_of, self.news)
+        self._parties = KeptObjects[FloorGroup, FloorGroup](lambda party: party, self.news)
 
     def floor(self) -> ClusterFloor:
         return floor_of(self._tables.kept.values(), self._members.kept.values(), self._parties.kept)
@@ -69,10 +69,10 @@ class Watcher:
         return found
 
 
-class Shelf(Generic[T, V]):
+class KeptObjects(Generic[T, V]):
     """A sink that keeps what is made of each object, by its key."""
 
-    def __init__(self, make: Callable[[T], V], news: News) -> None:
+    def __init__(self, make: Callable[[T], V], news: ChangeCounter) -> None:
         self.kept: dict[str, V] = {}
         self._make = make
         self._news = news
@@ -94,9 +94,9 @@ class Shelf(Generic[T, V]):
 
 
 @asynccontextmanager
-async def watching(client: Client) -> AsyncIterator[Watcher]:
+async def watching(client: Client) -> AsyncIterator[WorldWatcher]:
     """A watcher that knows everything there was when it began."""
-    watcher = Watcher()
+    watcher = WorldWatcher()
     async with companions() as others:
         reflectors = await watcher.reflectors(client)
         for reflector in reflectors:

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from maitred.simulate.report.amounts import between, digits, duration, number
 from maitred.simulate.report.markup import short
-from maitred.simulate.report.rows import NONE, Row, Section, cells
-from maitred.simulate.results import Against, Difference, Summary
+from maitred.simulate.report.rows import NONE, ReportRow, ReportSection, cells
+from maitred.simulate.results import Against, PolicyDifference, PolicySummary
 
 IN_VAIN = "wasted: held by incomplete groups, or lost to eviction or failure"
 FACTOR = "that is"
 MINUS = "\N{MINUS SIGN}"
 Words = Callable[[float], str]
 
-FIGURES: dict[str, tuple[Callable[[Against], Difference], Words]] = {
+FIGURES: dict[str, tuple[Callable[[Against], PolicyDifference], Words]] = {
     "jobs finished": (lambda one: one.finished, number),
     "mean wait": (lambda one: one.wait, duration),
     "device-hours wasted": (lambda one: one.hours_in_vain, digits),
@@ -20,27 +20,27 @@ FIGURES: dict[str, tuple[Callable[[Against], Difference], Words]] = {
 }
 
 
-def section(summaries: Sequence[Summary]) -> Iterator[Section]:
+def section(summaries: Sequence[PolicySummary]) -> Iterator[ReportSection]:
     """Nothing, where there is nobody to compare with."""
     found = [one.against for one in summaries if one.against]
     if found:
-        yield Section(f"Against {short(found[0].policy)}", tuple(rows(summaries)), IN_VAIN)
+        yield ReportSection(f"Against {short(found[0].policy)}", tuple(rows(summaries)), IN_VAIN)
 
 
-def rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+def rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
     for label, (of, words) in FIGURES.items():
         found = [of(one.against) if one.against else None for one in summaries]
-        yield Row(label, cells(signed(one.amount, words) if one else NONE for one in found))
+        yield ReportRow(label, cells(signed(one.amount, words) if one else NONE for one in found))
         if label == "mean wait":
-            yield Row(
+            yield ReportRow(
                 FACTOR, cells(times_as_long(one, summaries) or NONE for one in summaries), is_aside=True
             )
         if any(len(one.seeds) > 1 for one in summaries):
             reach = cells(over_seeds(one, words) if one else NONE for one in found)
-            yield Row("over seeds", reach, is_aside=True)
+            yield ReportRow("over seeds", reach, is_aside=True)
 
 
-def in_short(summary: Summary, summaries: Sequence[Summary]) -> dict[str, str]:
+def in_short(summary: PolicySummary, summaries: Sequence[PolicySummary]) -> dict[str, str]:
     """The same of one policy, all seeds together."""
     if summary.against is None:
         return {}
@@ -58,11 +58,11 @@ def signed(amount: float, words: Words) -> str:
     return shown if shown == words(0.0) else f"{'+' if amount > 0 else MINUS}{shown}"
 
 
-def over_seeds(one: Difference, words: Words) -> str:
+def over_seeds(one: PolicyDifference, words: Words) -> str:
     return between(signed(one.least, words), "to", signed(one.most, words))
 
 
-def times_as_long(summary: Summary, summaries: Sequence[Summary]) -> str:
+def times_as_long(summary: PolicySummary, summaries: Sequence[PolicySummary]) -> str:
     """The mean wait as a factor, where both are above zero and differ."""
     if summary.against is None:
         return ""

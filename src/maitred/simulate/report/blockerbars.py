@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from maitred.simulate.report.amounts import hours
 from maitred.simulate.report.figures import about_blockers, blockers
 from maitred.simulate.report.markup import Markup, element, joined, short, tip
-from maitred.simulate.results import Summary
+from maitred.simulate.results import PolicySummary
 from maitred.simulate.summary import HOUR_S
 
 LONGEST = 50
 """Percent of the width that the longest bar takes: its amount and policy stand beside it."""
 
 
-def plot(summaries: Sequence[Summary], kinds: Sequence[str]) -> Markup:
+def plot(summaries: Sequence[PolicySummary], kinds: Sequence[str]) -> Markup:
     """Bars are boxes of the page, with their amounts beside them: they need no table."""
     found = blockers(summaries)
     if not found:
@@ -23,7 +23,7 @@ def plot(summaries: Sequence[Summary], kinds: Sequence[str]) -> Markup:
     return joined([drawn, *([element("p", f"{about}.", class_="note")] if about else [])])
 
 
-def bars(blocker: str, summaries: Sequence[Summary], kinds: Sequence[str], most: float) -> Markup:
+def bars(blocker: str, summaries: Sequence[PolicySummary], kinds: Sequence[str], most: float) -> Markup:
     return element(
         "div",
         element("dt", blocker),
@@ -35,7 +35,7 @@ def bars(blocker: str, summaries: Sequence[Summary], kinds: Sequence[str], most:
     )
 
 
-def bar(blocker: str, summary: Summary, kind: str, most: float) -> Markup:
+def bar(blocker: str, summary: PolicySummary, kind: str, most: float) -> Markup:
     seconds = summary.wait_by_blocker[blocker]
     shown = hours(seconds / HOUR_S)
     return element(

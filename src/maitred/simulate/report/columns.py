@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maitred.simulate.results import Outcome, Run
+from maitred.simulate.results import JobOutcome, Run
 from maitred.simulate.summary import NEVER_HERE, Floats, completions
 
 
@@ -18,7 +18,7 @@ class Jobs:
     kind: str
     """The class of its marks."""
     runs: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[JobOutcome, ...]
     devices: NDArray[np.int64]
     waited: Floats
     seated: NDArray[np.bool_]

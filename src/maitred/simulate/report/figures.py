@@ -7,8 +7,18 @@ from maitred.model.words import counted
 from maitred.simulate.report import against
 from maitred.simulate.report.amounts import amount, between, duration, hours, number, percent
 from maitred.simulate.report.markup import short
-from maitred.simulate.report.rows import NONE, Cell, Row, Section, cells, contest
-from maitred.simulate.results import BUCKETS, ENDS, Bucket, End, Range, Result, Spread, Summary, Times
+from maitred.simulate.report.rows import NONE, Cell, ReportRow, ReportSection, cells, contest
+from maitred.simulate.results import (
+    BUCKETS,
+    ENDS,
+    Bucket,
+    Distribution,
+    End,
+    JobTimes,
+    PolicySummary,
+    Result,
+    SeedRange,
+)
 from maitred.simulate.seating.seater import UNDIAGNOSED
 from maitred.simulate.summary import HOUR_S, LARGEST, SIZES
 
@@ -41,7 +51,7 @@ OF_WAITS = "of all jobs that arrived; jobs that still wait count with their wait
 OF_COMPLETIONS = "of jobs that finished"
 NO_DIAGNOSIS = f"{UNDIAGNOSED}: placement pod by pod knows no other reason"
 
-Figure = Callable[[Summary], float]
+Figure = Callable[[PolicySummary], float]
 
 
 def setting(result: Result) -> str:
@@ -64,16 +74,16 @@ def averages(result: Result) -> str:
     )
 
 
-def sections(summaries: Sequence[Summary]) -> tuple[Section, ...]:
+def sections(summaries: Sequence[PolicySummary]) -> tuple[ReportSection, ...]:
     made = (
-        Section("Jobs", tuple(job_rows(summaries))),
-        Section("Wait", tuple(wait_rows(summaries)), OF_WAITS),
-        Section("Completion", tuple(completion_rows(summaries)), about_completions(summaries)),
-        Section("Device-hours", tuple(device_rows(summaries))),
-        Section("Events", tuple(event_rows(summaries))),
-        Section("Wait by devices of a job: mean, p99", tuple(size_rows(summaries))),
-        Section("Wait by priority: mean, p99", tuple(priority_rows(summaries))),
-        Section(
+        ReportSection("Jobs", tuple(job_rows(summaries))),
+        ReportSection("Wait", tuple(wait_rows(summaries)), OF_WAITS),
+        ReportSection("Completion", tuple(completion_rows(summaries)), about_completions(summaries)),
+        ReportSection("Device-hours", tuple(device_rows(summaries))),
+        ReportSection("Events", tuple(event_rows(summaries))),
+        ReportSection("Wait by devices of a job: mean, p99", tuple(size_rows(summaries))),
+        ReportSection("Wait by priority: mean, p99", tuple(priority_rows(summaries))),
+        ReportSection(
             "Hours that jobs waited, by blocker", tuple(blocker_rows(summaries)), about_blockers(summaries)
         ),
         *against.section(summaries),
@@ -84,7 +94,7 @@ def sections(summaries: Sequence[Summary]) -> tuple[Section, ...]:
 # -- sections ----------------------------------------------------------------------------------------------
 
 
-def job_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+def job_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
     arrived = [sum(one.jobs[end] for end in ENDS if end != "notArrived") for one in summaries]
     finished = [one.jobs["finished"] for one in summaries]
     yield contest(
@@ -95,14 +105,14 @@ def job_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
     for end, name in END_NAMES.items():
         counts = [one.jobs[end] for one in summaries]
         if any(counts):
-            yield Row(name, cells(map(number, counts)))
+            yield ReportRow(name, cells(map(number, counts)))
 
 
-def wait_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+def wait_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
     yield from time_rows(summaries, lambda one: one.times.wait, lambda one: one.across_seeds.wait)
 
 
-def completion_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+def completion_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
     yield from time_rows(
         summaries,
         lambda one: one.times.completion,
@@ -112,13 +122,13 @@ def completion_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
     yield from makespan_rows(summaries)
 
 
-def contenders(summaries: Sequence[Summary]) -> list[int]:
+def contenders(summaries: Sequence[PolicySummary]) -> list[int]:
     """Those who finished nearly the most: nobody wins by the times of the few that were let through."""
     enough = NEARLY_ALL * max(one.jobs["finished"] for one in summaries)
     return [index for index, one in enumerate(summaries) if one.jobs["finished"] >= enough]
 
 
-def about_completions(summaries: Sequence[Summary]) -> str:
+def about_completions(summaries: Sequence[PolicySummary]) -> str:
     enough = contenders(summaries)
     few = [short(one.policy) for index, one in enumerate(summaries) if index not in enough]
     if not few:
@@ -129,7 +139,7 @@ def about_completions(summaries: Sequence[Summary]) -> str:
     )
 
 
-def makespan_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+def makespan_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
     """Where all is done. Else the last end tells when the run was stopped, and nothing about the policy."""
     done = [index for index, one in enumerate(summaries) if is_done(one)]
     if not done:
@@ -140,17 +150,17 @@ def makespan_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
     yield from seeds_row(summaries, lambda one: one.across_seeds.makespan if is_done(one) else None, duration)
 
 
-def is_done(summary: Summary) -> bool:
+def is_done(summary: PolicySummary) -> bool:
     return not any(summary.jobs[end] for end in UNDONE)
 
 
 def time_rows(
-    summaries: Sequence[Summary],
-    spread: Callable[[Summary], Spread],
-    seeds: Callable[[Summary], Range],
+    summaries: Sequence[PolicySummary],
+    spread: Callable[[PolicySummary], Distribution],
+    seeds: Callable[[PolicySummary], SeedRange],
     among: Sequence[int] | None = None,
-) -> Iterator[Row]:
-    figures: dict[str, Callable[[Spread], float]] = {
+) -> Iterator[ReportRow]:
+    figures: dict[str, Callable[[Distribution], float]] = {
         "mean": lambda one: one.mean,
         "p50": lambda one: one.p50,
         "p99": lambda one: one.p99,
@@ -163,7 +173,7 @@ def time_rows(
             yield from seeds_row(summaries, seeds, duration)
 
 
-def device_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+def device_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
     for bucket in BUCKETS:
         split = [(one.utilisation[bucket], one.device_hours[bucket]) for one in summaries]
         if not any(amount for _, amount in split):
@@ -172,18 +182,20 @@ def device_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
             yield contest(BUCKET_NAMES[bucket], shares_and_hours(split), [-share for share, _ in split])
             yield from seeds_row(summaries, lambda one: one.across_seeds.productive, percent)
         else:
-            yield Row(BUCKET_NAMES[bucket], shares_and_hours(split))
+            yield ReportRow(BUCKET_NAMES[bucket], shares_and_hours(split))
     totals = [(sum(one.utilisation.values()), sum(one.device_hours.values())) for one in summaries]
-    yield Row("all", shares_and_hours(totals))
+    yield ReportRow("all", shares_and_hours(totals))
 
 
 def shares_and_hours(split: Iterable[tuple[float, float]]) -> tuple[Cell, ...]:
     return tuple((percent(share), hours(amount)) for share, amount in split)
 
 
-def event_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
-    def row(label: str, count: Figure, words: Callable[[float], str] = number, aside: bool = False) -> Row:
-        return Row(label, cells(words(count(one)) for one in summaries), is_aside=aside)
+def event_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
+    def row(
+        label: str, count: Figure, words: Callable[[float], str] = number, aside: bool = False
+    ) -> ReportRow:
+        return ReportRow(label, cells(words(count(one)) for one in summaries), is_aside=aside)
 
     yield row("evictions", lambda one: one.evictions)
     if any(one.preemptions for one in summaries):
@@ -200,14 +212,14 @@ def event_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
         yield row("time in deadlock", lambda one: one.deadlocked_seconds, duration)
 
 
-def size_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+def size_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
     for size in (*SIZES, LARGEST):
         times = [one.by_size.get(size) for one in summaries]
         if any(times):
             yield mean_and_tail(with_count(size, summaries, times), times)
 
 
-def priority_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+def priority_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
     """Nothing, where all jobs have the same priority."""
     found = sorted({int(priority) for one in summaries for priority in one.by_priority}, reverse=True)
     if len(found) > 1:
@@ -216,7 +228,7 @@ def priority_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
             yield mean_and_tail(with_count(priority, summaries, times), times)
 
 
-def with_count(name: str, summaries: Sequence[Summary], times: Sequence[Times | None]) -> str:
+def with_count(name: str, summaries: Sequence[PolicySummary], times: Sequence[JobTimes | None]) -> str:
     """`65+ (13 jobs)`, where all policies had as many."""
     counts = {
         own.wait.count / len(one.seeds) if own else 0.0 for one, own in zip(summaries, times, strict=True)
@@ -224,24 +236,24 @@ def with_count(name: str, summaries: Sequence[Summary], times: Sequence[Times | 
     return f"{name} ({amount(counts.pop(), 'job')})" if len(counts) == 1 else name
 
 
-def mean_and_tail(label: str, times: Sequence[Times | None]) -> Row:
-    def words(one: Times | None) -> Cell:
+def mean_and_tail(label: str, times: Sequence[JobTimes | None]) -> ReportRow:
+    def words(one: JobTimes | None) -> Cell:
         return (duration(one.wait.mean), duration(one.wait.p99)) if one and one.wait.count else (NONE, NONE)
 
-    return Row(label, tuple(map(words, times)))
+    return ReportRow(label, tuple(map(words, times)))
 
 
-def blocker_rows(summaries: Sequence[Summary]) -> Iterator[Row]:
+def blocker_rows(summaries: Sequence[PolicySummary]) -> Iterator[ReportRow]:
     for blocker in blockers(summaries):
         waited = [one.wait_by_blocker.get(blocker, 0.0) for one in summaries]
-        yield Row(blocker, cells(hours(seconds / HOUR_S) for seconds in waited))
+        yield ReportRow(blocker, cells(hours(seconds / HOUR_S) for seconds in waited))
 
 
-def about_blockers(summaries: Sequence[Summary]) -> str:
+def about_blockers(summaries: Sequence[PolicySummary]) -> str:
     return NO_DIAGNOSIS if UNDIAGNOSED in blockers(summaries) else ""
 
 
-def blockers(summaries: Sequence[Summary]) -> list[str]:
+def blockers(summaries: Sequence[PolicySummary]) -> list[str]:
     """Those that cost the most, over all policies."""
     cost: dict[str, float] = {}
     for one in summaries:
@@ -251,13 +263,15 @@ def blockers(summaries: Sequence[Summary]) -> list[str]:
 
 
 def seeds_row(
-    summaries: Sequence[Summary], reach: Callable[[Summary], Range | None], words: Callable[[float], str]
-) -> Iterator[Row]:
+    summaries: Sequence[PolicySummary],
+    reach: Callable[[PolicySummary], SeedRange | None],
+    words: Callable[[float], str],
+) -> Iterator[ReportRow]:
     """From the least to the most of the row above, where there are several seeds."""
     if any(len(one.seeds) > 1 for one in summaries):
         ranges = map(reach, summaries)
         found = cells(between(words(one.least), "–", words(one.most)) if one else NONE for one in ranges)
-        yield Row("over seeds", found, is_aside=True)
+        yield ReportRow("over seeds", found, is_aside=True)
 
 
 # -- remarks -----------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from maitred.simulate.report import against
 from maitred.simulate.report.amounts import duration, hours, number, percent
 from maitred.simulate.report.figures import BUCKET_NAMES, is_done
 from maitred.simulate.report.markup import Markup, element, joined, short, tip
-from maitred.simulate.results import BUCKETS, Summary
+from maitred.simulate.results import BUCKETS, PolicySummary
 
 
-def glance(summary: Summary, summaries: Sequence[Summary]) -> Markup:
+def glance(summary: PolicySummary, summaries: Sequence[PolicySummary]) -> Markup:
     return joined(
         [
             element(
@@ -25,7 +25,7 @@ def glance(summary: Summary, summaries: Sequence[Summary]) -> Markup:
     )
 
 
-def figures(summary: Summary) -> dict[str, str]:
+def figures(summary: PolicySummary) -> dict[str, str]:
     return {
         "jobs finished": number(summary.jobs["finished"]),
         "mean wait": duration(summary.times.wait.mean),
@@ -37,7 +37,7 @@ def figures(summary: Summary) -> dict[str, str]:
     }
 
 
-def saved(summary: Summary, summaries: Sequence[Summary]) -> Markup:
+def saved(summary: PolicySummary, summaries: Sequence[PolicySummary]) -> Markup:
     if summary.against:
         title = f"Against {short(summary.against.policy)}"
         return joined([element("h4", title), pairs(against.in_short(summary, summaries))])
@@ -50,7 +50,7 @@ def pairs(told: dict[str, str]) -> Markup:
     return element("dl", *lines, class_="glance")
 
 
-def split(summary: Summary) -> Markup:
+def split(summary: PolicySummary) -> Markup:
     """Where the device-hours went, as one bar."""
     parts = [
         element(

@@ -19,10 +19,10 @@ from maitred.simulate.report.figures import (
 from maitred.simulate.report.glance import glance
 from maitred.simulate.report.markup import Markup, element, joined, short
 from maitred.simulate.report.plot import legend, policy_kinds
-from maitred.simulate.report.rows import Row, Section
+from maitred.simulate.report.rows import ReportRow, ReportSection
 from maitred.simulate.report.script import SCRIPT
 from maitred.simulate.report.style import style
-from maitred.simulate.results import BUCKETS, Bucket, Result, Run, Summary
+from maitred.simulate.results import BUCKETS, Bucket, PolicySummary, Result, Run
 
 MEANINGS: dict[str, str] = {
     "productive": "devices of complete groups that compute, and whose work is kept",
@@ -171,7 +171,7 @@ def of_all(result: Result) -> str:
     return f"Shown are the jobs of all {seeds} runs." if seeds > 1 else ""
 
 
-def used(summaries: Sequence[Summary]) -> list[Bucket]:
+def used(summaries: Sequence[PolicySummary]) -> list[Bucket]:
     return [bucket for bucket in BUCKETS if any(one.device_hours[bucket] for one in summaries)]
 
 
@@ -224,7 +224,7 @@ def stripes(kind: str) -> Markup:
 # -- all figures -------------------------------------------------------------------------------------------
 
 
-def comparison(summaries: Sequence[Summary]) -> Markup:
+def comparison(summaries: Sequence[PolicySummary]) -> Markup:
     head = element(
         "tr",
         element("th", element("span", "figure", class_="unseen"), scope="col"),
@@ -238,7 +238,7 @@ def comparison(summaries: Sequence[Summary]) -> Markup:
     return joined([hint, element("div", made, class_="scroll", tabindex="0")])
 
 
-def body(section: Section, policies: int) -> Markup:
+def body(section: ReportSection, policies: int) -> Markup:
     words = [element("span", section.title)]
     if section.about:
         words.append(element("small", section.about))
@@ -250,7 +250,7 @@ def body(section: Section, policies: int) -> Markup:
     return element("tbody", title, *(line(row) for row in section.rows))
 
 
-def line(row: Row) -> Markup:
+def line(row: ReportRow) -> Markup:
     cells = [
         element("td", text, class_=kind(row, policy, place), colspan=None if len(cell) == 2 else "2")
         for policy, cell in enumerate(row.cells)
@@ -260,7 +260,7 @@ def line(row: Row) -> Markup:
     return element("tr", label, *cells, class_="aside" if row.is_aside else None)
 
 
-def kind(row: Row, policy: int, place: int) -> str | None:
+def kind(row: ReportRow, policy: int, place: int) -> str | None:
     kinds = ["first"] * (place == 0) + ["best"] * (policy in row.best)
     return " ".join(kinds) or None
 

@@ -9,7 +9,7 @@ from itertools import count
 
 from maitred.simulate.report.axes import Axis
 from maitred.simulate.report.markup import Markup, element, joined
-from maitred.simulate.results import Summary
+from maitred.simulate.results import PolicySummary
 
 SIDE = 1000
 """Of the square that everything is drawn in, before it is stretched."""
@@ -19,7 +19,7 @@ BASELINE = "policy-baseline"
 """Of pod by pod, wherever it stands: grey, so that the others stand out from it."""
 
 
-def policy_kinds(summaries: Sequence[Summary]) -> list[str]:
+def policy_kinds(summaries: Sequence[PolicySummary]) -> list[str]:
     baseline = next((one.policy for one in summaries if one.placement == "pod-by-pod"), None)
     numbers = count()
     return [

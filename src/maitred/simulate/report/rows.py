@@ -11,7 +11,7 @@ Cell = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """One figure of every policy."""
 
     label: str
@@ -23,11 +23,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """Rows about one thing. Those that would say zero of every policy are left out."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[ReportRow, ...]
     about: str = ""
     """What one has to know to read them."""
 
@@ -38,10 +38,10 @@ def cells(words: Iterable[str]) -> tuple[Cell, ...]:
 
 def contest(
     label: str, cells: tuple[Cell, ...], values: Sequence[float], among: Iterable[int] | None = None
-) -> Row:
+) -> ReportRow:
     """The least value is best, and who reads the same is as good. Nobody is, where all read the same."""
     contenders = list(range(len(cells)) if among is None else among)
     least = min((values[index] for index in contenders), default=math.inf)
     words = {cells[index] for index in contenders if values[index] == least}
     winners = frozenset(index for index in contenders if cells[index] in words)
-    return Row(label, cells, winners if len(set(cells)) > 1 else frozenset())
+    return ReportRow(label, cells, winners if len(set(cells)) > 1 else frozenset())

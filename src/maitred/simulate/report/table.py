@@ -8,7 +8,7 @@ from rich.text import Text
 
 from maitred.model.words import printable
 from maitred.simulate.report.figures import averages, remarks, sections, setting
-from maitred.simulate.report.rows import Cell, Row, Section
+from maitred.simulate.report.rows import Cell, ReportRow, ReportSection
 from maitred.simulate.results import Result
 
 GAP = "  "
@@ -21,7 +21,7 @@ ELLIPSIS = "..."
 
 
 @dataclass(frozen=True)
-class Column:
+class ReportColumn:
     """Of one policy."""
 
     policy: int
@@ -56,7 +56,7 @@ def result_lines(result: Result, width: int | None = None) -> Iterator[Text]:
             yield from wrapped(line, width)
 
 
-def label(row: Row) -> str:
+def label(row: ReportRow) -> str:
     return f"{INDENT * (1 + row.is_aside)}{cut(row.label)}"
 
 
@@ -65,16 +65,16 @@ def cut(name: str) -> str:
     return shown if len(shown) <= WIDEST_NAME else shown[: WIDEST_NAME - len(ELLIPSIS)] + ELLIPSIS
 
 
-def column(policy: int, name: str, rows: Sequence[Row]) -> Column:
+def column(policy: int, name: str, rows: Sequence[ReportRow]) -> ReportColumn:
     cells = [row.cells[policy] for row in rows]
     parts = [max(len(cell[place]) for cell in cells if len(cell) == 2) for place in (0, 1)]
     alone = max(len(cell[0]) for cell in cells if len(cell) == 1)
-    return Column(policy, cut(name), max(sum(parts) + len(GAP), alone, len(cut(name))), parts[1])
+    return ReportColumn(policy, cut(name), max(sum(parts) + len(GAP), alone, len(cut(name))), parts[1])
 
 
-def side_by_side(columns: Sequence[Column], room: int | None) -> Iterator[list[Column]]:
+def side_by_side(columns: Sequence[ReportColumn], room: int | None) -> Iterator[list[ReportColumn]]:
     """Columns that go together, at least one at a time."""
-    chosen: list[Column] = []
+    chosen: list[ReportColumn] = []
     used = 0
     for one in columns:
         if chosen and room is not None and used + len(APART) + one.width > room:
@@ -86,7 +86,7 @@ def side_by_side(columns: Sequence[Column], room: int | None) -> Iterator[list[C
 
 
 def comparison(
-    found: Sequence[Section], columns: Sequence[Column], labels: int, width: int | None
+    found: Sequence[ReportSection], columns: Sequence[ReportColumn], labels: int, width: int | None
 ) -> Iterator[Text]:
     yield Text(" " * labels + "".join(APART + one.name.rjust(one.width) for one in columns), "bold")
     for section in found:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from maitred.model.node import Node
 from maitred.model.policy import Policy
 from maitred.simulate.clock import DAY
-from maitred.simulate.faults import Fault, Faults
-from maitred.simulate.floor import devices_of
-from maitred.simulate.scenario.document import Faulty, Lemons, Repair
+from maitred.simulate.faults import Breakdown, Breakdowns
+from maitred.simulate.nodes import devices_of
+from maitred.simulate.scenario.document import Faulty, Lemons, RepairTimes
 from maitred.simulate.scenario.streams import Generator, Streams
-from maitred.simulate.scenario.values import Times
+from maitred.simulate.scenario.values import DrawnTime
 from maitred.simulate.traces.causes import Breaks, Cause
 
 Shares: TypeAlias = NDArray[np.float64]
@@ -23,7 +23,7 @@ Shares: TypeAlias = NDArray[np.float64]
 
 def faults_of(
     faulty: Faulty, causes: Sequence[Cause], nodes: Sequence[Node], rack: str, streams: Streams
-) -> Faults:
+) -> Breakdowns:
     """A Poisson process for each node. `rack` is the label that nodes behind one switch have in common."""
     chance, mending = streams.of("faults"), streams.of("repairs")
     names = [node.metadata.name for node in nodes]
@@ -38,7 +38,7 @@ def faults_of(
         device, lasts = chance.random(), int(repairs[cause.breaks].draw(mending, 1)[0])
         if cause.breaks == "device" and node in bare:
             continue
-        yield Fault(
+        yield Breakdown(
             time=round(now),
             nodes=switches[node] if cause.breaks == "rack" else (node,),
             repaired=round(now) + lasts,
@@ -47,7 +47,7 @@ def faults_of(
         )
 
 
-def by_class(repair: Repair) -> Mapping[Breaks, Times]:
+def by_class(repair: RepairTimes) -> Mapping[Breaks, DrawnTime]:
     return {
         "device": repair.device,
         "node": repair.node,

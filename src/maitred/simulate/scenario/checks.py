@@ -11,8 +11,8 @@ from maitred.model.policy import Policy
 from maitred.model.world import check_floor, check_levels, check_resources
 from maitred.simulate.clock import DAY
 from maitred.simulate.scenario.arrivals import expected
-from maitred.simulate.scenario.document import Arrivals, Cluster, Entry, Scenario, Trace
-from maitred.simulate.scenario.values import Amounts, Duration
+from maitred.simulate.scenario.document import Arrivals, JobSource, Scenario, ScenarioCluster, Trace
+from maitred.simulate.scenario.values import DrawnCount, ScenarioDuration
 from maitred.simulate.traces.traced import pod_name
 
 LONGEST_NAME = 50
@@ -29,7 +29,7 @@ TOLD = {
     "record": (*SIZES, "cpu", "memory"),
 }
 """What traces say themselves. Dumps may leave the quorum open."""
-NOTHING_SAID = Entry()
+NOTHING_SAID = JobSource()
 MIDNIGHT = "; split a window over midnight in two, one until 24h and one from 0h"
 
 
@@ -64,7 +64,7 @@ def check_scenario(scenario: Scenario) -> None:
         raise FieldError("horizon", "is required: some jobs stay and nodes break, so the run would never end")
 
 
-def check_cluster(cluster: Cluster) -> None:
+def check_cluster(cluster: ScenarioCluster) -> None:
     check_levels(cluster.levels)
     if cluster.kinds is not None:
         if cluster.trace is not None:
@@ -95,7 +95,7 @@ def check_policies(policies: Mapping[str, Policy]) -> None:
 # ---- workload
 
 
-def check_titles(workload: tuple[Entry, ...]) -> None:
+def check_titles(workload: tuple[JobSource, ...]) -> None:
     seen: dict[str, int] = {}
     for position, entry in enumerate(workload):
         first = seen.setdefault(pod_name(entry.title), position)
@@ -104,7 +104,7 @@ def check_titles(workload: tuple[Entry, ...]) -> None:
             raise FieldError(f"workload[{position}].name", what)
 
 
-def check_entry(entry: Entry, horizon: Duration | None) -> None:
+def check_entry(entry: JobSource, horizon: ScenarioDuration | None) -> None:
     if entry.arrivals is not None and entry.trace is None:
         with inside("arrivals"):
             check_arrivals(entry.arrivals, horizon)
@@ -124,7 +124,7 @@ def check_entry(entry: Entry, horizon: Duration | None) -> None:
         check_key("within", entry.within)
 
 
-def check_entry_name(entry: Entry) -> None:
+def check_entry_name(entry: JobSource) -> None:
     if not pod_name(entry.title):
         raise FieldError("name", "is required")
     if len(entry.title) > LONGEST_NAME:
@@ -133,20 +133,20 @@ def check_entry_name(entry: Entry) -> None:
         raise FieldError("name", f"{entry.name!r} is not a valid name for pods: use a-z, 0-9 and '-' only")
 
 
-def check_drawn(entry: Entry) -> None:
+def check_drawn(entry: JobSource) -> None:
     check_amounts("workers", entry.workers, 1, MOST_WORKERS)
     check_amounts("gpus", entry.gpus, 0, MOST_GPUS)
     if entry.run_time is None and not entry.stay:
         raise FieldError("runTime", "is required; or stay: true for jobs that never end")
 
 
-def check_amounts(field: str, amounts: Amounts, least: int, most: int) -> None:
+def check_amounts(field: str, amounts: DrawnCount, least: int, most: int) -> None:
     for value in amounts.spread.values:
         if not least <= value <= most:
             raise FieldError(field, f"must be from {least} to {most}, not {value}")
 
 
-def check_traced(entry: Entry, trace: Trace) -> None:
+def check_traced(entry: JobSource, trace: Trace) -> None:
     check_file("trace.file", trace.file)
     for field in TOLD[trace.format]:
         if getattr(entry, field) != getattr(NOTHING_SAID, field):
@@ -170,7 +170,7 @@ def check_file(field: str, file: str) -> None:
 # ---- arrivals
 
 
-def check_arrivals(arrivals: Arrivals, horizon: Duration | None) -> None:
+def check_arrivals(arrivals: Arrivals, horizon: ScenarioDuration | None) -> None:
     kinds = ("perHour", "every", "at", "windows")
     values = (arrivals.per_hour, arrivals.every, arrivals.at, arrivals.windows)
     given = [kind for kind, value in zip(kinds, values, strict=True) if value is not None]
@@ -210,7 +210,7 @@ def check_windows(arrivals: Arrivals) -> None:
             raise FieldError(f"windows[{position}]", f"overlapping rates: windows[{earlier}] has not ended")
 
 
-def check_number(arrivals: Arrivals, horizon: Duration | None, kind: str) -> None:
+def check_number(arrivals: Arrivals, horizon: ScenarioDuration | None, kind: str) -> None:
     """Jobs must come to an end, and be so few that a run of them can."""
     endless = arrivals.until is None and horizon is None and kind in ("perHour", "every")
     if arrivals.daily and arrivals.until is None and horizon is None:

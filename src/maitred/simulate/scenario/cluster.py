@@ -8,7 +8,7 @@ from maitred.model.policy import Level
 from maitred.model.words import counted
 from maitred.model.world import BLOCK, KIND, RACK, USUAL, Levels, NodeKind, NodePlace, places
 from maitred.simulate.scenario.breakage import device_count
-from maitred.simulate.scenario.document import Cluster, ClusterTrace
+from maitred.simulate.scenario.document import ClusterTrace, ScenarioCluster
 from maitred.simulate.traces.kubectl import read_nodes
 from maitred.simulate.traces.nodes import node, read_lingjun, read_openb_nodes
 from maitred.simulate.traces.record import read_recorded_nodes
@@ -16,7 +16,7 @@ from maitred.simulate.traces.record import read_recorded_nodes
 CLOSED = (UNSCHEDULABLE, NOT_READY, UNREACHABLE)
 
 
-def nodes_of(cluster: Cluster, files: Mapping[str, bytes]) -> tuple[Node, ...]:
+def nodes_of(cluster: ScenarioCluster, files: Mapping[str, bytes]) -> tuple[Node, ...]:
     if cluster.trace is None:
         kinds: Sequence[NodeKind] = cluster.kinds or (USUAL,)
         return tuple(placed(place, cluster.levels) for place in places(kinds))
@@ -38,7 +38,7 @@ def traced(trace: ClusterTrace, data: bytes, levels: Levels) -> tuple[Node, ...]
             return read_recorded_nodes(data, trace.file)
 
 
-def warnings_of(cluster: Cluster, nodes: Sequence[Node]) -> list[str]:
+def warnings_of(cluster: ScenarioCluster, nodes: Sequence[Node]) -> list[str]:
     """Nobody in a run opens a node that a dump found closed."""
     closed = [node for node in nodes if any(taint.key in CLOSED for taint in effective_taints(node))]
     if not closed or cluster.trace is None:

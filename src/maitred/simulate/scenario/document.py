@@ -10,7 +10,7 @@ from maitred.model.pod import Quantity, Resources
 from maitred.model.policy import Policy, Setting
 from maitred.model.world import Levels, NodeKind
 from maitred.simulate.jobs import Disruption
-from maitred.simulate.scenario.values import Amounts, Duration, Mean, OneOf, Times, duration
+from maitred.simulate.scenario.values import DrawnCount, DrawnTime, Mean, OneOf, ScenarioDuration, duration
 from maitred.simulate.traces.kubectl import Gangs
 
 MOST_JOBS = 2_000_000
@@ -22,7 +22,7 @@ Rate = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Gpus = Annotated[int, msgspec.Meta(ge=1, le=1024)]
 Priority = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
-ONE = Amounts(OneOf((1,), (1.0,)))
+ONE = DrawnCount(OneOf((1,), (1.0,)))
 
 
 class ClusterTrace(Setting, frozen=True):
@@ -34,7 +34,7 @@ class ClusterTrace(Setting, frozen=True):
     """What each host has, where the file does not say. Empty: as in the usual world."""
 
 
-class Cluster(Setting, frozen=True):
+class ScenarioCluster(Setting, frozen=True):
     """As in a World, or from a file."""
 
     levels: Levels = Levels()
@@ -45,8 +45,8 @@ class Cluster(Setting, frozen=True):
 class Window(Setting, frozen=True):
     """A time in which jobs arrive at another rate."""
 
-    start: Duration = field(name="from")
-    until: Duration
+    start: ScenarioDuration = field(name="from")
+    until: ScenarioDuration
     per_hour: Rate
 
 
@@ -54,13 +54,13 @@ class Arrivals(Setting, frozen=True):
     """When jobs come: by chance at a rate, regularly, at given times, or at rates that change."""
 
     per_hour: Rate | None = None
-    every: Duration | None = None
-    at: tuple[Duration, ...] | None = None
+    every: ScenarioDuration | None = None
+    at: tuple[ScenarioDuration, ...] | None = None
     windows: tuple[Window, ...] | None = None
     daily: bool = False
     """Whether the windows are hours of each day."""
-    start: Duration = field(default=Duration(0), name="from")
-    until: Duration | None = None
+    start: ScenarioDuration = field(default=ScenarioDuration(0), name="from")
+    until: ScenarioDuration | None = None
     jobs: Count | None = None
     """So many and no more."""
 
@@ -73,8 +73,8 @@ class Trace(Setting, frozen=True):
     gangs: Gangs = "declared"
     gpus_per_worker: Gpus = 8
     """Of a job with more GPUs. One with fewer is a single worker."""
-    start: Duration = field(default=Duration(0), name="from")
-    until: Duration | None = None
+    start: ScenarioDuration = field(default=ScenarioDuration(0), name="from")
+    until: ScenarioDuration | None = None
     limit: Count | None = None
     speed: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 1.0
     """How many times as fast jobs arrive. They run as long as they did."""
@@ -84,38 +84,38 @@ class Trace(Setting, frozen=True):
     """Take jobs, and draw more when there are no more, until they ask for so many times the devices."""
 
 
-class Entry(Setting, frozen=True):
+class JobSource(Setting, frozen=True):
     """Jobs that are drawn from the same spreads, or all jobs of one trace."""
 
     name: str = ""
     """Part of the names of its jobs. Jobs of a trace: the name of the file without its ending."""
     arrivals: Arrivals | None = None
     trace: Trace | None = None
-    workers: Amounts = ONE
+    workers: DrawnCount = ONE
     quorum: Count | None = None
     """Of jobs with fewer workers: all of them, as it is without it. In a dump: of all its jobs."""
-    gpus: Amounts = ONE
+    gpus: DrawnCount = ONE
     """Of each worker, as are cpu and memory."""
     models: tuple[str, ...] = ()
     """The GPU models that will do; none: any."""
     cpu: Quantity | None = None
     memory: Quantity | None = None
-    run_time: Times | None = None
+    run_time: DrawnTime | None = None
     """In a trace, of those jobs whose run time it does not tell."""
     stay: bool = False
     """Whether jobs run for ever, whatever else is said of their run time."""
     priority: Priority | None = None
     within: str = ""
-    start_up: Duration = Duration(0)
-    checkpoint: Duration | None = None
-    grace: Duration = Duration(0)
-    min_run_time: Duration = Duration(0)
+    start_up: ScenarioDuration = ScenarioDuration(0)
+    checkpoint: ScenarioDuration | None = None
+    grace: ScenarioDuration = ScenarioDuration(0)
+    min_run_time: ScenarioDuration = ScenarioDuration(0)
     non_preemptible: bool = False
     disruption: Disruption = "Pod"
     cancelled: Share = 0.0
     """How many of them are given up, each at a moment of what would be its run if it began on arrival."""
-    patience: Duration | None = None
-    rendezvous: Duration | None = None
+    patience: ScenarioDuration | None = None
+    rendezvous: ScenarioDuration | None = None
 
     @property
     def title(self) -> str:
@@ -132,13 +132,13 @@ class Lemons(Setting, frozen=True):
     """Their part of all faults."""
 
 
-class Repair(Setting, frozen=True):
+class RepairTimes(Setting, frozen=True):
     """How long it takes to mend what is broken. Devices are reset, or else looked after by someone."""
 
-    device: Times = Times(OneOf((RESET, RECOVERY), (1.0, 1.0)))
-    node: Times = Times(Mean(RECOVERY))
-    rack: Times = Times(Mean(RECOVERY))
-    software: Times = Times(OneOf((RESTART,), (1.0,)))
+    device: DrawnTime = DrawnTime(OneOf((RESET, RECOVERY), (1.0, 1.0)))
+    node: DrawnTime = DrawnTime(Mean(RECOVERY))
+    rack: DrawnTime = DrawnTime(Mean(RECOVERY))
+    software: DrawnTime = DrawnTime(OneOf((RESTART,), (1.0,)))
 
 
 class Faulty(Setting, frozen=True):
@@ -148,20 +148,20 @@ class Faulty(Setting, frozen=True):
     lemons: Lemons | None = None
     causes: str = ""
     """A file that counts them. Without it: those of the training of Llama 3."""
-    repair: Repair = Repair()
+    repair: RepairTimes = RepairTimes()
 
 
 class Scenario(Setting, frozen=True):
     name: str
-    workload: tuple[Entry, ...]
+    workload: tuple[JobSource, ...]
     api_version: Literal["maitred.dev/v1alpha1"] = "maitred.dev/v1alpha1"
     kind: Literal["Scenario"] = "Scenario"
-    cluster: Cluster = Cluster()
+    cluster: ScenarioCluster = ScenarioCluster()
     faults: Faulty | None = None
     policies: dict[str, Policy] = field(default_factory=lambda: {"default": Policy()})
-    horizon: Duration | None = None
+    horizon: ScenarioDuration | None = None
     """When the run stops. Without it: when every job has ended."""
-    cycle: Duration = Duration(0)
+    cycle: ScenarioDuration = ScenarioDuration(0)
     """How long the scheduler rests between two decisions. 0: it decides whenever something happens."""
 
     def files(self) -> dict[str, str]:

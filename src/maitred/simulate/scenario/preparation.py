@@ -6,7 +6,7 @@ from maitred.model.manifest.errors import FieldError, InputError
 from maitred.model.manifest.settings import read_settings
 from maitred.model.node import Node
 from maitred.model.policy import Level
-from maitred.simulate.faults import Faults
+from maitred.simulate.faults import Breakdowns
 from maitred.simulate.jobs import WHOLE, Job
 from maitred.simulate.scenario.breakage import device_count, faults_of
 from maitred.simulate.scenario.checks import check_scenario, inside
@@ -63,7 +63,9 @@ def set_up(scenario: Scenario, files: Mapping[str, bytes], streams: Streams) -> 
     )
 
 
-def faults(scenario: Scenario, nodes: Sequence[Node], files: Mapping[str, bytes], streams: Streams) -> Faults:
+def faults(
+    scenario: Scenario, nodes: Sequence[Node], files: Mapping[str, bytes], streams: Streams
+) -> Breakdowns:
     faulty = scenario.faults
     if faulty is None:
         return iter(())

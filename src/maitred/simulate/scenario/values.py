@@ -22,14 +22,14 @@ MILLISECOND = SECOND // 1000
 Ints: TypeAlias = NDArray[np.int64]
 
 
-class Duration(int):
+class ScenarioDuration(int):
     """Microseconds; a whole number of milliseconds."""
 
 
 class Median(Setting, frozen=True):
     """Log-normal."""
 
-    median: Duration
+    median: ScenarioDuration
     sigma: Annotated[float, msgspec.Meta(ge=0, le=10)]
 
     def draw(self, chance: Generator, count: int) -> Ints:
@@ -39,7 +39,7 @@ class Median(Setting, frozen=True):
 class Mean(Setting, frozen=True):
     """Exponential."""
 
-    mean: Duration
+    mean: ScenarioDuration
 
     def draw(self, chance: Generator, count: int) -> Ints:
         return whole(chance.exponential(self.mean, count))
@@ -48,8 +48,8 @@ class Mean(Setting, frozen=True):
 class Between(Setting, frozen=True):
     """Uniform."""
 
-    start: Duration = msgspec.field(name="from")
-    until: Duration
+    start: ScenarioDuration = msgspec.field(name="from")
+    until: ScenarioDuration
 
     def draw(self, chance: Generator, count: int) -> Ints:
         return chance.integers(self.start, self.until, count, endpoint=True)
@@ -65,7 +65,7 @@ class OneOf:
         return np.array(self.values, dtype=np.int64)[chance.choice(len(self.values), count, p=shares)]
 
 
-class Times:
+class DrawnTime:
     """How long something takes."""
 
     def __init__(self, spread: OneOf | Median | Mean | Between) -> None:
@@ -75,7 +75,7 @@ class Times:
         return self.spread.draw(chance, count)
 
 
-class Amounts:
+class DrawnCount:
     """How many there are of something."""
 
     def __init__(self, spread: OneOf) -> None:
@@ -89,7 +89,7 @@ Weights = tuple[Annotated[float, msgspec.Meta(gt=0, le=1e9)], ...]
 
 
 class WrittenTimes(Setting, frozen=True):
-    values: tuple[Duration, ...] | None = None
+    values: tuple[ScenarioDuration, ...] | None = None
     weights: Weights | None = None
     log_normal: Median | None = None
     exponential: Mean | None = None
@@ -106,7 +106,7 @@ def read_value(wanted: type, given: Any) -> Any:
     return _READERS[wanted](given)
 
 
-def duration(given: Any) -> Duration:
+def duration(given: Any) -> ScenarioDuration:
     shown, time = str(given)[:40], None
     if isinstance(given, str):
         time = milliseconds(given)
@@ -116,12 +116,12 @@ def duration(given: Any) -> Duration:
         raise ValueError(f"{shown} is a negative time")
     if time is None:
         raise ValueError(f"{shown!r} is not {FORM}")
-    return Duration(time * MILLISECOND)
+    return ScenarioDuration(time * MILLISECOND)
 
 
-def times(given: Any) -> Times:
+def times(given: Any) -> DrawnTime:
     if not isinstance(given, dict):
-        return Times(OneOf((duration(given),), (1.0,)))
+        return DrawnTime(OneOf((duration(given),), (1.0,)))
     written = convert(given, WrittenTimes)
     spreads = [written.log_normal, written.exponential, written.uniform]
     chosen = [spread for spread in spreads if spread is not None]
@@ -132,7 +132,7 @@ def times(given: Any) -> Times:
     if len(chosen) != 1:
         raise ValueError("give one of values, logNormal, exponential and uniform")
     check_spread(chosen[0])
-    return Times(chosen[0])
+    return DrawnTime(chosen[0])
 
 
 def check_spread(spread: object) -> None:
@@ -145,12 +145,12 @@ def check_spread(spread: object) -> None:
             raise ValueError("uniform.until: is before from")
 
 
-def amounts(given: Any) -> Amounts:
+def amounts(given: Any) -> DrawnCount:
     if isinstance(given, dict):
         written = convert(given, WrittenAmounts)
-        return Amounts(one_of(written.values, written.weights))
+        return DrawnCount(one_of(written.values, written.weights))
     (value,) = convert({"values": [given]}, WrittenAmounts, "values[0]").values
-    return Amounts(one_of((value,), None))
+    return DrawnCount(one_of((value,), None))
 
 
 def one_of(values: tuple[int, ...], weights: Weights | None) -> OneOf:
@@ -178,4 +178,8 @@ def whole(drawn: NDArray[np.float64]) -> Ints:
     return np.clip(np.rint(drawn), 1, LONGEST).astype(np.int64)
 
 
-_READERS: dict[type, Callable[[Any], Any]] = {Duration: duration, Times: times, Amounts: amounts}
+_READERS: dict[type, Callable[[Any], Any]] = {
+    ScenarioDuration: duration,
+    DrawnTime: times,
+    DrawnCount: amounts,
+}

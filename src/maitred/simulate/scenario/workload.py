@@ -9,14 +9,14 @@ from maitred.model.manifest.errors import FieldError
 from maitred.simulate.clock import LONGEST, SECOND, Time
 from maitred.simulate.jobs import Job
 from maitred.simulate.scenario.arrivals import arrival_times
-from maitred.simulate.scenario.document import MOST_JOBS, Entry, Trace
+from maitred.simulate.scenario.document import MOST_JOBS, JobSource, Trace
 from maitred.simulate.scenario.streams import Generator, Streams
 from maitred.simulate.traces.gangs import Split, read_itp, read_muri
 from maitred.simulate.traces.kubectl import read_groups
 from maitred.simulate.traces.openb import read_openb_pods
 from maitred.simulate.traces.record import read_recorded_groups
-from maitred.simulate.traces.traced import Reading, Traced, pod_name
-from maitred.simulate.traces.workers import Ask
+from maitred.simulate.traces.traced import Traced, TraceReading, pod_name
+from maitred.simulate.traces.workers import WorkerRequests
 
 AT_ONCE = 4096
 
@@ -32,7 +32,7 @@ class Supply:
     """Thousandths of devices that the cluster has."""
 
 
-def jobs_of(entry: Entry, supply: Supply) -> tuple[list[Job], tuple[str, ...]]:
+def jobs_of(entry: JobSource, supply: Supply) -> tuple[list[Job], tuple[str, ...]]:
     """The jobs of an entry, and warnings."""
     if entry.trace is None:
         return list(finished(entry, drawn(entry, supply), supply.streams)), ()
@@ -50,14 +50,14 @@ def jobs_of(entry: Entry, supply: Supply) -> tuple[list[Job], tuple[str, ...]]:
     return list(finished(entry, told, supply.streams)), reading.warnings
 
 
-def drawn(entry: Entry, supply: Supply) -> list[Traced]:
+def drawn(entry: JobSource, supply: Supply) -> list[Traced]:
     assert entry.arrivals is not None  # As was checked.
     streams, title, models = supply.streams, entry.title, tuple(sorted(set(entry.models)))
     times = arrival_times(entry.arrivals, supply.horizon, streams.of(title, "arrivals")).tolist()
     workers = entry.workers.draw(streams.of(title, "workers"), len(times)).tolist()
     gpus = entry.gpus.draw(streams.of(title, "gpus"), len(times)).tolist()
     sizes = list(zip(workers, gpus, strict=True))
-    ask = Ask(entry.cpu, entry.memory)
+    ask = WorkerRequests(entry.cpu, entry.memory)
     crews = {size: (ask.crew(*size, models),) for size in set(sizes)}
     return [
         Traced(f"{number:05}", arrival, crews[size], None, min(entry.quorum or size[0], size[0]))
@@ -68,8 +68,8 @@ def drawn(entry: Entry, supply: Supply) -> list[Traced]:
 # ---- traces
 
 
-def read(entry: Entry, trace: Trace, data: bytes) -> Reading:
-    split = Split(trace.gpus_per_worker, Ask(entry.cpu, entry.memory))
+def read(entry: JobSource, trace: Trace, data: bytes) -> TraceReading:
+    split = Split(trace.gpus_per_worker, WorkerRequests(entry.cpu, entry.memory))
     match trace.format:
         case "itp":
             return read_itp(data, trace.file, split)
@@ -122,7 +122,7 @@ def copied(jobs: Sequence[Traced], chance: Generator) -> Iterator[Traced]:
 # ---- the end of them
 
 
-def finished(entry: Entry, told: Sequence[Traced], streams: Streams) -> Iterator[Job]:
+def finished(entry: JobSource, told: Sequence[Traced], streams: Streams) -> Iterator[Job]:
     """With all that is said of the entry as a whole."""
     times = run_times(entry, told, streams)
     fates = streams.of(entry.title, "cancelled").random((len(told), 2)).tolist()
@@ -151,7 +151,7 @@ def finished(entry: Entry, told: Sequence[Traced], streams: Streams) -> Iterator
         )
 
 
-def run_times(entry: Entry, told: Sequence[Traced], streams: Streams) -> list[Time | None]:
+def run_times(entry: JobSource, told: Sequence[Traced], streams: Streams) -> list[Time | None]:
     """Nobody knows how long those would have run who were given up before they could."""
     if entry.stay:
         return [None] * len(told)

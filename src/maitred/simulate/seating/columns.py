@@ -24,7 +24,7 @@ SCORED = slice(BASE_RESOURCES.index(CPU), BASE_RESOURCES.index(MEMORY) + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PodKind:
     """All that is read of a pod. Pods of one kind can take each other's place."""
 
     requests: tuple[tuple[str, int], ...]
@@ -33,8 +33,8 @@ class Kind:
     tolerations: tuple[Toleration, ...]
 
 
-def kind_of(spec: PodSpec) -> Kind:
-    return Kind(
+def kind_of(spec: PodSpec) -> PodKind:
+    return PodKind(
         requests=tuple(sorted(pod_requests(spec).items())),
         scored=scored_requests(spec),
         node=node_requirements(spec, spec.affinity or Affinity()),
@@ -42,7 +42,7 @@ def kind_of(spec: PodSpec) -> Kind:
     )
 
 
-def open_nodes(nodes: NodeView, kind: Kind) -> Mask:
+def open_nodes(nodes: NodeView, kind: PodKind) -> Mask:
     """Nodes that a pod of the kind may go to, if there is room."""
     return required_nodes(nodes, kind.node) & tolerated_nodes(nodes, kind.tolerations)
 
@@ -50,7 +50,7 @@ def open_nodes(nodes: NodeView, kind: Kind) -> Mask:
 class Load:
     """What a pod of one kind puts on its node."""
 
-    def __init__(self, kind: Kind, table: NodeTable) -> None:
+    def __init__(self, kind: PodKind, table: NodeTable) -> None:
         requests = dict(kind.requests)
         self.kind = kind
         self.columns = np.array([table.resource(resource) for resource in requests], dtype=np.intp)

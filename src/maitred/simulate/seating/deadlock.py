@@ -8,58 +8,60 @@ import numpy as np
 
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.supply.columns import copies_that_fit
-from maitred.simulate.party import Party
-from maitred.simulate.seating.columns import Kind, kind_of, open_nodes
+from maitred.simulate.group import SimulatedGroup
+from maitred.simulate.seating.columns import PodKind, kind_of, open_nodes
 
 
-def deadlocked(nodes: NodeView, incomplete: Iterable[Party], staying: Iterable[Party] = ()) -> bool:
-    """Whether none of the incomplete parties could be completed if all others finished and nobody else came.
+def deadlocked(
+    nodes: NodeView, incomplete: Iterable[SimulatedGroup], staying: Iterable[SimulatedGroup] = ()
+) -> bool:
+    """Whether none of the incomplete groups could be completed if all others finished and nobody else came.
 
     `nodes` are the nodes in good order: what is broken will be mended. `staying` are complete and never
     finish. The answer depends on nothing but the seats of all these, so it need not be asked for again until
     they change.
 
-    Exact for parties whose missing members are of one kind. Of others, each kind is taken to have all that is
+    Exact for groups whose missing members are of one kind. Of others, each kind is taken to have all that is
     free to itself: what is called a deadlock is one, and some may be missed.
     """
-    sitting: defaultdict[Kind, list[str]] = defaultdict(list)
-    gaps = [_gap(party, sitting) for party in incomplete]
+    sitting: defaultdict[PodKind, list[str]] = defaultdict(list)
+    gaps = [_gap(group, sitting) for group in incomplete]
     if not gaps:
         return False
-    for party in staying:
-        _gap(party, sitting)
+    for group in staying:
+        _gap(group, sitting)
     rooms = _Rooms(nodes, sitting)
     return not any(rooms.hold(gap) for gap in gaps)
 
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """How many members a party lacks, and who could be among them."""
+    """How many members a group lacks, and who could be among them."""
 
     size: int
-    standing: Counter[Kind]
+    standing: Counter[PodKind]
 
 
-def _gap(party: Party, sitting: defaultdict[Kind, list[str]]) -> _Gap:
-    """Those of the party who sit are added to `sitting`."""
-    standing = Counter[Kind]()
+def _gap(group: SimulatedGroup, sitting: defaultdict[PodKind, list[str]]) -> _Gap:
+    """Those of the group who sit are added to `sitting`."""
+    standing = Counter[PodKind]()
     end = 0
-    for crew in party.job.crews:
+    for crew in group.job.crews:
         start, end = end, end + crew.count
-        kind, seats = kind_of(crew.spec), [seat for seat in party.seats[start:end] if seat]
+        kind, seats = kind_of(crew.spec), [seat for seat in group.seats[start:end] if seat]
         standing[kind] += crew.count - len(seats)
         if seats:
             sitting[kind] += seats
-    return _Gap(party.job.quorum - party.job.members + standing.total(), standing)
+    return _Gap(group.job.quorum - group.job.members + standing.total(), standing)
 
 
 class _Rooms:
     """What some who sit leave of the nodes to others."""
 
-    def __init__(self, nodes: NodeView, sitting: Mapping[Kind, list[str]]) -> None:
+    def __init__(self, nodes: NodeView, sitting: Mapping[PodKind, list[str]]) -> None:
         self._nodes = nodes
         self._free = nodes.allocatable.copy()
-        self._copies: dict[Kind, int] = {}
+        self._copies: dict[PodKind, int] = {}
         for kind, seats in sitting.items():
             here = np.bincount([nodes.rows[seat] for seat in seats], minlength=len(nodes.names))
             for resource, amount in kind.requests:
@@ -68,7 +70,7 @@ class _Rooms:
     def hold(self, gap: _Gap) -> bool:
         return gap.size <= sum(min(count, self._room_for(kind)) for kind, count in gap.standing.items())
 
-    def _room_for(self, kind: Kind) -> int:
+    def _room_for(self, kind: PodKind) -> int:
         """How many of the kind there is room for, on all nodes together."""
         if kind not in self._copies:
             copies = copies_that_fit(self._free, self._nodes, kind.requests)

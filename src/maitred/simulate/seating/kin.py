@@ -1,7 +1,7 @@
-"""Kin: parties that ask for the same, so that if the first of them cannot be seated, no other can.
+"""Kin: groups that ask for the same, so that if the first of them cannot be seated, no other can.
 
 A long queue of like jobs costs no more to look at than its first. What is in the way of the first is in the
-way of all; how long it was is counted once, on a clock that each party reads when it begins and ends to wait.
+way of all; how long it was is counted once, on a clock that each group reads when it begins and ends to wait.
 """
 
 from bisect import bisect_left, insort
@@ -13,7 +13,7 @@ import msgspec
 
 from maitred.decide.agenda import Turn
 from maitred.simulate.clock import HOUR, Time
-from maitred.simulate.party import Party
+from maitred.simulate.group import SimulatedGroup
 
 DIAGNOSED_EVERY = HOUR
 UNKNOWN = "Undecided"
@@ -24,7 +24,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 class Waiter(NamedTuple):
     turn: Turn
-    party: Party
+    group: SimulatedGroup
 
 
 class Kin:
@@ -71,11 +71,11 @@ class Kin:
         self._set = now
 
 
-def kin_key(party: Party) -> Hashable:
-    """Parties of which some sit, or for whom places are kept, are like nobody else."""
-    job = party.job
-    if party.sitting or party.nominated:
-        return party.number
+def kin_key(group: SimulatedGroup) -> Hashable:
+    """Groups of which some sit, or for whom places are kept, are like nobody else."""
+    job = group.job
+    if group.sitting or group.nominated:
+        return group.number
     return (
         tuple((_encode(crew.spec), crew.count) for crew in job.crews),
         job.quorum,

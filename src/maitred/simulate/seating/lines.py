@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.party import Party
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.seating.seater import UNDIAGNOSED
 
 Rank = tuple[int, Time, int, int]
@@ -21,41 +21,41 @@ class Waiting(NamedTuple):
     """A member who wants a seat."""
 
     rank: Rank
-    party: Party
+    group: SimulatedGroup
     member: int
 
 
 rank_of = attrgetter("rank")
 
 
-class Line:
+class PodQueue:
     def __init__(self) -> None:
         self.queue: list[Waiting] = []
 
-    def join(self, party: Party, member: int) -> None:
-        insort(self.queue, Waiting(_rank(party, member), party, member), key=rank_of)
+    def join(self, group: SimulatedGroup, member: int) -> None:
+        insort(self.queue, Waiting(_rank(group, member), group, member), key=rank_of)
 
-    def quit(self, party: Party) -> None:
-        self.queue = [waiting for waiting in self.queue if waiting.party is not party]
+    def quit(self, group: SimulatedGroup) -> None:
+        self.queue = [waiting for waiting in self.queue if waiting.group is not group]
 
 
 class Untold:
     """The part of a `Seater` that sends nobody away, and has nothing to say but that there was no seat."""
 
-    def leaving(self, party: Party, members: Sequence[int]) -> None:
+    def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Nobody ever is."""
 
-    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
+    def waited(self, group: SimulatedGroup, since: Time, now: Time) -> Mapping[str, Time]:
         return {UNDIAGNOSED: now - since}
 
-    def why(self, party: Party) -> str:
+    def why(self, group: SimulatedGroup) -> str:
         return UNDIAGNOSED
 
     def next_look(self, now: Time) -> Time | None:
         return None
 
 
-L = TypeVar("L", bound=Line)
+L = TypeVar("L", bound=PodQueue)
 
 
 def serve_in_turns(lines: Iterable[L], serve: Callable[[L], bool]) -> None:
@@ -73,5 +73,5 @@ def serve_in_turns(lines: Iterable[L], serve: Callable[[L], bool]) -> None:
         heappop(heads)
 
 
-def _rank(party: Party, member: int) -> Rank:
-    return -party.job.priority, party.created[member] + member * CREATION, party.number, member
+def _rank(group: SimulatedGroup, member: int) -> Rank:
+    return -group.job.priority, group.created[member] + member * CREATION, group.number, member

@@ -1,4 +1,4 @@
-"""Parties as objects of the API, for `decide`."""
+"""Groups as objects of the API, for `decide`."""
 
 from functools import lru_cache
 
@@ -9,8 +9,8 @@ from maitred.model.meta import ObjectMeta
 from maitred.model.pod import Pod, PodStatus, SchedulingGroup
 from maitred.model.protection import CHECKPOINT_INTERVAL, MIN_RUNTIME, NON_PREEMPTIBLE
 from maitred.simulate.clock import SECOND, Time, moment
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import Job
-from maitred.simulate.party import Party
 
 NAMESPACE = "simulation"
 LEAST_INTERVAL = SECOND // 1000
@@ -68,30 +68,30 @@ def written(time: Time) -> str:
     return f"{time / SECOND:.6f}s"
 
 
-def pod(party: Party, member: int) -> Pod:
+def pod(group: SimulatedGroup, member: int) -> Pod:
     """On the node of its seat, if it has one."""
-    job, leaves = party.job, party.leaving.get(member)
+    job, leaves = group.job, group.leaving.get(member)
     name = pod_name(job, member)
     spec = msgspec.structs.replace(
         job.crew_of[member].spec,
-        node_name=party.seats[member],
+        node_name=group.seats[member],
         priority=job.priority,
         scheduling_group=None if is_lone(job) else SchedulingGroup(job.name),
     )
     metadata = ObjectMeta(
         name=name,
         namespace=NAMESPACE,
-        uid=f"{name}.{party.births[member]}",
-        creation_timestamp=moment(party.created[member]),
+        uid=f"{name}.{group.births[member]}",
+        creation_timestamp=moment(group.created[member]),
         deletion_timestamp=None if leaves is None else moment(leaves),
         annotations=protection_of(job) if is_lone(job) else NOTHING_SAID,
     )
-    return Pod(metadata, spec, status_of(party, member))
+    return Pod(metadata, spec, status_of(group, member))
 
 
-def status_of(party: Party, member: int) -> PodStatus:
+def status_of(group: SimulatedGroup, member: int) -> PodStatus:
     """It starts when it begins to work: that is what it may lose."""
-    starts = party.starts[member]
+    starts = group.starts[member]
     if starts is not None:
         return PodStatus(start_time=moment(starts))
-    return PodStatus(nominated_node_name=party.nominated[member]) if member in party.nominated else WAITING
+    return PodStatus(nominated_node_name=group.nominated[member]) if member in group.nominated else WAITING

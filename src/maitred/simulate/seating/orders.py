@@ -5,38 +5,38 @@ from collections.abc import Callable, Mapping
 
 from maitred.model.policy import Order
 from maitred.simulate.clock import HOUR, Time
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import WHOLE
-from maitred.simulate.party import Party
 
-Measure = Callable[[Party, Time], float]
+Measure = Callable[[SimulatedGroup, Time], float]
 
 SHORT_SERVICE = HOUR * WHOLE
 """One device for an hour: the least service in which attained services are told apart."""
 
 
-def _by_nothing(party: Party, now: Time) -> float:
+def _by_nothing(group: SimulatedGroup, now: Time) -> float:
     return 0.0
 
 
-def _run_time(party: Party, now: Time) -> float:
-    return math.inf if party.job.run_time is None else party.job.run_time
+def _run_time(group: SimulatedGroup, now: Time) -> float:
+    return math.inf if group.job.run_time is None else group.job.run_time
 
 
-def _remaining_time(party: Party, now: Time) -> float:
-    work, remaining = party.job.work, party.remaining(now)
-    if remaining is None or work is None or not party.job.run_time:
+def _remaining_time(group: SimulatedGroup, now: Time) -> float:
+    work, remaining = group.job.work, group.remaining(now)
+    if remaining is None or work is None or not group.job.run_time:
         return math.inf if remaining is None else 0.0
-    return remaining / (work // party.job.run_time)
+    return remaining / (work // group.job.run_time)
 
 
-def _remaining_service(party: Party, now: Time) -> float:
-    remaining = party.remaining(now)
+def _remaining_service(group: SimulatedGroup, now: Time) -> float:
+    remaining = group.remaining(now)
     return math.inf if remaining is None else remaining
 
 
-def _attained_service(party: Party, now: Time) -> float:
-    """In steps that double. Two parties that are level would otherwise take turns at every look."""
-    return (party.attained(now) // SHORT_SERVICE).bit_length()
+def _attained_service(group: SimulatedGroup, now: Time) -> float:
+    """In steps that double. Two groups that are level would otherwise take turns at every look."""
+    return (group.attained(now) // SHORT_SERVICE).bit_length()
 
 
 MEASURES: Mapping[Order, Measure] = {

@@ -14,14 +14,14 @@ import numpy as np
 from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.model.node import Node
 from maitred.simulate.clock import Time
-from maitred.simulate.party import Party
-from maitred.simulate.seating.columns import CLOSED, Columns, Kind, Load, kind_of, open_nodes
+from maitred.simulate.group import SimulatedGroup
+from maitred.simulate.seating.columns import CLOSED, Columns, Load, PodKind, kind_of, open_nodes
 from maitred.simulate.seating.kube_scores import nodes_to_score
-from maitred.simulate.seating.lines import Line, Untold, serve_in_turns
-from maitred.simulate.seating.seater import Moves, Seating
+from maitred.simulate.seating.lines import PodQueue, Untold, serve_in_turns
+from maitred.simulate.seating.seater import Moves, SeatAssignment
 
 
-class ScoredLine(Line):
+class ScoredLine(PodQueue):
     """All who wait and are of one kind, and what each node is worth to them."""
 
     def __init__(self, load: Load) -> None:
@@ -53,8 +53,8 @@ class PodByPod(Untold):
 
     def __init__(self, nodes: Sequence[Node], seed: int) -> None:
         self._columns = Columns()
-        self._lines: dict[Kind, ScoredLine] = {}
-        self._lines_of: dict[Party, tuple[ScoredLine, ...]] = {}
+        self._lines: dict[PodKind, ScoredLine] = {}
+        self._lines_of: dict[SimulatedGroup, tuple[ScoredLine, ...]] = {}
         self._next_row = 0
         self._dice = np.random.default_rng(seed)
         """kube-scheduler breaks ties by lot."""
@@ -64,52 +64,52 @@ class PodByPod(Untold):
     def node_changed(self, node: Node) -> None:
         self._columns.put(node)
 
-    def wants(self, party: Party, now: Time) -> None:
-        if party not in self._lines_of:
-            self._lines_of[party] = tuple(self._line(kind_of(crew.spec)) for crew in party.job.crews)
-        self._quit(party)
-        line_of = self._line_of(party)
-        for member in party.standing():
-            line_of[member].join(party, member)
+    def wants(self, group: SimulatedGroup, now: Time) -> None:
+        if group not in self._lines_of:
+            self._lines_of[group] = tuple(self._line(kind_of(crew.spec)) for crew in group.job.crews)
+        self._quit(group)
+        line_of = self._line_of(group)
+        for member in group.standing():
+            line_of[member].join(group, member)
 
-    def _line(self, kind: Kind) -> ScoredLine:
+    def _line(self, kind: PodKind) -> ScoredLine:
         if kind not in self._lines:
             self._lines[kind] = ScoredLine(Load(kind, self._columns.table))
         return self._lines[kind]
 
-    def _quit(self, party: Party) -> None:
-        for line in self._lines_of[party]:
-            line.quit(party)
+    def _quit(self, group: SimulatedGroup) -> None:
+        for line in self._lines_of[group]:
+            line.quit(group)
 
-    def _line_of(self, party: Party) -> list[ScoredLine]:
+    def _line_of(self, group: SimulatedGroup) -> list[ScoredLine]:
         """The line of each member."""
-        pairs = zip(party.job.crews, self._lines_of[party], strict=True)
+        pairs = zip(group.job.crews, self._lines_of[group], strict=True)
         return [line for crew, line in pairs for _ in range(crew.count)]
 
-    def seated(self, party: Party, members: Sequence[int]) -> None:
+    def seated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """They are counted already, by the cycle that chose their nodes."""
 
-    def unseated(self, party: Party, members: Sequence[int]) -> None:
-        line_of = self._line_of(party)
+    def unseated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        line_of = self._line_of(group)
         for member in members:
-            self._columns.give_back(line_of[member].load, party.seats[member])
+            self._columns.give_back(line_of[member].load, group.seats[member])
 
-    def leaves(self, party: Party) -> None:
-        self._quit(party)
-        del self._lines_of[party]
+    def leaves(self, group: SimulatedGroup) -> None:
+        self._quit(group)
+        del self._lines_of[group]
 
     def cycle(self, now: Time) -> Moves:
-        chosen: defaultdict[Party, list[tuple[int, str]]] = defaultdict(list)
+        chosen: defaultdict[SimulatedGroup, list[tuple[int, str]]] = defaultdict(list)
 
         def serve(line: ScoredLine) -> bool:
             node = self._choose(line)
             if node is not None:
                 self._columns.take(line.load, node)
-                chosen[line.queue[0].party].append((line.queue[0].member, node))
+                chosen[line.queue[0].group].append((line.queue[0].member, node))
             return node is not None
 
         serve_in_turns(filter(self._may_have_room, self._lines.values()), serve)
-        return Moves(seatings=[Seating(party, seats) for party, seats in chosen.items()])
+        return Moves(seatings=[SeatAssignment(group, seats) for group, seats in chosen.items()])
 
     def _may_have_room(self, line: ScoredLine) -> bool:
         """A line that found no node when it last looked need not look again before something changes."""

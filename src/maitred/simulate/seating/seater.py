@@ -7,17 +7,17 @@ from typing import Protocol
 from maitred.model.node import Node
 from maitred.model.plan import Plan, Receipt
 from maitred.simulate.clock import Time
-from maitred.simulate.party import Party
+from maitred.simulate.group import SimulatedGroup
 
 UNDIAGNOSED = "Unschedulable"
 """What is in the way of those whose scheduler does not say: kube-scheduler's one word for it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seating:
-    """Members of a party, by their numbers, and the nodes they are to sit on."""
+class SeatAssignment:
+    """Members of a group, by their numbers, and the nodes they are to sit on."""
 
-    party: Party
+    group: SimulatedGroup
     seats: Sequence[tuple[int, str]]
     device: int | None = None
     """Of its only member, where that takes a share of a device: the number by which the seater knows it."""
@@ -25,9 +25,9 @@ class Seating:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Members of a party, by their numbers, who are sent away, and for whom."""
+    """Members of a group, by their numbers, who are sent away, and for whom."""
 
-    party: Party
+    group: SimulatedGroup
     members: Sequence[int]
     preemptor: str
     receipts: Sequence[Receipt] = ()
@@ -41,11 +41,11 @@ class Moves:
     """What is to be done, in this order: removals, nominations, seatings."""
 
     removals: Sequence[Removal] = ()
-    nominations: Sequence[Seating] = ()
-    """Places to be kept for a party from now on, in place of all that were; none: it loses them."""
-    seatings: Sequence[Seating] = ()
-    impossible: Mapping[Party, str] = field(default_factory=dict)
-    """Parties that can never be seated on this cluster, and why. They leave the run."""
+    nominations: Sequence[SeatAssignment] = ()
+    """Places to be kept for a group from now on, in place of all that were; none: it loses them."""
+    seatings: Sequence[SeatAssignment] = ()
+    impossible: Mapping[SimulatedGroup, str] = field(default_factory=dict)
+    """Groups that can never be seated on this cluster, and why. They leave the run."""
     plan: Plan | None = None
     """What `decide` said, where it was asked. It may say more: seats of others, to be decided anew."""
 
@@ -59,32 +59,32 @@ class Seater(Protocol):
     def node_changed(self, node: Node) -> None:
         """A node broke, lost a device, or was mended."""
 
-    def wants(self, party: Party, now: Time) -> None:
-        """Members of the party want seats: it arrived, or lost some of those it had, which may make all of it
+    def wants(self, group: SimulatedGroup, now: Time) -> None:
+        """Members of the group want seats: it arrived, or lost some of those it had, which may make all of it
         start anew. Or places are kept for it now, or no longer."""
 
-    def seated(self, party: Party, members: Sequence[int]) -> None:
-        """Members have taken the seats that the party now has for them, or are about to start on those that
+    def seated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        """Members have taken the seats that the group now has for them, or are about to start on those that
         they had."""
 
-    def leaving(self, party: Party, members: Sequence[int]) -> None:
+    def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """Members were sent away. They hold their seats until they are unseated."""
 
-    def unseated(self, party: Party, members: Sequence[int]) -> None:
-        """Members give up the seats that the party still has for them: they have left, broke down, or the job
+    def unseated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        """Members give up the seats that the group still has for them: they have left, broke down, or the job
         is over."""
 
-    def leaves(self, party: Party) -> None:
+    def leaves(self, group: SimulatedGroup) -> None:
         """The job is over. Its members have been unseated before."""
 
     def cycle(self, now: Time) -> Moves:
         """What to do now. It is asked again until there is nothing to do."""
 
-    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
-        """What was in the way of a party that waited from then to now, and for how long."""
+    def waited(self, group: SimulatedGroup, since: Time, now: Time) -> Mapping[str, Time]:
+        """What was in the way of a group that waited from then to now, and for how long."""
 
-    def why(self, party: Party) -> str:
-        """What is in the way of a party that waits, in words."""
+    def why(self, group: SimulatedGroup) -> str:
+        """What is in the way of a group that waits, in words."""
 
     def next_look(self, now: Time) -> Time | None:
         """When time alone could change the answer."""

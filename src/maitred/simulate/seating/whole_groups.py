@@ -15,13 +15,13 @@ from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, preempts
 from maitred.simulate.clock import SECOND, Time, moment, time_of
-from maitred.simulate.party import Party
-from maitred.simulate.seating.amounts import Amounts
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.seating.arrangement import Arrangement
 from maitred.simulate.seating.kin import UNKNOWN, Kin, Waiter, kin_key, passed
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import measure_of
-from maitred.simulate.seating.seater import Moves, Removal, Seating
+from maitred.simulate.seating.quick_fit import QuickFit
+from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment
 from maitred.simulate.seating.takings import Takings
 
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
@@ -29,12 +29,12 @@ SOLVABLE = ("Scheduled", "Waiting", "Preempting")
 SOON = SECOND
 """Where a Plan says to look again at a time that has passed, in its own rounding."""
 LOOKED_AT = 4
-"""Kins at a time. Most of the time there is room for one more party, and the others look in vain."""
+"""Kins at a time. Most of the time there is room for one more group, and the others look in vain."""
 
 
 @dataclass(slots=True)
-class Standing:
-    """A party of which members want seats."""
+class WaitingGroup:
+    """A group of which members want seats."""
 
     key: Hashable
     kin: Kin
@@ -42,7 +42,7 @@ class Standing:
     clock: Counter[str]
     """What the clock of its kin showed when it joined."""
     lacks_quorum: bool
-    """Surplus that stands does not make a party wait."""
+    """Surplus that stands does not make a group wait."""
 
 
 class WholeGroups:
@@ -56,18 +56,18 @@ class WholeGroups:
         self._now: Time = 0
         self._measure = measure_of(policy.order)
         self._kins: dict[Hashable, Kin] = {}
-        self._standing: dict[Party, Standing] = {}
-        self._waited: dict[Party, Counter[str]] = {}
-        """Of parties that have left their kin: what was in the way while they were there."""
-        self._known: dict[str, Party] = {}
-        """Parties whose pods the state has, by group. Those far back in a queue are left out of it."""
-        self.amounts = Amounts(policy)
+        self._standing: dict[SimulatedGroup, WaitingGroup] = {}
+        self._waited: dict[SimulatedGroup, Counter[str]] = {}
+        """Of groups that have left their kin: what was in the way while they were there."""
+        self._known: dict[str, SimulatedGroup] = {}
+        """Groups whose pods the state has, by group. Those far back in a queue are left out of it."""
+        self.amounts = QuickFit(policy)
         self._takings = Takings(self.amounts)
         self._preempts = preempts(policy)
         self._room_made = False
         """Whether anything became free since everyone was last looked at."""
-        self._promised: dict[Party, None] = {}
-        """Parties for whom places are kept."""
+        self._promised: dict[SimulatedGroup, None] = {}
+        """Groups for whom places are kept."""
         self._leaving = 0
         """How many have been sent away and still have their seats."""
         self._elastic = 0
@@ -85,92 +85,92 @@ class WholeGroups:
         else:
             self._unwell.add(node.metadata.name)
 
-    def wants(self, party: Party, now: Time) -> None:
-        self._join_kin(party, now)
-        if group_key(party.job) in self._known:
-            self._put_pods(party, range(party.job.members))
+    def wants(self, group: SimulatedGroup, now: Time) -> None:
+        self._join_kin(group, now)
+        if group_key(group.job) in self._known:
+            self._put_pods(group, range(group.job.members))
 
-    def seated(self, party: Party, members: Sequence[int]) -> None:
-        self._leave_kin(party, self._now)
-        self._put_pods(party, members)
-        self._takings.changed(party)
-        if party.standing():
-            self._join_kin(party, self._now)
+    def seated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        self._leave_kin(group, self._now)
+        self._put_pods(group, members)
+        self._takings.changed(group)
+        if group.standing():
+            self._join_kin(group, self._now)
         self._note_places_taken()
 
-    def leaving(self, party: Party, members: Sequence[int]) -> None:
+    def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         self._leaving += len(members)
-        self._takings.changed(party)
-        self._put_pods(party, range(party.job.members))
-        if not party.sitting:
-            self._leave_kin(party, self._now)
+        self._takings.changed(group)
+        self._put_pods(group, range(group.job.members))
+        if not group.sitting:
+            self._leave_kin(group, self._now)
 
-    def unseated(self, party: Party, members: Sequence[int]) -> None:
-        self._leaving -= len(party.leaving.keys() & set(members))
-        self._delete_pods(party, members)
-        self._takings.changed(party)
+    def unseated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        self._leaving -= len(group.leaving.keys() & set(members))
+        self._delete_pods(group, members)
+        self._takings.changed(group)
         self._room_made = True
 
-    def leaves(self, party: Party) -> None:
-        self._room_made |= party in self._promised
-        self._leave_kin(party, self._now)
-        self._waited.pop(party, None)
-        if self._known.pop(group_key(party.job), None) is not None:
-            self._delete_pods(party, party.standing())
-            if not is_lone(party.job):
-                self.state.apply(Delete(PodGroup, group_key(party.job)))
+    def leaves(self, group: SimulatedGroup) -> None:
+        self._room_made |= group in self._promised
+        self._leave_kin(group, self._now)
+        self._waited.pop(group, None)
+        if self._known.pop(group_key(group.job), None) is not None:
+            self._delete_pods(group, group.standing())
+            if not is_lone(group.job):
+                self.state.apply(Delete(PodGroup, group_key(group.job)))
 
-    def _put_pods(self, party: Party, members: Iterable[int]) -> None:
+    def _put_pods(self, group: SimulatedGroup, members: Iterable[int]) -> None:
         for member in members:
-            self.state.apply(Put(pod(party, member)))
+            self.state.apply(Put(pod(group, member)))
 
-    def _delete_pods(self, party: Party, members: Iterable[int]) -> None:
+    def _delete_pods(self, group: SimulatedGroup, members: Iterable[int]) -> None:
         for member in members:
-            self.state.apply(Delete(Pod, pod_key(party.job, member)))
+            self.state.apply(Delete(Pod, pod_key(group.job, member)))
 
-    def _join_kin(self, party: Party, now: Time) -> None:
-        before = self._standing.get(party)
-        self._leave_kin(party, now)
-        key = kin_key(party)
-        kin = self._kins.setdefault(key, Kin(now, before.kin if before and party.nominated else None))
-        waiter = Waiter(self._turn(party, now), party)
+    def _join_kin(self, group: SimulatedGroup, now: Time) -> None:
+        before = self._standing.get(group)
+        self._leave_kin(group, now)
+        key = kin_key(group)
+        kin = self._kins.setdefault(key, Kin(now, before.kin if before and group.nominated else None))
+        waiter = Waiter(self._turn(group, now), group)
         kin.add(waiter)
-        self._standing[party] = Standing(key, kin, waiter, kin.read_clock(now), not party.has_quorum)
-        self._elastic += party.job.is_elastic
-        if party.nominated:
-            self._promised[party] = None
+        self._standing[group] = WaitingGroup(key, kin, waiter, kin.read_clock(now), not group.has_quorum)
+        self._elastic += group.job.is_elastic
+        if group.nominated:
+            self._promised[group] = None
             self._note_places_taken()
 
     def _note_places_taken(self) -> None:
         """It may have been from those for whom they were kept, or who waited for others to leave."""
         self._room_made |= bool(self._promised or self._leaving)
 
-    def _leave_kin(self, party: Party, now: Time) -> None:
-        self._promised.pop(party, None)
-        standing = self._standing.pop(party, None)
+    def _leave_kin(self, group: SimulatedGroup, now: Time) -> None:
+        self._promised.pop(group, None)
+        standing = self._standing.pop(group, None)
         if standing is None:
             return
         kin = standing.kin
-        self._elastic -= party.job.is_elastic
+        self._elastic -= group.job.is_elastic
         if standing.lacks_quorum:
-            self._waited.setdefault(party, Counter()).update(passed(standing.clock, kin.read_clock(now)))
+            self._waited.setdefault(group, Counter()).update(passed(standing.clock, kin.read_clock(now)))
         kin.remove(standing.waiter)
         if not kin.waiters:
             del self._kins[standing.key]
 
     # -- what is asked ---------------------------------------------------------------------------------
 
-    def waited(self, party: Party, since: Time, now: Time) -> Mapping[str, Time]:
-        found = self._waited.pop(party, Counter())
-        standing = self._standing.get(party)
+    def waited(self, group: SimulatedGroup, since: Time, now: Time) -> Mapping[str, Time]:
+        found = self._waited.pop(group, Counter())
+        standing = self._standing.get(group)
         if standing is not None and standing.lacks_quorum:
             shown = standing.kin.read_clock(now)
             found.update(passed(standing.clock, shown))
             standing.clock = shown
         return found
 
-    def why(self, party: Party) -> str:
-        standing = self._standing.get(party)
+    def why(self, group: SimulatedGroup) -> str:
+        standing = self._standing.get(group)
         return standing.kin.words if standing is not None else ""
 
     def next_look(self, now: Time) -> Time | None:
@@ -212,7 +212,7 @@ class WholeGroups:
                 heads.append(kin)
             elif kin.open:
                 free = self.state.free() if free is None else free
-                kin.open = self._could_sit(kin.first.party, free)
+                kin.open = self._could_sit(kin.first.group, free)
                 if kin.open:
                     heads.append(kin)
         return heads
@@ -221,23 +221,23 @@ class WholeGroups:
         """And all for whom places are kept, since those may be taken from them."""
         if not heads or not self._promised:
             return heads
-        promised = [self._standing[party].kin for party in self._promised]
+        promised = [self._standing[group].kin for group in self._promised]
         return sorted(dict.fromkeys((*heads, *promised)), key=lambda kin: kin.first.turn)
 
-    def _could_sit(self, party: Party, free: Ints) -> bool:
+    def _could_sit(self, group: SimulatedGroup, free: Ints) -> bool:
         """On what is free, or else in place of lesser ones; False is certain. Places that are kept for it may
         have to be given up."""
         nodes = self.state.nodes
-        if party.nominated or self.amounts.could_sit(party, nodes, free):
+        if group.nominated or self.amounts.could_sit(group, nodes, free):
             return True
-        if not self._preempts or party.has_quorum:
+        if not self._preempts or group.has_quorum:
             return False
-        taken = self._takings.below(party.job.priority, nodes)
-        return taken is not None and self.amounts.could_sit(party, nodes, free + taken)
+        taken = self._takings.below(group.job.priority, nodes)
+        return taken is not None and self.amounts.could_sit(group, nodes, free + taken)
 
     def _decide(self, waiters: Sequence[Waiter], now: Time, explained: Container[str] = ()) -> Plan:
         for waiter in waiters:
-            self._introduce(waiter.party)
+            self._introduce(waiter.group)
         measures = {waiter.turn.key: waiter.turn.measure for waiter in waiters}
         scope = Scope(groups=measures.keys(), measures=measures, explained=explained)
         plan = decide(self.state.snapshot(), self.policy, moment(now), scope)
@@ -247,22 +247,22 @@ class WholeGroups:
             self._wake = wake if self._wake is None else min(wake, self._wake)
         return plan
 
-    def _introduce(self, party: Party) -> None:
-        key = group_key(party.job)
+    def _introduce(self, group: SimulatedGroup) -> None:
+        key = group_key(group.job)
         if key in self._known:
             return
-        self._known[key] = party
-        if not is_lone(party.job):
-            self.state.apply(Put(pod_group(party.job)))
-        self._put_pods(party, party.standing())
+        self._known[key] = group
+        if not is_lone(group.job):
+            self.state.apply(Put(pod_group(group.job)))
+        self._put_pods(group, group.standing())
 
     def _moves(self, heads: Sequence[Kin], plan: Plan, explained: Container[str]) -> Moves:
         """Of the first, and of others as long as nobody who was not asked comes before them."""
         verdicts = {verdict.group: verdict for verdict in plan.groups}
         planned = Arrangement(plan, self._known)
         not_asked: Turn | None = None
-        removals, nominations, seatings = list[Removal](), list[Seating](), list[Seating]()
-        impossible = dict[Party, str]()
+        removals, nominations, seatings = list[Removal](), list[SeatAssignment](), list[SeatAssignment]()
+        impossible = dict[SimulatedGroup, str]()
         for kin in heads:
             if not_asked is not None and kin.first.turn > not_asked:
                 break
@@ -278,20 +278,20 @@ class WholeGroups:
                 if not found:
                     kin.diagnose(category_of(verdict), words_of(verdict), self._now)
             if kin.hopeless and not self._unwell:
-                impossible.update(dict.fromkeys((w.party for w in kin.waiters), words_of(verdict)))
+                impossible.update(dict.fromkeys((w.group for w in kin.waiters), words_of(verdict)))
             elif kin.open and len(asked) < len(kin):
                 behind = kin.waiters[len(asked)].turn
                 not_asked = behind if not_asked is None else min(behind, not_asked)
         return Moves(removals, nominations, seatings, impossible, plan)
 
-    def _turn(self, party: Party, now: Time) -> Turn:
+    def _turn(self, group: SimulatedGroup, now: Time) -> Turn:
         return first_turn(
             self.policy.order,
-            party.job.priority,
-            party.age,
-            group_key(party.job),
-            promised=bool(party.nominated),
-            measure=self._measure(party, now),
+            group.job.priority,
+            group.age,
+            group_key(group.job),
+            promised=bool(group.nominated),
+            measure=self._measure(group, now),
         )
 
 

@@ -21,14 +21,14 @@ from maitred.simulate.jobs import Crew
 from maitred.simulate.traces.rows import unpacked
 from maitred.simulate.traces.stays import (
     FOREVER,
-    Stay,
+    PodLife,
     at_their_most,
     lasted,
     longest,
     stay_of,
     time_together,
 )
-from maitred.simulate.traces.traced import Reading, Traced, pod_name
+from maitred.simulate.traces.traced import Traced, TraceReading, pod_name
 
 Gangs = Literal["declared", "owners"]
 """Which pods are one job: those that name one group, or also those that one Job or the like controls."""
@@ -51,9 +51,11 @@ def read_nodes(data: bytes, source: str) -> tuple[Node, ...]:
     return nodes
 
 
-def read_groups(data: bytes, source: str, gangs: Gangs = "declared", quorum: int | None = None) -> Reading:
+def read_groups(
+    data: bytes, source: str, gangs: Gangs = "declared", quorum: int | None = None
+) -> TraceReading:
     """The jobs of all pods but those that belong to their nodes. `quorum` is that of each of them."""
-    reader, stays, changed = Reader(), list[Stay](), Counter[str]()
+    reader, stays, changed = Reader(), list[PodLife](), Counter[str]()
     for document in documents(unpacked(data, source), source):
         found = reader.take(document)
         if not isinstance(found, Pod):
@@ -62,34 +64,34 @@ def read_groups(data: bytes, source: str, gangs: Gangs = "declared", quorum: int
             changed["pods belong to their nodes (DaemonSet or static pods) and were left out"] += 1
         else:
             stays.append(stay_of(found, document))
-    return reading_of(stays, Objects(reader.objects), gangs, quorum, changed, reader.warnings(), source)
+    return reading_of(stays, OtherObjects(reader.objects), gangs, quorum, changed, reader.warnings(), source)
 
 
 def reading_of(
-    stays: Iterable[Stay],
-    objects: "Objects",
+    stays: Iterable[PodLife],
+    objects: "OtherObjects",
     gangs: Gangs,
     quorum: int | None,
     changed: Counter[str],
     told: Iterable[str],
     source: str,
-) -> Reading:
+) -> TraceReading:
     """The jobs that pods were, with what was `changed` for it and what was `told` of the file already."""
-    groups = defaultdict[GroupId, list[Stay]](list)
+    groups = defaultdict[GroupId, list[PodLife]](list)
     for stay in stays:
         groups[group_in(stay, gangs)].append(stay)
     jobs = list(jobs_of(groups, objects, quorum, changed))
     warnings = [*told, *(f"{count} {what}" for what, count in changed.items() if count)]
     if jobs and gangs == "declared" and not any(map(is_gang, jobs)):
         warnings.append(ALL_ALONE)
-    return Reading(jobs, tuple(f"{source}: {warning}" for warning in warnings))
+    return TraceReading(jobs, tuple(f"{source}: {warning}" for warning in warnings))
 
 
 def is_gang(job: Traced) -> bool:
     return sum(crew.count for crew in job.crews) > 1
 
 
-def group_in(stay: Stay, gangs: Gangs) -> GroupId:
+def group_in(stay: PodLife, gangs: Gangs) -> GroupId:
     """A pod without a group is a job by itself."""
     about, owner = stay.pod.metadata, stay.owner
     if found := membership_of(stay.pod):
@@ -100,7 +102,7 @@ def group_in(stay: Stay, gangs: Gangs) -> GroupId:
     return GroupId(ALONE, key_of(about))
 
 
-class Objects:
+class OtherObjects:
     """What there is beside pods."""
 
     def __init__(self, objects: Collection[Object]) -> None:
@@ -109,7 +111,7 @@ class Objects:
             c.metadata.name: c for c in objects if isinstance(c, PriorityClass)
         }
 
-    def group(self, key: str, members: list[Stay]) -> Group:
+    def group(self, key: str, members: list[PodLife]) -> Group:
         return group_of_pods(key, [member.pod for member in members], self.groups)
 
     def quorum(self, id: GroupId, group: Group, members: int, changed: Counter[str]) -> int:
@@ -129,7 +131,7 @@ class Objects:
 
 
 def jobs_of(
-    groups: Mapping[GroupId, list[Stay]], objects: Objects, quorum: int | None, changed: Counter[str]
+    groups: Mapping[GroupId, list[PodLife]], objects: OtherObjects, quorum: int | None, changed: Counter[str]
 ) -> Iterator[Traced]:
     beginning = min((stay.created for stays in groups.values() for stay in stays), default=FOREVER)
     names = Counter[str]()

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from maitred.simulate.clock import LONGEST, SECOND, Time
-from maitred.simulate.traces.rows import Row
+from maitred.simulate.traces.rows import TraceRow
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -16,7 +16,7 @@ class Moments:
         self._column = column
         self._dated: bool | None = None
 
-    def of(self, row: Row) -> Time:
+    def of(self, row: TraceRow) -> Time:
         text = row.text(self._column)
         dated = not is_number(text)
         if self._dated is None:
@@ -25,7 +25,7 @@ class Moments:
             raise row.refuse(self._column, f"{text[:40]!r}: some rows have a date here, and others seconds")
         return self._since_epoch(row, text) if dated else row.time(self._column, SECOND)
 
-    def _since_epoch(self, row: Row, text: str) -> Time:
+    def _since_epoch(self, row: TraceRow, text: str) -> Time:
         try:
             date = datetime.fromisoformat(text)
         except ValueError:

@@ -8,8 +8,8 @@ from maitred.model.meta import ObjectMeta
 from maitred.model.node import HOSTNAME, Node, NodeSpec, NodeStatus, Taint
 from maitred.model.pod import Resources
 from maitred.model.world import MOST_NODES, Levels
-from maitred.simulate.traces.rows import Row, rows
-from maitred.simulate.traces.traced import Names
+from maitred.simulate.traces.rows import TraceRow, rows
+from maitred.simulate.traces.traced import JobNames
 from maitred.simulate.traces.workers import DEVICE, MODEL
 
 
@@ -27,7 +27,7 @@ def read_lingjun(data: bytes, source: str, resources: Resources, levels: Levels)
 
 
 def read_openb_nodes(data: bytes, source: str) -> tuple[Node, ...]:
-    names, nodes = Names(), list[Node]()
+    names, nodes = JobNames(), list[Node]()
     for row in bounded(rows(data, source, ("sn", "cpu_milli", "memory_mib", "gpu", "model")), source):
         gpus = row.whole("gpu")
         resources: Resources = {
@@ -47,14 +47,14 @@ def node(name: str, resources: Resources, labels: Mapping[str, str], taints: tup
     )
 
 
-def bounded(table: Iterable[Row], source: str) -> Iterable[Row]:
+def bounded(table: Iterable[TraceRow], source: str) -> Iterable[TraceRow]:
     for number, row in enumerate(table):
         if number == MOST_NODES:
             raise InputError(source, "", "", f"has more than {MOST_NODES} nodes, which is the limit")
         yield row
 
 
-def label_value(row: Row, column: str) -> str:
+def label_value(row: TraceRow, column: str) -> str:
     value = row.text(column)
     if problem := name_problem(value, 40):
         raise row.refuse(column, problem)

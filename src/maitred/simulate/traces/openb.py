@@ -2,8 +2,8 @@
 
 from maitred.simulate.clock import SECOND
 from maitred.simulate.jobs import WHOLE, Crew
-from maitred.simulate.traces.rows import Row, rows
-from maitred.simulate.traces.traced import Names, Reading, Traced
+from maitred.simulate.traces.rows import TraceRow, rows
+from maitred.simulate.traces.traced import JobNames, Traced, TraceReading
 from maitred.simulate.traces.workers import crew
 
 COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
@@ -12,9 +12,9 @@ TIMES = ("creation_time", "deletion_time", "scheduled_time")
 ADVICE = dict.fromkeys(TIMES, "; with shuffle: true a trace needs no times")
 
 
-def read_openb_pods(data: bytes, source: str, timed: bool) -> Reading:
+def read_openb_pods(data: bytes, source: str, timed: bool) -> TraceReading:
     """Unless `timed`, pods may be without times: they come at once, and nobody knows how long they ran."""
-    names, jobs = Names(), list[Traced]()
+    names, jobs = JobNames(), list[Traced]()
     columns = (*COLUMNS, *TIMES) if timed else COLUMNS
     for row in rows(data, source, columns, ADVICE):
         name, crews = names.of(row, "name"), (crew_of(row),)
@@ -32,10 +32,10 @@ def read_openb_pods(data: bytes, source: str, timed: bool) -> Reading:
         jobs.append(
             Traced(name, created, crews, lasted if ran else None, 1, given_up=None if ran else lasted)
         )
-    return Reading(jobs)
+    return TraceReading(jobs)
 
 
-def crew_of(row: Row) -> Crew:
+def crew_of(row: TraceRow) -> Crew:
     gpus, part = row.whole("num_gpu"), row.whole("gpu_milli")
     if gpus and not 0 < part <= WHOLE:
         raise row.refuse("gpu_milli", f"{part} is not between 1 and {WHOLE}")

@@ -17,16 +17,16 @@ from maitred.model.node import Node
 from maitred.model.objects import Object
 from maitred.model.pod import Pod, is_node_bound
 from maitred.model.priority import PriorityClass
-from maitred.simulate.traces.kubectl import Gangs, Objects, reading_of
+from maitred.simulate.traces.kubectl import Gangs, OtherObjects, reading_of
 from maitred.simulate.traces.rows import unpacked
-from maitred.simulate.traces.stays import LOOSE, Owner, Stay
-from maitred.simulate.traces.traced import Reading
+from maitred.simulate.traces.stays import LOOSE, Owner, PodLife
+from maitred.simulate.traces.traced import TraceReading
 
 FINISHED = ("Succeeded", "Failed")
 
 
 @dataclass(slots=True)
-class Seen:
+class RecordedPod:
     """A pod, as it was last seen, from its first place on a node to its end."""
 
     pod: Pod
@@ -36,9 +36,9 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Account:
+class RecordedCluster:
     nodes: dict[str, Node] = field(default_factory=dict)
-    pods: dict[tuple[str, str], Seen] = field(default_factory=dict)
+    pods: dict[tuple[str, str], RecordedPod] = field(default_factory=dict)
     """By key and UID: a pod that was made anew is another one."""
     living: dict[str, tuple[str, str]] = field(default_factory=dict)
     others: dict[tuple[str, str], Object] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Account:
 
     def _pod_came(self, pod: Pod, at: datetime) -> None:
         name = (key_of(pod.metadata), pod.metadata.uid)
-        seen = self.pods.setdefault(name, Seen(pod, pod.metadata.creation_timestamp or at))
+        seen = self.pods.setdefault(name, RecordedPod(pod, pod.metadata.creation_timestamp or at))
         self.living[name[0]] = name
         seen.pod = pod
         if pod.spec.node_name and seen.bound is None:
@@ -73,19 +73,19 @@ def read_recorded_nodes(data: bytes, source: str) -> tuple[Node, ...]:
 
 def read_recorded_groups(
     data: bytes, source: str, gangs: Gangs = "declared", quorum: int | None = None
-) -> Reading:
+) -> TraceReading:
     account, changed = account_of(data, source), Counter[str]()
-    stays = list[Stay]()
+    stays = list[PodLife]()
     for seen in account.pods.values():
         if is_node_bound(seen.pod.metadata):
             changed["pods belong to their nodes (DaemonSet or static pods) and were left out"] += 1
         else:
             stays.append(stay_of(seen))
-    return reading_of(stays, Objects(account.others.values()), gangs, quorum, changed, (), source)
+    return reading_of(stays, OtherObjects(account.others.values()), gangs, quorum, changed, (), source)
 
 
-def account_of(data: bytes, source: str) -> Account:
-    account = Account()
+def account_of(data: bytes, source: str) -> RecordedCluster:
+    account = RecordedCluster()
     for number, line in enumerate(unpacked(data, source).splitlines(), 1):
         try:
             found = recording.decode(line)
@@ -99,11 +99,11 @@ def account_of(data: bytes, source: str) -> Account:
     return account
 
 
-def stay_of(seen: Seen) -> Stay:
+def stay_of(seen: RecordedPod) -> PodLife:
     owners = [owner for owner in seen.pod.metadata.owner_references if owner.controller]
     owner = next((owner for owner in owners if owner.kind not in LOOSE), None)
     ran = None
     if seen.bound is not None and seen.gone is not None:
         ran = (max(seen.came, seen.bound), max(seen.gone, seen.came, seen.bound))
     bond = None if owner is None else Owner(owner.kind, owner.name, owner.uid, owner.controller)
-    return Stay(seen.pod, seen.came, bond, ran)
+    return PodLife(seen.pod, seen.came, bond, ran)

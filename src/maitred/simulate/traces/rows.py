@@ -21,7 +21,7 @@ _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TraceRow:
     source: str
     line: int
     cells: Mapping[str, str]
@@ -77,7 +77,7 @@ class Row:
 
 def rows(
     data: bytes, source: str, columns: Sequence[str], advice: Mapping[str, str] = NO_ADVICE
-) -> Iterator[Row]:
+) -> Iterator[TraceRow]:
     """The rows of a table that has at least these columns. `advice` says what to do without one of them."""
     lines = csv.reader(text_of(data, source).splitlines(keepends=True))
     try:
@@ -96,7 +96,7 @@ def rows(
             if len(cells) != len(names):
                 what = f"has {len(cells)} fields, but the first line has {len(names)}"
                 raise InputError(source, f"line {lines.line_num}", "", what)
-            yield Row(source, lines.line_num, dict(zip(names, map(str.strip, cells), strict=True)))
+            yield TraceRow(source, lines.line_num, dict(zip(names, map(str.strip, cells), strict=True)))
     except csv.Error as error:
         raise InputError(source, f"line {lines.line_num}", "", f"not CSV: {error}") from None
 

@@ -45,7 +45,7 @@ class Ownership(Lean, frozen=True):
     owner_references: tuple[Owner, ...] = ()
 
 
-class Record(Lean, frozen=True):
+class PodRecord(Lean, frozen=True):
     """The part of a pod that no decision reads."""
 
     metadata: Ownership = Ownership()
@@ -53,7 +53,7 @@ class Record(Lean, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class PodLife:
     """A pod, from when it was created to when it was gone."""
 
     pod: Pod
@@ -71,7 +71,7 @@ class Stay:
         return self.created + MICROSECOND if self.pod.status.phase in ("Succeeded", "Failed") else FOREVER
 
 
-def stay_of(pod: Pod, document: Document) -> Stay:
+def stay_of(pod: Pod, document: Document) -> PodLife:
     created = pod.metadata.creation_timestamp
     if created is None:
         what = "is required: jobs arrive when their pods were created"
@@ -79,15 +79,15 @@ def stay_of(pod: Pod, document: Document) -> Stay:
     record = recorded(document)
     controllers = [owner for owner in record.metadata.owner_references if owner.controller]
     owner = next((owner for owner in controllers if owner.kind not in LOOSE), None)
-    return Stay(pod, created, owner, ran(record.status, created))
+    return PodLife(pod, created, owner, ran(record.status, created))
 
 
-def recorded(document: Document) -> Record:
+def recorded(document: Document) -> PodRecord:
     plain = document.plain()
     try:
-        return msgspec.convert(plain, Record)
+        return msgspec.convert(plain, PodRecord)
     except msgspec.ValidationError as error:
-        problem = field_error(error, plain, Record)
+        problem = field_error(error, plain, PodRecord)
         raise InputError(document.source, document.title, problem.field, problem.what) from None
 
 
@@ -101,7 +101,7 @@ def ran(status: Ending, created: datetime) -> tuple[datetime, datetime] | None:
     return max(created, min(starts)), max(finishes)
 
 
-def longest(stays: Sequence[Stay]) -> Time | None:
+def longest(stays: Sequence[PodLife]) -> Time | None:
     times = [lasted(*stay.ran) for stay in stays if stay.ran]
     return max(times) if len(times) == len(stays) else None
 
@@ -113,7 +113,7 @@ def lasted(since: datetime, until: datetime) -> Time:
 # ---- gangs of owners
 
 
-def at_their_most(stays: Sequence[Stay]) -> list[Stay]:
+def at_their_most(stays: Sequence[PodLife]) -> list[PodLife]:
     """Those who were there at the first moment when most of them were: others came in the place of some."""
     ordered = sorted(stays, key=lambda stay: stay.created)
     leaving = departures(ordered)
@@ -122,7 +122,7 @@ def at_their_most(stays: Sequence[Stay]) -> list[Stay]:
     return [stay for stay, end in zip(ordered, leaving, strict=True) if stay.created <= fullest < end]
 
 
-def departures(ordered: Sequence[Stay]) -> list[datetime]:
+def departures(ordered: Sequence[PodLife]) -> list[datetime]:
     """When each was gone, or the next one of its index came: two with one index are never two members."""
     successors, leaving = dict[str, datetime](), list[datetime]()
     for stay in reversed(ordered):
@@ -133,7 +133,7 @@ def departures(ordered: Sequence[Stay]) -> list[datetime]:
     return leaving[::-1]
 
 
-def time_together(stays: Sequence[Stay], members: Sequence[Stay]) -> Time | None:
+def time_together(stays: Sequence[PodLife], members: Sequence[PodLife]) -> Time | None:
     """From the start of the last member, for whom the others had waited, to the end of the last pod."""
     ends = [stay.ran[1] for stay in stays if stay.ran]
     starts = [member.ran[0] for member in members if member.ran]

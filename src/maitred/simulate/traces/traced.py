@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from maitred.simulate.clock import Time
 from maitred.simulate.jobs import Crew
-from maitred.simulate.traces.rows import Row
+from maitred.simulate.traces.rows import TraceRow
 
 LONGEST_NAME = 100
 
@@ -34,20 +34,20 @@ class Traced:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TraceReading:
     """What a trace came to, and what was changed or left out on the way."""
 
     jobs: list[Traced]
     warnings: tuple[str, ...] = ()
 
 
-class Names:
+class JobNames:
     """Names of jobs, which become those of pods. None is given twice."""
 
     def __init__(self) -> None:
         self._lines: dict[str, int] = {}
 
-    def of(self, row: Row, column: str) -> str:
+    def of(self, row: TraceRow, column: str) -> str:
         name = pod_name(row.text(column))
         if not name:
             raise row.refuse(column, f"{row.text(column)[:40]!r} has neither letters nor digits")

@@ -27,7 +27,7 @@ CPU_ALONE, MEMORY_ALONE = 4, 16
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class WorkerRequests:
     """What a worker wants beside its devices; None: what is usual for as many devices."""
 
     cpu: Quantity | None = None

@@ -13,17 +13,17 @@ from maitred.model.policy import SHARING_PLACEMENTS, Placement, Policy
 from maitred.model.quantity import CPU, MEMORY
 from maitred.model.requests import pod_requests
 from maitred.simulate.clock import SECOND
-from maitred.simulate.faults import Fault
-from maitred.simulate.floor import Place
+from maitred.simulate.faults import Breakdown
 from maitred.simulate.jobs import WHOLE, Crew, Job
-from maitred.simulate.loop import Loop, Watcher
+from maitred.simulate.loop import RunObserver, Simulation
+from maitred.simulate.nodes import SimulatedNode
 from maitred.simulate.run import simulate
 from maitred.simulate.seating.seater import Moves
 from maitred.simulate.setup import Setup
 from maitred.simulate.traces.workers import crew
 from tests.oracle.effort import examples
 from tests.simulate.runs import TIMES, faults, play
-from tests.simulate.seating.parties import node
+from tests.simulate.seating.groups import node
 from tests.simulate.test_conservation import check_jobs, check_repeatable, check_time, check_work
 
 
@@ -35,12 +35,12 @@ def pod(name: str, at: float = 0, share: int = 0, gpus: int = 0, seconds: float 
 # ---- faults
 
 
-def broken_device(at: float, which: float, repaired: float = 1000) -> Fault:
-    return Fault(round(at * SECOND), ("a",), round(repaired * SECOND), "test", which)
+def broken_device(at: float, which: float, repaired: float = 1000) -> Breakdown:
+    return Breakdown(round(at * SECOND), ("a",), round(repaired * SECOND), "test", which)
 
 
-def failures(loop: Loop) -> dict[str, int]:
-    return {party.name: party.failures for party in loop.parties if party.failures}
+def failures(loop: Simulation) -> dict[str, int]:
+    return {group.name: group.failures for group in loop.groups if group.failures}
 
 
 @pytest.mark.parametrize("placement", SHARING_PLACEMENTS)
@@ -59,7 +59,7 @@ def test_who_lost_a_device_sits_again_where_there_is_room(placement: Placement) 
     """Of two devices one breaks. One of its users fits beside the user of the other, one has to wait."""
     jobs = [pod("a1", share=600), pod("a2", share=400), pod("b", share=500)]
     loop = play([node("a", gpu=2)], jobs, Policy(placement=placement), [broken_device(10, 0.1, repaired=40)])
-    ended = {party.name: (party.ended or 0) / SECOND for party in loop.parties}
+    ended = {group.name: (group.ended or 0) / SECOND for group in loop.groups}
     assert failures(loop) == {"a1": 1, "a2": 1}
     assert ended == {"b": 60, "a2": 10 + 60, "a1": 40 + 60}
 
@@ -102,24 +102,24 @@ def pods(draw: st.DrawFn) -> tuple[Job, ...]:
     return tuple(found)
 
 
-class Inspector(Watcher):
+class Inspector(RunObserver):
     """A watcher that counts on every node what is taken, with what is about to be."""
 
     def __init__(self) -> None:
         self.seated = 0
         self.shared = 0
 
-    def moves(self, loop: Loop, moves: Moves) -> None:
+    def moves(self, loop: Simulation, moves: Moves) -> None:
         coming: defaultdict[str, list[tuple[Crew, int | None]]] = defaultdict(list)
         for seating in moves.seatings:
             ((member, name),) = seating.seats
-            coming[name].append((seating.party.job.crew_of[member], seating.device))
+            coming[name].append((seating.group.job.crew_of[member], seating.device))
         for name, place in loop.floor.places.items():
             self.inspect(place, [*sitting(place), *coming[name]])
             assert not (place.down and coming[name])
         self.seated += len(moves.seatings)
 
-    def inspect(self, place: Place, there: list[tuple[Crew, int | None]]) -> None:
+    def inspect(self, place: SimulatedNode, there: list[tuple[Crew, int | None]]) -> None:
         taken: Counter[str] = Counter()
         shares: Counter[int] = Counter()
         for pod, device in there:
@@ -136,9 +136,9 @@ class Inspector(Watcher):
         self.shared += sum(count > 1 for count in Counter(device for _, device in there).values())
 
 
-def sitting(place: Place) -> Iterator[tuple[Crew, int | None]]:
-    for party, member in place.sitters:
-        yield party.job.crew_of[member], place.shares.get((party, member))
+def sitting(place: SimulatedNode) -> Iterator[tuple[Crew, int | None]]:
+    for group, member in place.sitters:
+        yield group.job.crew_of[member], place.shares.get((group, member))
 
 
 @pytest.mark.parametrize("placement", SHARING_PLACEMENTS)

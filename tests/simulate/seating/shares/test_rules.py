@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from maitred.model.node import Node
 from maitred.model.policy import SHARING_PLACEMENTS, Placement, Policy
 from maitred.simulate.clock import SECOND
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import Job
-from maitred.simulate.party import Party
 from maitred.simulate.seating.seater import UNDIAGNOSED
 from maitred.simulate.seating.shares.asks import asks_of
 from maitred.simulate.seating.shares.fragmentation import without_memory
 from maitred.simulate.seating.shares.shared_devices import SharedDevices
 from maitred.simulate.traces.workers import MODEL, crew
 from tests.oracle.effort import examples
-from tests.simulate.seating.parties import node, send_away
+from tests.simulate.seating.groups import node, send_away
 from tests.simulate.seating.shares.plain_rules import (
     Choice,
     PlainBestFit,
@@ -41,21 +41,21 @@ def as_node(name: str, plain: PlainNode) -> Node:
     )
 
 
-def as_party(number: int, pod: PlainPod, priority: int = 0) -> Party:
+def as_group(number: int, pod: PlainPod, priority: int = 0) -> SimulatedGroup:
     whole = pod.devices if pod.each == 1000 else 0
     share = pod.each if pod.shares else 0
     crews = (crew(1, f"{pod.cpu}m", f"{pod.memory}Mi", whole, share, pod.models),)
-    return Party(Job(f"pod{number}", number * SECOND, crews, 1, None, priority), number)
+    return SimulatedGroup(Job(f"pod{number}", number * SECOND, crews, 1, None, priority), number)
 
 
-def run_cycle(seater: SharedDevices) -> dict[Party, Choice]:
-    found: dict[Party, Choice] = {}
+def run_cycle(seater: SharedDevices) -> dict[SimulatedGroup, Choice]:
+    found: dict[SimulatedGroup, Choice] = {}
     for seating in seater.cycle(0).seatings:
         ((member, name),) = seating.seats
-        assert (member, seating.party.seats) == (0, [""])
-        seating.party.seats[0], seating.party.sitting = name, 1
-        seater.seated(seating.party, [0])
-        found[seating.party] = name, seating.device
+        assert (member, seating.group.seats) == (0, [""])
+        seating.group.seats[0], seating.group.sitting = name, 1
+        seater.seated(seating.group, [0])
+        found[seating.group] = name, seating.device
     return found
 
 
@@ -66,15 +66,15 @@ class Table:
         self.seater = SharedDevices(
             [as_node(name, plain) for name, plain in nodes.items()],
             Policy(placement=placement),
-            tuple(as_party(number, pod).job for number, pod in enumerate(demand)),
+            tuple(as_group(number, pod).job for number, pod in enumerate(demand)),
         )
-        self.parties: list[Party] = []
+        self.groups: list[SimulatedGroup] = []
 
     def seat(self, pod: PlainPod, priority: int = 0) -> Choice | None:
-        party = as_party(len(self.parties), pod, priority)
-        self.parties.append(party)
-        self.seater.wants(party, 0)
-        return run_cycle(self.seater).get(party)
+        group = as_group(len(self.groups), pod, priority)
+        self.groups.append(group)
+        self.seater.wants(group, 0)
+        return run_cycle(self.seater).get(group)
 
 
 def share(each: int, cpu: int = 1000, models: tuple[str, ...] = ()) -> PlainPod:
@@ -147,7 +147,7 @@ def test_fgd_keeps_devices_together_for_those_who_need_several() -> None:
 
 
 def test_fgd_takes_pods_that_differ_in_memory_for_the_same() -> None:
-    jobs = [as_party(number, PlainPod(1000, 100 * number, 1, 500)).job for number in (1, 2, 3)]
+    jobs = [as_group(number, PlainPod(1000, 100 * number, 1, 500)).job for number in (1, 2, 3)]
     ((ask, count),) = without_memory(asks_of(tuple(jobs))).items()
     assert (ask.cpu, ask.memory, ask.devices, ask.each, count) == (1000, 0, 1, 500, 3)
 
@@ -238,7 +238,7 @@ def test_who_waits_is_seated_by_priority_and_arrival_when_something_gets_free(pl
     assert table.seat(share(600)) == ("a", 0)
     assert [table.seat(share(600), priority) for priority in (0, 0, 5)] == [None] * 3
     assert table.seat(share(400)) == ("a", 0)
-    first, second, third, urgent, filler = table.parties
+    first, second, third, urgent, filler = table.groups
     assert (table.seater.why(second), table.seater.waited(second, 2, 5)) == (UNDIAGNOSED, {UNDIAGNOSED: 3})
     assert table.seater.next_look(0) is None
     for gone, follower in ((first, urgent), (urgent, second)):
@@ -260,7 +260,7 @@ def test_a_node_that_lost_a_device_gets_it_back(placement: Placement) -> None:
     assert table.seat(share(600)) is None
     assert table.seat(share(400)) == ("a", 0)
     table.seater.node_changed(as_node("a", small(2)))
-    assert run_cycle(table.seater) == {table.parties[1]: ("a", 1)}
+    assert run_cycle(table.seater) == {table.groups[1]: ("a", 1)}
 
 
 # ---- against the plain rules
@@ -300,52 +300,52 @@ class Twins(Table):
         super().__init__(placement, self.nodes, demand)
         self.rule = RULES[placement](self.nodes, demand)
         self.empty = dict(self.nodes)
-        self.pods: dict[Party, PlainPod] = {}
-        self.seats: dict[Party, tuple[str, tuple[int, ...]]] = {}
+        self.pods: dict[SimulatedGroup, PlainPod] = {}
+        self.seats: dict[SimulatedGroup, tuple[str, tuple[int, ...]]] = {}
 
     def arrive(self, pod: PlainPod) -> None:
-        party = as_party(len(self.parties), pod)
-        self.parties.append(party)
-        self.pods[party] = pod
-        self.seater.wants(party, 0)
+        group = as_group(len(self.groups), pod)
+        self.groups.append(group)
+        self.pods[group] = pod
+        self.seater.wants(group, 0)
 
     def depart(self, which: int) -> None:
         """For good, or to come back at once."""
         staying = list(self.seats)
         if staying:
-            party = staying[which % len(staying)]
-            self.stand_up(party)
+            group = staying[which % len(staying)]
+            self.stand_up(group)
             if which % 2:
-                self.seater.wants(party, 0)
+                self.seater.wants(group, 0)
             else:
-                self.seater.leaves(party)
-                del self.pods[party]
+                self.seater.leaves(group)
+                del self.pods[group]
 
-    def stand_up(self, party: Party) -> None:
-        name, devices = self.seats.pop(party)
-        self.nodes[name] = with_pod(self.nodes[name], self.pods[party], devices, -1)
-        send_away(self.seater, party)
+    def stand_up(self, group: SimulatedGroup) -> None:
+        name, devices = self.seats.pop(group)
+        self.nodes[name] = with_pod(self.nodes[name], self.pods[group], devices, -1)
+        send_away(self.seater, group)
 
     def flip(self, which: int) -> None:
         """A node breaks, and who sat there wants to sit elsewhere; or it is mended."""
         name = f"n{which % len(self.nodes)}"
         ready = not self.nodes[name].ready
-        for party in [party for party, (seat, _) in self.seats.items() if seat == name]:
-            self.stand_up(party)
-            self.seater.wants(party, 0)
+        for group in [group for group, (seat, _) in self.seats.items() if seat == name]:
+            self.stand_up(group)
+            self.seater.wants(group, 0)
         self.nodes[name] = PlainNode(**{**vars(self.empty[name]), "ready": ready})
         self.seater.node_changed(as_node(name, self.nodes[name]))
 
     def cycle(self) -> None:
         chosen = run_cycle(self.seater)
-        for party, pod in self.pods.items():
-            if party in self.seats:
+        for group, pod in self.pods.items():
+            if group in self.seats:
                 continue
             fitting = [name for name, plain in self.nodes.items() if fits(plain, pod)]
-            assert (party in chosen) == bool(fitting)
-            if party in chosen:
-                self.check(pod, chosen[party])
-                self.sit(party, pod, *chosen[party])
+            assert (group in chosen) == bool(fitting)
+            if group in chosen:
+                self.check(pod, chosen[group])
+                self.sit(group, pod, *chosen[group])
 
     def check(self, pod: PlainPod, choice: Choice) -> None:
         if not isinstance(self.rule, PlainLeastLoss):
@@ -357,12 +357,12 @@ class Twins(Table):
         assert loss <= min(losses.values())[0] + CLOSE
         assert choice[1] == device
 
-    def sit(self, party: Party, pod: PlainPod, name: str, device: int | None) -> None:
+    def sit(self, group: SimulatedGroup, pod: PlainPod, name: str, device: int | None) -> None:
         plain = self.nodes[name]
         untouched = [number for number, free in enumerate(plain.devices) if free == 1000]
         devices = tuple(untouched[: pod.devices]) if device is None else (device,)
         self.nodes[name] = with_pod(plain, pod, devices)
-        self.seats[party] = name, devices
+        self.seats[group] = name, devices
 
 
 EVENTS = st.tuples(st.just("depart"), st.integers(0, 20)) | st.tuples(st.just("flip"), st.integers(0, 20))

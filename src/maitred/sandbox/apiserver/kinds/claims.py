@@ -13,7 +13,7 @@ SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSna
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
-class Claims(Strategy):
+class ClaimStrategy(Strategy):
     def before_create(self, body: Body) -> None:
         _drop_odd_source(body["spec"], {})
         _complete_source(body["spec"])
@@ -27,7 +27,7 @@ class Claims(Strategy):
         return list(_check_change(new, old))
 
 
-PERSISTENT_VOLUME_CLAIMS = Claims()
+PERSISTENT_VOLUME_CLAIMS = ClaimStrategy()
 
 
 def check_claim(spec: Body, path: str) -> Iterator[FieldError]:

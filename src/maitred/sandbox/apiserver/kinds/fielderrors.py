@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 
-class Fault(Enum):
+class FieldFault(Enum):
     """The cause's reason on the wire, and how its message begins."""
 
     REQUIRED = ("FieldValueRequired", "Required value")
@@ -32,7 +32,7 @@ OMITTED: Final = Omitted.OMITTED
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    fault: Fault
+    fault: FieldFault
     field: str
     """Its path, such as spec.containers[0].name."""
     value: Any = None
@@ -46,7 +46,7 @@ class FieldError:
     def message(self) -> str:
         """Without the path, as the cause of a refusal has it."""
         begin = self.fault.value[1]
-        shown = self.fault not in (Fault.REQUIRED, Fault.FORBIDDEN, Fault.TOO_LONG)
+        shown = self.fault not in (FieldFault.REQUIRED, FieldFault.FORBIDDEN, FieldFault.TOO_LONG)
         if shown and self.value is not OMITTED:
             begin = f"{begin}: {msgspec.json.encode(self.value).decode()}"
         return f"{begin}: {self.detail}" if self.detail else begin
@@ -56,32 +56,32 @@ class FieldError:
 
 
 def required(field: str, detail: str = "") -> FieldError:
-    return FieldError(Fault.REQUIRED, field, detail=detail)
+    return FieldError(FieldFault.REQUIRED, field, detail=detail)
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
-    return FieldError(Fault.INVALID, field, value, detail)
+    return FieldError(FieldFault.INVALID, field, value, detail)
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    return FieldError(Fault.FORBIDDEN, field, detail=detail)
+    return FieldError(FieldFault.FORBIDDEN, field, detail=detail)
 
 
 def duplicate(field: str, value: Any) -> FieldError:
-    return FieldError(Fault.DUPLICATE, field, value)
+    return FieldError(FieldFault.DUPLICATE, field, value)
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    return FieldError(Fault.TOO_LONG, field, detail=f"may not be more than {limit} bytes")
+    return FieldError(FieldFault.TOO_LONG, field, detail=f"may not be more than {limit} bytes")
 
 
 def too_many(field: str, count: int, limit: int) -> FieldError:
     return FieldError(
-        Fault.TOO_MANY, field, count, f"must have at most {limit} {'item' if limit == 1 else 'items'}"
+        FieldFault.TOO_MANY, field, count, f"must have at most {limit} {'item' if limit == 1 else 'items'}"
     )
 
 
 def unsupported(field: str, value: Any, supported: list[str] | tuple[str, ...]) -> FieldError:
     """`supported` in the order in which the server names them, which is not always sorted."""
     known = ", ".join(f'"{name}"' for name in supported)
-    return FieldError(Fault.NOT_SUPPORTED, field, value, f"supported values: {known}")
+    return FieldError(FieldFault.NOT_SUPPORTED, field, value, f"supported values: {known}")

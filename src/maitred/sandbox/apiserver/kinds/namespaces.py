@@ -13,7 +13,7 @@ FINALIZER = "kubernetes"
 """Gone when all that was in the namespace is."""
 
 
-class Namespaces(Strategy):
+class NamespaceStrategy(Strategy):
     def set_defaults(self, body: Body) -> None:
         _label(body)
 
@@ -39,7 +39,7 @@ class Namespaces(Strategy):
         return [invalid("status.Phase", phase, why)]
 
 
-NAMESPACES = Namespaces()
+NAMESPACES = NamespaceStrategy()
 
 
 def _label(body: Body) -> None:

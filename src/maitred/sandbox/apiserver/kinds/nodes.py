@@ -12,7 +12,7 @@ FIXED = ("podCIDRs", "providerID", "externalID")
 """Once they are set."""
 
 
-class Nodes(Strategy):
+class NodeStrategy(Strategy):
     def set_defaults(self, body: Body) -> None:
         spec, status = body.get("spec", {}), body.get("status", {})
         if "capacity" in status:
@@ -29,7 +29,7 @@ class Nodes(Strategy):
         return list(_check_amounts(new))
 
 
-NODES = Nodes()
+NODES = NodeStrategy()
 
 
 def _pair_ranges(spec: Body) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from maitred.sandbox.apiserver.kinds.fielderrors import Fault, FieldError, forbidden, invalid
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, FieldFault, forbidden, invalid
 from maitred.sandbox.apiserver.kinds.labels import check_expressions, check_field_expressions
 from maitred.sandbox.apiserver.kinds.names import label_value
 from maitred.sandbox.apiserver.schema.types import Body
@@ -17,7 +17,7 @@ def check_taints(taints: Sequence[Body], path: str) -> Iterator[FieldError]:
         key, effect = taint.get("key", ""), taint.get("effect", "")
         if (key, effect) in seen:
             why = "taints must be unique by key and effect pair"
-            yield FieldError(Fault.DUPLICATE, f"{path}[{index}]", taint, why)
+            yield FieldError(FieldFault.DUPLICATE, f"{path}[{index}]", taint, why)
         seen.add((key, effect))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from maitred.sandbox.apiserver.kinds.fielderrors import Fault, FieldError, duplicate, forbidden, invalid
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, FieldFault, duplicate, forbidden, invalid
 from maitred.sandbox.apiserver.kinds.labels import check_annotations, check_labels
 from maitred.sandbox.apiserver.kinds.resources import check_overhead, check_pod_resources, check_requirements
 from maitred.sandbox.apiserver.schema.types import Body
@@ -35,14 +35,14 @@ def check_pod_spec(spec: Body, path: str, *, is_pod: bool) -> Iterator[FieldErro
         for kind in ("volumeMounts", "volumeDevices"):
             for index, mount in enumerate(container.get(kind, ())):
                 if mount.get("name") and mount["name"] not in volumes:
-                    yield FieldError(Fault.NOT_FOUND, f"{here}.{kind}[{index}].name", mount["name"])
+                    yield FieldError(FieldFault.NOT_FOUND, f"{here}.{kind}[{index}].name", mount["name"])
     yield from _check_names(spec, path)
     yield from check_pod_resources(spec, f"{path}.resources")
     yield from check_overhead(spec.get("overhead", {}), f"{path}.overhead")
     yield from _check_host_ports(spec, f"{path}.containers", is_pod=is_pod)
     if spec.get("dnsPolicy") == "None" and not spec.get("dnsConfig", {}).get("nameservers"):
         why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-        yield FieldError(Fault.REQUIRED, f"{path}.dnsConfig.nameservers", detail=why)
+        yield FieldError(FieldFault.REQUIRED, f"{path}.dnsConfig.nameservers", detail=why)
 
 
 def _check_names(spec: Body, path: str) -> Iterator[FieldError]:

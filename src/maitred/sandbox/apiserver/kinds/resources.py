@@ -7,8 +7,8 @@ from typing import TypeAlias
 from maitred.sandbox.apiserver.kinds.amounts import add, is_whole, raise_to
 from maitred.sandbox.apiserver.kinds.fielderrors import (
     NOT_NEGATIVE,
-    Fault,
     FieldError,
+    FieldFault,
     forbidden,
     invalid,
     required,
@@ -186,7 +186,7 @@ def _check_claims(claims: list[Body], known: Sequence[str], path: str) -> Iterat
         if name and name not in known:
             among = f": {', '.join(sorted(known))}" if known else " which is empty"
             detail = f"must be one of the names in pod.spec.resourceClaims{among}"
-            yield FieldError(Fault.NOT_FOUND, f"{path}[{index}]", name, detail)
+            yield FieldError(FieldFault.NOT_FOUND, f"{path}[{index}]", name, detail)
 
 
 def _check_sums(spec: Body, resources: Body, path: str) -> Iterator[FieldError]:

@@ -18,7 +18,7 @@ DEFAULT_MARKS = (
 SOURCES = tuple(name for name, field in struct("core.v1.PersistentVolumeSpec").fields.items() if field.either)
 
 
-class Volumes(Strategy):
+class VolumeStrategy(Strategy):
     def before_create(self, body: Body) -> None:
         created = body["metadata"].get("creationTimestamp")
         body["status"] = {"phase": "Pending", "lastPhaseTransitionTime": created}
@@ -37,7 +37,7 @@ class Volumes(Strategy):
         status["lastPhaseTransitionTime"] = since
 
 
-PERSISTENT_VOLUMES = Volumes()
+PERSISTENT_VOLUMES = VolumeStrategy()
 
 
 def default_class(classes: Iterable[Body]) -> str:

@@ -44,7 +44,7 @@ class Restarts:
 
 def pod_cells(pod: Body, now: datetime) -> Cells:
     spec, status = spec_of(pod), status_of(pod)
-    summary = Summary(pod)
+    summary = PodSummary(pod)
     return [
         f"{summary.ready}/{summary.containers}",
         summary.reason,
@@ -56,7 +56,7 @@ def pod_cells(pod: Body, now: datetime) -> Cells:
     ]
 
 
-class Summary:
+class PodSummary:
     """What the columns READY, STATUS and RESTARTS say of a pod."""
 
     def __init__(self, pod: Body) -> None:

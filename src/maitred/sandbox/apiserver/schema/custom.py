@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from maitred.sandbox.apiserver.kinds.fielderrors import (
-    Fault,
     FieldError,
+    FieldFault,
     duplicate,
     invalid,
     required,
@@ -122,7 +122,7 @@ def _faults(value: Any, schema: Body, path: str) -> Iterator[FieldError]:
     expected = ("integer", "string") if schema.get("x-kubernetes-int-or-string") else (schema.get("type"),)
     if expected != (None,) and not any(_is_of(value, name) for name in expected):
         words = ",".join(str(name) for name in expected)
-        yield FieldError(Fault.TYPE_INVALID, path, value, f"must be of type {words}")
+        yield FieldError(FieldFault.TYPE_INVALID, path, value, f"must be of type {words}")
         return
     if schema.get("enum") and value not in schema["enum"]:
         yield unsupported(path, value, [_shown(each) for each in schema["enum"]])
@@ -159,7 +159,7 @@ def _text_faults(text: str, schema: Body, path: str) -> Iterator[FieldError]:
     elif pattern and not matches(pattern, text):
         yield invalid(path, text, f"should match '{pattern}'")
     if format and is_known(format, "string") and not has_format(text, format):
-        yield FieldError(Fault.TYPE_INVALID, path, text, f"must be of type {format}")
+        yield FieldError(FieldFault.TYPE_INVALID, path, text, f"must be of type {format}")
 
 
 def _number_faults(value: float, schema: Body, path: str) -> Iterator[FieldError]:

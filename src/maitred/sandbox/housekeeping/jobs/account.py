@@ -12,7 +12,7 @@ import msgspec
 
 from maitred.sandbox.housekeeping.jobs import indexes
 from maitred.sandbox.housekeeping.jobs.failures import (
-    Record,
+    FailureRecord,
     ended_at,
     fails_its_index,
     failures_before,
@@ -45,7 +45,7 @@ MOST_UNCOUNTED = 500
 
 
 @dataclass(slots=True)
-class Steps:
+class PodSteps:
     """What to do with pods now."""
 
     create: list[int | None] = field(default_factory=list)
@@ -70,11 +70,11 @@ class Closing:
     final: JobCondition | None = None
 
 
-class Account:
+class JobAccount:
     """`released` are pods whose finalizer we have removed, though the pods here may not show it yet."""
 
     def __init__(
-        self, job: Job, pods: Iterable[Pod], released: Collection[str], record: Record, now: datetime
+        self, job: Job, pods: Iterable[Pod], released: Collection[str], record: FailureRecord, now: datetime
     ) -> None:
         self.job = job
         self.now = now
@@ -143,13 +143,13 @@ class Account:
 
     # -- what to do ------------------------------------------------------------------------------------
 
-    def steps(self, settled: bool) -> Steps:
+    def steps(self, settled: bool) -> PodSteps:
         """`settled`: all pods that we have created and deleted before are seen to be so."""
         verdict = self._verdict()
         if verdict is not None:
-            return Steps(delete=self.active, verdict=verdict)
+            return PodSteps(delete=self.active, verdict=verdict)
         if not settled or self.job.metadata.deletion_timestamp is not None:
-            return Steps(wake_after=self._until_deadline())
+            return PodSteps(wake_after=self._until_deadline())
         steps = self._manage()
         waits = [wait for wait in (steps.wake_after, self._until_deadline()) if wait is not None]
         steps.wake_after = min(waits, default=None)
@@ -231,16 +231,16 @@ class Account:
 
     # -- how many pods ---------------------------------------------------------------------------------
 
-    def _manage(self) -> Steps:
+    def _manage(self) -> PodSteps:
         if self.job.spec.suspend:
-            return Steps(delete=self.active, uncounted=True, managed=True)
+            return PodSteps(delete=self.active, uncounted=True, managed=True)
         wanted = self._wanted()
         surplus = self._surplus(max(0, len(self.active) - wanted))[:MOST_AT_ONCE]
         if surplus:
-            return Steps(delete=surplus, uncounted=True, managed=True)
+            return PodSteps(delete=surplus, uncounted=True, managed=True)
         terminating = sum(pod.is_terminating for pod in self.pods) if self.job.replaces_only_failed else 0
         missing = wanted - terminating - len(self.active)
-        return self._create(missing) if missing > 0 else Steps(managed=True)
+        return self._create(missing) if missing > 0 else PodSteps(managed=True)
 
     def _wanted(self) -> int:
         """Without a number of completions, one success is enough, and those who still run may go on."""
@@ -267,20 +267,20 @@ class Account:
             or ((index := completion_index(pod)) is not None and best[index] is not pod)
         ]
 
-    def _create(self, missing: int) -> Steps:
+    def _create(self, missing: int) -> PodSteps:
         missing = min(missing, MOST_AT_ONCE)
         per_index = self.job.spec.backoff_limit_per_index is not None
         wait = 0.0 if per_index else self.record.wait(self.now)
         if wait > 0:
-            return Steps(managed=True, wake_after=wait)
+            return PodSteps(managed=True, wake_after=wait)
         if not self.job.is_indexed:
-            return Steps(create=[None] * missing, managed=True)
+            return PodSteps(create=[None] * missing, managed=True)
         free = indexes.first_free(self._taken(), missing, self.job.spec.completions or 0)
         waits = {index: index_wait(self.held.get(index), self.now) for index in free}
         due: list[int | None] = [index for index in free if waits[index] <= 0]
         if free and not due:
-            return Steps(managed=True, wake_after=min(waits.values()))
-        return Steps(create=due, managed=True)
+            return PodSteps(managed=True, wake_after=min(waits.values()))
+        return PodSteps(create=due, managed=True)
 
     def _taken(self) -> set[int]:
         taken = self.completed | self._indexes(self.active) | (self.failed_indexes or set())
@@ -290,7 +290,7 @@ class Account:
 
     # -- what to write ---------------------------------------------------------------------------------
 
-    def close(self, steps: Steps, settled: bool, created: int, deleted: Collection[str]) -> Closing:
+    def close(self, steps: PodSteps, settled: bool, created: int, deleted: Collection[str]) -> Closing:
         """After the steps, of which not all may have succeeded: `created` pods, `deleted` UIDs."""
         status, verdict = self._with_start(self.job.status), steps.verdict
         active = len(self.active) - len(deleted) + created

@@ -11,9 +11,10 @@ import msgspec
 from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.resources import PODS
 from maitred.model.selector import matches, selector_of
-from maitred.sandbox.housekeeping.api import Api
-from maitred.sandbox.housekeeping.jobs.account import Account, Closing, Steps, concluded, counted
-from maitred.sandbox.housekeeping.jobs.failures import Record
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
+from maitred.sandbox.housekeeping.jobs.account import Closing, JobAccount, PodSteps, concluded, counted
+from maitred.sandbox.housekeeping.jobs.failures import FailureRecord
 from maitred.sandbox.housekeeping.jobs.groups import JOB_CONTROLLER, Groups
 from maitred.sandbox.housekeeping.jobs.objects import (
     COMPLETE,
@@ -27,9 +28,8 @@ from maitred.sandbox.housekeeping.jobs.objects import (
 )
 from maitred.sandbox.housekeeping.jobs.pods import owned_by, pod_body
 from maitred.sandbox.housekeeping.objects import JOBS, WORKLOADS, Group, Owner, Pod
-from maitred.sandbox.housekeeping.recorder import Recorder
-from maitred.sandbox.housekeeping.stock import Index, Stock, key_of
-from maitred.sandbox.housekeeping.work import Queue, all_of
+from maitred.sandbox.housekeeping.recorder import EventRecorder
+from maitred.sandbox.housekeeping.work import WorkQueue, all_of
 
 BATCH_SECONDS = 0.05
 """Changes of pods come in numbers, and one look serves them all."""
@@ -57,7 +57,7 @@ class Sent:
 
 
 class JobController:
-    def __init__(self, stock: Stock, api: Api, recorder: Recorder) -> None:
+    def __init__(self, stock: ObjectCache, api: ControllerApi, recorder: EventRecorder) -> None:
         self._api = api
         self._recorder = recorder
         self._jobs = stock.shelf(JOBS, Job)
@@ -68,10 +68,10 @@ class JobController:
         self._offered: dict[str, set[str]] = {}
         """Job -> pods that belong to nobody and that it selects."""
         self._groups = Groups(stock, api, recorder) if stock.has(WORKLOADS) else None
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, FailureRecord] = {}
         self._sent: dict[str, Sent] = {}
-        self._queue = Queue("job", self.sync)
-        self._left = Queue("pod of a job", self.let_go)
+        self._queue = WorkQueue("job", self.sync)
+        self._left = WorkQueue("pod of a job", self.let_go)
         self._jobs.listen(self._job_told)
         self._pods.listen(self._pod_told)
 
@@ -152,8 +152,8 @@ class JobController:
         sent.forget_all_but({pod.metadata.uid for pod in self._pods_of[job.metadata.uid]})
         pods = await self._claim(job)
         group = await self._groups.ensure(job, pods) if self._groups is not None else None
-        record = self._records.get(key, Record())
-        account = Account(job, pods, sent.released, record, datetime.now(UTC))
+        record = self._records.get(key, FailureRecord())
+        account = JobAccount(job, pods, sent.released, record, datetime.now(UTC))
         settled = sent.is_seen
         steps = account.steps(settled)
         if steps.wake_after is not None:
@@ -164,7 +164,9 @@ class JobController:
         if deed.trouble is not None:
             raise deed.trouble
 
-    async def _write_down(self, key: str, job: Job, account: Account, closing: Closing, sent: Sent) -> None:
+    async def _write_down(
+        self, key: str, job: Job, account: JobAccount, closing: Closing, sent: Sent
+    ) -> None:
         """Each step only after the one before is safe with the server."""
         if closing.status != job.status:
             before, job = job, await self._update(job, closing.status)
@@ -189,7 +191,7 @@ class JobController:
     # -- pods ------------------------------------------------------------------------------------------
 
     async def _carry_out(
-        self, job: Job, account: Account, steps: Steps, group: Group | None, sent: Sent
+        self, job: Job, account: JobAccount, steps: PodSteps, group: Group | None, sent: Sent
     ) -> "Deed":
         if steps.create:
             return await self._create(job, account, steps.create, group, sent)
@@ -198,7 +200,7 @@ class JobController:
         return Deed()
 
     async def _create(
-        self, job: Job, account: Account, wanted: Sequence[int | None], group: Group | None, sent: Sent
+        self, job: Job, account: JobAccount, wanted: Sequence[int | None], group: Group | None, sent: Sent
     ) -> "Deed":
         """One, then two, then four: where a pod is refused, the others would be too."""
         deed, size, done = Deed(), 1, 0

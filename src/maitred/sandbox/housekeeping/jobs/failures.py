@@ -21,7 +21,7 @@ LONGEST_WAIT = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class FailureJudgement:
     counts: bool = True
     """Against the limits."""
     fails_index: bool = False
@@ -29,11 +29,11 @@ class Judgement:
     """Why."""
 
 
-COUNTED = Judgement()
-IGNORED = Judgement(counts=False)
+COUNTED = FailureJudgement()
+IGNORED = FailureJudgement(counts=False)
 
 
-def judge(policy: FailurePolicy | None, pod: Pod) -> Judgement:
+def judge(policy: FailurePolicy | None, pod: Pod) -> FailureJudgement:
     """By the first rule that speaks of this failure."""
     for number, rule in enumerate(policy.rules if policy is not None else ()):
         cause = cause_in(rule, pod)
@@ -42,14 +42,14 @@ def judge(policy: FailurePolicy | None, pod: Pod) -> Judgement:
     return COUNTED
 
 
-def judged(action: str, words: str) -> Judgement:
+def judged(action: str, words: str) -> FailureJudgement:
     match action:
         case "Ignore":
             return IGNORED
         case "FailIndex":
-            return Judgement(fails_index=True)
+            return FailureJudgement(fails_index=True)
         case "FailJob":
-            return Judgement(fails_job=words)
+            return FailureJudgement(fails_job=words)
         case _:
             return COUNTED
 
@@ -110,22 +110,22 @@ def index_annotations(job: Job, replaced: Pod | None) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class FailureRecord:
     """How a Job has fared lately. It is not written anywhere: after a crash the next try comes sooner."""
 
     failures: int = 0
     """Since the last success."""
     last: datetime | None = None
 
-    def after(self, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> "Record":
+    def after(self, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> "FailureRecord":
         if not (succeeded or failed):
             return self
         ends = sorted(ended_at(pod) for pod in failed)
         if not succeeded:
-            return Record(self.failures + len(ends), ends[-1])
+            return FailureRecord(self.failures + len(ends), ends[-1])
         success = max(ended_at(pod) for pod in succeeded)
         since = [end for end in ends if end > success]
-        return Record(len(since), since[-1] if since else None)
+        return FailureRecord(len(since), since[-1] if since else None)
 
     def wait(self, now: datetime) -> float:
         return wait_after(self.failures, self.last, now)

@@ -8,7 +8,8 @@ from collections.abc import Collection
 from typing import TypeVar
 
 from maitred.kube.errors import ApiError
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import Index, ObjectCache
 from maitred.sandbox.housekeeping.jobs.objects import SUSPENDED, Job, condition_of
 from maitred.sandbox.housekeeping.jobs.pods import owned_by
 from maitred.sandbox.housekeeping.objects import (
@@ -17,12 +18,11 @@ from maitred.sandbox.housekeeping.objects import (
     WORKLOADS,
     Group,
     Json,
-    Kept,
     Pod,
+    WithMeta,
     Workload,
 )
-from maitred.sandbox.housekeeping.recorder import Recorder
-from maitred.sandbox.housekeeping.stock import Index, Stock
+from maitred.sandbox.housekeeping.recorder import EventRecorder
 
 JOB_CONTROLLER = "job-controller"
 TEMPLATE_NAME = "scheduling.k8s.io/group-template-name"
@@ -30,11 +30,11 @@ LONGEST_NAME = 253
 LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """Those of random names: without vowels there are no words."""
 
-T = TypeVar("T", bound=Kept)
+T = TypeVar("T", bound=WithMeta)
 
 
 class Groups:
-    def __init__(self, stock: Stock, api: Api, recorder: Recorder) -> None:
+    def __init__(self, stock: ObjectCache, api: ControllerApi, recorder: EventRecorder) -> None:
         self._api = api
         self._recorder = recorder
         self._workloads = stock.shelf(WORKLOADS, Workload)

@@ -2,18 +2,18 @@
 
 from datetime import UTC, datetime
 
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import ObjectCache, key_of
 from maitred.sandbox.housekeeping.jobs.objects import Job
 from maitred.sandbox.housekeeping.objects import JOBS
-from maitred.sandbox.housekeeping.stock import Stock, key_of
-from maitred.sandbox.housekeeping.work import Queue
+from maitred.sandbox.housekeeping.work import WorkQueue
 
 
 class FinishedJobs:
-    def __init__(self, stock: Stock, api: Api) -> None:
+    def __init__(self, stock: ObjectCache, api: ControllerApi) -> None:
         self._api = api
         self._jobs = stock.shelf(JOBS, Job)
-        self._queue = Queue("finished job", self._clear)
+        self._queue = WorkQueue("finished job", self._clear)
         self._jobs.listen(self._told)
 
     async def run(self) -> None:

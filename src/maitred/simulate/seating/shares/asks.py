@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from maitred.model.quantity import CPU, MEMORY
 from maitred.simulate.jobs import WHOLE, Crew, Workload
-from maitred.simulate.seating.columns import Kind, kind_of
+from maitred.simulate.seating.columns import PodKind, kind_of
 
 TYPICAL = 0.95
 """The part of all pods that the commonest asks have to cover to stand for the whole demand."""
@@ -16,8 +16,8 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    kind: Kind
+class DeviceRequest:
+    kind: PodKind
     cpu: int
     memory: int
     devices: int
@@ -34,17 +34,17 @@ class Ask:
         return 0 < self.each < WHOLE
 
 
-def ask_of(crew: Crew) -> Ask:
+def ask_of(crew: Crew) -> DeviceRequest:
     kind = kind_of(crew.spec)
     requests = dict(kind.requests)
     devices, each = (1, crew.share) if crew.share else (crew.devices, WHOLE if crew.devices else 0)
-    return Ask(kind, requests.get(CPU, 0), requests.get(MEMORY, 0), devices, each)
+    return DeviceRequest(kind, requests.get(CPU, 0), requests.get(MEMORY, 0), devices, each)
 
 
-def asks_of(workload: Workload) -> Counter[Ask]:
+def asks_of(workload: Workload) -> Counter[DeviceRequest]:
     """What all pods of a workload ask for. Alike specs are often one object, and are then read once."""
-    known: dict[tuple[int, int, int], Ask] = {}
-    asks: Counter[Ask] = Counter()
+    known: dict[tuple[int, int, int], DeviceRequest] = {}
+    asks: Counter[DeviceRequest] = Counter()
     for job in workload:
         for crew in job.crews:
             key = id(crew.spec), crew.devices, crew.share

@@ -14,9 +14,9 @@ import numpy as np
 from maitred.cluster.nodes import Ints, Mask
 from maitred.simulate.jobs import WHOLE
 from maitred.simulate.seating.columns import Rows
-from maitred.simulate.seating.shares.asks import Ask, commonest
+from maitred.simulate.seating.shares.asks import DeviceRequest, commonest
 from maitred.simulate.seating.shares.prices import worths
-from maitred.simulate.seating.shares.room import Room
+from maitred.simulate.seating.shares.room import DeviceRoom
 from maitred.simulate.seating.shares.rule import Floats, Opinion
 
 UNTOUCHED = 1.02
@@ -33,7 +33,7 @@ DIGITS = 9
 class LeastLoss:
     """Kinds of pods of the demand are the last axis of every table."""
 
-    def __init__(self, room: Room, demand: Counter[Ask]) -> None:
+    def __init__(self, room: DeviceRoom, demand: Counter[DeviceRequest]) -> None:
         self._room = room
         self._seen = 0
         kinds = Counter({ask: count for ask, count in commonest(demand).items() if ask.devices})
@@ -55,7 +55,7 @@ class LeastLoss:
         self._now: Floats = np.zeros(len(room))
         """The worth of each node."""
 
-    def judge(self, ask: Ask, rows: Rows) -> Opinion:
+    def judge(self, ask: DeviceRequest, rows: Rows) -> Opinion:
         self._look()
         room, worth, whole = self._room, self._worth_on[rows], self._whole_on[rows]
         if ask.shares:
@@ -68,7 +68,7 @@ class LeastLoss:
         then = self._value(rows, room.cpu(rows) - ask.cpu, room.memory(rows) - ask.memory, worth, whole)
         return Opinion(-(self._sought[rows] * (self._now[rows] - then)).round(DIGITS), devices)
 
-    def _best_devices(self, ask: Ask, free: Ints) -> tuple[Rows, Floats]:
+    def _best_devices(self, ask: DeviceRequest, free: Ints) -> tuple[Rows, Floats]:
         """The device of each node that loses least of its worth with the share, and how much that is."""
         drop = self._worth[free] - self._worth[np.maximum(free - ask.each, 0)]
         drop[free < ask.each] = np.inf
@@ -95,7 +95,7 @@ class LeastLoss:
         )
 
 
-def sizes_of(kinds: Counter[Ask]) -> Counter[int]:
+def sizes_of(kinds: Counter[DeviceRequest]) -> Counter[int]:
     """How often shares of each size are asked for."""
     found: Counter[int] = Counter()
     for ask, count in kinds.items():

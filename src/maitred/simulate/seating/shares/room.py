@@ -8,15 +8,15 @@ from maitred.cluster.nodes import BASE_RESOURCES, Ints, Mask, NodeView
 from maitred.model.node import HEALTH_TAINTS, Node
 from maitred.model.policy import Policy
 from maitred.model.quantity import CPU, MEMORY
-from maitred.simulate.floor import devices_of
 from maitred.simulate.jobs import WHOLE
+from maitred.simulate.nodes import devices_of
 from maitred.simulate.seating.columns import Columns, Load, Rows, open_nodes
-from maitred.simulate.seating.shares.asks import Ask
+from maitred.simulate.seating.shares.asks import DeviceRequest
 
 CPU_ROW, MEMORY_ROW = BASE_RESOURCES.index(CPU), BASE_RESOURCES.index(MEMORY)
 
 
-class Room:
+class DeviceRoom:
     def __init__(self, nodes: Sequence[Node], policy: Policy) -> None:
         self.columns = Columns()
         self._policy = policy
@@ -58,14 +58,14 @@ class Room:
     def changed_since(self, change: int) -> Rows:
         return np.flatnonzero(self.columns.changed > change)
 
-    def reach(self, asks: Collection[Ask]) -> Mask:
+    def reach(self, asks: Collection[DeviceRequest]) -> Mask:
         """Nodes, and for each ask whether such a pod may go there when all is well and nobody is there."""
         found = np.zeros((len(self), len(asks)), dtype=np.bool_)
         for column, ask in enumerate(asks):
             found[:, column] = open_nodes(self._in_order, ask.kind)
         return found
 
-    def fits(self, ask: Ask, load: Load, rows: Rows) -> Mask:
+    def fits(self, ask: DeviceRequest, load: Load, rows: Rows) -> Mask:
         table, columns = self.columns.table, load.columns[:, None]
         free = table.allocatable[columns, rows] - table.used[columns, rows]
         enough: Mask = np.all(free >= load.amounts[:, None], axis=0)
@@ -94,11 +94,11 @@ class Room:
         """The first of a node that nobody uses."""
         return tuple(np.flatnonzero(self.devices[row] == WHOLE)[:count].tolist())
 
-    def take(self, ask: Ask, load: Load, node: str, devices: Iterable[int]) -> None:
+    def take(self, ask: DeviceRequest, load: Load, node: str, devices: Iterable[int]) -> None:
         self._use(node, devices, ask.each)
         self.columns.take(load, node)
 
-    def give_back(self, ask: Ask, load: Load, node: str, devices: Iterable[int]) -> None:
+    def give_back(self, ask: DeviceRequest, load: Load, node: str, devices: Iterable[int]) -> None:
         self._use(node, devices, -ask.each)
         self.columns.give_back(load, node)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maitred.simulate.seating.columns import Rows
-from maitred.simulate.seating.shares.asks import Ask
+from maitred.simulate.seating.shares.asks import DeviceRequest
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ class Opinion(NamedTuple):
     """For a share: the best device of each."""
 
 
-class Rule(Protocol):
-    def judge(self, ask: Ask, rows: Rows) -> Opinion:
+class PlacementRule(Protocol):
+    def judge(self, ask: DeviceRequest, rows: Rows) -> Opinion:
         """What to think of these nodes, all of which have room. It may only depend on the nodes themselves:
         until one of them changes, the opinion of it stands."""

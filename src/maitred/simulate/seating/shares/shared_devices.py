@@ -14,29 +14,29 @@ from maitred.cluster.nodes import Mask, NodeView
 from maitred.model.node import Node
 from maitred.model.policy import Placement, Policy
 from maitred.simulate.clock import Time
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import Workload
-from maitred.simulate.party import Party
 from maitred.simulate.seating.columns import Load, Rows, open_nodes
-from maitred.simulate.seating.lines import Line, Untold, serve_in_turns
-from maitred.simulate.seating.seater import Moves, Seating
-from maitred.simulate.seating.shares.asks import Ask, ask_of, asks_of
+from maitred.simulate.seating.lines import PodQueue, Untold, serve_in_turns
+from maitred.simulate.seating.seater import Moves, SeatAssignment
+from maitred.simulate.seating.shares.asks import DeviceRequest, ask_of, asks_of
 from maitred.simulate.seating.shares.best_fit import BestFit
 from maitred.simulate.seating.shares.fragmentation import FragmentationGradient
 from maitred.simulate.seating.shares.least_loss import LeastLoss
-from maitred.simulate.seating.shares.room import Room
-from maitred.simulate.seating.shares.rule import NO_ROOM, Floats, Rule
+from maitred.simulate.seating.shares.room import DeviceRoom
+from maitred.simulate.seating.shares.rule import NO_ROOM, Floats, PlacementRule
 
-RULES: Mapping[Placement, Callable[[Room, Counter[Ask]], Rule]] = {
+RULES: Mapping[Placement, Callable[[DeviceRoom, Counter[DeviceRequest]], PlacementRule]] = {
     "best-fit": lambda room, demand: BestFit(room),
     "fragmentation-gradient": FragmentationGradient,
     "least-loss": LeastLoss,
 }
 
 
-class JudgedLine(Line):
+class JudgedLine(PodQueue):
     """All who wait and ask for the same, and what the rule thinks of each node for them."""
 
-    def __init__(self, ask: Ask, room: Room) -> None:
+    def __init__(self, ask: DeviceRequest, room: DeviceRoom) -> None:
         super().__init__()
         self.ask, self.load = ask, Load(ask.kind, room.columns.table)
         self.scores: Floats = np.full(len(room), NO_ROOM)
@@ -46,7 +46,7 @@ class JudgedLine(Line):
         self._nodes: NodeView | None = None
         self._open: Mask = np.zeros(len(room), dtype=np.bool_)
 
-    def look(self, room: Room, rule: Rule) -> None:
+    def look(self, room: DeviceRoom, rule: PlacementRule) -> None:
         if self._nodes is not room.view:
             self._nodes = room.view
             self._open = open_nodes(self._nodes, self.ask.kind)
@@ -69,41 +69,41 @@ class SharedDevices(Untold):
     """A `Seater`. The rule knows beforehand what all pods of the workload ask for."""
 
     def __init__(self, nodes: Sequence[Node], policy: Policy, workload: Workload) -> None:
-        self._room = Room(nodes, policy)
+        self._room = DeviceRoom(nodes, policy)
         self._rule = RULES[policy.placement](self._room, asks_of(workload))
-        self._lines: dict[Ask, JudgedLine] = {}
+        self._lines: dict[DeviceRequest, JudgedLine] = {}
         self._busy: dict[JudgedLine, None] = {}
         """Those in which someone waits, among others."""
-        self._line_of: dict[Party, JudgedLine] = {}
-        self._seats: dict[Party, Seat] = {}
+        self._line_of: dict[SimulatedGroup, JudgedLine] = {}
+        self._seats: dict[SimulatedGroup, Seat] = {}
 
     def node_changed(self, node: Node) -> None:
         self._room.put(node)
 
-    def wants(self, party: Party, now: Time) -> None:
-        if party not in self._line_of:
-            self._line_of[party] = self._line(ask_of(party.job.crews[0]))
-        line = self._line_of[party]
-        line.join(party, 0)
+    def wants(self, group: SimulatedGroup, now: Time) -> None:
+        if group not in self._line_of:
+            self._line_of[group] = self._line(ask_of(group.job.crews[0]))
+        line = self._line_of[group]
+        line.join(group, 0)
         self._busy[line] = None
 
-    def _line(self, ask: Ask) -> JudgedLine:
+    def _line(self, ask: DeviceRequest) -> JudgedLine:
         if ask not in self._lines:
             self._lines[ask] = JudgedLine(ask, self._room)
         return self._lines[ask]
 
-    def seated(self, party: Party, members: Sequence[int]) -> None:
+    def seated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         """It is counted already, by the cycle that chose its node."""
 
-    def unseated(self, party: Party, members: Sequence[int]) -> None:
-        line, node, devices = self._seats.pop(party)
+    def unseated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
+        line, node, devices = self._seats.pop(group)
         self._room.give_back(line.ask, line.load, node, devices)
 
-    def leaves(self, party: Party) -> None:
-        self._line_of.pop(party).quit(party)
+    def leaves(self, group: SimulatedGroup) -> None:
+        self._line_of.pop(group).quit(group)
 
     def cycle(self, now: Time) -> Moves:
-        seatings: list[Seating] = []
+        seatings: list[SeatAssignment] = []
 
         def serve(line: JudgedLine) -> bool:
             line.look(self._room, self._rule)
@@ -120,13 +120,13 @@ class SharedDevices(Untold):
         """A line that found no node when it last looked need not look again before something changes."""
         return line.seen < self._room.changes
 
-    def _seat(self, line: JudgedLine) -> Seating:
+    def _seat(self, line: JudgedLine) -> SeatAssignment:
         """The first of the line takes the best node; of equals the first, so that they are filled one after
         the other."""
         row = int(line.scores.argmax())
-        party, ask, node = line.queue[0].party, line.ask, self._room.view.names[row]
+        group, ask, node = line.queue[0].group, line.ask, self._room.view.names[row]
         shared = int(line.devices[row]) if ask.shares else None
         devices = self._room.whole_devices(row, ask.devices) if shared is None else (shared,)
         self._room.take(ask, line.load, node, devices)
-        self._seats[party] = Seat(line, node, devices)
-        return Seating(party, ((0, node),), shared)
+        self._seats[group] = Seat(line, node, devices)
+        return SeatAssignment(group, ((0, node),), shared)

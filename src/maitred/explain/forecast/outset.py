@@ -17,10 +17,10 @@ from maitred.decide.levels import known_levels
 from maitred.decide.preemption.evictable import NEVER as ALWAYS_PROTECTED
 from maitred.decide.preemption.evictable import EvictablePods
 from maitred.decide.screen import screen
-from maitred.explain.forecast.cast import cast_of
 from maitred.explain.forecast.ends import Tenants
-from maitred.explain.forecast.guests import NOBODY, Comers, Guest, rest_of, run_times
+from maitred.explain.forecast.groups import NOBODY, ForecastGroup, FutureArrivals, rest_of, run_times
 from maitred.explain.forecast.runs import NEVER, Floats, Runs
+from maitred.explain.forecast.shapes import shapes_of
 from maitred.explain.situation import Situation
 from maitred.model.group import Group
 from maitred.model.plan import Blocker
@@ -29,44 +29,46 @@ from maitred.model.runtime import Runtime
 
 
 @dataclass(frozen=True, slots=True)
-class Seating:
+class PlannedStart:
     """A group that the Plan gives seats, now or once others have left."""
 
-    guest: Guest
+    group: ForecastGroup
     seats: Assignment
     starts: float
 
 
-class Opening:
+class Outset:
     def __init__(self, situation: Situation) -> None:
         self.situation, self.policy, self.plan = situation, situation.policy, situation.decided()
         self.now = situation.now.timestamp()
         self.runs = Runs(situation.history.groups, self.now)
-        self.cast = cast_of(situation.snapshot, situation.history.groups)
-        self.snapshot = self.cast.snapshot
+        self.known_shapes = shapes_of(situation.snapshot, situation.history.groups)
+        self.snapshot = self.known_shapes.snapshot
         self.context = Context(self.policy, known_levels(self.policy, self.snapshot))
         self.tenants = Tenants(self.snapshot, self.now, self.runs, grace_limit(self.policy))
-        self.comers = Comers(situation.history, self.now, self.cast, self.runs, self.policy.order)
-        self.seatings = list[Seating]()
-        self.waiting = list[Guest]()
+        self.arrivals = FutureArrivals(
+            situation.history, self.now, self.known_shapes, self.runs, self.policy.order
+        )
+        self.seatings = list[PlannedStart]()
+        self.waiting = list[ForecastGroup]()
         for view in self.snapshot.groups:
-            guest = self._guest(view)
-            if guest is not None:
-                self._admit(guest, view)
+            group = self._group(view)
+            if group is not None:
+                self._admit(group, view)
 
     @property
-    def guests(self) -> list[Guest]:
+    def groups(self) -> list[ForecastGroup]:
         """All who have a turn now."""
-        return [*(seating.guest for seating in self.seatings), *self.waiting]
+        return [*(seating.group for seating in self.seatings), *self.waiting]
 
     @property
     def certain(self) -> bool:
         """Whether there is but one time at which each who runs or waits may end."""
-        return self.tenants.certain and all(bool((g.runs == g.runs[:1]).all()) for g in self.guests)
+        return self.tenants.certain and all(bool((g.runs == g.runs[:1]).all()) for g in self.groups)
 
     def beside_others(self, key: str) -> tuple[Blocker, ...]:
         """What would be in the way of one who waits if all others had left; none where that is not sure."""
-        ask = next(guest.ask for guest in self.waiting if guest.key == key)
+        ask = next(group.ask for group in self.waiting if group.key == key)
         grounds = Grounds(self.snapshot, self.context)
         diagnosis = Diagnosis(grounds, grounds.roomy)
         found = diagnosis.behind_gates(ask)
@@ -74,7 +76,7 @@ class Opening:
 
     # -- who waits -------------------------------------------------------------------------------------
 
-    def _guest(self, view: GroupView) -> Guest | None:
+    def _group(self, view: GroupView) -> ForecastGroup | None:
         """None for who may not start yet, or is another scheduler's."""
         key, scheduler = view.group.key, self.situation.scheduler
         screening = screen(view, self.snapshot, self.context)
@@ -84,7 +86,7 @@ class Opening:
             self.policy.order, screening.rank.priority, view.created, key, promised=bool(view.nominated)
         )
         ask = ask_of(view)
-        return Guest(
+        return ForecastGroup(
             key=key,
             turn=turn,
             ask=ask,
@@ -99,14 +101,14 @@ class Opening:
             return rest_of(view.group.key)
         return (first, kin(view) if plain(self.snapshot, view) else view.group.key)
 
-    def _admit(self, guest: Guest, view: GroupView) -> None:
+    def _admit(self, group: ForecastGroup, view: GroupView) -> None:
         places = [(member, self._places[pod]) for member, pod in enumerate(view.pods) if pod in self._places]
         if places:
             seats = [(member, row) for member, (row, _) in places]
-            self.seatings.append(Seating(guest, seats, max(at for _, (_, at) in places)))
-            guest = guest.rest(seats)
-        if guest.ask.shapes:
-            self.waiting.append(guest)
+            self.seatings.append(PlannedStart(group, seats, max(at for _, (_, at) in places)))
+            group = group.rest(seats)
+        if group.ask.shapes:
+            self.waiting.append(group)
 
     @cached_property
     def _places(self) -> dict[str, tuple[int, float]]:
@@ -174,21 +176,21 @@ class Opening:
         """Priorities for which others may have to leave; none where all are of one priority."""
         if not preempts(self.policy):
             return frozenset()
-        asking = {guest.priority for guest in self.waiting if guest.displaces}
-        asking.update(group.priority for group in self.comers.past)
+        asking = {group.priority for group in self.waiting if group.displaces}
+        asking.update(group.priority for group in self.arrivals.past)
         lowest = min([*asking, *np.unique(self.priorities).tolist()], default=0)
         return frozenset(asking - {lowest})
 
-    def guest_of(self, tenant: int, now: float) -> Guest:
+    def displaced_group(self, tenant: int, now: float) -> ForecastGroup:
         """A tenant that has lost its seats, and wants to come back."""
         snapshot, pods = self.snapshot, self.tenants.pods_of(np.array([tenant]))
         number, first = int(self.tenants.group[tenant]), int(pods[0])
         seated = snapshot.seated[number] if number != NO_GROUP else None
         lone = snapshot.standings[snapshot.bound.standing[first]].runtime
         group = Group(snapshot.bound.occupants[first].key) if seated is None else seated.group
-        shapes = tuple(self.cast.of_pods[pods].tolist())
+        shapes = tuple(self.known_shapes.of_pods[pods].tolist())
         ask = Ask(shapes, (NOBODY,) * len(shapes), min(group.quorum, len(shapes)), group.topology)
         turn = first_turn(self.policy.order, int(self.priorities[tenant]), now, group.key)
         runs = self._runs(group, lone if seated is None else seated.runtime, ask)
         alike = ("back", turn.rank, shapes, ask.need, group.topology)
-        return Guest(group.key, turn, ask, alike, runs)
+        return ForecastGroup(group.key, turn, ask, alike, runs)

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from maitred.simulate.clock import HOUR, SECOND, Time
-from maitred.simulate.floor import Floor
-from maitred.simulate.meter import Meter
-from maitred.simulate.party import Party, Phase
+from maitred.simulate.group import Phase, SimulatedGroup
+from maitred.simulate.meter import DeviceMeter
+from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.results import Bucket, FloorPlan
 from maitred.simulate.seating.deadlock import deadlocked
 from maitred.simulate.seating.seater import Removal, Seater
@@ -15,9 +15,9 @@ WORTH_A_PICTURE = 1.1
 """A new picture is taken when the floor shows so much more than in the last."""
 
 
-class Books:
-    def __init__(self, floor: Floor, seater: Seater) -> None:
-        self.meter = Meter()
+class RunStatistics:
+    def __init__(self, floor: SimulatedNodes, seater: Seater) -> None:
+        self.meter = DeviceMeter()
         self.wait_by_blocker: Counter[str] = Counter()
         self.evictions = 0
         self.preemptions = 0
@@ -28,88 +28,88 @@ class Books:
         self.deadlocks = 0
         self.deadlocked_for: Time = 0
         self.picture: FloorPlan | None = None
-        self.waiting: dict[Party, None] = {}
-        """Parties that want seats for their quorum."""
+        self.waiting: dict[SimulatedGroup, None] = {}
+        """Groups that want seats for their quorum."""
         self._floor, self._seater = floor, seater
-        self._staying: dict[Party, None] = {}
-        """Parties that sit and never end."""
-        self._incomplete: dict[Party, None] = {}
-        """Parties of which some sit and wait for the rest of their quorum."""
+        self._staying: dict[SimulatedGroup, None] = {}
+        """Groups that sit and never end."""
+        self._incomplete: dict[SimulatedGroup, None] = {}
+        """Groups of which some sit and wait for the rest of their quorum."""
         self._look_for_deadlock = False
-        self._unsettled: dict[Party, None] = {}
-        """Parties that stand differently since the last moment was settled."""
-        self._promised: dict[Party, None] = {}
-        """Parties for whom places are kept."""
+        self._unsettled: dict[SimulatedGroup, None] = {}
+        """Groups that stand differently since the last moment was settled."""
+        self._promised: dict[SimulatedGroup, None] = {}
+        """Groups for whom places are kept."""
         self._held: Counter[Bucket] = Counter()
-        self._holds: dict[Party, tuple[tuple[Bucket, int], ...]] = {}
+        self._holds: dict[SimulatedGroup, tuple[tuple[Bucket, int], ...]] = {}
         self._lacks: Counter[int] = Counter()
-        self._lacking: dict[Party, int] = {}
+        self._lacking: dict[SimulatedGroup, int] = {}
         self._demand = 0
         self._deadlocked_since: Time | None = None
         self._shown = (0, 0)
 
-    # -- parties ---------------------------------------------------------------------------------------
+    # -- groups ---------------------------------------------------------------------------------------
 
-    def note(self, party: Party, now: Time) -> None:
-        """The party stands differently from now on."""
-        self._unsettled[party] = None
-        self._note_wait(party, now)
-        self._note_blocking(party)
-        if party.nominated:
-            self._promised[party] = None
+    def note(self, group: SimulatedGroup, now: Time) -> None:
+        """The group stands differently from now on."""
+        self._unsettled[group] = None
+        self._note_wait(group, now)
+        self._note_blocking(group)
+        if group.nominated:
+            self._promised[group] = None
         else:
-            self._promised.pop(party, None)
+            self._promised.pop(group, None)
 
-    def _note_blocking(self, party: Party) -> None:
+    def _note_blocking(self, group: SimulatedGroup) -> None:
         """Those who take part in deadlocks: each change of them may make one, or end it."""
-        incomplete = party.phase == Phase.INCOMPLETE
-        stays = party.job.run_time is None and party.runs
+        incomplete = group.phase == Phase.INCOMPLETE
+        stays = group.job.run_time is None and group.runs
         for list_, belongs in ((self._incomplete, incomplete), (self._staying, stays)):
             if belongs:
-                list_[party] = None
+                list_[group] = None
                 self._look_for_deadlock = True
-            elif party in list_:
-                del list_[party]
+            elif group in list_:
+                del list_[group]
                 self._look_for_deadlock = True
 
-    def _note_wait(self, party: Party, now: Time) -> None:
-        if party.waits and party.waiting_since is None:
-            party.waiting_since = now
-            self.waiting[party] = None
-        elif not party.waits and party.waiting_since is not None:
-            self.close_wait(party, now)
-            del self.waiting[party]
+    def _note_wait(self, group: SimulatedGroup, now: Time) -> None:
+        if group.waits and group.waiting_since is None:
+            group.waiting_since = now
+            self.waiting[group] = None
+        elif not group.waits and group.waiting_since is not None:
+            self.close_wait(group, now)
+            del self.waiting[group]
 
-    def close_wait(self, party: Party, now: Time) -> None:
+    def close_wait(self, group: SimulatedGroup, now: Time) -> None:
         """Who still waits at the end of the run has waited too."""
-        assert party.waiting_since is not None
-        self.wait_by_blocker.update(self._seater.waited(party, party.waiting_since, now))
-        party.waited += now - party.waiting_since
-        party.waiting_since = None
+        assert group.waiting_since is not None
+        self.wait_by_blocker.update(self._seater.waited(group, group.waiting_since, now))
+        group.waited += now - group.waiting_since
+        group.waiting_since = None
 
-    def _note_devices(self, party: Party) -> None:
-        for bucket, load in self._holds.pop(party, ()):
+    def _note_devices(self, group: SimulatedGroup) -> None:
+        for bucket, load in self._holds.pop(group, ()):
             self._held[bucket] -= load
-        if not (party.sitting or party.leaving) or party.phase == Phase.OVER:
+        if not (group.sitting or group.leaving) or group.phase == Phase.OVER:
             return
-        crew_of = party.job.crew_of
-        load = sum(crew_of[member].load for member in party.sitters())
-        leaving = sum(crew_of[member].load for member in party.leaving)
-        working = party.load if party.phase == Phase.WORKING else 0
-        rest: Bucket = "incomplete" if party.phase == Phase.INCOMPLETE else "starting"
-        self._holds[party] = (("productive", working), (rest, load - working), ("leaving", leaving))
-        for bucket, load in self._holds[party]:
+        crew_of = group.job.crew_of
+        load = sum(crew_of[member].load for member in group.sitters())
+        leaving = sum(crew_of[member].load for member in group.leaving)
+        working = group.load if group.phase == Phase.WORKING else 0
+        rest: Bucket = "incomplete" if group.phase == Phase.INCOMPLETE else "starting"
+        self._holds[group] = (("productive", working), (rest, load - working), ("leaving", leaving))
+        for bucket, load in self._holds[group]:
             self._held[bucket] += load
 
-    def _note_lack(self, party: Party) -> None:
-        before = self._lacking.pop(party, 0)
-        lack = party.missing_load() if party.waiting_since is not None else 0
+    def _note_lack(self, group: SimulatedGroup) -> None:
+        before = self._lacking.pop(group, 0)
+        lack = group.missing_load() if group.waiting_since is not None else 0
         if before:
             self._lacks[before] -= 1
             if not self._lacks[before]:
                 del self._lacks[before]
         if lack:
-            self._lacking[party] = lack
+            self._lacking[group] = lack
             self._lacks[lack] += 1
         self._demand += lack - before
 
@@ -117,15 +117,15 @@ class Books:
     def anyone_nears_an_end(self) -> bool:
         """Without faults and evictions, that is."""
         soon = (Phase.STARTING, Phase.STOPPED)
-        return any(party.phase in soon or party.nears_its_end for party in self._holds)
+        return any(group.phase in soon or group.nears_its_end for group in self._holds)
 
     # -- moments ---------------------------------------------------------------------------------------
 
     def settle(self, now: Time) -> None:
-        """Nothing more happens at this moment. How parties stood in the midst of it took no time."""
-        for party in self._unsettled:
-            self._note_devices(party)
-            self._note_lack(party)
+        """Nothing more happens at this moment. How groups stood in the midst of it took no time."""
+        for group in self._unsettled:
+            self._note_devices(group)
+            self._note_lack(group)
         self._unsettled.clear()
         held, floor = self._held, self._floor
         free = floor.total - floor.broken - held.total()
@@ -138,7 +138,7 @@ class Books:
         self._take_picture((held["incomplete"], floor.total - free), now)
 
     def _take_picture(self, shown: tuple[int, int], now: Time) -> None:
-        """Of the moment when incomplete parties held most, or else of the one when most was held."""
+        """Of the moment when incomplete groups held most, or else of the one when most was held."""
         place = 0 if shown[0] or self._shown[0] else 1
         if shown[place] > self._shown[place] * WORTH_A_PICTURE:
             self._shown = shown
@@ -172,5 +172,5 @@ class Books:
     def close(self, now: Time) -> None:
         self.meter.advance(now)
         self._note_deadlock(False, now)
-        for party in self.waiting:
-            self.close_wait(party, now)
+        for group in self.waiting:
+            self.close_wait(group, now)

@@ -10,16 +10,16 @@ from maitred.decide.levels import key_of_level
 from maitred.model.node import Node, NodeCondition, allocatable
 from maitred.model.policy import Level, Policy, grace_limit, is_device
 from maitred.simulate.clock import LONGEST, SECOND, Time
+from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.jobs import WHOLE
-from maitred.simulate.party import Party, Phase
-from maitred.simulate.results import FloorPlan, Table
+from maitred.simulate.results import FloorNode, FloorPlan
 
-Sitter = tuple[Party, int]
-"""A member of a party, by its number."""
+SeatedMember = tuple[SimulatedGroup, int]
+"""A member of a group, by its number."""
 
 
 @dataclass(slots=True)
-class Place:
+class SimulatedNode:
     """A node in a run."""
 
     node: Node
@@ -29,9 +29,9 @@ class Place:
     """Faults of the whole node that are not repaired yet."""
     broken: int = 0
     """Devices out of order."""
-    sitters: dict[Sitter, int] = field(default_factory=dict)
+    sitters: dict[SeatedMember, int] = field(default_factory=dict)
     """Members and what each takes of the devices, in the order in which they came."""
-    shares: dict[Sitter, int] = field(default_factory=dict)
+    shares: dict[SeatedMember, int] = field(default_factory=dict)
     """Of members who take a share of a device: which."""
 
     @property
@@ -47,12 +47,12 @@ class Place:
         """What is free of the devices and yet kept, where so much is promised to those who are to come. The
         devices of those who leave will be there for them too."""
         free = self.total * WHOLE - self.broken_load - sum(self.sitters.values())
-        left = sum(load for (party, member), load in self.sitters.items() if member in party.leaving)
+        left = sum(load for (group, member), load in self.sitters.items() if member in group.leaving)
         return max(0, min(free, promised - left))
 
-    def users(self) -> Iterator[tuple[list[Sitter], int]]:
+    def users(self) -> Iterator[tuple[list[SeatedMember], int]]:
         """Who breaks down together when a device does, and what they keep from others of the devices."""
-        together: dict[Sitter | int, list[Sitter]] = {}
+        together: dict[SeatedMember | int, list[SeatedMember]] = {}
         for sitter in self.sitters:
             together.setdefault(self.shares.get(sitter, sitter), []).append(sitter)
         for device, sitters in together.items():
@@ -76,9 +76,9 @@ class Place:
         )
 
 
-class Floor:
+class SimulatedNodes:
     def __init__(self, nodes: Sequence[Node], policy: Policy, levels: Sequence[Level]) -> None:
-        self.places = {node.metadata.name: Place(node, devices_of(node, policy)) for node in nodes}
+        self.places = {node.metadata.name: SimulatedNode(node, devices_of(node, policy)) for node in nodes}
         self.total = sum(place.total for place in self.places.values()) * WHOLE
         self.broken = 0
         """Thousandths of devices that nobody can use for now."""
@@ -93,43 +93,43 @@ class Floor:
         self.nodes = table.view()
         """All nodes as they are when all is well."""
 
-    def sit(self, party: Party, member: int, node: str, shared: int | None = None) -> None:
+    def sit(self, group: SimulatedGroup, member: int, node: str, shared: int | None = None) -> None:
         """`shared` is the device of which it takes a share."""
-        party.seats[member] = node
-        party.sitting += 1
+        group.seats[member] = node
+        group.sitting += 1
         place = self.places[node]
-        place.sitters[party, member] = party.job.crew_of[member].load
+        place.sitters[group, member] = group.job.crew_of[member].load
         if shared is not None:
-            place.shares[party, member] = shared
+            place.shares[group, member] = shared
 
-    def stand(self, party: Party, member: int) -> None:
-        place = self.places[party.seats[member]]
-        del place.sitters[party, member]
-        place.shares.pop((party, member), None)
-        party.seats[member] = ""
-        if party.leaving.pop(member, None) is None:
-            party.sitting -= 1
+    def stand(self, group: SimulatedGroup, member: int) -> None:
+        place = self.places[group.seats[member]]
+        del place.sitters[group, member]
+        place.shares.pop((group, member), None)
+        group.seats[member] = ""
+        if group.leaving.pop(member, None) is None:
+            group.sitting -= 1
 
-    def keeps_together(self, party: Party) -> bool:
-        """Whether all who sit are in one domain of the level that the party requires, if it requires any."""
-        if not party.job.within:
+    def keeps_together(self, group: SimulatedGroup) -> bool:
+        """Whether all who sit are in one domain of the level that the group requires, if it requires any."""
+        if not group.job.within:
             return True
-        key = key_of_level(party.job.within, self._named)
-        nodes = {party.seats[member] for member in party.sitters()}
+        key = key_of_level(group.job.within, self._named)
+        nodes = {group.seats[member] for member in group.sitters()}
         labels = [self.places[node].node.metadata.labels.get(key) for node in nodes]
         return len(set(labels)) == 1
 
-    def reserved(self, parties: Iterable[Party]) -> int:
+    def reserved(self, groups: Iterable[SimulatedGroup]) -> int:
         """Thousandths of devices that are free and kept for these, who wait until others have left."""
         promised: dict[str, int] = {}
-        for party in parties:
-            for member, node in party.nominated.items():
-                promised[node] = promised.get(node, 0) + party.job.crew_of[member].load
+        for group in groups:
+            for member, node in group.nominated.items():
+                promised[node] = promised.get(node, 0) + group.job.crew_of[member].load
         return sum(self.places[node].reserved(load) for node, load in promised.items())
 
     # -- faults ----------------------------------------------------------------------------------------
 
-    def take_down(self, name: str) -> list[Sitter]:
+    def take_down(self, name: str) -> list[SeatedMember]:
         """A node breaks. Those who sat there."""
         place = self.places[name]
         self._change(place, down=1)
@@ -138,7 +138,7 @@ class Floor:
     def bring_up(self, name: str) -> None:
         self._change(self.places[name], down=-1)
 
-    def break_device(self, name: str, which: float) -> list[Sitter]:
+    def break_device(self, name: str, which: float) -> list[SeatedMember]:
         """One of the devices of a node that still work breaks. Those who used it."""
         place = self.places[name]
         position = which * (place.total - place.broken) * WHOLE
@@ -152,7 +152,7 @@ class Floor:
     def mend_device(self, name: str) -> None:
         self._change(self.places[name], broken=-1)
 
-    def _change(self, place: Place, down: int = 0, broken: int = 0) -> None:
+    def _change(self, place: SimulatedNode, down: int = 0, broken: int = 0) -> None:
         self.broken -= place.broken_load
         place.down += down
         place.broken += broken
@@ -160,23 +160,23 @@ class Floor:
 
     # -- a picture -------------------------------------------------------------------------------------
 
-    def plan(self, now: Time, waiting: Iterable[Party]) -> FloorPlan:
-        sitting = {party for place in self.places.values() for party, _ in place.sitters}
-        incomplete = sorted(party.name for party in sitting if party.phase == Phase.INCOMPLETE)
+    def plan(self, now: Time, waiting: Iterable[SimulatedGroup]) -> FloorPlan:
+        sitting = {group for place in self.places.values() for group, _ in place.sitters}
+        incomplete = sorted(group.name for group in sitting if group.phase == Phase.INCOMPLETE)
         return FloorPlan(
             time=now / SECOND,
             tables=tuple(self._table(place) for place in self.places.values()),
             incomplete=tuple(incomplete),
-            waiting=tuple(sorted(party.name for party in waiting)),
+            waiting=tuple(sorted(group.name for group in waiting)),
         )
 
-    def _table(self, place: Place) -> Table:
+    def _table(self, place: SimulatedNode) -> FloorNode:
         labels = place.node.metadata.labels
         block, rack = ["", "", *(labels.get(level.key, "") for level in self._levels)][-2:]
         seats: dict[str, int] = {}
-        for (party, _), load in place.sitters.items():
-            seats[party.name] = seats.get(party.name, 0) + load
-        return Table(
+        for (group, _), load in place.sitters.items():
+            seats[group.name] = seats.get(group.name, 0) + load
+        return FloorNode(
             node=place.node.metadata.name,
             block=block,
             rack=rack,

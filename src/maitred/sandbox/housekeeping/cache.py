@@ -8,9 +8,9 @@ from maitred.kube.client import Client
 from maitred.kube.errors import ApiError
 from maitred.kube.reflector import Reflector
 from maitred.kube.resources import Resource
-from maitred.sandbox.housekeeping.objects import Kept, Meta
+from maitred.sandbox.housekeeping.objects import Meta, WithMeta
 
-T = TypeVar("T", bound=Kept)
+T = TypeVar("T", bound=WithMeta)
 Told = Callable[[T | None, T | None], None]
 
 
@@ -18,7 +18,7 @@ def key_of(metadata: Meta) -> str:
     return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
-class Shelf(Generic[T]):
+class CachedKind(Generic[T]):
     """All objects of one resource, by key. Listeners hear of each as it was and as it is; None: not there."""
 
     def __init__(self, resource: Resource) -> None:
@@ -67,7 +67,7 @@ def is_older(one: Meta, other: Meta) -> bool:
 class Index(Generic[T]):
     """The objects of a shelf by something that they name."""
 
-    def __init__(self, shelf: Shelf[T], named: Callable[[T], str | None]) -> None:
+    def __init__(self, shelf: CachedKind[T], named: Callable[[T], str | None]) -> None:
         self._named = named
         self._found: dict[str, dict[str, T]] = {}
         shelf.listen(self._told)
@@ -85,31 +85,31 @@ class Index(Generic[T]):
             self._found.setdefault(name, {})[key_of(new.metadata)] = new
 
 
-class Stock:
+class ObjectCache:
     """One watch per resource. A resource that the server does not serve has a shelf that stays empty."""
 
     def __init__(self, client: Client, served: Iterable[Resource]) -> None:
         self._client = client
         self._served = set(served)
-        self._shelves: dict[Resource, Shelf[Any]] = {}
+        self._shelves: dict[Resource, CachedKind[Any]] = {}
         self._reflectors: asyncio.Queue[Reflector[Any]] = asyncio.Queue()
         self._synced: list[asyncio.Event] = []
 
     def has(self, resource: Resource) -> bool:
         return resource in self._served
 
-    def shelf(self, resource: Resource, into: type[T]) -> Shelf[T]:
+    def shelf(self, resource: Resource, into: type[T]) -> CachedKind[T]:
         """Everyone who asks for a resource gets the same shelf; the first to ask says how it is read."""
         found = self._shelves.get(resource)
         if found is None:
-            found = self._shelves[resource] = Shelf[T](resource)
+            found = self._shelves[resource] = CachedKind[T](resource)
             if self.has(resource):
                 reflector = Reflector(self._client, resource, into, found)
                 self._reflectors.put_nowait(reflector)
                 self._synced.append(reflector.synced)
         return found
 
-    def add(self, resource: Resource, into: type[T]) -> Shelf[T] | None:
+    def add(self, resource: Resource, into: type[T]) -> CachedKind[T] | None:
         """A shelf for what is served since a moment ago; None if there is one."""
         if resource in self._shelves:
             return None

@@ -1,4 +1,4 @@
-"""Nodes and parties in a few words, and the part of the loop that a seater needs."""
+"""Nodes and groups in a few words, and the part of the loop that a seater needs."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node, NodeCondition, NodeSpec, NodeStatus, Taint
 from maitred.model.pod import Container, PodSpec, Quantity, ResourceRequirements, Resources
 from maitred.simulate.clock import SECOND
+from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import Crew, Job
-from maitred.simulate.party import Party
 from maitred.simulate.seating.seater import Seater
 
 GPU = "nvidia.com/gpu"
@@ -43,36 +43,38 @@ def crew(count: int, cpu: Quantity = "", memory: Quantity = "", gpu: int = 0) ->
     return Crew(PodSpec((container(cpu, memory, gpu),)), count, gpu)
 
 
-def party(number: int, *crews: Crew, quorum: int | None = None, priority: int = 0, within: str = "") -> Party:
+def group(
+    number: int, *crews: Crew, quorum: int | None = None, priority: int = 0, within: str = ""
+) -> SimulatedGroup:
     """The number is also the minute at which it arrives."""
     members = sum(crew.count for crew in crews)
     job = Job(f"job{number}", number * 60 * SECOND, crews, quorum or members, None, priority, within)
-    return Party(job, number)
+    return SimulatedGroup(job, number)
 
 
-def sit(party: Party, *seats: str) -> Party:
+def sit(group: SimulatedGroup, *seats: str) -> SimulatedGroup:
     """The first members take these seats."""
-    party.seats[: len(seats)] = seats
-    party.sitting = len(seats)
-    return party
+    group.seats[: len(seats)] = seats
+    group.sitting = len(seats)
+    return group
 
 
 def run_cycle(seater: Seater) -> list[tuple[str, int, str]]:
-    """What one cycle did, in order: party, member, node."""
+    """What one cycle did, in order: group, member, node."""
     done = []
     for seating in seater.cycle(0).seatings:
         for member, name in seating.seats:
-            assert not seating.party.seats[member]
-            seating.party.seats[member] = name
-            seating.party.sitting += 1
-            done.append((seating.party.name, member, name))
-        seater.seated(seating.party, [member for member, _ in seating.seats])
+            assert not seating.group.seats[member]
+            seating.group.seats[member] = name
+            seating.group.sitting += 1
+            done.append((seating.group.name, member, name))
+        seater.seated(seating.group, [member for member, _ in seating.seats])
     return done
 
 
-def send_away(seater: Seater, party: Party, members: Sequence[int] | None = None) -> None:
-    gone = party.sitters() if members is None else members
-    seater.unseated(party, gone)
+def send_away(seater: Seater, group: SimulatedGroup, members: Sequence[int] | None = None) -> None:
+    gone = group.sitters() if members is None else members
+    seater.unseated(group, gone)
     for member in gone:
-        party.seats[member] = ""
-        party.sitting -= 1
+        group.seats[member] = ""
+        group.sitting -= 1

@@ -36,7 +36,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass(eq=False)
-class Party:
+class SimulatedGroup:
     """Members are numbered from 0, crew after crew."""
 
     job: Job

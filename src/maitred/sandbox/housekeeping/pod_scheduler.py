@@ -44,10 +44,10 @@ from maitred.model.pod import Pod as PlainPod
 from maitred.model.policy import Policy
 from maitred.model.priority import PriorityClass
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from maitred.sandbox.housekeeping.cache import ObjectCache, key_of
 from maitred.sandbox.housekeeping.consumers import Consumers
 from maitred.sandbox.housekeeping.objects import Node, Pod
-from maitred.sandbox.housekeeping.recorder import Recorder
-from maitred.sandbox.housekeeping.stock import Stock, key_of
+from maitred.sandbox.housekeeping.recorder import EventRecorder
 
 log = logging.getLogger(__name__)
 
@@ -67,8 +67,8 @@ OTHERS: tuple[tuple[Resource, type[Object]], ...] = (
 """What a decision reads besides pods and nodes, and reads in its own way."""
 
 
-class OneByOne:
-    def __init__(self, client: Client, stock: Stock, recorder: Recorder) -> None:
+class PodScheduler:
+    def __init__(self, client: Client, stock: ObjectCache, recorder: EventRecorder) -> None:
         self._recorder = recorder
         self._writer = Writer(client, Always())
         self._state = ClusterState()
@@ -84,7 +84,9 @@ class OneByOne:
         self._pods.listen(self._pod_told)
         stock.shelf(NODES, Node).listen(self._node_told)
         self._reflectors: list[Reflector[Any]] = [
-            Reflector(client, resource, kind, Feed(self._put, partial(self._delete, kind), self._changed))
+            Reflector(
+                client, resource, kind, WatchFeed(self._put, partial(self._delete, kind), self._changed)
+            )
             for resource, kind in OTHERS
             if stock.has(resource)
         ]
@@ -215,7 +217,7 @@ class OneByOne:
             self._told.pop(verdict.group, None)
 
 
-class Feed:
+class WatchFeed:
     """The end of one watch."""
 
     def __init__(

@@ -14,7 +14,7 @@ Requests = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
-class Cast:
+class KnownShapes:
     snapshot: Snapshot
     """As it was, with more shapes."""
     of_pods: Codes
@@ -23,7 +23,7 @@ class Cast:
     """Shapes for those of whom nothing is known but what they request."""
 
 
-def cast_of(snapshot: Snapshot, past: Sequence[PastGroup]) -> Cast:
+def shapes_of(snapshot: Snapshot, past: Sequence[PastGroup]) -> KnownShapes:
     """Who will come is taken to be like those who are here and request the same, selectors and all: like most
     of them, where they differ."""
     shapes, needs = list(snapshot.shapes), list(snapshot.needs)
@@ -38,7 +38,7 @@ def cast_of(snapshot: Snapshot, past: Sequence[PastGroup]) -> Cast:
             shapes.append(Shape(len(needs), 0))
             needs.append(Needs("", group.requests, NodeRequirements()))
     wider = replace(snapshot, shapes=tuple(shapes), needs=tuple(needs), classes=tuple(classes))
-    return Cast(wider, of_pods, by_requests)
+    return KnownShapes(wider, of_pods, by_requests)
 
 
 def _most_common(

@@ -11,8 +11,8 @@ import numpy as np
 from maitred.cluster.snapshot import MemberOrder
 from maitred.decide.agenda import Turn, first_turn
 from maitred.decide.ask import Ask, Assignment
-from maitred.explain.forecast.cast import Cast
 from maitred.explain.forecast.runs import DRAWS, NEVER, Floats, Runs
+from maitred.explain.forecast.shapes import KnownShapes
 from maitred.model.group import TopologyRequest
 from maitred.model.history import History, PastGroup
 from maitred.model.policy import Order
@@ -26,7 +26,7 @@ NOBODY: MemberOrder = (0, 0.0, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
+class ForecastGroup:
     key: str
     turn: Turn
     ask: Ask
@@ -45,11 +45,11 @@ class Guest:
     def priority(self) -> int:
         return self.turn.priority
 
-    def again(self, now: float) -> "Guest":
+    def again(self, now: float) -> "ForecastGroup":
         """It has lost its seats, and is created anew."""
         return replace(self, turn=self.turn.anew(now))
 
-    def rest(self, seats: Assignment) -> "Guest":
+    def rest(self, seats: Assignment) -> "ForecastGroup":
         """Those of it who have no seats yet."""
         return replace(self, ask=self.ask.without(seats), kin=rest_of(self.key))
 
@@ -71,16 +71,16 @@ def run_times(runtime: Runtime, earlier: Callable[[], Floats | None]) -> Floats:
     return np.minimum(UNKNOWN_RUN if found is None else found, limit)
 
 
-class Comers:
+class FutureArrivals:
     """Others who keep coming as they came lately."""
 
-    def __init__(self, history: History, now: float, cast: Cast, runs: Runs, order: Order) -> None:
+    def __init__(self, history: History, now: float, shapes: KnownShapes, runs: Runs, order: Order) -> None:
         since = now if history.since is None else max(history.since, now - LATELY)
         self.now, self.memory = now, now - since
         past = [group for group in history.groups if since <= group.arrived < now]
         self.past: Sequence[PastGroup] = past if self.memory >= SHORTEST_MEMORY else ()
-        self._cast, self._runs, self._order = cast, runs, order
-        self._known: dict[int, Guest] = {}
+        self._shapes, self._runs, self._order = shapes, runs, order
+        self._known: dict[int, ForecastGroup] = {}
 
     def __len__(self) -> int:
         return len(self.past)
@@ -91,16 +91,16 @@ class Comers:
         ran = [group.ended - group.started for group in self.past if group.started and group.ended]
         return float(np.median(ran)) if ran else NEVER
 
-    def _like(self, place: int) -> Guest:
+    def _like(self, place: int) -> ForecastGroup:
         """One of those who came, to come again."""
         if place not in self._known:
             group = self.past[place]
-            shape = self._cast.by_requests[group.requests]
+            shape = self._shapes.by_requests[group.requests]
             orders, topology = (NOBODY,) * group.members, TopologyRequest(required=group.required)
             ask = Ask((shape,) * group.members, orders, min(group.quorum, group.members), topology)
-            kin = ("comer", group.priority, shape, group.members, group.quorum, group.required)
+            kin = ("arrival", group.priority, shape, group.members, group.quorum, group.required)
             turn = first_turn(self._order, group.priority, 0.0, "")
-            self._known[place] = Guest(group.group, turn, ask, kin, self._run_times(group), came=True)
+            self._known[place] = ForecastGroup(group.group, turn, ask, kin, self._run_times(group), came=True)
         return self._known[place]
 
     def _run_times(self, group: PastGroup) -> Floats:
@@ -111,7 +111,7 @@ class Comers:
         like = self._runs.like(group.group, (group.quorum, group.requests), ran)
         return like if like is not None else np.full(DRAWS, max(self._usual, ran))
 
-    def stream(self, part: float) -> Iterator[tuple[float, Guest]]:
+    def stream(self, part: float) -> Iterator[tuple[float, ForecastGroup]]:
         """As they came, from some part of the time that is remembered on, over and over."""
         if not self.past:
             return
@@ -120,5 +120,5 @@ class Comers:
         for number in count(first):
             times, place = divmod(number, len(self.past))
             at = self.past[place].arrived + self.now - begin + times * self.memory
-            guest, key = self._like(place), f"+{number}"
-            yield at, replace(guest, key=key, turn=guest.turn._replace(created=at, key=key))
+            group, key = self._like(place), f"+{number}"
+            yield at, replace(group, key=key, turn=group.turn._replace(created=at, key=key))

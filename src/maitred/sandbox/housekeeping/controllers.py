@@ -6,21 +6,21 @@ from typing import Protocol
 
 from maitred.kube.client import Client
 from maitred.sandbox.companions import companions
-from maitred.sandbox.housekeeping.api import Api
+from maitred.sandbox.housekeeping.api import ControllerApi
+from maitred.sandbox.housekeeping.cache import ObjectCache
 from maitred.sandbox.housekeeping.disruptions import Disruptions
 from maitred.sandbox.housekeeping.evictions import TaintEvictions
 from maitred.sandbox.housekeeping.garbage import Garbage
 from maitred.sandbox.housekeeping.jobs.controller import JobController
 from maitred.sandbox.housekeeping.jobs.ttl import FinishedJobs
 from maitred.sandbox.housekeeping.kinds import served_kinds
-from maitred.sandbox.housekeeping.namespaces import Namespaces
-from maitred.sandbox.housekeeping.nodes import Nodes
-from maitred.sandbox.housekeeping.onebyone import OneByOne
+from maitred.sandbox.housekeeping.namespaces import NamespaceController
+from maitred.sandbox.housekeeping.nodes import NodeController
+from maitred.sandbox.housekeeping.pod_scheduler import PodScheduler
 from maitred.sandbox.housekeeping.podgc import PodCollector
 from maitred.sandbox.housekeeping.protection import GroupProtection
-from maitred.sandbox.housekeeping.recorder import Recorder
-from maitred.sandbox.housekeeping.stock import Stock
-from maitred.sandbox.housekeeping.volumes import Volumes
+from maitred.sandbox.housekeeping.recorder import EventRecorder
+from maitred.sandbox.housekeeping.volumes import VolumeController
 
 
 class Housekeeper(Protocol):
@@ -36,21 +36,21 @@ async def housekeeping(client: Client, *, schedules: bool = True) -> AsyncIterat
     `schedules`, pods that name no scheduler wait for another one.
     """
     kinds = await served_kinds(client)
-    stock, api = Stock(client, kinds.that_can("list", "watch")), Api(client)
-    recorder = Recorder(api)
+    stock, api = ObjectCache(client, kinds.that_can("list", "watch")), ControllerApi(client)
+    recorder = EventRecorder(api)
     keepers: list[Housekeeper] = [
         JobController(stock, api, recorder),
         FinishedJobs(stock, api),
         GroupProtection(stock, api),
-        Namespaces(stock, api),
-        Nodes(stock, api, recorder),
+        NamespaceController(stock, api),
+        NodeController(stock, api, recorder),
         TaintEvictions(stock, api, recorder),
         PodCollector(stock, api),
-        Volumes(stock, api),
+        VolumeController(stock, api),
         Disruptions(stock, api, kinds),
     ]
     if schedules:
-        keepers.append(OneByOne(client, stock, recorder))
+        keepers.append(PodScheduler(client, stock, recorder))
     keepers.append(Garbage(stock, api, kinds))  # It watches what nobody else does.
     async with companions() as others:
         for work in (stock, recorder):
