@@ -17,7 +17,7 @@ from benchmarks.figures import say
 from benchmarks.report import line, machine
 from maitred.model.policy import Policy
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.jobs import WHOLE, Job
+from maitred.simulate.jobs import WHOLE, SimulatedJob
 from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.seating.orders import MEASURES
@@ -77,7 +77,7 @@ def replay(folder: Path, policy: str, trace: str, watchers: Sequence[RunObserver
     return play(Muri(ORDERS[policy](), read_overheads(folder, traced)), map(job_of, traced), watchers)
 
 
-def play(seater: Muri, jobs: Iterable[Job], watchers: Sequence[RunObserver] = ()) -> Simulation:
+def play(seater: Muri, jobs: Iterable[SimulatedJob], watchers: Sequence[RunObserver] = ()) -> Simulation:
     nodes = [node(name, {DEVICE: DEVICES}, {}) for name in NODES]
     workload = tuple(sorted(jobs, key=lambda job: job.arrival))
     loop = Simulation(
@@ -106,8 +106,10 @@ def read_trace(folder: Path, trace: str) -> list[Traced]:
     return read_muri(file.read_bytes(), str(file), Split(DEVICES, WorkerRequests(0, 0))).jobs
 
 
-def job_of(traced: Traced) -> Job:
-    return Job(traced.name, traced.arrival, traced.crews, traced.quorum, traced.run_time, checkpoint=0)
+def job_of(traced: Traced) -> SimulatedJob:
+    return SimulatedJob(
+        traced.name, traced.arrival, traced.crews, traced.quorum, traced.run_time, checkpoint=0
+    )
 
 
 def read_overheads(folder: Path, traced: Iterable[Traced]) -> dict[str, Time]:

@@ -14,8 +14,8 @@ from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.group import SimulatedGroup, Stretch
 from maitred.simulate.jobs import WHOLE
 from maitred.simulate.loop import RunObserver, Simulation
-from maitred.simulate.seating.lines import Untold
 from maitred.simulate.seating.orders import Measure
+from maitred.simulate.seating.pod_queues import Untold
 from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment
 
 NODES = tuple(f"n{number}" for number in range(1, 9))

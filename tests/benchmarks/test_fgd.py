@@ -7,7 +7,7 @@ import pytest
 from benchmarks.anchors.fgd import ARRIVED, FIRST_SEED, RULES, Case, allocated, compared, published, replay
 from maitred.model.policy import Policy
 from maitred.simulate.clock import SECOND
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.run import simulate
 from maitred.simulate.setup import Setup
 from maitred.simulate.traces.workers import crew
@@ -42,7 +42,8 @@ def test_allocation_is_the_mean_over_arrivals_that_round_to_the_same_percentage(
     sizes = [(5, 0), (4, 0), (0, 960), (0, 40), (0, 20), (3, 0)]
     crews = [crew(1, 1, "1Gi", gpus, share) for gpus, share in sizes]
     jobs = tuple(
-        Job(f"j{number}", number * SECOND, (one,), 1, None, patience=0) for number, one in enumerate(crews)
+        SimulatedJob(f"j{number}", number * SECOND, (one,), 1, None, patience=0)
+        for number, one in enumerate(crews)
     )
     run = simulate(Setup((node("a", gpus=10),), jobs, iter(())), "p", Policy(placement="best-fit"), 1)
     assert allocated(jobs, run) == pytest.approx((90, (99.6 + 100 + 100) / 3, 100))

@@ -10,7 +10,7 @@ from benchmarks.anchors.muri import figures, play, published, read_overheads, re
 from benchmarks.anchors.muri_rules import LeastAttained, Muri, Order, Shortest
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.jobs import WHOLE, Job
+from maitred.simulate.jobs import WHOLE, SimulatedJob
 from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.seating.orders import MEASURES
 from maitred.simulate.seating.seater import Moves
@@ -101,7 +101,7 @@ def figures_in_floats(ends: dict[SimulatedGroup, float]) -> list[Decimal]:
 # -- rule by rule ------------------------------------------------------------------------------------------
 
 
-def played(order: Order, jobs: list[Job], overhead: Time = 0) -> tuple[Simulation, dict[str, float]]:
+def played(order: Order, jobs: list[SimulatedJob], overhead: Time = 0) -> tuple[Simulation, dict[str, float]]:
     """And when each job ended, in seconds."""
     jobs = [replace(each, checkpoint=0) for each in jobs]
     loop = play(Muri(order, {each.name: overhead for each in jobs}), jobs)

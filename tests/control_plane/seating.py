@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from maitred.controllers.health import Health
+from maitred.controllers.health import ProcessHealth
 from maitred.controllers.policy import Defaults, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
@@ -32,7 +32,7 @@ async def scheduler(
                 lease=None,
                 instance="test",
                 metrics=metrics,
-                health=Health(),
+                health=ProcessHealth(),
             ).run(stop)
         )
         yield metrics

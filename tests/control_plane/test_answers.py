@@ -18,7 +18,7 @@ import pytest
 from maitred.cli.manifest import NAMESPACE
 from maitred.cli.manifest import objects as installed
 from maitred.cli.why import WAITS
-from maitred.kube.answers import PORT, SERVICE, TOKEN_HEADER, Place
+from maitred.kube.answers import PORT, SERVICE, TOKEN_HEADER, ServiceAddress
 from maitred.kube.client import Client
 from maitred.kube.connect import connect
 from maitred.kube.errors import ApiError
@@ -193,7 +193,7 @@ async def refusals(found: House, ann: str) -> None:
     [line] = barred.stderr.splitlines()
     assert "ask an administrator to bind you to the ClusterRole maitred-user" in line
     assert 'cannot list resource "' in line
-    path = Place(NAMESPACE).path(f"why/{team}/train")
+    path = ServiceAddress(NAMESPACE).path(f"why/{team}/train")
     async with Client(connect(ann)) as client:
         for headers, reason in ({}, "NoToken"), ({TOKEN_HEADER: "of-nobody"}, "TokenRefused"):
             with pytest.raises(ApiError) as refusal:

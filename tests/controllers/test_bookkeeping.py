@@ -42,7 +42,7 @@ class Desk:
         self.ends = Ends()
         self.mirror = Mirror("maitred", ends=self.ends)
         self.clerk = Clerk(ledger, "one", 90, lambda: NOW)
-        self.verdicts = LastVerdicts(self.mirror.parties)
+        self.verdicts = LastVerdicts(self.mirror.waiting_by_group)
         self.bookkeeper = Bookkeeper(self.mirror, self.verdicts, self.ends, Policy, self.clerk)
         put(self.mirror.state, node("n1", gpu=8), namespace("default", {"site": "x", "team": "none"}))
 

@@ -14,7 +14,7 @@ from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling import evicting
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import CONFIG_MAPS, Resource
 from maitred.kube.wire import Condition, WatchedPod
 from maitred.model.job import Job
@@ -27,7 +27,7 @@ from tests.oracle.builders import gang, node
 
 NOTHING = ClusterState().snapshot()
 GANG = gang("g", 2)
-FORBIDDEN = Refused(Why.FORBIDDEN, "no")
+FORBIDDEN = Refused(RefusalReason.FORBIDDEN, "no")
 
 Outcome = Done | Refused | Unknown
 
@@ -229,7 +229,7 @@ def test_the_record_names_the_pod_group_that_the_pods_are_in_and_no_other_of_tha
 
 
 JOB_LEAVES = preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS)
-TAKEN = Refused(Why.TAKEN, "the Job is suspended already")
+TAKEN = Refused(RefusalReason.TAKEN, "the Job is suspended already")
 
 
 def test_a_job_that_its_user_has_suspended_meanwhile_is_not_ours_to_resume(house: House) -> None:
@@ -250,7 +250,7 @@ def test_a_suspension_whose_answer_was_lost_is_ours_all_the_same(
 
 def test_an_earlier_record_gives_way(house: House) -> None:
     house.put_job()
-    house.record.answers = {"record": [Refused(Why.TAKEN, "there is one")]}
+    house.record.answers = {"record": [Refused(RefusalReason.TAKEN, "there is one")]}
     assert house.carry_out(JOB_LEAVES)[5:] == ["record", "forget", "record", "suspend train"]
 
 
@@ -305,7 +305,7 @@ def test_a_stale_order_does_not_undo_an_earlier_one(house: House) -> None:
 # -- things go wrong ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("answer", [FORBIDDEN, Unknown("lost"), Refused(Why.GONE, "gone")])
+@pytest.mark.parametrize("answer", [FORBIDDEN, Unknown("lost"), Refused(RefusalReason.GONE, "gone")])
 def test_nobody_is_told_to_go_for_a_nomination_that_was_not_written(house: House, answer: Outcome) -> None:
     house.record.answers = {"nominate b to n2": [answer]}
     assert sorted(house.carry_out(ALL)) == ["nominate a to n1", "nominate b to n2"]
@@ -334,7 +334,7 @@ def test_who_was_not_removed_stays_and_who_was_leaves(house: House) -> None:
 
 
 def test_a_victim_that_vanishes_while_it_is_marked_has_gone(house: House) -> None:
-    house.record.answers = {"mark x": [Refused(Why.GONE, "gone")]}
+    house.record.answers = {"mark x": [Refused(RefusalReason.GONE, "gone")]}
     house.carry_out(preempting(eviction("x"), seats=SEATS))
     assert house.finished[0].failures == []
 
@@ -425,7 +425,10 @@ def test_a_promise_that_cannot_be_taken_back_is_seen_again(house: House) -> None
     pod = watched_pod("a", cpu=2, annotations=GANG)
     status = msgspec.structs.replace(pod.status, nominated_node_name="n1")
     house.mirror.put_pod(msgspec.structs.replace(pod, status=status))
-    house.record.answers = {"nominate a to none": [FORBIDDEN], "nominate b to none": [Refused(Why.GONE, "")]}
+    house.record.answers = {
+        "nominate a to none": [FORBIDDEN],
+        "nominate b to none": [Refused(RefusalReason.GONE, "")],
+    }
     house.carry_out(waiting())
     assert house.promised == {"default/a": "n1"}
     assert len(house.finished[-1].failures) == 1

@@ -20,7 +20,7 @@ from maitred.controllers.scheduling.telling import Teller
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.decide.diagnose import Diagnosis
 from maitred.kube.bodies import Regarding
-from maitred.kube.outcomes import Bound, Done, Refused, Why
+from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused
 from maitred.kube.wire import Condition
 from maitred.model.policy import Policy
 from tests.cluster.seen import put
@@ -54,7 +54,7 @@ class Server:
         self.awaited -= 1
         if not self.awaited:
             asyncio.get_running_loop().call_soon(self.answered.set)  # when the binder has heard of it
-        return Refused(Why.FORBIDDEN, "no") if refused else Bound()
+        return Refused(RefusalReason.FORBIDDEN, "no") if refused else Bound()
 
     async def patch_pod_condition(
         self, namespace: str, name: str, uid: str, condition: Condition, version: str
@@ -83,7 +83,7 @@ class Stage:
         self.binder = Binder(writer, mirror, 8, self._finished)
         self.loop = SchedulingLoop(
             mirror,
-            LastVerdicts(mirror.parties),
+            LastVerdicts(mirror.waiting_by_group),
             Worklist(),
             Policy,
             "maitred",

@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from maitred.controllers import health
-from maitred.controllers.health import Health, serving
+from maitred.controllers.health import ProcessHealth, serving
 from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.model.manifest import InputError
 
@@ -30,7 +30,7 @@ async def ask(address: str, path: str) -> tuple[int, str]:
 )
 def test_readiness_says_what_the_process_is_doing(ready: bool, state: str, status: int) -> None:
     async def story() -> None:
-        health, address = Health(), f"127.0.0.1:{free_port()}"
+        health, address = ProcessHealth(), f"127.0.0.1:{free_port()}"
         async with serving(address, health, Metrics().registry):
             assert await ask(address, "/readyz") == (503, "starting\n")
             health.set(ready, state)
@@ -45,7 +45,7 @@ def test_metrics_are_in_the_form_of_prometheus() -> None:
     async def story() -> None:
         metrics, address = Metrics(), f"127.0.0.1:{free_port()}"
         metrics.cycles.inc()
-        async with serving(address, Health(), metrics.registry):
+        async with serving(address, ProcessHealth(), metrics.registry):
             status, text = await ask(address, "/metrics")
         assert status == 200
         assert "maitred_cycles_total 1.0" in text.splitlines()
@@ -59,7 +59,7 @@ def test_an_address_that_is_taken_is_refused_with_a_way_out() -> None:
             other.bind(("127.0.0.1", 0))
             other.listen()
             address = f"127.0.0.1:{other.getsockname()[1]}"
-            async with serving(address, Health(), Metrics().registry):
+            async with serving(address, ProcessHealth(), Metrics().registry):
                 raise AssertionError("two on one address")
 
     with pytest.raises(InputError, match=r"--listen: 127.0.0.1:\d+: address already in use; choose another"):
@@ -82,7 +82,7 @@ def test_nothing_listens_without_an_address(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(health, "bound", lambda listen, option: started.append(listen))
 
     async def story() -> None:
-        async with serving("", Health(), Metrics().registry):
+        async with serving("", ProcessHealth(), Metrics().registry):
             assert started == []
 
     asyncio.run(story())

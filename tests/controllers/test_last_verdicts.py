@@ -10,8 +10,8 @@ def waiting(group: str, category: Category) -> GroupVerdict:
 
 
 def test_the_last_verdict_of_who_waits_is_kept_and_the_one_before_it_told() -> None:
-    parties = {"a": 1, "b": 1}
-    verdicts = LastVerdicts(parties)
+    groups = {"a": 1, "b": 1}
+    verdicts = LastVerdicts(groups)
     verdicts.note([waiting("a", "Members"), waiting("b", "Capacity")])
     assert (verdicts.before("a"), verdicts.before("b")) == (None, None)
     verdicts.note([waiting("a", "Topology")])
@@ -22,12 +22,12 @@ def test_the_last_verdict_of_who_waits_is_kept_and_the_one_before_it_told() -> N
 
 
 def test_one_that_waits_no_more_is_forgotten_so_that_its_namesake_is_new() -> None:
-    parties = {"a": 1}
-    verdicts = LastVerdicts(parties)
+    groups = {"a": 1}
+    verdicts = LastVerdicts(groups)
     verdicts.note([waiting("a", "Capacity")])
-    del parties["a"]
+    del groups["a"]
     verdicts.note([])
     assert list(verdicts) == []
-    parties["a"] = 1
+    groups["a"] = 1
     verdicts.note([waiting("a", "Capacity")])
     assert verdicts.before("a") is None

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from maitred.controllers import listening
 from maitred.controllers.answers.serving import identity
-from maitred.controllers.listening import Guard, Limits, bound, serving_on
+from maitred.controllers.listening import ConnectionGuard, Limits, bound, serving_on
 from maitred.model.manifest import InputError
 
 HALF = b"GET / HTTP/1.1\r\nHost: x\r\nX-"
@@ -163,7 +163,9 @@ def test_a_connection_that_comes_as_the_listener_stops_is_not_lost() -> None:
     async def run() -> None:
         [listener] = bound("127.0.0.1:0", "--listen")
         with closing(listener), closing(socket.create_connection(listener.getsockname()[:2])):
-            accepting = asyncio.create_task(Guard(Limits(9, 9, PATIENT)).accept(listener, never, None))
+            accepting = asyncio.create_task(
+                ConnectionGuard(Limits(9, 9, PATIENT)).accept(listener, never, None)
+            )
             await asyncio.sleep(0)
             accepting.cancel()
             await asyncio.gather(accepting, return_exceptions=True)

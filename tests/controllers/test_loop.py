@@ -43,7 +43,7 @@ class Plans:
 def loop_of(mirror: Mirror, plans: Plans, policy: Callable[[], Policy]) -> SchedulingLoop:
     return SchedulingLoop(
         mirror,
-        LastVerdicts(mirror.parties),
+        LastVerdicts(mirror.waiting_by_group),
         Worklist(),
         policy,
         "maitred",
@@ -67,7 +67,7 @@ def test_what_only_time_can_change_is_decided_in_time_whatever_else_is_decided_m
         mirror.put_pod(young("first"))
         loop = SchedulingLoop(
             mirror,
-            LastVerdicts(mirror.parties),
+            LastVerdicts(mirror.waiting_by_group),
             Worklist(),
             lambda: DELAYED,
             "maitred",
@@ -100,7 +100,7 @@ def test_where_many_wait_all_are_seated_at_once_and_told_one_after_the_other() -
             mirror.put_pod(watched_pod(f"large-{number}", cpu=2))
         loop = SchedulingLoop(
             mirror,
-            LastVerdicts(mirror.parties),
+            LastVerdicts(mirror.waiting_by_group),
             Worklist(),
             Policy,
             "maitred",

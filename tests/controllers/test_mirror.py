@@ -51,7 +51,7 @@ def test_the_watch_has_the_last_word_on_where_a_pod_is() -> None:
     found.put_pod(watched_pod("a", cpu=1, node="n2"))
     assert used(found) == {"n1": 0, "n2": 1000}
     assert found.overlay.assumed == 0
-    assert found.parties == {}
+    assert found.waiting_by_group == {}
 
 
 def test_a_pod_that_goes_while_it_is_bound_gives_its_place_back() -> None:
@@ -92,19 +92,22 @@ def test_what_was_refused_waits_again() -> None:
     assert found.changed.is_set()
 
 
-def test_parties_are_the_waiting_pods_of_ours_by_group() -> None:
+def test_waiting_pods_of_ours_are_known_by_group() -> None:
     found = mirror(
         watched_pod("a", annotations=gang("g", 2)),
         watched_pod("b", annotations=gang("g", 2)),
         watched_pod("alone"),
         watched_pod("theirs", scheduler="default-scheduler"),
     )
-    assert found.parties == {"default/g": {"default/a", "default/b"}, "default/alone": {"default/alone"}}
+    assert found.waiting_by_group == {
+        "default/g": {"default/a", "default/b"},
+        "default/alone": {"default/alone"},
+    }
     found.overlay.assume("default/a", "default-a", "n1")
     assert [pod.metadata.name for pod in found.unseated("default/g")] == ["b"]
     found.put_pod(watched_pod("b", annotations=gang("h", 2)))
-    assert found.parties["default/g"] == {"default/a"}
-    assert found.parties["default/h"] == {"default/b"}
+    assert found.waiting_by_group["default/g"] == {"default/a"}
+    assert found.waiting_by_group["default/h"] == {"default/b"}
 
 
 def test_mates_are_the_members_that_we_have_bound() -> None:

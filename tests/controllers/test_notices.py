@@ -16,7 +16,7 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.notices import Notices
 from maitred.controllers.scheduling.telling import Teller, WritePace
 from maitred.kube.bodies import Regarding
-from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition
 from maitred.model.categories import Category
@@ -47,7 +47,7 @@ class Record:
     ) -> Done | Refused | Unknown:
         if self.lose:
             self.lose -= 1
-            return Unknown("no answer") if self.lose else Refused(Why.FORBIDDEN, "not yet")
+            return Unknown("no answer") if self.lose else Refused(RefusalReason.FORBIDDEN, "not yet")
         self.groups.append(condition)
         known = self.mirror.groups[f"{namespace}/{name}"]
         status = msgspec.structs.replace(known.status, conditions=(condition,))

@@ -23,7 +23,7 @@ def said(plan: Plan, shadow: bool, caplog: pytest.LogCaptureFixture) -> list[str
     mirror.put_pod(watched_pod("a", annotations=gang("g", 1)))
     groups = tuple(msgspec.structs.replace(verdict, blockers=(SHORT,)) for verdict in plan.groups)
     with caplog.at_level(logging.INFO):
-        verdicts = LastVerdicts(mirror.parties)
+        verdicts = LastVerdicts(mirror.waiting_by_group)
         report = Report(mirror, verdicts, shadow)
         for _ in range(2):
             verdicts.note(groups)
@@ -60,7 +60,7 @@ def half_run(running: int, scheduling: object = None, group: str | None = "train
 
 def told(mirror: Mirror, verdict: GroupVerdict, caplog: pytest.LogCaptureFixture) -> str:
     with caplog.at_level(logging.INFO):
-        Report(mirror, LastVerdicts(mirror.parties), True).decided(
+        Report(mirror, LastVerdicts(mirror.waiting_by_group), True).decided(
             Plan(groups=(verdict,)), ClusterState().snapshot(), 0.0
         )
     (record,) = caplog.records
@@ -94,7 +94,7 @@ def test_a_gang_that_this_cycle_would_complete_is_not_in_part(caplog: pytest.Log
     bind = seat("train-5", "n1", group="default/train-1")
     mirror = half_run(5)
     with caplog.at_level(logging.INFO):
-        Report(mirror, LastVerdicts(mirror.parties), True).decided(
+        Report(mirror, LastVerdicts(mirror.waiting_by_group), True).decided(
             Plan(groups=(BASIC,), binds=(bind,)), ClusterState().snapshot(), 0.0
         )
     (record,) = caplog.records

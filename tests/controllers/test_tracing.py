@@ -15,7 +15,7 @@ from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.seating import SeatingRecord
 from maitred.controllers.scheduling.tracing import Tracing, tracing_to
 from maitred.decide import decide
-from maitred.kube.outcomes import Refused, Why
+from maitred.kube.outcomes import RefusalReason, Refused
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy
 from tests.cluster.seen import delete, put
@@ -78,7 +78,7 @@ def test_a_bind_that_was_refused_is_an_error() -> None:
     tracing, state = Tracing(exporter, None), ClusterState()
     put(state, node("n1", cpu="4"), waiting("a", "2"))
     order = order_of(decided(state, tracing), "default/a")
-    order.refused.append((order.binds[0], Refused(Why.TAKEN, "somebody sits there")))
+    order.refused.append((order.binds[0], Refused(RefusalReason.TAKEN, "somebody sits there")))
     tracing.seated(order)
     tracing.close()
     assert spans_of(exporter)["seat default/a"].status.status_code == StatusCode.ERROR

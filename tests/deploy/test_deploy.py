@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from maitred import __version__
 from maitred.cli import cli
 from maitred.cli.scheduler import NAME, command
-from maitred.kube.answers import Place
+from maitred.kube.answers import ServiceAddress
 from maitred.sandbox.controlplane.run import ControlPlane
 from tests.control_plane.waiting import eventually
 from tests.deploy.walkthrough import Shell
@@ -75,7 +75,7 @@ def test_users_are_granted_the_one_service_that_the_command_line_asks() -> None:
     assert {"name": port["targetPort"], "containerPort": 10352} in container["ports"]
     assert "--answers=:10352" in container["args"]
     [rule] = base("ClusterRole", "maitred-user")["rules"]
-    path = Place("maitred-system").path("why/team/train")
+    path = ServiceAddress("maitred-system").path("why/team/train")
     assert rule == {
         "apiGroups": [""],
         "resources": ["services/proxy"],

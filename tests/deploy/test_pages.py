@@ -13,7 +13,7 @@ from maitred.cli import cli
 from maitred.controllers.scheduling.capacity_gauges import families
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.explain.capacity.document import Capacity
-from maitred.kube.outcomes import Why
+from maitred.kube.outcomes import RefusalReason
 from tests.docs.console import ROOT, pages
 
 PAGE = (ROOT / "docs/metrics.md").read_text()
@@ -49,8 +49,8 @@ def described(metric: MetricWrapperBase) -> Metric:
 
 def test_the_metrics_page_has_every_reason_for_a_refused_bind() -> None:
     sentence = PAGE.partition("The reasons of refused binds are ")[2].partition(".\n")[0]
-    others = (Why.BUDGET, Why.STALE)  # of evictions, and of conditions
-    assert re.findall(r"`(\w+)`", sentence) == [why.value for why in Why if why not in others]
+    others = (RefusalReason.BUDGET, RefusalReason.STALE)  # of evictions, and of conditions
+    assert re.findall(r"`(\w+)`", sentence) == [why.value for why in RefusalReason if why not in others]
 
 
 def test_the_log_lines_of_the_operations_page_are_logged_at_the_level_that_it_says() -> None:

@@ -62,16 +62,16 @@ def party(name: str, quorum: int, said: str = "") -> Json:
     }
 
 
-def floor(nodes: list[Json] = [], pods: list[Json] = [], parties: list[Json] = []) -> ClusterFloor:  # noqa: B006
+def floor(nodes: list[Json] = [], pods: list[Json] = [], pod_groups: list[Json] = []) -> ClusterFloor:  # noqa: B006
     return floor_of(
         [table_of(msgspec.convert(one, Node)) for one in nodes],
         [member_of(msgspec.convert(one, FloorPod)) for one in pods],
-        {f"ml/{one['metadata']['name']}": msgspec.convert(one, FloorGroup) for one in parties},
+        {f"ml/{one['metadata']['name']}": msgspec.convert(one, FloorGroup) for one in pod_groups},
     )
 
 
-def row(pods: list[Json], parties: list[Json], group: str = "ml/a") -> FloorRow:
-    found = floor([node("n1", "r1", "b1"), node("n2", "r2", "b1")], pods, parties).row(group)
+def row(pods: list[Json], pod_groups: list[Json], group: str = "ml/a") -> FloorRow:
+    found = floor([node("n1", "r1", "b1"), node("n2", "r2", "b1")], pods, pod_groups).row(group)
     assert found is not None
     return found
 

@@ -11,7 +11,7 @@ from maitred.explain.situation import Situation
 from maitred.model.policy import Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND, moment
 from maitred.simulate.group import Phase, SimulatedGroup
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.seating.objects import group_key
 from tests.oracle.effort import examples
@@ -48,7 +48,7 @@ class Listener(RunObserver):
 
 
 @st.composite
-def workloads(draw: st.DrawFn) -> list[Job]:
+def workloads(draw: st.DrawFn) -> list[SimulatedJob]:
     return [
         job(
             f"job{number}",
@@ -65,7 +65,7 @@ def workloads(draw: st.DrawFn) -> list[Job]:
 
 @given(workloads())
 @examples(60)
-def test_what_was_said_comes_true(jobs: list[Job]) -> None:
+def test_what_was_said_comes_true(jobs: list[SimulatedJob]) -> None:
     jobs = [each for each in jobs if each.within == "" or each.members * each.crews[0].devices <= 16]
     policy = Policy(topology=Topology((RACK,)), preemption=Preemption(mode="never"))
     listener = Listener(policy, len(jobs))

@@ -11,7 +11,7 @@ import pytest
 from maitred.kube import events
 from maitred.kube.bodies import Regarding, micro_time
 from maitred.kube.events import Events, event_name, shortened
-from maitred.kube.permit import Always, Never, Permit
+from maitred.kube.permit import Always, Permit, ShadowPermit
 from tests.kube.pod_server import Fault, PodServer
 
 GROUP = Regarding("scheduling.k8s.io/v1beta1", "PodGroup", "train", "team", "uid-g")
@@ -98,7 +98,7 @@ def test_a_namespace_that_is_going_is_no_failure(server: PodServer) -> None:
 
 
 def test_a_shadow_tells_nobody(server: PodServer) -> None:
-    assert record(server, permit=Never()) == (0, 0)
+    assert record(server, permit=ShadowPermit()) == (0, 0)
     assert server.asked == []
 
 

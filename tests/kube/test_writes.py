@@ -9,8 +9,8 @@ from typing import TypeVar
 import pytest
 
 from maitred.kube import writes
-from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Unknown, Why
-from maitred.kube.permit import Always, Never, NotLeading, Permit
+from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused, Unbound, Unknown
+from maitred.kube.permit import Always, NotLeading, Permit, ShadowPermit
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition
 from maitred.kube.writes import ATTEMPTS, Writer
@@ -74,20 +74,20 @@ def test_a_bind_is_one_request_and_brings_its_annotations(server: PodServer) -> 
 def test_a_bind_of_a_pod_that_is_gone(server: PodServer) -> None:
     outcome = bind(server, "uid-1")
     assert isinstance(outcome, Refused)
-    assert outcome.why is Why.GONE
+    assert outcome.why is RefusalReason.GONE
 
 
 def test_a_bind_does_not_hit_the_pod_that_took_the_name(server: PodServer) -> None:
     server.add("p")
     outcome = bind(server, "another")
     assert isinstance(outcome, Refused)
-    assert outcome.why is Why.REPLACED
+    assert outcome.why is RefusalReason.REPLACED
     assert "nodeName" not in server.pods["p"]["spec"]
 
 
 def test_a_bind_that_came_too_late(server: PodServer) -> None:
     outcome = bind(server, server.add("p", nodeName="n2"))
-    assert outcome == Refused(Why.BOUND_ELSEWHERE, "the pod is bound to node n2")
+    assert outcome == Refused(RefusalReason.BOUND_ELSEWHERE, "the pod is bound to node n2")
 
 
 def test_a_bind_that_is_done_already(server: PodServer) -> None:
@@ -97,18 +97,26 @@ def test_a_bind_that_is_done_already(server: PodServer) -> None:
 def test_a_bind_of_a_pod_that_is_being_deleted(server: PodServer) -> None:
     uid = server.add("p")
     server.pods["p"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert bind(server, uid) == Refused(Why.DELETING, "the pod is being deleted")
+    assert bind(server, uid) == Refused(RefusalReason.DELETING, "the pod is being deleted")
 
 
 def test_a_bind_of_a_gated_pod(server: PodServer) -> None:
     outcome = bind(server, server.add("p", schedulingGates=[{"name": "a.b/c"}]))
-    assert outcome == Refused(Why.GATED, "the pod has scheduling gates: a.b/c")
+    assert outcome == Refused(RefusalReason.GATED, "the pod has scheduling gates: a.b/c")
 
 
 @pytest.mark.parametrize(
-    ("status", "why"), [(403, Why.FORBIDDEN), (400, Why.INVALID), (410, Why.INVALID), (422, Why.INVALID)]
+    ("status", "why"),
+    [
+        (403, RefusalReason.FORBIDDEN),
+        (400, RefusalReason.INVALID),
+        (410, RefusalReason.INVALID),
+        (422, RefusalReason.INVALID),
+    ],
 )
-def test_an_answer_that_is_final_is_not_asked_for_again(server: PodServer, status: int, why: Why) -> None:
+def test_an_answer_that_is_final_is_not_asked_for_again(
+    server: PodServer, status: int, why: RefusalReason
+) -> None:
     uid = server.add("p")
     server.faults = [Fault(status, "because")]
     outcome = bind(server, uid)
@@ -228,7 +236,7 @@ def test_without_a_permit_nothing_is_sent(
 ) -> None:
     server.add("p")
     with pytest.raises(NotLeading):
-        write(server, work, Never())
+        write(server, work, ShadowPermit())
     assert server.asked == []
 
 
@@ -304,7 +312,7 @@ def test_a_budget_is_a_refusal_and_not_a_busy_server(server: PodServer) -> None:
     server.budget_spent = True
     outcome = write(server, lambda writer: writer.evict("default", "p", uid))
     assert isinstance(outcome, Refused)
-    assert outcome.why is Why.BUDGET
+    assert outcome.why is RefusalReason.BUDGET
     assert len(server.asked) == 1
 
 
@@ -312,7 +320,9 @@ def test_two_budgets_are_a_refusal_too(server: PodServer) -> None:
     uid = server.add("p", nodeName="n1")
     words = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
     server.faults = [Fault(500, words)]
-    assert write(server, lambda writer: writer.evict("default", "p", uid)) == Refused(Why.BUDGET, words)
+    assert write(server, lambda writer: writer.evict("default", "p", uid)) == Refused(
+        RefusalReason.BUDGET, words
+    )
 
 
 def test_a_condition_is_merged_by_its_type(server: PodServer) -> None:
@@ -338,7 +348,7 @@ def test_a_condition_is_not_given_to_the_pod_that_took_the_name(server: PodServe
     server.add("p")
     outcome = write(server, lambda writer: writer.patch_pod_condition("default", "p", "another", condition()))
     assert isinstance(outcome, Refused)
-    assert outcome.why is Why.REPLACED
+    assert outcome.why is RefusalReason.REPLACED
     assert server.pods["p"]["status"] == {}
 
 
@@ -374,7 +384,7 @@ def test_a_nomination_is_not_given_to_the_pod_that_took_the_name(server: PodServ
     server.add("p")
     outcome = write(server, partial(nominate, "another", "n1"))
     assert isinstance(outcome, Refused)
-    assert outcome.why is Why.REPLACED
+    assert outcome.why is RefusalReason.REPLACED
     assert server.pods["p"]["status"] == {}
 
 
@@ -407,14 +417,14 @@ def test_a_job_is_suspended_and_resumed(server: PodServer, fault: Fault | None) 
 
 def test_a_job_that_its_user_has_suspended_is_not_marked_as_ours(server: PodServer) -> None:
     uid = server.add_job("j", suspend=True)
-    assert suspend(server, uid) == Refused(Why.TAKEN, "the Job is suspended already")
+    assert suspend(server, uid) == Refused(RefusalReason.TAKEN, "the Job is suspended already")
     assert [verb for verb, _ in server.asked] == ["GET"]
 
 
 def test_a_line_is_taken_off_a_job_that_runs_and_not_off_one_that_is_suspended(server: PodServer) -> None:
     uid = server.add_job("j", suspend=True, annotations={SUSPENDED: "for others"})
     tidied = partial(write, server, lambda writer: writer.tidy_job("default", "j", uid))
-    assert tidied() == Refused(Why.STALE, "the Job is suspended")
+    assert tidied() == Refused(RefusalReason.STALE, "the Job is suspended")
     server.jobs["j"]["spec"]["suspend"] = False
     assert tidied() == Done()
     assert server.jobs["j"]["metadata"]["annotations"] == {}
@@ -437,11 +447,11 @@ def test_a_job_that_is_gone_is_left_alone(
 ) -> None:
     gone = change(server, "uid-1")
     assert isinstance(gone, Refused)
-    assert gone.why is Why.GONE
+    assert gone.why is RefusalReason.GONE
     server.add_job("j")
     replaced = change(server, "another")
     assert isinstance(replaced, Refused)
-    assert replaced.why is Why.REPLACED
+    assert replaced.why is RefusalReason.REPLACED
     assert server.jobs["j"]["spec"] == {"suspend": False}
 
 
@@ -451,7 +461,7 @@ def test_a_job_that_cannot_be_written_is_not_guessed_about(server: PodServer) ->
     server.faults = [Fault(403, "no")]
     refused = suspend(server, uid)
     assert isinstance(refused, Refused)
-    assert refused.why is Why.FORBIDDEN
+    assert refused.why is RefusalReason.FORBIDDEN
     server.faults = [Fault(409)] * 20
     assert isinstance(suspend(server, uid), Unknown)
     server.faults = [LOST_REQUEST] * 20
@@ -459,11 +469,11 @@ def test_a_job_that_cannot_be_written_is_not_guessed_about(server: PodServer) ->
     server.faults, server.read_faults = [], [Fault(403, "no")]
     unread = suspend(server, uid)
     assert isinstance(unread, Refused)
-    assert unread.why is Why.FORBIDDEN
+    assert unread.why is RefusalReason.FORBIDDEN
 
 
 def test_a_job_is_not_suspended_without_a_permit(server: PodServer) -> None:
     uid = server.add_job("j")
     with pytest.raises(NotLeading):
-        write(server, lambda writer: writer.suspend_job("default", "j", uid, "for others"), Never())
+        write(server, lambda writer: writer.suspend_job("default", "j", uid, "for others"), ShadowPermit())
     assert server.jobs["j"]["spec"] == {"suspend": False}

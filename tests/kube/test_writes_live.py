@@ -15,7 +15,7 @@ from maitred.kube.client import Client, encode
 from maitred.kube.discovery import discover
 from maitred.kube.events import Events
 from maitred.kube.lease import LeaderLease
-from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Why
+from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused, Unbound
 from maitred.kube.permit import Always, NotLeading
 from maitred.kube.resources import EVENTS, JOBS, LEASES, PODS
 from maitred.kube.wire import Condition
@@ -78,7 +78,7 @@ async def bench(client: Client) -> AsyncIterator[Bench]:
         await prepared.send("DELETE", f"/api/v1/namespaces/{namespace}")
 
 
-def why(outcome: object) -> Why:
+def why(outcome: object) -> RefusalReason:
     assert isinstance(outcome, Refused), outcome
     return outcome.why
 
@@ -100,13 +100,13 @@ def test_a_bind_brings_node_and_annotations_at_once(control_plane: ControlPlane)
 def test_binds_that_are_refused(control_plane: ControlPlane) -> None:
     async def work(b: Bench) -> None:
         uid = await b.pod("p")
-        assert why(await b.writer.bind(b.namespace, "none", uid, "n1")) is Why.GONE
-        assert why(await b.writer.bind(b.namespace, "p", str(uuid.uuid4()), "n1")) is Why.REPLACED
+        assert why(await b.writer.bind(b.namespace, "none", uid, "n1")) is RefusalReason.GONE
+        assert why(await b.writer.bind(b.namespace, "p", str(uuid.uuid4()), "n1")) is RefusalReason.REPLACED
         assert await b.writer.bind(b.namespace, "p", uid, "n1") == Bound()
         assert await b.writer.bind(b.namespace, "p", uid, "n1") == Bound()
-        assert why(await b.writer.bind(b.namespace, "p", uid, "n2")) is Why.BOUND_ELSEWHERE
+        assert why(await b.writer.bind(b.namespace, "p", uid, "n2")) is RefusalReason.BOUND_ELSEWHERE
         gated = await b.pod("gated", schedulingGates=[{"name": "a.b/c"}])
-        assert why(await b.writer.bind(b.namespace, "gated", gated, "n1")) is Why.GATED
+        assert why(await b.writer.bind(b.namespace, "gated", gated, "n1")) is RefusalReason.GATED
 
     live(control_plane, work)
 
@@ -117,7 +117,7 @@ def test_a_pod_is_deleted_only_if_it_is_the_one(control_plane: ControlPlane) -> 
         assert await b.writer.delete_pod(b.namespace, "p", str(uuid.uuid4())) == Done()
         assert (await b.read("p"))["metadata"]["uid"] == uid
         assert await b.writer.delete_pod(b.namespace, "p", uid, grace_seconds=0) == Done()
-        assert why(await b.writer.look(b.namespace, "p", uid, "n1")) is Why.GONE
+        assert why(await b.writer.look(b.namespace, "p", uid, "n1")) is RefusalReason.GONE
         assert await b.writer.delete_pod(b.namespace, "p", uid) == Done()
 
     live(control_plane, work)
@@ -136,7 +136,7 @@ def test_an_eviction_asks_the_budget(control_plane: ControlPlane) -> None:
         }
         budgets = f"/apis/policy/v1/namespaces/{b.namespace}/poddisruptionbudgets"
         await b.send("POST", budgets, budget)
-        assert why(await b.writer.evict(b.namespace, "p", uid)) is Why.BUDGET
+        assert why(await b.writer.evict(b.namespace, "p", uid)) is RefusalReason.BUDGET
         await b.send("DELETE", f"{budgets}/keep")
         assert await b.writer.evict(b.namespace, "p", uid) == Done()
         assert "deletionTimestamp" in (await b.read("p"))["metadata"]
@@ -148,7 +148,9 @@ def test_an_eviction_asks_the_budget(control_plane: ControlPlane) -> None:
 def test_a_pod_is_nominated_only_if_it_is_the_one(control_plane: ControlPlane) -> None:
     async def work(b: Bench) -> None:
         uid = await b.pod("p")
-        assert why(await b.writer.nominate(b.namespace, "p", str(uuid.uuid4()), "n1")) is Why.REPLACED
+        assert (
+            why(await b.writer.nominate(b.namespace, "p", str(uuid.uuid4()), "n1")) is RefusalReason.REPLACED
+        )
         assert await b.writer.nominate(b.namespace, "p", uid, "n1") == Done()
         assert (await b.read("p"))["status"]["nominatedNodeName"] == "n1"
         assert await b.writer.nominate(b.namespace, "p", uid, "") == Done()
@@ -167,10 +169,10 @@ def test_a_job_is_suspended_and_resumed_once(control_plane: ControlPlane) -> Non
         made = await b.send("POST", JOBS.path(b.namespace), body)
         uid, path = made["metadata"]["uid"], JOBS.path(b.namespace, "j")
         replaced = await b.writer.suspend_job(b.namespace, "j", str(uuid.uuid4()), "why")
-        assert why(replaced) is Why.REPLACED
+        assert why(replaced) is RefusalReason.REPLACED
         assert (await b.send("GET", path))["spec"]["suspend"] is False
         assert await b.writer.suspend_job(b.namespace, "j", uid, "why") == Done()
-        assert why(await b.writer.suspend_job(b.namespace, "j", uid, "another")) is Why.TAKEN
+        assert why(await b.writer.suspend_job(b.namespace, "j", uid, "another")) is RefusalReason.TAKEN
         job = await b.send("GET", path)
         assert job["spec"]["suspend"] is True
         assert job["metadata"]["annotations"][SUSPENDED] == "why"
@@ -193,7 +195,7 @@ def test_conditions_of_pods_are_merged_and_guarded_by_the_uid(control_plane: Con
         assert await b.writer.patch_pod_condition(b.namespace, "p", uid, first) == Done()
         assert await b.writer.patch_pod_condition(b.namespace, "p", uid, again) == Done()
         outcome = await b.writer.patch_pod_condition(b.namespace, "p", str(uuid.uuid4()), first)
-        assert why(outcome) is Why.REPLACED
+        assert why(outcome) is RefusalReason.REPLACED
         [condition] = (await b.read("p"))["status"]["conditions"]
         assert condition["reason"] == "SchedulerError"
         assert condition["lastTransitionTime"] == "2026-01-02T03:04:05Z"
@@ -209,7 +211,7 @@ def test_a_condition_that_a_bind_has_overtaken_is_not_written(control_plane: Con
         assert await b.writer.bind(b.namespace, "p", uid, "n1") == Bound()
         waiting = Condition("PodScheduled", "False", "Unschedulable", "no room", datetime.now(UTC))
         outcome = await b.writer.patch_pod_condition(b.namespace, "p", uid, waiting, before)
-        assert why(outcome) is Why.STALE
+        assert why(outcome) is RefusalReason.STALE
         [condition] = (await b.read("p"))["status"]["conditions"]
         assert condition["status"] == "True"
 
@@ -228,7 +230,10 @@ def test_conditions_of_groups_are_merged_and_guarded_by_the_uid(control_plane: C
         given = Condition(served.group_condition, "False", "Unschedulable", "no room", moment, 1)
         write = b.writer.patch_group_condition
         assert await write(served.groups, b.namespace, "g", uid, given) == Done()
-        assert why(await write(served.groups, b.namespace, "g", str(uuid.uuid4()), given)) is Why.REPLACED
+        assert (
+            why(await write(served.groups, b.namespace, "g", str(uuid.uuid4()), given))
+            is RefusalReason.REPLACED
+        )
         group = await b.send("GET", served.groups.path(b.namespace, "g"))
         [condition] = group["status"]["conditions"]
         assert (condition["reason"], condition["observedGeneration"]) == ("Unschedulable", 1)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from maitred.explain.billing.levels import Key
-from maitred.ledger.entries import Account, Entry, Opened, Turn
+from maitred.ledger.entries import LedgerEntry, Opened, UsageAccount, VerdictRow
 from maitred.ledger.meter import DAY
 from maitred.ledger.records import Arrival, Evicted
 from maitred.ledger.store import Ledger
@@ -16,8 +16,8 @@ HOUR = 3_600_000
 BEGIN = datetime(2026, 11, 3, tzinfo=UTC)
 START = round(BEGIN.timestamp() * 1000)
 TODAY = START // DAY
-RED = Account("red", (("team", "one"),))
-BLUE = Account("blue")
+RED = UsageAccount("red", (("team", "one"),))
+BLUE = UsageAccount("blue")
 
 
 def moment(hours: float) -> datetime:
@@ -28,9 +28,9 @@ def at(hours: float) -> int:
     return round(START + hours * HOUR)
 
 
-def entry(until: float, capacity: int = 8, day: int = TODAY, hours: float = 1.0, **held: int) -> Entry:
+def entry(until: float, capacity: int = 8, day: int = TODAY, hours: float = 1.0, **held: int) -> LedgerEntry:
     """`red_productive=3`: so many devices were held for so many hours; the rest was idle."""
-    made, length = Entry(at(until)), round(hours * HOUR)
+    made, length = LedgerEntry(at(until)), round(hours * HOUR)
     for name, devices in held.items():
         holder, _, bucket = name.partition("_")
         made.reading.usage[day, Key(f"{holder}/train", GPU, MODEL, bucket)] += devices * length  # type: ignore[arg-type]
@@ -58,8 +58,8 @@ def opened(number: int, group: str, hours: float) -> Opened:
     return Opened(number, arrival(group, hours))
 
 
-def turn(number: int, hours: float, verdict: Verdict, category: str = "") -> Turn:
-    return Turn(number, at(hours), verdict, category)
+def turn(number: int, hours: float, verdict: Verdict, category: str = "") -> VerdictRow:
+    return VerdictRow(number, at(hours), verdict, category)
 
 
 def eviction(pod: str, group: str | None = None, lost: float = 0.0, since: str | None = None) -> Eviction:

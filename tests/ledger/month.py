@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from maitred.explain.billing.levels import Key
-from maitred.ledger.entries import Account, Entry
+from maitred.ledger.entries import LedgerEntry, UsageAccount
 from maitred.ledger.meter import DAY
 from maitred.ledger.store import Ledger
 from maitred.simulate.results import Bucket
@@ -14,10 +14,10 @@ START = round(BEGIN.timestamp() * 1000)
 H100, L40S = "NVIDIA-H100-80GB-HBM3", "NVIDIA-L40S"
 CAPACITY = {H100: 64, L40S: 16}
 ACCOUNTS = {
-    "research/pretrain": Account("research", (("team", "llm"),)),
-    "research/ablation": Account("research", (("team", "vision"),)),
-    "search/ranker": Account("search", (("team", "ranking"),)),
-    "search/index": Account("search"),
+    "research/pretrain": UsageAccount("research", (("team", "llm"),)),
+    "research/ablation": UsageAccount("research", (("team", "vision"),)),
+    "search/ranker": UsageAccount("search", (("team", "ranking"),)),
+    "search/index": UsageAccount("search"),
 }
 USED: dict[tuple[str, str, Bucket], int] = {
     ("research/pretrain", H100, "productive"): 41,
@@ -44,11 +44,11 @@ def write_month(path: str) -> Ledger:
     return ledger
 
 
-def day(number: int) -> Entry:
+def day(number: int) -> LedgerEntry:
     """On one of them nobody looked for two hours."""
     hours = 22 if number == 11 else 24
     date = START // DAY + number
-    made = Entry(round((BEGIN + timedelta(days=number + 1)).timestamp() * 1000), accounts=ACCOUNTS)
+    made = LedgerEntry(round((BEGIN + timedelta(days=number + 1)).timestamp() * 1000), accounts=ACCOUNTS)
     free = dict(CAPACITY)
     for (holder, model, bucket), devices in USED.items():
         free[model] -= devices

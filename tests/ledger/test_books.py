@@ -5,8 +5,8 @@ from typing import Any
 from maitred.cluster.news import Ends
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.ledger.books import Books
-from maitred.ledger.entries import Entry, OpenGroup, account_of
-from maitred.ledger.records import Sight, VerdictChange
+from maitred.ledger.entries import LedgerEntry, OpenGroup, account_of
+from maitred.ledger.records import Observation, VerdictChange
 from maitred.ledger.register import PATIENCE, Register
 from maitred.model.policy import Policy
 from tests.cluster.seen import name_of, read
@@ -39,14 +39,14 @@ class House:
         """As often as somebody would look."""
         for minute in range(self.books.meter.now, at(hours), 60_000):
             self.books.meter.advance(minute)
-        sight = Sight(at(hours), self.state.snapshot(), Policy(), self.ends.take(), frozenset())
+        sight = Observation(at(hours), self.state.snapshot(), Policy(), self.ends.take(), frozenset())
         self.books.see(sight)
 
-    def close(self, hours: float) -> Entry:
+    def close(self, hours: float) -> LedgerEntry:
         return self.books.close(at(hours))
 
 
-def used(entry: Entry) -> dict[tuple[str, str], float]:
+def used(entry: LedgerEntry) -> dict[tuple[str, str], float]:
     found: dict[tuple[str, str], float] = {}
     for (_, key), amount in entry.reading.usage.items():
         place = (key.holder, key.bucket)
@@ -184,7 +184,7 @@ def test_an_eviction_loses_what_its_receipt_says() -> None:
     assert len(entry.evictions) == 2
 
 
-def lost(entry: Entry) -> list[tuple[str, float]]:
+def lost(entry: LedgerEntry) -> list[tuple[str, float]]:
     assert {loss.bucket for loss in entry.losses} <= {"lostToFailure"}
     return [(loss.holder, loss.device_milliseconds / HOUR) for loss in entry.losses]
 

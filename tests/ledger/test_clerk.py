@@ -10,8 +10,8 @@ import pytest
 from maitred.ledger import clerk as clerks
 from maitred.ledger.clerk import Clerk
 from maitred.ledger.connections import LedgerError
-from maitred.ledger.entries import Entry
-from maitred.ledger.records import Sight, VerdictChange
+from maitred.ledger.entries import LedgerEntry
+from maitred.ledger.records import Observation, VerdictChange
 from maitred.ledger.store import Ledger
 from maitred.ledger.tenure import Tenure
 from maitred.model.policy import Policy
@@ -46,9 +46,9 @@ def start(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         clerk.close()
 
 
-def sight(seconds: int, gpus: int = 8) -> Sight:
+def sight(seconds: int, gpus: int = 8) -> Observation:
     snapshot = snapshot_of(gpu_node("n1"), member("lone", gpus, node="n1", namespace="red"))
-    return Sight(START + seconds * SECOND, snapshot, Policy(), (), frozenset())
+    return Observation(START + seconds * SECOND, snapshot, Policy(), (), frozenset())
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -132,9 +132,9 @@ def test_two_who_write_at_once_count_nothing_twice(start: Start, ledger: Ledger)
 def test_a_database_that_is_away_for_a_while_loses_nothing(
     start: Start, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clerk, write, attempts = start("one"), Tenure.write, list[Entry]()
+    clerk, write, attempts = start("one"), Tenure.write, list[LedgerEntry]()
 
-    def fails(self: Tenure, entry: Entry) -> None:
+    def fails(self: Tenure, entry: LedgerEntry) -> None:
         attempts.append(entry)
         if len(attempts) <= 3:
             raise LedgerError("away")

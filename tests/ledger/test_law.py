@@ -14,7 +14,7 @@ from maitred.explain.billing.bill import bill, read_month
 from maitred.explain.billing.levels import levels
 from maitred.ledger.books import Books
 from maitred.ledger.meter import DAY
-from maitred.ledger.records import Sight
+from maitred.ledger.records import Observation
 from maitred.ledger.register import Register
 from maitred.ledger.store import Ledger, milliseconds
 from maitred.model.policy import Policy
@@ -70,7 +70,7 @@ def kept(
         if (victim := victims.get(step)) is not None:
             receipt = evicted(f"red/{victim}", 0, group="red/g", lost=0.01, since="2026-11-03T23:59:00Z")
             books.note(receipt)
-        books.see(Sight(at, state.snapshot(), Policy(), ends.take(), frozenset()))
+        books.see(Observation(at, state.snapshot(), Policy(), ends.take(), frozenset()))
         if step in writes:
             tenure.write(books.close(at))
     tenure.write(books.close(at))

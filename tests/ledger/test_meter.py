@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from maitred.cluster.state import Change, ClusterState
 from maitred.explain.billing.levels import DeviceLevels, Key, levels
-from maitred.ledger.meter import DAY, LONGEST_SILENCE, Meter, Reading, by_day
+from maitred.ledger.meter import DAY, LONGEST_SILENCE, Reading, UsageMeter, by_day
 from maitred.model.policy import Policy
 from tests.ledger.worlds import histories
 from tests.oracle.effort import examples
@@ -28,7 +28,7 @@ def by_bucket(reading: Reading) -> dict[tuple[int, str], int]:
 
 
 def test_levels_hold_until_they_are_seen_otherwise() -> None:
-    meter = Meter(0)
+    meter = UsageMeter(0)
     meter.see(held(3), 1000)
     meter.see(held(8), 5000)
     meter.advance(6000)
@@ -40,14 +40,14 @@ def test_levels_hold_until_they_are_seen_otherwise() -> None:
 
 
 def test_days_are_told_apart() -> None:
-    meter = Meter(DAY - 20)
+    meter = UsageMeter(DAY - 20)
     meter.see(held(8), DAY - 20)
     meter.advance(DAY + 30)
     assert by_bucket(meter.take()) == {(0, "productive"): 8 * 20, (1, "productive"): 8 * 30}
 
 
 def test_what_nobody_saw_is_not_counted() -> None:
-    meter = Meter(0)
+    meter = UsageMeter(0)
     meter.see(held(8), 0)
     meter.advance(1000)
     meter.advance(1000 + LONGEST_SILENCE + 1)
@@ -56,7 +56,7 @@ def test_what_nobody_saw_is_not_counted() -> None:
 
 
 def test_a_clock_that_goes_back_counts_nothing_twice() -> None:
-    meter = Meter(0)
+    meter = UsageMeter(0)
     for at in (0, 5000, 2000, 6000):
         meter.see(held(8), at)
     assert dict(meter.take().observed) == {0: 6000}
@@ -76,7 +76,7 @@ def test_whatever_happens_it_all_adds_up_to_capacity_times_time(
     history: list[tuple[int, Change]], flushes: list[int]
 ) -> None:
     """However the time is cut into readings, and whatever is done with the cluster meanwhile."""
-    state, meter, at = ClusterState(), Meter(BEGIN), BEGIN
+    state, meter, at = ClusterState(), UsageMeter(BEGIN), BEGIN
     expected, found, capacity = Counter[object](), Counter[object](), Counter[object]()
     last = DeviceLevels({}, {}, {})
     for step, (pause, change) in enumerate(history):

@@ -11,7 +11,7 @@ import msgspec
 from maitred.cli.audit.dumps import read_dump
 from maitred.cluster.state import ClusterState, Put
 from maitred.cluster.supposing import supposing
-from maitred.controllers.answers.route import Asked, Question, Route
+from maitred.controllers.answers.route import AnswerContext, CheckedQuestion, Route
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import nothing_known, worked_out
 from maitred.decide import decide
@@ -78,23 +78,23 @@ class Cluster:
         """As the scheduler makes it, for somebody who may see everything."""
         return as_seen_by(Situation(self.state.snapshot(), policy_of(self.policy), NOW), None)
 
-    def asked(self, path: str, question: Question, situation: Situation | None = None) -> bytes:
-        return worked_out(ROUTE[path], Asked(situation or self.live, question, nothing_known))
+    def asked(self, path: str, question: CheckedQuestion, situation: Situation | None = None) -> bytes:
+        return worked_out(ROUTE[path], AnswerContext(situation or self.live, question, nothing_known))
 
     def live_why(self, group: str) -> Why:
         namespace, _, name = group.partition("/")
-        question = Question({"namespace": namespace, "name": name, "kind": "group"})
+        question = CheckedQuestion({"namespace": namespace, "name": name, "kind": "group"})
         return msgspec.json.decode(self.asked("why", question), type=Why)
 
     def live_capacity(self) -> Capacity:
-        return msgspec.json.decode(self.asked("capacity", Question({})), type=Capacity)
+        return msgspec.json.decode(self.asked("capacity", CheckedQuestion({})), type=Capacity)
 
     def live_plan(self, supposition: Supposition) -> Proposals:
         state = supposing(self.state, supposition.stand_ins(NOW))
         supposed = as_seen_by(
             Situation(state, policy_of(self.policy), NOW, waiting=self.live.in_vain()), None
         )
-        found = self.asked("plan", Question({}, supposition), supposed)
+        found = self.asked("plan", CheckedQuestion({}, supposition), supposed)
         return msgspec.json.decode(found, type=Proposals)
 
     def supposing(self, supposition: Supposition) -> Situation:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from maitred.kube.records import RECORD
-from maitred.kube.reflector import Page
+from maitred.kube.reflector import ListPage
 from maitred.kube.resources import CONFIG_MAPS
 from maitred.model.suspension import SUSPENDED
 from tests.scenarios.api import Json, eventually
@@ -129,7 +129,7 @@ class NoRecords(Step):
 
     async def _left(self, stage: Stage) -> str:
         path = CONFIG_MAPS.path(stage.scenario.settings.namespace)
-        found = await stage.api.client.get(path, Page, params=OF_RECORDS)
+        found = await stage.api.client.get(path, ListPage, params=OF_RECORDS)
         return f"{len(found.items)} records" if found.items else ""
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from maitred.controllers.health import Health
+from maitred.controllers.health import ProcessHealth
 from maitred.controllers.policy import Defaults, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
@@ -88,7 +88,7 @@ class Actor:
         """`lease`: the name of the one that it leads by, if it needs one. `speed`: how fast its time runs."""
         self.line = Line(server.scheduler(), Journal())
         self.line.trouble = trouble
-        self.health = Health()
+        self.health = ProcessHealth()
         self.metrics = Metrics()
         self._settings = settings
         self._source = source

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from maitred.controllers.answers.backlog import Backlog, Update
-from maitred.controllers.answers.follower import Follower
+from maitred.controllers.answers.follower import StateFollower
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
@@ -81,7 +81,7 @@ async def ask(stage: Stage, actor: Actor, backlog: Backlog) -> None:
     async def news(afresh: bool) -> Update:
         return backlog.update()
 
-    service = Service(actor.line, Follower(news).view)
+    service = Service(actor.line, StateFollower(news).view)
     [why] = (route for route in ROUTES if route.looks)
     user = await service.visitor(await own_token(stage.api.client))
     await service.answer(why, about(stage, YIELDING.name), user, nothing_posted)

@@ -11,7 +11,7 @@ from maitred.model.pod import Container, PodSpec, ResourceRequirements, Resource
 from maitred.model.policy import PREEMPTIVE_ORDERS, SHARING_PLACEMENTS, Level, Policy, Topology
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.faults import Breakdown
-from maitred.simulate.jobs import Crew, Job, Workload
+from maitred.simulate.jobs import Crew, SimulatedJob, Workload
 from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.seating.displacing import Displacing
@@ -41,9 +41,9 @@ def crew(count: int = 1, gpus: int = 1, cpu: int = 1, rack: str = "") -> Crew:
 
 def job(
     name: str, at: float = 0, workers: int = 1, gpus: int = 1, seconds: float | None = 60, **more: Any
-) -> Job:
+) -> SimulatedJob:
     """Times in seconds; all other times as they are."""
-    return Job(
+    return SimulatedJob(
         name=name,
         arrival=round(at * SECOND),
         crews=(crew(workers, gpus, rack=more.pop("rack", "")),),
@@ -63,7 +63,7 @@ def seater_for(policy: Policy, nodes: Sequence[Node], workload: Workload) -> Sea
 
 def play(
     nodes: Sequence[Node],
-    jobs: Iterable[Job],
+    jobs: Iterable[SimulatedJob],
     policy: Policy | None = None,
     faults: Iterable[Breakdown] = (),
     horizon: Time | None = None,
@@ -103,13 +103,13 @@ def clusters(draw: st.DrawFn) -> tuple[Node, ...]:
 
 
 @st.composite
-def jobs(draw: st.DrawFn, name: str) -> Job:
+def jobs(draw: st.DrawFn, name: str) -> SimulatedJob:
     crews = tuple(
         crew(draw(st.integers(1, 3)), draw(st.integers(0, 4)), draw(st.integers(1, 3)))
         for _ in range(draw(st.integers(1, 2)))
     )
     members = sum(each.count for each in crews)
-    return Job(
+    return SimulatedJob(
         name=name,
         arrival=draw(TIMES),
         crews=crews,
@@ -146,12 +146,12 @@ def faults(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Breakdown, ...]:
 
 
 @st.composite
-def workloads(draw: st.DrawFn) -> tuple[Job, ...]:
+def workloads(draw: st.DrawFn) -> tuple[SimulatedJob, ...]:
     return tuple(draw(jobs(f"j{number}")) for number in range(draw(st.integers(0, 7))))
 
 
 @st.composite
-def rivals(draw: st.DrawFn) -> tuple[tuple[Node, ...], tuple[Job, ...]]:
+def rivals(draw: st.DrawFn) -> tuple[tuple[Node, ...], tuple[SimulatedJob, ...]]:
     """A few nodes, and jobs of several priorities that cannot all have them at once."""
     nodes = tuple(node(f"n{i}", 4, f"r{i // 2}", cpu=16) for i in range(draw(st.integers(1, 4))))
     jobs = []

@@ -12,7 +12,7 @@ from maitred.model.policy import Order, Placement, Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND, Time
 from maitred.simulate.faults import Breakdown
 from maitred.simulate.group import Phase
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.loop import Simulation
 from maitred.simulate.run import run_of
 from tests.oracle.effort import examples
@@ -113,7 +113,7 @@ def check_time(loop: Simulation, nodes: Sequence[Node]) -> None:
         assert sum(sample.devices.values()) == pytest.approx(loop.floor.total / 1000)
 
 
-def check_jobs(loop: Simulation, jobs: Sequence[Job]) -> None:
+def check_jobs(loop: Simulation, jobs: Sequence[SimulatedJob]) -> None:
     outcomes = run_of(loop, "p", 1, ()).outcomes
     assert sorted(outcome.job for outcome in outcomes) == sorted(job.name for job in jobs)
     for group in loop.groups:
@@ -141,7 +141,7 @@ def check_work(loop: Simulation) -> None:
 def check_repeatable(
     loop: Simulation,
     nodes: Sequence[Node],
-    jobs: Sequence[Job],
+    jobs: Sequence[SimulatedJob],
     policy: Policy,
     broken: Sequence[Breakdown],
     horizon: Time | None,

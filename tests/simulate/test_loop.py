@@ -7,7 +7,7 @@ import pytest
 from maitred.model.policy import Policy, Topology
 from maitred.simulate.clock import SECOND
 from maitred.simulate.faults import Breakdown
-from maitred.simulate.jobs import WHOLE, Job
+from maitred.simulate.jobs import WHOLE, SimulatedJob
 from maitred.simulate.loop import Simulation
 from maitred.simulate.results import BUCKETS, Run
 from maitred.simulate.run import run_of
@@ -190,7 +190,7 @@ def test_who_waits_for_a_repair_is_not_given_up() -> None:
 # -- pod by pod --------------------------------------------------------------------------------------------
 
 
-def two_gangs(later: float) -> list[Job]:
+def two_gangs(later: float) -> list[SimulatedJob]:
     """Each of 8 members, on a floor for 10."""
     return [job("a", workers=8, gpus=1, seconds=10), job("b", at=later, workers=8, gpus=1, seconds=10)]
 
@@ -211,13 +211,13 @@ def test_two_gangs_that_come_together_get_in_each_other_s_way_for_ever() -> None
     assert {end for end, _ in ends(play([node("n1", gpus=10)], two_gangs(later=0))).values()} == {"finished"}
 
 
-def deadlock(**more: Any) -> list[Job]:
+def deadlock(**more: Any) -> list[SimulatedJob]:
     """A third leaves, and two gangs of which each lacks some divide what it leaves."""
     first = [job("first", workers=6, gpus=1, seconds=30)]
     return [*first, job("a", at=1, workers=6, gpus=1, seconds=10, **more), *late(**more)]
 
 
-def late(**more: Any) -> list[Job]:
+def late(**more: Any) -> list[SimulatedJob]:
     return [job("b", at=2, workers=7, gpus=1, seconds=10, priority=1, **more)]
 
 
@@ -256,7 +256,7 @@ def test_a_run_that_would_never_end_is_stopped() -> None:
 
 def test_members_without_devices_do_nothing_for_a_job_that_needs_them() -> None:
     """The quorum is three leaders without devices; the workers never get theirs, and others are compared."""
-    stuck = Job("stuck", SECOND, (crew(3, 0), crew(1, 8)), 3, 60 * SECOND)
+    stuck = SimulatedJob("stuck", SECOND, (crew(3, 0), crew(1, 8)), 3, 60 * SECOND)
     jobs = [job("filler", gpus=1, seconds=None), stuck]
     loop = play([node("n1")], jobs, Policy(order="shortest-remaining", redecide_seconds=20))
     assert {end for end, _ in ends(loop).values()} == {"running"}
@@ -283,7 +283,7 @@ def test_pod_by_pod_a_job_is_seated_outside_its_rack() -> None:
 # -- preemptive orders -------------------------------------------------------------------------------------
 
 
-def orders(order: Any, jobs: list[Job], **more: Any) -> Simulation:
+def orders(order: Any, jobs: list[SimulatedJob], **more: Any) -> Simulation:
     return play([node("n1")], jobs, Policy(order=order, topology=Topology((RACK,)), **more))
 
 
@@ -352,7 +352,7 @@ def test_comparisons_come_no_more_often_than_the_policy_says() -> None:
 
 def test_members_of_different_kinds_and_a_quorum_of_some() -> None:
     """A leader without devices and three workers, of which two will do."""
-    mixed = Job("mixed", 0, (crew(1, 0), crew(3, 4)), 3, 60 * SECOND)
+    mixed = SimulatedJob("mixed", 0, (crew(1, 0), crew(3, 4)), 3, 60 * SECOND)
     loop = play([node("n1")], [mixed])
     assert ends(loop) == {"mixed": ("finished", 90.0)}
 

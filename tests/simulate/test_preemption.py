@@ -7,18 +7,18 @@ import pytest
 from maitred.model.policy import Policy, Preemption, Topology
 from maitred.simulate.clock import SECOND
 from maitred.simulate.group import Phase
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 from tests.simulate.runs import RACK, job, node, play
 from tests.simulate.test_loop import device_seconds, ends, fault, run
 
 GRACE = 10 * SECOND
 
 
-def low(gpus: int = 8, **more: Any) -> Job:
+def low(gpus: int = 8, **more: Any) -> SimulatedJob:
     return job("low", gpus=gpus, seconds=100, **more)
 
 
-def high(gpus: int = 8, at: float = 40, **more: Any) -> Job:
+def high(gpus: int = 8, at: float = 40, **more: Any) -> SimulatedJob:
     return job("high", at=at, gpus=gpus, seconds=50, priority=10, **more)
 
 

@@ -16,7 +16,7 @@ from benchmarks.soak.receipts import Receipts
 from maitred.model.policy import Policy, Preemption
 from maitred.simulate.clock import SECOND
 from maitred.simulate.faults import Breakdown
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.scenario import read_scenario
 from maitred.simulate.scenario.values import duration
@@ -45,7 +45,7 @@ class Twisted(RunObserver):
         self.watcher.settled(loop)
 
 
-def judge_of(jobs: Sequence[Job] = JOBS) -> Judge:
+def judge_of(jobs: Sequence[SimulatedJob] = JOBS) -> Judge:
     return Judge(Policy(), tuple(jobs), (), every=1)
 
 

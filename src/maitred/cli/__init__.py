@@ -9,7 +9,7 @@ from io import TextIOWrapper
 import click
 
 from maitred import __version__
-from maitred.cli.groups import Group
+from maitred.cli.groups import CommandGroup
 
 VERBS = {
     "up": "Start a sandbox with the scheduler on it: a cluster in one command.",
@@ -37,7 +37,7 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 """No defect of ours, wherever it comes up."""
 
 
-class Verbs(Group):
+class Verbs(CommandGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 

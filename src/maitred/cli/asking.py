@@ -19,7 +19,7 @@ from maitred.model.manifest import InputError
 from maitred.model.objects import Object
 
 if TYPE_CHECKING:
-    from maitred.cli.seeing import Glass
+    from maitred.cli.pod_lookup import PodLookup
     from maitred.explain.situation import Situation
     from maitred.kube.answers import NoScheduler
     from maitred.kube.client import Client
@@ -42,7 +42,7 @@ class Question(Generic[T]):
     """What is posted, where the question is too long for a path."""
     supposing: Sequence[Object] = ()
     """New objects that the situation is to have too."""
-    glass: "Glass | None" = None
+    lookup: "PodLookup | None" = None
     """Sees, where the answer is worked out here, how pods are doing, which no situation tells."""
 
 
@@ -132,9 +132,9 @@ cluster_options = cluster_options_with_dump("-f", "--filename")
 def ask(question: Question[T], cluster: ClusterOptions) -> T:
     """Raises InputError for what cannot be asked, KubeError where no answer can be had."""
     if cluster.files:
-        reader = read_objects(cluster.files, question.glass.take if question.glass else None)
-        if question.glass:
-            question.glass.done(reader.objects)
+        reader = read_objects(cluster.files, question.lookup.take if question.lookup else None)
+        if question.lookup:
+            question.lookup.done(reader.objects)
         output.warn(reader.warnings())
         return work_out(question, situation_of(reader.objects, question, cluster))
     check_place(cluster.service)
@@ -185,7 +185,7 @@ async def ask_scheduler(question: Question[T], cluster: ClusterOptions, client: 
     from maitred.kube import answers
 
     namespace, _, name = cluster.service.partition("/")
-    place = answers.Place(namespace, name)
+    place = answers.ServiceAddress(namespace, name)
     try:
         data = await answers.ask(client, place, question.path, question.query, question.body)
         return msgspec.json.decode(data, type=question.answer)
@@ -230,8 +230,8 @@ async def answer_here(
     except ExceptionGroup as errors:
         raise first_of(errors) from None
     output.warn(listed.warnings)
-    if question.glass:
-        await question.glass.look(client, listed.objects, home)
+    if question.lookup:
+        await question.lookup.look(client, listed.objects, home)
     return work_out(question, situation_of(listed.objects, question, cluster, listed.group_api))
 
 

@@ -7,7 +7,7 @@ import click
 LEAST_LIKENESS = 0.6
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -4,10 +4,10 @@ import click
 
 from maitred.cli import output
 from maitred.cli.files import read_policy_file
-from maitred.cli.groups import Group
+from maitred.cli.groups import CommandGroup
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Work with policy files."""
 

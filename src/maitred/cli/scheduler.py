@@ -275,7 +275,7 @@ def check(options: dict[str, Any]) -> None:
 async def serve(options: dict[str, Any]) -> bool:
     """Until a signal says to stop: then True."""
     from maitred.controllers.answers.backlog import Backlog
-    from maitred.controllers.health import Health, serving
+    from maitred.controllers.health import ProcessHealth, serving
     from maitred.controllers.scheduling.metrics import Metrics
     from maitred.controllers.scheduling.scheduler import Scheduler
     from maitred.controllers.scheduling.term import SchedulerSettings
@@ -283,7 +283,7 @@ async def serve(options: dict[str, Any]) -> bool:
     from maitred.kube.lease import LeaderLease
 
     connection = connection_of(options["kubeconfig"], options["context"])
-    metrics, health, stop = Metrics(), Health(), asyncio.Event()
+    metrics, health, stop = Metrics(), ProcessHealth(), asyncio.Event()
     end_in_time(stop)
     keeping = open_ledger(options, connection)
     backlog = Backlog() if options["answers"] else None

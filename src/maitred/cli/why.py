@@ -101,7 +101,7 @@ def show(answer: object, form: str, lines: "Callable[[int | None], Iterator[Text
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedSubject:
     """What somebody asks about."""
 
     namespace: str
@@ -117,7 +117,7 @@ class Named:
         return {"kind": self.kind} if self.kind else {}
 
 
-def named(text: str, home: str) -> Named:
+def named(text: str, home: str) -> NamedSubject:
     """`train`, `team-a/train`, `job/train` or `job/team-a/train`."""
     from maitred.explain.why.answer import KINDS, kind_called
 
@@ -130,40 +130,40 @@ def named(text: str, home: str) -> Named:
     if "/" in space:
         what = f"{first[:60]!r} is not a known kind; known kinds are: {', '.join(KINDS)}"
         raise InputError("", "", "", what)
-    return Named(space or home, name, kind)
+    return NamedSubject(space or home, name, kind)
 
 
 def about_one(text: str, home: str) -> "Question[Why]":
-    from maitred.cli.seeing import Glass
+    from maitred.cli.pod_lookup import PodLookup
     from maitred.explain.why.answer import Why
 
     asked = named(text, home)
-    glass = Glass(asked.namespace)
+    lookup = PodLookup(asked.namespace)
 
     def here(situation: "Situation") -> Why:
         from maitred.explain.why.why import why_named
 
-        return why_named(situation, asked.key, home, asked.kind, glass.seen)
+        return why_named(situation, asked.key, home, asked.kind, lookup.seen)
 
-    return Question(f"why/{asked.key}", Why, here, asked.query, glass=glass)
+    return Question(f"why/{asked.key}", Why, here, asked.query, lookup=lookup)
 
 
 def about_two(text: str, other: str, home: str) -> "Question[Comparison]":
-    from maitred.cli.seeing import Glass
+    from maitred.cli.pod_lookup import PodLookup
     from maitred.explain.why.answer import Comparison
 
     one, two = named(text, home), named(other, home)
-    glass = Glass(one.namespace, two.namespace)
+    lookup = PodLookup(one.namespace, two.namespace)
 
     def here(situation: "Situation") -> Comparison:
         from maitred.explain.why.comparing import compare
         from maitred.explain.why.names import find
 
-        first, second = (find(situation, asked.key, home, asked.kind, glass.seen) for asked in (one, two))
-        return compare(situation, first, second, glass.seen)
+        first, second = (find(situation, asked.key, home, asked.kind, lookup.seen) for asked in (one, two))
+        return compare(situation, first, second, lookup.seen)
 
     query = {**one.query, "ratherThan": two.key, **({"ratherThanKind": two.kind} if two.kind else {})}
-    return Question(f"why/{one.key}", Comparison, here, query, glass=glass)
+    return Question(f"why/{one.key}", Comparison, here, query, lookup=lookup)
 
 
 def about_eviction(text: str, home: str) -> "Question[EvictionAnswer]":

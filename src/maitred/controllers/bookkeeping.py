@@ -20,7 +20,7 @@ from maitred.explain.billing.document import Usage
 from maitred.kube.answers import Reason
 from maitred.ledger.clerk import Clerk
 from maitred.ledger.connections import LedgerError
-from maitred.ledger.records import Arrival, Evicted, Sight, VerdictChange
+from maitred.ledger.records import Arrival, Evicted, Observation, VerdictChange
 from maitred.ledger.store import Ledger
 from maitred.model.categories import CATEGORIES
 from maitred.model.history import NO_HISTORY, History
@@ -101,7 +101,7 @@ class Bookkeeper:
         if state.version == self._seen_version:
             self._clerk.hear(at)
             return
-        sight = Sight(at, state.snapshot(), self._policy(), self._ends.take(), self._hopeless())
+        sight = Observation(at, state.snapshot(), self._policy(), self._ends.take(), self._hopeless())
         self._clerk.show(sight)
         self._seen_version = state.version
 
@@ -137,7 +137,7 @@ class Bookkeeper:
 
     def _arrival(self, view: GroupView, verdict: GroupVerdict, snapshot: Snapshot, at: int) -> Arrival:
         namespace = verdict.group.partition("/")[0]
-        pods = self._mirror.parties.get(verdict.group, ())
+        pods = self._mirror.waiting_by_group.get(verdict.group, ())
         labels = next((self._mirror.waiting[pod].metadata.labels for pod in pods), {})
         return Arrival(
             at=at,

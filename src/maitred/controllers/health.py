@@ -14,7 +14,7 @@ LIMITS = Limits(connections=64, of_one_peer=32, idle_seconds=15.0)
 
 
 @dataclass(slots=True)
-class Health:
+class ProcessHealth:
     """How the process is doing, in words; the loops keep it up to date."""
 
     ready: bool = False
@@ -25,7 +25,7 @@ class Health:
 
 
 @asynccontextmanager
-async def serving(listen: str, health: Health, registry: CollectorRegistry) -> AsyncIterator[None]:
+async def serving(listen: str, health: ProcessHealth, registry: CollectorRegistry) -> AsyncIterator[None]:
     """Serve on `host:port` for as long as the block runs; nothing at all for an empty address."""
     if not listen:
         yield
@@ -39,7 +39,7 @@ async def serving(listen: str, health: Health, registry: CollectorRegistry) -> A
             one.close()
 
 
-def application(health: Health, registry: CollectorRegistry) -> web.Application:
+def application(health: ProcessHealth, registry: CollectorRegistry) -> web.Application:
     async def alive(request: web.Request) -> web.Response:
         # That the event loop answers is the whole point: every loop of ours runs on it.
         return web.Response(text="ok\n")

@@ -88,7 +88,7 @@ async def serving_on(
     **settings: Any,
 ) -> AsyncIterator[None]:
     """For as long as the block runs. The sockets stay the caller's."""
-    guard = Guard(limits)
+    guard = ConnectionGuard(limits)
     app.middlewares.insert(0, guard.watch)
     runner = web.AppRunner(
         app,
@@ -113,7 +113,7 @@ async def serving_on(
         guard.close()
 
 
-class Guard:
+class ConnectionGuard:
     """Counts connections from the moment they are accepted, before TLS."""
 
     def __init__(self, limits: Limits) -> None:
@@ -248,7 +248,7 @@ def peer_of(transport: asyncio.Transport) -> str:
 class Watched(asyncio.Protocol):
     """A protocol of aiohttp, and a word to the guard when its connection comes and goes."""
 
-    def __init__(self, inner: asyncio.Protocol, guard: Guard, peer: str) -> None:
+    def __init__(self, inner: asyncio.Protocol, guard: ConnectionGuard, peer: str) -> None:
         self._inner, self._guard, self._peer = inner, guard, peer
         self._transport: asyncio.Transport | None = None
         self._is_over = False

@@ -189,12 +189,12 @@ def openness(node: Node) -> Openness:
 
 
 def floor_of(
-    tables: Iterable[FloorNode], members: Iterable[FloorMember], parties: Mapping[str, FloorGroup]
+    tables: Iterable[FloorNode], members: Iterable[FloorMember], pod_groups: Mapping[str, FloorGroup]
 ) -> ClusterFloor:
-    """`parties` by their keys."""
+    """`pod_groups` by their keys."""
     tables, members = sorted(tables, key=lambda table: table.name), list(members)
     places = Places(tables)
-    return ClusterFloor(tuple(racks(tables, members, places)), tuple(rows(members, parties, places)))
+    return ClusterFloor(tuple(racks(tables, members, places)), tuple(rows(members, pod_groups, places)))
 
 
 class Places:
@@ -248,21 +248,21 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def rows(
-    members: Iterable[FloorMember], parties: Mapping[str, FloorGroup], places: Places
+    members: Iterable[FloorMember], pod_groups: Mapping[str, FloorGroup], places: Places
 ) -> Iterator[FloorRow]:
-    groups: dict[str, list[FloorMember]] = {key: [] for key in parties}
+    groups: dict[str, list[FloorMember]] = {key: [] for key in pod_groups}
     for member in members:
         groups.setdefault(member.group, []).append(member)
     for key in sorted(groups):
-        yield row(key, groups[key], parties.get(key), places)
+        yield row(key, groups[key], pod_groups.get(key), places)
 
 
-def row(key: str, everyone: Sequence[FloorMember], party: FloorGroup | None, places: Places) -> FloorRow:
-    """Those who leave are no longer of the party, and those who failed only if nobody came in their place."""
+def row(key: str, everyone: Sequence[FloorMember], pod_group: FloorGroup | None, places: Places) -> FloorRow:
+    """Those who leave are no longer of the group, and those who failed only if nobody came in their place."""
     staying = [member for member in everyone if member.standing not in ("leaving", "failed")]
     placed = [member for member in staying if member.standing != "waiting"]
-    quorum = quorum_of(key, everyone, party)
-    verdict, why = verdict_of(everyone, staying, placed, quorum, party)
+    quorum = quorum_of(key, everyone, pod_group)
+    verdict, why = verdict_of(everyone, staying, placed, quorum, pod_group)
     seated = [member for member in placed if member.standing == "seated"]
     where = Counter(places.shortest(member.node) for member in seated)
     return FloorRow(
@@ -272,15 +272,15 @@ def row(key: str, everyone: Sequence[FloorMember], party: FloorGroup | None, pla
         quorum=quorum,
         placed=len(placed),
         where={place: where[place] for place in sorted(where, key=natural)},
-        since=since(verdict, everyone, seated, party),
+        since=since(verdict, everyone, seated, pod_group),
         why=why,
-        lone=party is None and all(member.lone for member in everyone),
+        lone=pod_group is None and all(member.lone for member in everyone),
     )
 
 
-def quorum_of(key: str, members: Iterable[FloorMember], party: FloorGroup | None) -> int:
-    if party is not None:
-        return group_from_pod_group(party).quorum
+def quorum_of(key: str, members: Iterable[FloorMember], pod_group: FloorGroup | None) -> int:
+    if pod_group is not None:
+        return group_from_pod_group(pod_group).quorum
     return group_from_marks(key, [member.marks for member in members if member.marks]).quorum
 
 
@@ -289,7 +289,7 @@ def verdict_of(
     staying: Sequence[FloorMember],
     placed: Sequence[FloorMember],
     quorum: int,
-    party: FloorGroup | None,
+    pod_group: FloorGroup | None,
 ) -> tuple[Outcome, str]:
     """The verdict, and why: in the words of the scheduler where there are any."""
     failed = sum(member.standing == "failed" for member in everyone)
@@ -297,17 +297,17 @@ def verdict_of(
         if quorum <= 1 or len(placed) >= quorum:
             return "Finished", f"{counted(failed, 'member')} failed" if failed else ""
         return "Waiting", f"Members: {counted(failed, 'member')} failed and not replaced yet"
-    if everyone and not staying and party is None:
+    if everyone and not staying and pod_group is None:
         return "Finished", "leaving"
     words = next((member.words for member in staying if member.words), "")
     if len(placed) >= quorum:
         return "Scheduled", told(words)[1]
-    if not words and party is None and any(not (member.lone or member.marks) for member in staying):
+    if not words and pod_group is None and any(not (member.lone or member.marks) for member in staying):
         return "Waiting", "Members: the PodGroup that its pods name does not exist"
     if not words and len(staying) < quorum:
         return "Waiting", f"Members: the group needs {quorum} members, and only {len(staying)} exist"
-    if not words and party is not None:
-        words = next((said.message for said in party.status.conditions if said.status == "False"), "")
+    if not words and pod_group is not None:
+        words = next((said.message for said in pod_group.status.conditions if said.status == "False"), "")
     return told(words or UNDECIDED)
 
 
@@ -318,12 +318,12 @@ def told(words: str) -> tuple[Verdict, str]:
 
 
 def since(
-    verdict: str, everyone: Iterable[FloorMember], seated: Iterable[FloorMember], party: FloorGroup | None
+    verdict: str, everyone: Iterable[FloorMember], seated: Iterable[FloorMember], pod_group: FloorGroup | None
 ) -> Timestamp | None:
     """From when on it stands as it does: seated when the last was, waiting from the beginning."""
     if verdict == "Scheduled":
         return max((member.seated for member in seated if member.seated), default=None)
     created = [member.created for member in everyone if member.created]
-    if party is not None and party.metadata.creation_timestamp is not None:
-        created.append(party.metadata.creation_timestamp)
+    if pod_group is not None and pod_group.metadata.creation_timestamp is not None:
+        created.append(pod_group.metadata.creation_timestamp)
     return None if verdict == "Finished" else min(created, default=None)

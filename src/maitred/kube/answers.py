@@ -55,7 +55,7 @@ class NoScheduler(KubeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServiceAddress:
     """Where the Service is."""
 
     namespace: str
@@ -70,7 +70,7 @@ class Place:
 
 
 async def ask(
-    client: Client, place: Place, path: str, query: Mapping[str, str], body: bytes | None = None
+    client: Client, place: ServiceAddress, path: str, query: Mapping[str, str], body: bytes | None = None
 ) -> bytes:
     """Raises NoScheduler where there is none to ask, ApiError with a Reason for what it does not answer."""
     headers = {TOKEN_HEADER: await own_token(client)}
@@ -108,7 +108,7 @@ async def own_token(client: Client) -> str:
     return token
 
 
-def missing(error: ApiError, place: Place) -> NoScheduler | None:
+def missing(error: ApiError, place: ServiceAddress) -> NoScheduler | None:
     """What the API server said in place of a scheduler, if that was it who spoke."""
     if error.reason in list(Reason):
         return None

@@ -106,7 +106,7 @@ def deletion(uid: str, grace_seconds: int | None) -> bytes:
     return encode(delete_options(uid, grace_seconds))
 
 
-class Eviction(Lean, frozen=True):
+class EvictionBody(Lean, frozen=True):
     api_version: str
     kind: str
     metadata: WrittenMeta
@@ -115,7 +115,7 @@ class Eviction(Lean, frozen=True):
 
 def eviction(name: str, uid: str, grace_seconds: int | None) -> bytes:
     options = delete_options(uid, grace_seconds)
-    return encode(Eviction("policy/v1", "Eviction", WrittenMeta(name=name), options))
+    return encode(EvictionBody("policy/v1", "Eviction", WrittenMeta(name=name), options))
 
 
 class MergedCondition(Lean, frozen=True):

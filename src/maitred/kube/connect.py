@@ -19,8 +19,8 @@ from maitred.kube.credentials import (
 )
 from maitred.kube.errors import ConfigError
 from maitred.kube.incluster import in_cluster, is_in_cluster
-from maitred.kube.kubeconfig import Chosen, Cluster, Entry, Exec, User, choose
-from maitred.kube.plugin import ClusterInfo, Command, Plugin, Question, Spec
+from maitred.kube.kubeconfig import Chosen, ConfigEntry, Exec, KubeCluster, KubeUser, choose
+from maitred.kube.plugin import ClusterInfo, Command, CredentialRequest, Plugin, Spec
 from maitred.kube.proxies import proxy_from_environment, proxy_of
 from maitred.kube.tls import RenewedContext
 from maitred.kube.trouble import Settings
@@ -83,7 +83,7 @@ def from_kubeconfig(paths: list[str], context: str | None) -> Connection:
     )
 
 
-def server_of(cluster: Entry[Cluster]) -> str:
+def server_of(cluster: ConfigEntry[KubeCluster]) -> str:
     server = cluster.value.server.rstrip("/")
     try:
         parts = urlsplit(server)
@@ -97,7 +97,7 @@ def server_of(cluster: Entry[Cluster]) -> str:
     return server
 
 
-def proxy_for(cluster: Entry[Cluster], server: str) -> tuple[str | None, str]:
+def proxy_for(cluster: ConfigEntry[KubeCluster], server: str) -> tuple[str | None, str]:
     """A proxy, and the setting that asks for it."""
     if not cluster.value.proxy_url:
         return proxy_from_environment(server)
@@ -113,7 +113,7 @@ def context_of(chosen: Chosen, authority: bytes | None) -> ssl.SSLContext:
     return context
 
 
-def trust(cluster: Entry[Cluster], authority: bytes | None) -> ssl.SSLContext:
+def trust(cluster: ConfigEntry[KubeCluster], authority: bytes | None) -> ssl.SSLContext:
     if cluster.value.insecure_skip_tls_verify:
         if authority is not None:
             raise cluster.wrong("insecure-skip-tls-verify", "contradicts certificate-authority; remove one")
@@ -124,7 +124,7 @@ def trust(cluster: Entry[Cluster], authority: bytes | None) -> ssl.SSLContext:
         raise cluster.wrong("certificate-authority", error) from None
 
 
-def show_certificate(user: Entry[User], context: ssl.SSLContext) -> None:
+def show_certificate(user: ConfigEntry[KubeUser], context: ssl.SSLContext) -> None:
     value = user.value
     certificate = user.bytes_of("client-certificate", value.client_certificate, value.client_certificate_data)
     key = user.bytes_of("client-key", value.client_key, value.client_key_data)
@@ -140,7 +140,10 @@ def show_certificate(user: Entry[User], context: ssl.SSLContext) -> None:
 
 
 def credentials_of(
-    user: Entry[User], cluster: Entry[Cluster], authority: bytes | None, secure: RenewedContext | None
+    user: ConfigEntry[KubeUser],
+    cluster: ConfigEntry[KubeCluster],
+    authority: bytes | None,
+    secure: RenewedContext | None,
 ) -> Credentials:
     """What is written down wins over a plugin, and a file over a token, as in kubectl."""
     value, others = user.value, impersonated(user)
@@ -161,14 +164,14 @@ def credentials_of(
     return Fixed(others)
 
 
-def written_token(user: Entry[User], field: str, data: bytes) -> str:
+def written_token(user: ConfigEntry[KubeUser], field: str, data: bytes) -> str:
     try:
         return token_of(data)
     except ValueError as error:
         raise user.wrong(field, error) from None
 
 
-def impersonated(user: Entry[User]) -> Mapping[str, str]:
+def impersonated(user: ConfigEntry[KubeUser]) -> Mapping[str, str]:
     value = user.value
     if not value.as_user and (value.as_uid or value.as_groups or value.as_user_extra):
         raise user.wrong("as", "is required with as-uid, as-groups and as-user-extra")
@@ -179,7 +182,9 @@ def impersonated(user: Entry[User]) -> Mapping[str, str]:
     return headers
 
 
-def command_of(user: Entry[User], plugin: Exec, cluster: Entry[Cluster], authority: bytes | None) -> Command:
+def command_of(
+    user: ConfigEntry[KubeUser], plugin: Exec, cluster: ConfigEntry[KubeCluster], authority: bytes | None
+) -> Command:
     if plugin.api_version not in PLUGIN_VERSIONS:
         known = " or ".join(PLUGIN_VERSIONS)
         raise user.wrong("exec.apiVersion", f"{plugin.api_version!r} is not {known}; update the plugin")
@@ -193,13 +198,13 @@ def command_of(user: Entry[User], plugin: Exec, cluster: Entry[Cluster], authori
         program_of(user, plugin),
         plugin.args,
         {variable.name: variable.value for variable in plugin.env},
-        Question(plugin.api_version, spec),
+        CredentialRequest(plugin.api_version, spec),
         setting=user.setting("exec"),
         hint=plugin.install_hint,
     )
 
 
-def program_of(user: Entry[User], plugin: Exec) -> str:
+def program_of(user: ConfigEntry[KubeUser], plugin: Exec) -> str:
     named = user.path(plugin.command) if os.path.dirname(plugin.command) else plugin.command
     program = shutil.which(named)
     if program is None:
@@ -208,7 +213,7 @@ def program_of(user: Entry[User], plugin: Exec) -> str:
     return program
 
 
-def is_interactive(user: Entry[User], plugin: Exec) -> bool:
+def is_interactive(user: ConfigEntry[KubeUser], plugin: Exec) -> bool:
     """Whether the plugin may ask the person at the terminal."""
     mode = plugin.interactive_mode
     if mode not in INTERACTIVE_MODES:
@@ -221,7 +226,7 @@ def is_interactive(user: Entry[User], plugin: Exec) -> bool:
     return terminal and mode != "Never"
 
 
-def cluster_info(cluster: Cluster, authority: bytes | None) -> ClusterInfo:
+def cluster_info(cluster: KubeCluster, authority: bytes | None) -> ClusterInfo:
     extensions = {extension.name: extension.extension for extension in cluster.extensions}
     return ClusterInfo(
         server=cluster.server,

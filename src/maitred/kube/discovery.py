@@ -46,7 +46,7 @@ class ServerVersion(Lean, frozen=True):
     git_version: str = ""
 
 
-class Named(Lean, frozen=True):
+class GroupName(Lean, frozen=True):
     name: str = ""
 
 
@@ -66,7 +66,7 @@ class DiscoveredVersion(Lean, frozen=True):
 
 
 class DiscoveredGroup(Lean, frozen=True):
-    metadata: Named = Named()
+    metadata: GroupName = GroupName()
     versions: tuple[DiscoveredVersion, ...] | None = None
 
 

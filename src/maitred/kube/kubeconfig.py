@@ -23,7 +23,7 @@ class Extension(Lean, frozen=True):
     extension: Any = None
 
 
-class Cluster(Lean, frozen=True, rename="kebab"):
+class KubeCluster(Lean, frozen=True, rename="kebab"):
     server: str = ""
     certificate_authority: str = ""
     certificate_authority_data: str = ""
@@ -48,7 +48,7 @@ class Exec(Lean, frozen=True):
     interactive_mode: str = "IfAvailable"
 
 
-class User(Lean, frozen=True, rename="kebab"):
+class KubeUser(Lean, frozen=True, rename="kebab"):
     client_certificate: str = ""
     client_certificate_data: str = ""
     client_key: str = ""
@@ -65,7 +65,7 @@ class User(Lean, frozen=True, rename="kebab"):
     as_user_extra: dict[str, tuple[str, ...]] = {}
 
 
-class Context(Lean, frozen=True):
+class KubeContext(Lean, frozen=True):
     cluster: str = ""
     user: str = ""
     namespace: str = "default"
@@ -73,17 +73,17 @@ class Context(Lean, frozen=True):
 
 class NamedCluster(Lean, frozen=True):
     name: str
-    cluster: Cluster = Cluster()
+    cluster: KubeCluster = KubeCluster()
 
 
 class NamedUser(Lean, frozen=True):
     name: str
-    user: User = User()
+    user: KubeUser = KubeUser()
 
 
 class NamedContext(Lean, frozen=True):
     name: str
-    context: Context = Context()
+    context: KubeContext = KubeContext()
 
 
 class Kubeconfig(Lean, frozen=True, rename="kebab"):
@@ -94,7 +94,7 @@ class Kubeconfig(Lean, frozen=True, rename="kebab"):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[T]):
+class ConfigEntry(Generic[T]):
     """A cluster, user or context, and where it stands."""
 
     kind: str
@@ -133,9 +133,9 @@ class Merged:
     """All that the files say; the first that defines a name is right about it."""
 
     files: Sequence[str]
-    clusters: dict[str, Entry[Cluster]] = field(default_factory=dict)
-    users: dict[str, Entry[User]] = field(default_factory=dict)
-    contexts: dict[str, Entry[Context]] = field(default_factory=dict)
+    clusters: dict[str, ConfigEntry[KubeCluster]] = field(default_factory=dict)
+    users: dict[str, ConfigEntry[KubeUser]] = field(default_factory=dict)
+    contexts: dict[str, ConfigEntry[KubeContext]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -144,9 +144,9 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    context: Entry[Context]
-    cluster: Entry[Cluster]
-    user: Entry[User]
+    context: ConfigEntry[KubeContext]
+    cluster: ConfigEntry[KubeCluster]
+    user: ConfigEntry[KubeUser]
 
 
 def choose(paths: Sequence[str], context: str | None) -> Chosen:
@@ -155,9 +155,9 @@ def choose(paths: Sequence[str], context: str | None) -> Chosen:
     for path in paths:
         config = read(path)
         current = current or config.current_context
-        add(merged.clusters, (Entry("cluster", c.name, path, c.cluster) for c in config.clusters))
-        add(merged.users, (Entry("user", u.name, path, u.user) for u in config.users))
-        add(merged.contexts, (Entry("context", c.name, path, c.context) for c in config.contexts))
+        add(merged.clusters, (ConfigEntry("cluster", c.name, path, c.cluster) for c in config.clusters))
+        add(merged.users, (ConfigEntry("user", u.name, path, u.user) for u in config.users))
+        add(merged.contexts, (ConfigEntry("context", c.name, path, c.context) for c in config.contexts))
     if not merged.contexts:
         raise ConfigError(f"{merged.title}: it has no context; is it a kubeconfig?")
     name = context if context is not None else current
@@ -172,17 +172,17 @@ def choose(paths: Sequence[str], context: str | None) -> Chosen:
     return Chosen(chosen, cluster_of(chosen, merged), user_of(chosen, merged))
 
 
-def cluster_of(context: Entry[Context], merged: Merged) -> Entry[Cluster]:
+def cluster_of(context: ConfigEntry[KubeContext], merged: Merged) -> ConfigEntry[KubeCluster]:
     name = context.value.cluster
     if name not in merged.clusters:
         raise context.wrong("cluster", f"there is no cluster {name!r}; {suggestion(name, merged.clusters)}")
     return merged.clusters[name]
 
 
-def user_of(context: Entry[Context], merged: Merged) -> Entry[User]:
+def user_of(context: ConfigEntry[KubeContext], merged: Merged) -> ConfigEntry[KubeUser]:
     name = context.value.user
     if not name:
-        return Entry("context", context.name, context.file, User())
+        return ConfigEntry("context", context.name, context.file, KubeUser())
     if name not in merged.users:
         raise context.wrong("user", f"there is no user {name!r}; {suggestion(name, merged.users)}")
     return merged.users[name]
@@ -197,7 +197,7 @@ def read(path: str) -> Kubeconfig:
         raise ConfigError(f"{error}; correct this kubeconfig") from None
 
 
-def add(known: dict[str, Entry[T]], entries: Iterable[Entry[T]]) -> None:
+def add(known: dict[str, ConfigEntry[T]], entries: Iterable[ConfigEntry[T]]) -> None:
     for entry in entries:
         known.setdefault(entry.name, entry)
 

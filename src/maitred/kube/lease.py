@@ -83,7 +83,7 @@ class Held(Lean, frozen=True):
 _HELD = msgspec.json.Decoder(Held)
 
 
-class Record(Lean, frozen=True):
+class LeaseRecord(Lean, frozen=True):
     holder_identity: str
     lease_duration_seconds: int
     acquire_time: str
@@ -95,7 +95,7 @@ class WrittenLease(Lean, frozen=True):
     api_version: str
     kind: str
     metadata: dict[str, Any]
-    spec: Record
+    spec: LeaseRecord
 
 
 class LeaderLease:
@@ -205,11 +205,11 @@ class LeaderLease:
             return False
         return self._clock() - self._seen_at < held.spec.lease_duration_seconds
 
-    def _renewal(self, held: Held | None) -> Record:
+    def _renewal(self, held: Held | None) -> LeaseRecord:
         now = wall_clock()
         before = held.spec if held is not None else LeaseSpec(lease_transitions=-1)
         ours = before.holder_identity == self.identity
-        return Record(
+        return LeaseRecord(
             self.identity,
             LEASE_SECONDS,
             micro_time(before.acquire_time or now if ours else now),
@@ -234,7 +234,7 @@ class LeaderLease:
         """False where a renewal that was still under way has changed it meanwhile."""
         now = micro_time(wall_clock())
         try:
-            await self._write(held, Record("", 1, now, now, held.spec.lease_transitions))
+            await self._write(held, LeaseRecord("", 1, now, now, held.spec.lease_transitions))
         except ApiError as error:
             if error.is_conflict:
                 return False
@@ -252,7 +252,7 @@ class LeaderLease:
         except msgspec.DecodeError as error:
             raise KubeError(f"GET {path}: the answer is not a Lease: {error}") from None
 
-    async def _write(self, held: Held | None, record: Record) -> None:
+    async def _write(self, held: Held | None, record: LeaseRecord) -> None:
         """An update carries the version that was read, so it fails where anyone wrote since."""
         if held is None:
             verb, path = "POST", LEASES.path(self._namespace)

@@ -10,7 +10,7 @@ import msgspec
 from maitred.kube.client import Client, Params, decoder
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError
-from maitred.kube.reflector import LIST_SECONDS, PAGE, Page
+from maitred.kube.reflector import LIST_SECONDS, PAGE, ListPage
 from maitred.kube.resources import (
     BUDGETS,
     CSI_NODES,
@@ -136,7 +136,7 @@ async def raw_items(client: Client, path: str, params: Params) -> list[msgspec.R
     items, rest = list[msgspec.Raw](), ""
     while True:
         more = {**params, **({"continue": rest} if rest else {})}
-        page = await client.get(path, Page, params=more, seconds=LIST_SECONDS)
+        page = await client.get(path, ListPage, params=more, seconds=LIST_SECONDS)
         items += page.items or ()
         rest = page.metadata.rest
         if not rest:

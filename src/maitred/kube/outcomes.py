@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Why(StrEnum):
+class RefusalReason(StrEnum):
     """Why a write was refused: one stable word, for metrics and for decisions."""
 
     GONE = "Gone"
@@ -45,7 +45,7 @@ class Done:
 class Refused:
     """It was not done, and the same write will not be done later either."""
 
-    why: Why
+    why: RefusalReason
     message: str
 
 

@@ -21,7 +21,7 @@ class Always:
         pass
 
 
-class Never:
+class ShadowPermit:
     """For a shadow: it decides and reports, and the cluster stays as it is."""
 
     def check(self) -> None:

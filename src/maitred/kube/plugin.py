@@ -43,26 +43,26 @@ class Spec(Lean, frozen=True):
     cluster: ClusterInfo | None = None
 
 
-class Question(Lean, frozen=True, omit_defaults=False):
+class CredentialRequest(Lean, frozen=True, omit_defaults=False):
     api_version: str
     spec: Spec
     kind: str = "ExecCredential"
 
 
-class Status(Lean, frozen=True):
+class CredentialStatus(Lean, frozen=True):
     token: str | None = None
     client_certificate_data: str | None = None
     client_key_data: str | None = None
     expiration_timestamp: Timestamp | None = None
 
 
-class Answer(Lean, frozen=True):
+class CredentialResponse(Lean, frozen=True):
     api_version: str = ""
     kind: str = ""
-    status: Status | None = None
+    status: CredentialStatus | None = None
 
 
-_ANSWER = msgspec.json.Decoder(Answer)
+_ANSWER = msgspec.json.Decoder(CredentialResponse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Command:
     program: str
     arguments: tuple[str, ...]
     variables: Mapping[str, str]
-    question: Question
+    question: CredentialRequest
     setting: str
     """Where the kubeconfig has it, for messages."""
     hint: str = ""
@@ -116,7 +116,7 @@ class Plugin:
             self._failed_at = time.monotonic()
             raise NoCredentials(self._failure) from None
 
-    def _take(self, answer: Answer) -> None:
+    def _take(self, answer: CredentialResponse) -> None:
         status = answer.status
         if answer.api_version != self._command.question.api_version or answer.kind != "ExecCredential":
             wanted = f"ExecCredential of {self._command.question.api_version}"
@@ -133,7 +133,7 @@ class Plugin:
         self._good_until = expires.timestamp() if expires else float("inf")
 
 
-async def run(command: Command) -> Answer:
+async def run(command: Command) -> CredentialResponse:
     """What the plugin answers. Raises OSError if it cannot be started, ValueError if it does not do well."""
     dialogue = command.is_dialogue
     asked = {"KUBERNETES_EXEC_INFO": msgspec.json.encode(command.question).decode()}

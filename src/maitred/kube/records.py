@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from maitred.kube import bodies
 from maitred.kube.client import Client
-from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.reflector import Reflector, Sink
 from maitred.kube.resources import CONFIG_MAPS, NAMESPACES
 from maitred.kube.wire import ConfigMap
@@ -54,9 +54,9 @@ class Records:
             outcome = await self._writer.create(CONFIG_MAPS, self.namespace, body)
             if not isinstance(outcome, Refused):
                 return outcome
-            if outcome.why is Why.TAKEN:
+            if outcome.why is RefusalReason.TAKEN:
                 prepared = await self.drop(uid)
-            elif outcome.why is Why.GONE:
+            elif outcome.why is RefusalReason.GONE:
                 prepared = await self._make_namespace()
             else:
                 return outcome
@@ -70,7 +70,7 @@ class Records:
     async def _make_namespace(self) -> Done | Refused | Unknown:
         """In a cluster it is there, since maitred runs in it. Beside a cluster it may not be."""
         outcome = await self._writer.create(NAMESPACES, "", bodies.namespace(self.namespace))
-        taken = isinstance(outcome, Refused) and outcome.why is Why.TAKEN
+        taken = isinstance(outcome, Refused) and outcome.why is RefusalReason.TAKEN
         if isinstance(outcome, Done):
             log.info("created namespace %s, in which maitred keeps its records", self.namespace)
         return Done() if taken else outcome

@@ -84,18 +84,18 @@ class HeadMeta(Lean, frozen=True):
     annotations: dict[str, Any] | None = None
 
 
-class Head(Lean, frozen=True):
+class ObjectHead(Lean, frozen=True):
     """What can be read of any object, and all that a deletion or a bookmark has to say."""
 
     metadata: HeadMeta
 
 
-class Event(Lean, frozen=True):
+class WatchEvent(Lean, frozen=True):
     type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
     object: msgspec.Raw
 
 
-class Problem(Lean, frozen=True):
+class WatchError(Lean, frozen=True):
     """The Status that an ERROR event carries."""
 
     code: int = 500
@@ -108,14 +108,14 @@ class ListMeta(Lean, frozen=True):
     rest: str = msgspec.field(default="", name="continue")
 
 
-class Page(Lean, frozen=True):
+class ListPage(Lean, frozen=True):
     metadata: ListMeta
     items: list[msgspec.Raw] | None = None
 
 
-_HEAD = msgspec.json.Decoder(Head)
-_EVENT = msgspec.json.Decoder(Event)
-_PROBLEM = msgspec.json.Decoder(Problem)
+_HEAD = msgspec.json.Decoder(ObjectHead)
+_EVENT = msgspec.json.Decoder(WatchEvent)
+_PROBLEM = msgspec.json.Decoder(WatchError)
 
 
 class Reflector(Generic[T]):
@@ -231,9 +231,9 @@ class Reflector(Generic[T]):
         await self._take_page(page.items or [])
         return page.metadata.resource_version
 
-    async def _page(self, limit: int, rest: str) -> Page:
+    async def _page(self, limit: int, rest: str) -> ListPage:
         params = {**self._selector, "limit": str(limit), **({"continue": rest} if rest else {})}
-        return await self._client.get(self._path, Page, params=params, seconds=LIST_SECONDS)
+        return await self._client.get(self._path, ListPage, params=params, seconds=LIST_SECONDS)
 
     async def _take_page(self, items: list[msgspec.Raw]) -> None:
         for start in range(0, len(items), SLICE):
@@ -293,7 +293,7 @@ class Reflector(Generic[T]):
         if not was_listing:
             self._attempt = self._refusals = 0
 
-    def _apply(self, event: Event) -> None:
+    def _apply(self, event: WatchEvent) -> None:
         if event.type in ("ADDED", "MODIFIED"):
             self._put(event.object)
         elif event.type == "DELETED":

@@ -17,7 +17,7 @@ from maitred.kube import bodies
 from maitred.kube.client import JSON, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, pause
 from maitred.kube.errors import ApiError, KubeError, Unreachable
 from maitred.kube.lease import LEASE_SECONDS, RENEW_SECONDS
-from maitred.kube.outcomes import Bound, Done, Refused, Unbound, Unknown, Why
+from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused, Unbound, Unknown
 from maitred.kube.permit import Permit
 from maitred.kube.resources import JOBS, PODS, VOLUME_CLAIMS, VOLUMES, Resource
 from maitred.kube.wire import Condition
@@ -91,7 +91,7 @@ class Writer:
 
         async def judge(error: KubeError) -> Done | Refused | None:
             if isinstance(error, ApiError) and is_budget(error):
-                return Refused(Why.BUDGET, error.message)
+                return Refused(RefusalReason.BUDGET, error.message)
             return await self._judge_removal(error, namespace, name, uid, grace_seconds)
 
         path = PODS.path(namespace, name, "eviction")
@@ -116,11 +116,13 @@ class Writer:
         if kept is not None and kept.uid == uid:
             return DONE
         if kept is not None and (kept.namespace, kept.name, kept.uid) != (namespace, claim, ""):
-            return Refused(Why.TAKEN, f"volume {volume} is reserved for claim {kept.namespace}/{kept.name}")
+            return Refused(
+                RefusalReason.TAKEN, f"volume {volume} is reserved for claim {kept.namespace}/{kept.name}"
+            )
 
         async def judge(error: KubeError) -> Done | Refused | None:
             if isinstance(error, ApiError) and error.is_conflict:
-                return Refused(Why.TAKEN, f"volume {volume} was changed at the same time")
+                return Refused(RefusalReason.TAKEN, f"volume {volume} was changed at the same time")
             return refusal(error)
 
         owner = bodies.KeptFor("v1", "PersistentVolumeClaim", namespace, claim, uid)
@@ -145,7 +147,7 @@ class Writer:
             before, looked = not looked, True
             if not job.spec.suspend:
                 return None
-            return Refused(Why.TAKEN, "the Job is suspended already") if before else DONE
+            return Refused(RefusalReason.TAKEN, "the Job is suspended already") if before else DONE
 
         return await self._change_job(namespace, name, uid, told_in(namespace, annotation), settled)
 
@@ -163,7 +165,7 @@ class Writer:
 
         def settled(job: FoundJob) -> Done | Refused | None:
             if job.spec.suspend:
-                return Refused(Why.STALE, "the Job is suspended")
+                return Refused(RefusalReason.STALE, "the Job is suspended")
             return None if SUSPENDED in job.metadata.annotations else DONE
 
         return await self._change_job(namespace, name, uid, None, settled)
@@ -181,7 +183,7 @@ class Writer:
 
         async def judge(error: KubeError) -> Done | Refused | None:
             stale = isinstance(error, ApiError) and error.is_conflict
-            return Refused(Why.STALE, str(error)) if stale else refusal(error)
+            return Refused(RefusalReason.STALE, str(error)) if stale else refusal(error)
 
         path = JOBS.path(namespace, name)
         for _ in range(ATTEMPTS):
@@ -190,15 +192,17 @@ class Writer:
             except KubeError as error:
                 return refusal(error) or Unknown(str(error))
             if job is None:
-                return Refused(Why.GONE, "the Job does not exist any more")
+                return Refused(RefusalReason.GONE, "the Job does not exist any more")
             if job.metadata.uid != uid:
-                return Refused(Why.REPLACED, f"another Job has this name now, with UID {job.metadata.uid}")
+                return Refused(
+                    RefusalReason.REPLACED, f"another Job has this name now, with UID {job.metadata.uid}"
+                )
             if (found := settled(job)) is not None:
                 return found
             version, marks = job.metadata.resource_version, {SUSPENDED: annotation}
             body = bodies.job_patch(uid, version, annotation is not None, marks)
             outcome = await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
-            if not (isinstance(outcome, Refused) and outcome.why is Why.STALE):
+            if not (isinstance(outcome, Refused) and outcome.why is RefusalReason.STALE):
                 return outcome
         return Unknown(f"PATCH {path}: another client changed the Job at the same time, {ATTEMPTS} times")
 
@@ -207,7 +211,7 @@ class Writer:
 
         async def judge(error: KubeError) -> Done | Refused | None:
             taken = isinstance(error, ApiError) and error.is_conflict
-            return Refused(Why.TAKEN, str(error)) if taken else refusal(error)
+            return Refused(RefusalReason.TAKEN, str(error)) if taken else refusal(error)
 
         return await self._write("POST", resource.path(namespace), body, DONE, judge)
 
@@ -216,7 +220,7 @@ class Writer:
 
         async def judge(error: KubeError) -> Done | Refused | None:
             refused = refusal(error)
-            return DONE if refused is not None and refused.why is Why.GONE else refused
+            return DONE if refused is not None and refused.why is RefusalReason.GONE else refused
 
         return await self._write("DELETE", resource.path(namespace, name), b"", DONE, judge)
 
@@ -240,7 +244,7 @@ class Writer:
     ) -> Done | Refused | Unknown:
         async def judge(error: KubeError) -> Done | Refused | None:
             if version and isinstance(error, ApiError) and error.is_conflict:
-                return Refused(Why.STALE, error.message)
+                return Refused(RefusalReason.STALE, error.message)
             return refusal(error)
 
         path = resource.path(namespace, name, "status")
@@ -280,7 +284,7 @@ class Writer:
         self, error: KubeError, namespace: str, name: str, uid: str, grace_seconds: int | None
     ) -> Done | Refused | None:
         refused = refusal(error)
-        if refused is not None and refused.why is Why.GONE:
+        if refused is not None and refused.why is RefusalReason.GONE:
             return DONE
         if refused is not None or was_not_executed(error):
             return refused
@@ -361,18 +365,18 @@ class Found(Lean, frozen=True):
 def fate(pod: Found | None, uid: str, node: str) -> Bound | Unbound | Refused:
     """A pod that got its node and is being deleted since was bound all the same."""
     if pod is None:
-        return Refused(Why.GONE, "the pod does not exist any more")
+        return Refused(RefusalReason.GONE, "the pod does not exist any more")
     if pod.metadata.uid != uid:
-        return Refused(Why.REPLACED, f"another pod has this name now, with UID {pod.metadata.uid}")
+        return Refused(RefusalReason.REPLACED, f"another pod has this name now, with UID {pod.metadata.uid}")
     if pod.spec.node_name:
         if pod.spec.node_name == node:
             return BOUND
-        return Refused(Why.BOUND_ELSEWHERE, f"the pod is bound to node {pod.spec.node_name}")
+        return Refused(RefusalReason.BOUND_ELSEWHERE, f"the pod is bound to node {pod.spec.node_name}")
     if pod.metadata.deletion_timestamp is not None:
-        return Refused(Why.DELETING, "the pod is being deleted")
+        return Refused(RefusalReason.DELETING, "the pod is being deleted")
     if pod.spec.scheduling_gates:
         gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
-        return Refused(Why.GATED, f"the pod has scheduling gates: {gates}")
+        return Refused(RefusalReason.GATED, f"the pod has scheduling gates: {gates}")
     return UNBOUND
 
 
@@ -386,13 +390,13 @@ def refusal(error: KubeError) -> Refused | None:
     if not isinstance(error, ApiError) or not error.is_final:
         return None
     if error.is_gone:
-        return Refused(Why.GONE, error.message)
+        return Refused(RefusalReason.GONE, error.message)
     if error.status == 403:
-        return Refused(Why.FORBIDDEN, str(error))
+        return Refused(RefusalReason.FORBIDDEN, str(error))
     # The UID in a patch is a precondition, but the server words it as a field that must not change.
     if error.status == 422 and "metadata.uid" in error.message:
-        return Refused(Why.REPLACED, error.message)
-    return Refused(Why.INVALID, str(error))
+        return Refused(RefusalReason.REPLACED, error.message)
+    return Refused(RefusalReason.INVALID, str(error))
 
 
 def was_not_executed(error: KubeError) -> bool:

@@ -8,9 +8,9 @@ from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import Snapshot
 from maitred.explain.billing.levels import DEAD, NOBODY, levels, nodes_with
 from maitred.explain.billing.losses import Loss, Times, lost_to_eviction, lost_to_failures
-from maitred.ledger.entries import Account, Entry, account_of
-from maitred.ledger.meter import Meter
-from maitred.ledger.records import Arrival, Event, Evicted, Sight, VerdictChange
+from maitred.ledger.entries import LedgerEntry, UsageAccount, account_of
+from maitred.ledger.meter import UsageMeter
+from maitred.ledger.records import Arrival, Event, Evicted, Observation, VerdictChange
 from maitred.ledger.register import Register
 
 
@@ -18,11 +18,11 @@ class Books:
     """Times are in milliseconds since 1970."""
 
     def __init__(self, since: int, register: Register) -> None:
-        self.meter = Meter(since)
+        self.meter = UsageMeter(since)
         self._register = register
-        self._entry = Entry(since)
-        self._last: Sight | None = None
-        self._accounts: dict[str, Account] = {}
+        self._entry = LedgerEntry(since)
+        self._last: Observation | None = None
+        self._accounts: dict[str, UsageAccount] = {}
         self._died: dict[str, int] = {}
         self._lost_until: dict[str, int] = {}
 
@@ -39,7 +39,7 @@ class Books:
                 if (loss := lost_to_eviction(event.eviction, event.at)) is not None:
                     self._lose(loss)
 
-    def see(self, sight: Sight) -> None:
+    def see(self, sight: Observation) -> None:
         snapshot, at = sight.snapshot, sight.at
         found = levels(snapshot, sight.policy, sight.hopeless)
         self.meter.see(found, at)
@@ -50,7 +50,7 @@ class Books:
         self._note_dead_nodes(snapshot, at)
         self._last = sight
 
-    def _note_failures(self, ends: Sequence[PodEnd], sight: Sight) -> None:
+    def _note_failures(self, ends: Sequence[PodEnd], sight: Observation) -> None:
         if self._last is not None and ends:
             times = Times(sight.at, self._died, self._lost_until)
             for loss in lost_to_failures(self._last.snapshot, sight.snapshot, ends, sight.policy, times):
@@ -65,12 +65,12 @@ class Books:
         dead = np.flatnonzero(nodes_with(nodes, DEAD) & nodes.alive).tolist()
         self._died = {nodes.names[row]: self._died.get(nodes.names[row], at) for row in dead}
 
-    def close(self, at: int) -> Entry:
+    def close(self, at: int) -> LedgerEntry:
         """All that came in up to now; the next entry begins."""
         self.meter.advance(at)
         # Each goes further than the one before, if by a hair: that is how they are told apart.
         self._entry.until = max(self.meter.now, self._entry.until + 1)
-        entry, self._entry = self._entry, Entry(self._entry.until)
+        entry, self._entry = self._entry, LedgerEntry(self._entry.until)
         entry.reading = self.meter.take()
         holders = {key.holder for _, key in entry.reading.usage} - {NOBODY}
         entry.accounts = {holder: self._account(holder) for holder in holders}
@@ -79,12 +79,12 @@ class Books:
         self._lost_until = {holder: until for holder, until in self._lost_until.items() if holder in kept}
         return entry
 
-    def _account(self, holder: str) -> Account:
+    def _account(self, holder: str) -> UsageAccount:
         """Places may be kept for one of whom nothing is known but the name."""
         return self._accounts.get(holder) or account_of(holder.partition("/")[0])
 
 
-def seated_account(holder: str, pod: int, snapshot: Snapshot) -> Account:
+def seated_account(holder: str, pod: int, snapshot: Snapshot) -> UsageAccount:
     namespace = holder.partition("/")[0]
     labels = snapshot.bound.occupants[pod].labels
     return account_of(namespace, snapshot.namespace_labels(namespace), labels)

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 
 from maitred.ledger.books import Books
 from maitred.ledger.connections import LedgerError
-from maitred.ledger.entries import Entry
+from maitred.ledger.entries import LedgerEntry
 from maitred.ledger.meter import DAY
-from maitred.ledger.records import Event, Sight
+from maitred.ledger.records import Event, Observation
 from maitred.ledger.register import Register
 from maitred.ledger.store import Ledger
 from maitred.ledger.tenure import Deposed, Tenure
@@ -41,10 +41,10 @@ class Clerk:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
         self._events: list[Event] = []
-        self._sight: Sight | None = None
+        self._sight: Observation | None = None
         self._heard = 0
         self._missing_since: int | None = None
-        self._unwritten: Entry | None = None
+        self._unwritten: LedgerEntry | None = None
         self.is_failing = False
         self._forgotten_on = 0
         self.dropped = 0
@@ -68,7 +68,7 @@ class Clerk:
                 self.dropped += 1
                 self._missing_since = event.at
 
-    def show(self, sight: Sight) -> None:
+    def show(self, sight: Observation) -> None:
         """The last one is what counts, if the one before was not looked at yet."""
         with self._lock:
             before = self._sight.ends if self._sight is not None else ()
@@ -144,7 +144,7 @@ class Clerk:
         except LedgerError as error:
             self._in_words(error)
 
-    def _close(self, books: Books) -> Entry:
+    def _close(self, books: Books) -> LedgerEntry:
         entry = books.close(self._heard)
         with self._lock:
             entry.missing_since, self._missing_since = self._missing_since, None

@@ -29,7 +29,7 @@ class LedgerError(Exception):
     """The ledger cannot be read or written. The message is one line."""
 
 
-class Connection(Protocol):
+class DatabaseConnection(Protocol):
     def rows(self, statement: str, values: Sequence[Value] = ()) -> list[Row]: ...
 
     def change(self, statement: str, values: Sequence[Value] = ()) -> int:
@@ -45,7 +45,7 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
-def connect(url: str, purpose: Purpose) -> Connection:
+def connect(url: str, purpose: Purpose) -> DatabaseConnection:
     """A path, `sqlite:///path`, or `postgresql://...`. A file is made only by who says so."""
     path = is_file(url)
     return Postgres(url) if path is None else SQLite(path, purpose)

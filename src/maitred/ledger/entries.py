@@ -24,17 +24,17 @@ MOST_LABELS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class UsageAccount:
     """By whom devices are used: all pods of a namespace with these labels."""
 
     namespace: str
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def account_of(namespace: str, *labels: Mapping[str, str]) -> Account:
+def account_of(namespace: str, *labels: Mapping[str, str]) -> UsageAccount:
     """Later labels win over earlier ones: those of a pod over those of its namespace."""
     together = {key: value for each in labels for key, value in each.items() if is_told(key)}
-    return Account(namespace, tuple(sorted(together.items())[:MOST_LABELS]))
+    return UsageAccount(namespace, tuple(sorted(together.items())[:MOST_LABELS]))
 
 
 def is_told(key: str) -> bool:
@@ -72,7 +72,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class VerdictRow:
     """A verdict of a group that differs from the one before."""
 
     number: int
@@ -82,16 +82,16 @@ class Turn:
 
 
 @dataclass
-class Entry:
+class LedgerEntry:
     """`losses` are taken from what was productive by then, in this entry or earlier ones."""
 
     until: int
     """All up to this moment is in it."""
     reading: Reading = field(default_factory=Reading)
-    accounts: Mapping[str, Account] = field(default_factory=dict)
+    accounts: Mapping[str, UsageAccount] = field(default_factory=dict)
     """Of the holders in the reading."""
     opened: list[Opened] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[VerdictRow] = field(default_factory=list)
     started: dict[int, int] = field(default_factory=dict)
     """Groups, by number, and when their quorum was first seated."""
     ended: dict[int, tuple[int, bool]] = field(default_factory=dict)

@@ -25,7 +25,7 @@ class Reading:
     """Milliseconds."""
 
 
-class Meter:
+class UsageMeter:
     """Times are in milliseconds since 1970; one that lies before the last counts as the last."""
 
     def __init__(self, since: int) -> None:

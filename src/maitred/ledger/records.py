@@ -48,7 +48,7 @@ Event = Arrival | VerdictChange | Evicted
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Observation:
     """The cluster at one moment, and the pods that ended since the moment before."""
 
     at: int

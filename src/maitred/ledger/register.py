@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence, Set
 
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import NO_GROUP, Snapshot
-from maitred.ledger.entries import Entry, Opened, OpenGroup, Turn
+from maitred.ledger.entries import LedgerEntry, Opened, OpenGroup, VerdictRow
 from maitred.ledger.records import Arrival, VerdictChange
 
 PATIENCE = 60_000
@@ -24,7 +24,7 @@ class Register:
     def names(self) -> Set[str]:
         return self._open.keys()
 
-    def arrive(self, arrival: Arrival, entry: Entry) -> None:
+    def arrive(self, arrival: Arrival, entry: LedgerEntry) -> None:
         """One that is known goes on, unless it was made anew, long after the last of it was seen."""
         known = self._open.get(arrival.group)
         if known is not None:
@@ -36,16 +36,16 @@ class Register:
         self._open[arrival.group] = OpenGroup(number, arrival.group, arrival.quorum, is_started=False)
         entry.opened.append(Opened(number, arrival))
 
-    def turn(self, change: VerdictChange, entry: Entry) -> None:
+    def turn(self, change: VerdictChange, entry: LedgerEntry) -> None:
         group = self._open.get(change.group)
         if group is not None and group.verdict != (change.verdict, change.category):
             group.verdict = (change.verdict, change.category)
-            entry.turns.append(Turn(group.number, change.at, *group.verdict))
+            entry.turns.append(VerdictRow(group.number, change.at, *group.verdict))
 
-    def see(self, snapshot: Snapshot, ends: Sequence[PodEnd], at: int, entry: Entry) -> None:
+    def see(self, snapshot: Snapshot, ends: Sequence[PodEnd], at: int, entry: LedgerEntry) -> None:
         self._note_ends(ends)
         here = {view.group.key: not view.missing for view in snapshot.groups}
-        here |= {party.group.key: party.counted >= party.group.quorum for party in snapshot.seated if party}
+        here |= {group.group.key: group.counted >= group.group.quorum for group in snapshot.seated if group}
         self._look_for_lone_pods(snapshot, self._open.keys() - here.keys())
         here |= dict.fromkeys(self._lone, True)
         for group in list(self._open.values()):
@@ -74,18 +74,18 @@ class Register:
             alone = snapshot.bound.occupants[snapshot.bound.group == NO_GROUP]
             self._lone |= {occupant.key for occupant in alone} & self._open.keys()
 
-    def _meet(self, group: OpenGroup, is_whole: bool, at: int, entry: Entry) -> None:
+    def _meet(self, group: OpenGroup, is_whole: bool, at: int, entry: LedgerEntry) -> None:
         group.is_whole, group.missed_at = is_whole, None
         if is_whole and not group.is_started:
             group.is_started = True
             entry.started[group.number] = at
 
-    def _miss(self, group: OpenGroup, at: int, entry: Entry) -> None:
+    def _miss(self, group: OpenGroup, at: int, entry: LedgerEntry) -> None:
         if group.missed_at is None:
             group.missed_at = at
         if group.is_finished or at >= group.missed_at + PATIENCE:
             self._end(group, group.missed_at, entry)
 
-    def _end(self, group: OpenGroup, at: int, entry: Entry) -> None:
+    def _end(self, group: OpenGroup, at: int, entry: LedgerEntry) -> None:
         del self._open[group.name]
         entry.ended[group.number] = (at, group.is_finished)

@@ -3,7 +3,7 @@
 A migration is never changed once it was released: the next one is added.
 """
 
-from maitred.ledger.connections import Connection, LedgerError
+from maitred.ledger.connections import DatabaseConnection, LedgerError
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -43,7 +43,7 @@ BOOK = """create table if not exists book (
 """One row: who writes, up to when all is written down, and since when nothing is missing."""
 
 
-def prepare(connection: Connection, name: str, now: int) -> None:
+def prepare(connection: DatabaseConnection, name: str, now: int) -> None:
     """Make the tables, or bring them up to date. Two who do it at once take turns."""
     with connection.transaction(writes=True):
         connection.change(BOOK)
@@ -59,7 +59,7 @@ def prepare(connection: Connection, name: str, now: int) -> None:
         connection.change("update book set version = ? where id = 1", [VERSION])
 
 
-def version_of(connection: Connection, name: str) -> int:
+def version_of(connection: DatabaseConnection, name: str) -> int:
     version: int = connection.rows("select version from book where id = 1")[0][0]
     if version > VERSION:
         raise LedgerError(

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from maitred.explain.billing.document import Usage, Use
-from maitred.ledger.connections import Connection, LedgerError, Purpose, Row, connect, is_file, named
+from maitred.ledger.connections import DatabaseConnection, LedgerError, Purpose, Row, connect, is_file, named
 from maitred.ledger.meter import DAY
 from maitred.ledger.schema import prepare, version_of
 from maitred.ledger.tenure import Tenure
@@ -32,7 +32,7 @@ class Ledger:
 
     def __init__(self, url: str) -> None:
         self.url, self.name = url, named(url)
-        self._memory: Memory | None = None
+        self._memory: LedgerContents | None = None
 
     @classmethod
     def open(cls, url: str, now: datetime) -> "Ledger":
@@ -62,7 +62,7 @@ class Ledger:
         return ledger
 
     @contextmanager
-    def _connected(self, purpose: Purpose) -> Iterator[Connection]:
+    def _connected(self, purpose: Purpose) -> Iterator[DatabaseConnection]:
         connection = connect(self.url, purpose)
         try:
             yield connection
@@ -70,7 +70,7 @@ class Ledger:
             connection.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def _reading(self) -> Iterator[DatabaseConnection]:
         with self._connected("read") as connection, connection.transaction(writes=False):
             yield connection
 
@@ -127,7 +127,7 @@ class Ledger:
             evictions=tuple(past for past in memory.evictions if is_visible(past.eviction.pod)),
         )
 
-    def _remembered(self) -> "Memory":
+    def _remembered(self) -> "LedgerContents":
         """Read anew only if something was written since: questions come one after the other."""
         with self._reading() as connection:
             [state] = connection.rows("select since, written, epoch from book where id = 1")
@@ -159,7 +159,7 @@ class Ledger:
 
 
 @dataclass(frozen=True)
-class Memory:
+class LedgerContents:
     state: Row
     """Of the book, when it was read."""
     since: int
@@ -170,7 +170,7 @@ class Memory:
     evictions: list[PastEviction]
 
 
-def _read(connection: Connection, state: Row) -> Memory:
+def _read(connection: DatabaseConnection, state: Row) -> LedgerContents:
     groups = connection.rows(
         "select name, arrived, started, ended, finished, members, quorum, priority, requests, "
         "required, id from parties order by arrived desc, id desc limit ?",
@@ -188,7 +188,7 @@ def _read(connection: Connection, state: Row) -> Memory:
         since = max(since, groups[-1][1])
     if len(evictions) == MOST_EVICTIONS:
         since = max(since, evictions[-1][0])
-    return Memory(
+    return LedgerContents(
         state=state,
         since=since,
         groups=[_group(row) for row in reversed(groups)],
@@ -203,7 +203,7 @@ def milliseconds(moment: datetime) -> int:
 
 
 def _group(row: Row) -> PastGroup:
-    found = msgspec.convert(row[:-1], Party)
+    found = msgspec.convert(row[:-1], GroupRow)
     return PastGroup(
         group=found.name,
         arrived=found.arrived / 1000,
@@ -218,7 +218,7 @@ def _group(row: Row) -> PastGroup:
     )
 
 
-class Party(msgspec.Struct, array_like=True):
+class GroupRow(msgspec.Struct, array_like=True):
     """A group as it is in the database."""
 
     name: str
@@ -240,11 +240,11 @@ def _eviction(text: str) -> Eviction:
 def _waits(turns: list[Row], names: Mapping[int, str], now: int) -> dict[str, dict[str, float]]:
     """Seconds by the first blocker, of groups that wait: each verdict holds until the next."""
     found = {}
-    for party, told in groupby(turns, key=itemgetter(0)):
+    for number, told in groupby(turns, key=itemgetter(0)):
         verdicts = list(told)
-        if verdicts[-1][2] == SCHEDULED or party not in names:
+        if verdicts[-1][2] == SCHEDULED or number not in names:
             continue
-        waits = found[names[party]] = defaultdict[str, float](float)
+        waits = found[names[number]] = defaultdict[str, float](float)
         ends = [*(at for _, at, _, _ in verdicts[1:]), now]
         for (_, at, verdict, category), end in zip(verdicts, ends, strict=True):
             if verdict != SCHEDULED and category:

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import msgspec
 
 from maitred.explain.billing.losses import Loss
-from maitred.ledger.connections import Connection, LedgerError
-from maitred.ledger.entries import Account, Entry, OpenGroup
+from maitred.ledger.connections import DatabaseConnection, LedgerError
+from maitred.ledger.entries import LedgerEntry, OpenGroup, UsageAccount
 from maitred.ledger.meter import DAY
 
-NOBODYS = Account("")
+NOBODYS = UsageAccount("")
 
 
 class Deposed(LedgerError):
@@ -23,10 +23,10 @@ class Deposed(LedgerError):
 
 
 class Tenure:
-    def __init__(self, connect: Callable[[], Connection], name: str, writer: str, now: int) -> None:
+    def __init__(self, connect: Callable[[], DatabaseConnection], name: str, writer: str, now: int) -> None:
         self._connect, self._name = connect, name
-        self._connection: Connection | None = None
-        self._accounts: dict[Account, int] = {}
+        self._connection: DatabaseConnection | None = None
+        self._accounts: dict[UsageAccount, int] = {}
         self._epoch, self.last_written = self._claim(writer, now)
         """When the writer before was last heard of."""
         self.since = max(now, self.last_written)
@@ -39,7 +39,7 @@ class Tenure:
             connection.change(claim, [epoch, writer, max(now, written)])
         return epoch, written
 
-    def _open(self) -> Connection:
+    def _open(self) -> DatabaseConnection:
         if self._connection is None:
             self._connection = self._connect()
         return self._connection
@@ -56,7 +56,7 @@ class Tenure:
                 "select party, verdict, category from verdicts join parties on party = id "
                 "where ended is null order by party, at"
             )
-        latest = {party: (verdict, category) for party, verdict, category in turns}
+        latest = {group: (verdict, category) for group, verdict, category in turns}
         return number, [
             OpenGroup(
                 one, name, quorum, bool(started), latest.get(one, ("", "")), missed_at=self.last_written
@@ -69,7 +69,7 @@ class Tenure:
             self._connection.close()
             self._connection = None
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: LedgerEntry) -> None:
         """Raises Deposed; or LedgerError, and then the same entry, and no other, is to be written again."""
         with self._closed_after_trouble():
             connection = self._open()
@@ -87,7 +87,7 @@ class Tenure:
             self._accounts = {}
             raise
 
-    def _is_new(self, connection: Connection, entry: Entry) -> bool:
+    def _is_new(self, connection: DatabaseConnection, entry: LedgerEntry) -> bool:
         """False if it is written already, and only the word that it is got lost."""
         [[epoch, writer, written]] = connection.rows("select epoch, writer, written from book where id = 1")
         if epoch != self._epoch:
@@ -95,7 +95,7 @@ class Tenure:
         connection.change("update book set written = ? where id = 1", [entry.until])
         return bool(written < entry.until)
 
-    def _write(self, connection: Connection, entry: Entry) -> None:
+    def _write(self, connection: DatabaseConnection, entry: LedgerEntry) -> None:
         if entry.missing_since is not None:
             since = "update book set since = ? where id = 1 and since < ?"
             connection.change(since, [entry.missing_since] * 2)
@@ -120,7 +120,7 @@ class Tenure:
 
     # -- usage -----------------------------------------------------------------------------------------
 
-    def _write_reading(self, connection: Connection, entry: Entry) -> None:
+    def _write_reading(self, connection: DatabaseConnection, entry: LedgerEntry) -> None:
         reading = entry.reading
         self._add_usage(
             connection,
@@ -140,7 +140,7 @@ class Tenure:
             list(reading.observed.items()),
         )
 
-    def _add_usage(self, connection: Connection, rows: Iterable[tuple[int | str, ...]]) -> None:
+    def _add_usage(self, connection: DatabaseConnection, rows: Iterable[tuple[int | str, ...]]) -> None:
         connection.change_many(
             "insert into usage (day, account, holder, resource, model, bucket, amount) "
             "values (?, ?, ?, ?, ?, ?, ?) on conflict (day, account, holder, resource, model, bucket) "
@@ -148,7 +148,7 @@ class Tenure:
             list(rows),
         )
 
-    def _number(self, connection: Connection, account: Account) -> int:
+    def _number(self, connection: DatabaseConnection, account: UsageAccount) -> int:
         known = self._accounts.get(account)
         if known is None:
             values = (account.namespace, json.dumps(dict(account.labels), separators=(",", ":")))
@@ -162,7 +162,7 @@ class Tenure:
             known = self._accounts[account] = connection.rows(found, values)[0][0]
         return known
 
-    def _move(self, connection: Connection, loss: Loss) -> None:
+    def _move(self, connection: DatabaseConnection, loss: Loss) -> None:
         """From what was productive, as far as there is some: the latest days first."""
         found = connection.rows(
             "select day, account, resource, model, amount from usage where holder = ? and day >= ? "
@@ -179,7 +179,7 @@ class Tenure:
 
     # -- groups ----------------------------------------------------------------------------------------
 
-    def _write_groups(self, connection: Connection, entry: Entry) -> None:
+    def _write_groups(self, connection: DatabaseConnection, entry: LedgerEntry) -> None:
         arrivals = [(one.number, one.arrival) for one in entry.opened]
         connection.change_many(
             "insert into parties (id, name, namespace, arrived, finished, members, quorum, priority, "

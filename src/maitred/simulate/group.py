@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from maitred.simulate.clock import Time
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 
 
 class Phase(Enum):
@@ -39,7 +39,7 @@ class Stretch(NamedTuple):
 class SimulatedGroup:
     """Members are numbered from 0, crew after crew."""
 
-    job: Job
+    job: SimulatedJob
     number: int
     """Its place in the order of arrival."""
     seats: list[str] = field(default_factory=list)

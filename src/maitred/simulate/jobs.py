@@ -32,7 +32,7 @@ class Crew:
 
 
 @dataclass(frozen=True)
-class Job:
+class SimulatedJob:
     """A group of pods with a known amount of work. One whose crew is a single pod is a lone pod."""
 
     name: str
@@ -104,5 +104,5 @@ class Job:
         return sum(sorted(crew.load for crew in self.crew_of)[: self.quorum])
 
 
-Workload = tuple[Job, ...]
+Workload = tuple[SimulatedJob, ...]
 """Jobs in the order of their arrival."""

@@ -11,7 +11,7 @@ from maitred.simulate.clock import LONGEST, Time
 from maitred.simulate.events import EventLoop, Handler
 from maitred.simulate.faults import Breakdown, Breakdowns
 from maitred.simulate.group import Phase, SimulatedGroup
-from maitred.simulate.jobs import Job, Workload
+from maitred.simulate.jobs import SimulatedJob, Workload
 from maitred.simulate.nodes import SeatedMember, SimulatedNodes
 from maitred.simulate.results import Bucket, End
 from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment, Seater
@@ -164,7 +164,7 @@ class Simulation(EventLoop[Time]):
             job = self.workload[len(self.groups)]
             self.expect(job.arrival, EventKind.ARRIVAL, job)
 
-    def _arrive(self, job: Job) -> None:
+    def _arrive(self, job: SimulatedJob) -> None:
         group = SimulatedGroup(job, len(self.groups))
         self.groups.append(group)
         self._stir()

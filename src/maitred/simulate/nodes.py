@@ -12,7 +12,7 @@ from maitred.model.policy import Level, Policy, grace_limit, is_device
 from maitred.simulate.clock import LONGEST, SECOND, Time
 from maitred.simulate.group import Phase, SimulatedGroup
 from maitred.simulate.jobs import WHOLE
-from maitred.simulate.results import FloorNode, FloorPlan
+from maitred.simulate.results import FloorPlan, FloorPlanNode
 
 SeatedMember = tuple[SimulatedGroup, int]
 """A member of a group, by its number."""
@@ -170,13 +170,13 @@ class SimulatedNodes:
             waiting=tuple(sorted(group.name for group in waiting)),
         )
 
-    def _table(self, place: SimulatedNode) -> FloorNode:
+    def _table(self, place: SimulatedNode) -> FloorPlanNode:
         labels = place.node.metadata.labels
         block, rack = ["", "", *(labels.get(level.key, "") for level in self._levels)][-2:]
         seats: dict[str, int] = {}
         for (group, _), load in place.sitters.items():
             seats[group.name] = seats.get(group.name, 0) + load
-        return FloorNode(
+        return FloorPlanNode(
             node=place.node.metadata.name,
             block=block,
             rack=rack,

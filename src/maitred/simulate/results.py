@@ -62,7 +62,7 @@ class Sample(ResultRecord, frozen=True):
     """Devices that waiting jobs asked for."""
 
 
-class FloorNode(ResultRecord, frozen=True):
+class FloorPlanNode(ResultRecord, frozen=True):
     """A node in the floor plan."""
 
     node: str
@@ -78,7 +78,7 @@ class FloorPlan(ResultRecord, frozen=True):
     """Who sat where at one moment."""
 
     time: float
-    tables: tuple[FloorNode, ...]
+    tables: tuple[FloorPlanNode, ...]
     incomplete: tuple[str, ...]
     """Jobs that held seats without their quorum."""
     waiting: tuple[str, ...]

@@ -14,7 +14,7 @@ import msgspec
 
 from maitred.cli.manifest import objects as installed
 from maitred.cluster.state import ClusterState, Put
-from maitred.controllers.answers.desk import Desk
+from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.replica import View
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
@@ -78,7 +78,7 @@ class House:
     """None: this scheduler does not lead."""
     http: aiohttp.ClientSession = field(repr=False)
 
-    async def known(self, desk: Desk) -> View | None:
+    async def known(self, question_queue: QuestionQueue) -> View | None:
         return self.view
 
     async def ask(

@@ -10,7 +10,7 @@ import pytest
 from maitred.controllers.answers.service import Service
 from maitred.controllers.bookkeeping import Keeping
 from maitred.explain.billing.levels import Key
-from maitred.ledger.entries import Entry, account_of
+from maitred.ledger.entries import LedgerEntry, account_of
 from maitred.ledger.meter import DAY
 from maitred.ledger.store import Ledger
 from maitred.sandbox.apiserver.users import ADMIN
@@ -26,7 +26,7 @@ MONTH = "month=2026-10"
 def _kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both teams had devices in October."""
     ledger = Ledger.open(str(tmp_path / "ledger.db"), BEGIN)
-    entry, day = Entry(round(BEGIN.timestamp() * 1000) + 1), round(BEGIN.timestamp() * 1000) // DAY
+    entry, day = LedgerEntry(round(BEGIN.timestamp() * 1000) + 1), round(BEGIN.timestamp() * 1000) // DAY
     for holder, devices in (("team-a/train", 2), ("team-b/hidden-run", 5)):
         entry.reading.usage[day, Key(holder, GPU, MODEL, "productive")] = devices * 3_600_000
     entry.reading.capacity[day, (GPU, MODEL)] = 7 * 3_600_000

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import CheckFunction
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from maitred.controllers.answers import desk
+from maitred.controllers.answers import question_queue
 from maitred.controllers.answers.openapi import document
 from maitred.controllers.answers.refusals import STATUSES
 from maitred.controllers.answers.routes import ROUTES
@@ -29,7 +29,7 @@ PAGE = (ROOT / "docs/api.md").read_text()
 @pytest.fixture(scope="module")
 def running() -> Iterator[House]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(desk, "PER_SECOND", 1e6)
+        patch.setattr(question_queue, "PER_SECOND", 1e6)
         with running_house() as found:
             yield found
 

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from maitred.controllers.answers import desk, door, serving
-from maitred.controllers.answers.desk import Desk
-from maitred.controllers.answers.door import Memory
+from maitred.controllers.answers import access, question_queue, serving
+from maitred.controllers.answers.access import RecentFindings
 from maitred.controllers.answers.pace import Pace
+from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
@@ -242,7 +242,7 @@ def test_everybody_may_read_the_description_and_see_that_it_is_alive() -> None:
 
 
 def test_rights_are_looked_up_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "REMEMBERED_SECONDS", 0.0)
+    monkeypatch.setattr(access, "REMEMBERED_SECONDS", 0.0)
 
     async def story(found: House) -> None:
         objects = WorldObjects(found.admin)
@@ -294,12 +294,12 @@ def user(name: str) -> User:
 
 
 def test_few_wait_and_nobody_keeps_the_others_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "MOST_QUESTIONS", 4)
-    monkeypatch.setattr(desk, "MOST_EACH", 2)
-    monkeypatch.setattr(desk, "MOST_BODIES", 1)
+    monkeypatch.setattr(question_queue, "MOST_QUESTIONS", 4)
+    monkeypatch.setattr(question_queue, "MOST_EACH", 2)
+    monkeypatch.setattr(question_queue, "MOST_BODIES", 1)
 
     async def story() -> None:
-        house = Desk()
+        house = QuestionQueue()
         async with AsyncExitStack() as stack:
 
             async def refused(who: str, posts: bool = False) -> bool:
@@ -339,10 +339,10 @@ def test_a_pace_is_kept_by_each_and_by_few_who_come_often() -> None:
 
 
 def test_more_questions_and_tokens_than_a_pace_allows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "BURST", 2.0)
-    monkeypatch.setattr(door, "TOKENS_AT_ONCE", 3.0)
-    monkeypatch.setattr(door, "TOKENS_PER_SECOND", 1e-6)
-    monkeypatch.setattr(desk, "PER_SECOND", 1e-6)
+    monkeypatch.setattr(question_queue, "BURST", 2.0)
+    monkeypatch.setattr(access, "TOKENS_AT_ONCE", 3.0)
+    monkeypatch.setattr(access, "TOKENS_PER_SECOND", 1e-6)
+    monkeypatch.setattr(question_queue, "PER_SECOND", 1e-6)
 
     async def story(found: House) -> None:
         for _ in range(2):
@@ -361,7 +361,7 @@ def for_ever() -> None:
 
 def test_callers_take_turns_and_who_is_gone_is_not_worked_for() -> None:
     async def story() -> None:
-        house, order, began, free = Desk(), list[str](), threading.Event(), threading.Event()
+        house, order, began, free = QuestionQueue(), list[str](), threading.Event(), threading.Event()
 
         def hold() -> None:
             began.set()
@@ -386,12 +386,12 @@ def test_callers_take_turns_and_who_is_gone_is_not_worked_for() -> None:
 
 
 def test_what_runs_too_long_is_stopped_and_the_thread_is_free_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "LONGEST_SECONDS", 0.05)
-    monkeypatch.setattr(desk, "WORK_SECONDS", 0.1)
+    monkeypatch.setattr(question_queue, "LONGEST_SECONDS", 0.05)
+    monkeypatch.setattr(question_queue, "WORK_SECONDS", 0.1)
 
     async def story() -> None:
-        house = Desk(stuck=lambda: pytest.fail("it could be stopped"))
-        monkeypatch.setattr(desk, "STUCK_SECONDS", 5.0)
+        house = QuestionQueue(stuck=lambda: pytest.fail("it could be stopped"))
+        monkeypatch.setattr(question_queue, "STUCK_SECONDS", 5.0)
         for _ in range(20):
             with pytest.raises(RefusedError, match="so the question was dropped"):
                 async with house.seat(user("one"), posts=False):
@@ -406,7 +406,7 @@ def test_what_runs_too_long_is_stopped_and_the_thread_is_free_again(monkeypatch:
 
 def test_what_changes_something_is_done_whole() -> None:
     async def story() -> None:
-        house, began, free, done = Desk(), threading.Event(), threading.Event(), list[str]()
+        house, began, free, done = QuestionQueue(), threading.Event(), threading.Event(), list[str]()
 
         def change() -> None:
             began.set()
@@ -425,11 +425,11 @@ def test_what_changes_something_is_done_whole() -> None:
 
 
 def test_a_job_that_cannot_be_stopped_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "STUCK_SECONDS", 0.0)
+    monkeypatch.setattr(question_queue, "STUCK_SECONDS", 0.0)
 
     async def story() -> None:
         stuck, began, free = asyncio.Event(), threading.Event(), threading.Event()
-        house = Desk(stuck=stuck.set)
+        house = QuestionQueue(stuck=stuck.set)
 
         def wait() -> None:
             began.set()
@@ -493,9 +493,9 @@ def test_a_body_is_read_when_nothing_is_against_it() -> None:
 def test_what_was_found_out_is_remembered_for_a_moment_and_within_bounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(door, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(access, "MOST_REMEMBERED", 2)
     now, asked = 0.0, list[str]()
-    memory = Memory[str](lambda: now)
+    memory = RecentFindings[str](lambda: now)
 
     async def find(key: str) -> str:
         asked.append(key)
@@ -506,7 +506,7 @@ def test_what_was_found_out_is_remembered_for_a_moment_and_within_bounds(
         for key in ("a", "a", "b", "c", "a"):
             assert await memory.recall(key, lambda key=key: find(key)) == key  # type: ignore[misc]
         assert asked == ["a", "b", "c", "a"]
-        now = door.REMEMBERED_SECONDS
+        now = access.REMEMBERED_SECONDS
         await memory.recall("a", lambda: find("a"))
         assert asked == ["a", "b", "c", "a", "a"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from maitred.controllers.answers.worker import InterruptedJob, Worker
+from maitred.controllers.answers.worker import AnswerWorker, InterruptedJob
 
 TRACED = """
 import sys, threading
@@ -50,7 +50,7 @@ def test_nothing_is_left_of_jobs_that_were_stopped() -> None:
 
 def test_a_closed_worker_stops_its_job_and_begins_no_other() -> None:
     before = set(threading.enumerate())
-    worker, began = Worker(), threading.Event()
+    worker, began = AnswerWorker(), threading.Event()
     (thread,) = set(threading.enumerate()) - before
 
     def for_ever() -> None:

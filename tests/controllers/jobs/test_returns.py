@@ -15,7 +15,7 @@ from maitred.controllers.scheduling.amending import without
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.decide import Scope, decide
-from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import CONFIG_MAPS, Resource
 from maitred.kube.wire import WatchedJob, WatchedPod
 from maitred.model.meta import Timestamp
@@ -106,9 +106,9 @@ class House:
         """What is left to be carried out, of pods that exist. Writes have come to their end after it."""
         await self.returns.prepare()
         mirror = self.mirror
-        selection = self.agenda.select(mirror.state.take_news(), mirror.parties, 0.0)
+        selection = self.agenda.select(mirror.state.take_news(), mirror.waiting_by_group, 0.0)
         plan = decide(mirror.state.snapshot(), self.policy, NOW, Scope("maitred", selection))
-        self.agenda.decided(plan.groups, selection, mirror.parties)
+        self.agenda.decided(plan.groups, selection, mirror.waiting_by_group)
         left = without(plan, await self.returns.take(plan))
         for bind in left.binds:
             assert mirror.overlay.assume(bind.pod, bind.uid, bind.node)
@@ -437,7 +437,7 @@ def test_a_record_without_a_suspended_job_is_deleted_once_the_server_says_so(
             house.put(job(marks=FOUR, suspend=False, generation=3))
         await house.returns.prepare()
         assert house.api.dropped == [], "the watch may be late"
-        house.api.outcomes = [Refused(Why.STALE, "the Job is suspended")]
+        house.api.outcomes = [Refused(RefusalReason.STALE, "the Job is suspended")]
         for _ in range(3):
             await house.cycle()
         assert house.api.tidied == [KEY, KEY]
@@ -494,7 +494,7 @@ def test_nobody_stands_in_any_more(change: str) -> None:
             house.put(job(marks=FOUR, kept=None))
         house.gone("guest")
         await house.cycle()
-        assert (house.standing, house.mirror.parties, house.api.resumed) == (0, {}, [])
+        assert (house.standing, house.mirror.waiting_by_group, house.api.resumed) == (0, {}, [])
 
     in_house(room, story)
 
@@ -740,7 +740,7 @@ def test_places_are_kept_for_a_gang_that_another_scheduler_seats() -> None:
 # -- what may go wrong -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("outcome", [Refused(Why.FORBIDDEN, "no"), Unknown("no answer")])
+@pytest.mark.parametrize("outcome", [Refused(RefusalReason.FORBIDDEN, "no"), Unknown("no answer")])
 def test_a_resumption_that_fails_is_tried_again(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(returns_module, "RETRY_SECONDS", 0.0)
 
@@ -760,7 +760,7 @@ def test_a_resumption_that_fails_is_tried_again(outcome: Outcome, monkeypatch: p
 
 def test_a_job_that_goes_while_it_is_resumed_leaves_nothing_behind() -> None:
     async def story(house: House) -> None:
-        house.api.outcomes = [Refused(Why.GONE, "the Job does not exist any more")]
+        house.api.outcomes = [Refused(RefusalReason.GONE, "the Job does not exist any more")]
         house.api.meanwhile = lambda: house.returns.job_gone(KEY)
         house.put(job(marks=FOUR))
         await house.cycle()
@@ -820,7 +820,7 @@ def test_pods_of_a_job_that_we_suspended_are_given_less_time_and_each_is_once() 
 def test_one_that_could_not_be_given_less_time_is_tried_again() -> None:
     async def story(house: House) -> None:
         house.put(job(), *lingering(0))
-        house.api.outcomes = [Refused(Why.FORBIDDEN, "no")]
+        house.api.outcomes = [Refused(RefusalReason.FORBIDDEN, "no")]
         await house.cycle()
         assert leaving(house) == 0
         await house.cycle()

@@ -8,8 +8,8 @@ from maitred.simulate.results import (
     BUCKETS,
     Bucket,
     End,
-    FloorNode,
     FloorPlan,
+    FloorPlanNode,
     JobOutcome,
     Result,
     Run,
@@ -178,7 +178,7 @@ def floor_of(rng: np.random.Generator, nodes: int, time: float, is_split: bool) 
             seats.append((f"team-{job % 7}/train-{job}", taken))
             free, left = free - taken, left - taken
         tables.append(
-            FloorNode(
+            FloorPlanNode(
                 node=f"n{number:03}",
                 block=f"b{number // 32 + 1}",
                 rack=f"r{number // 8 + 1}",

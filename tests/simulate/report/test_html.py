@@ -13,7 +13,7 @@ from maitred.simulate.report.html import html
 from maitred.simulate.report.markup import Markup, data, element
 from maitred.simulate.report.overtime import condensed
 from maitred.simulate.report.plot import BASELINE, POLICIES, policy_kinds
-from maitred.simulate.results import BUCKETS, FloorNode, FloorPlan, Result, Sample
+from maitred.simulate.results import BUCKETS, FloorPlan, FloorPlanNode, Result, Sample
 from maitred.simulate.summary import summarise
 from tests.simulate.report.results import result
 from tests.simulate.report.test_table import made
@@ -84,14 +84,14 @@ def test_where_little_happened_there_is_still_a_page(empty: Result) -> None:
     assert parsed(html(empty)).open == []
 
 
-def floor_page(*tables: FloorNode) -> str:
+def floor_page(*tables: FloorPlanNode) -> str:
     plan = FloorPlan(time=60.0, tables=tables, incomplete=("stuck",), waiting=())
     return html(made(run(floor=plan)))
 
 
-def table(**changes: object) -> FloorNode:
+def table(**changes: object) -> FloorPlanNode:
     usual = {"node": "n", "block": "", "rack": "", "devices": 8, "broken": 0, "seats": ()}
-    return msgspec.convert({**usual, **changes}, FloorNode)
+    return msgspec.convert({**usual, **changes}, FloorPlanNode)
 
 
 def drawn(page: str) -> list[tuple[str, str]]:

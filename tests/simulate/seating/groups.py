@@ -7,7 +7,7 @@ from maitred.model.node import Node, NodeCondition, NodeSpec, NodeStatus, Taint
 from maitred.model.pod import Container, PodSpec, Quantity, ResourceRequirements, Resources
 from maitred.simulate.clock import SECOND
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.jobs import Crew, Job
+from maitred.simulate.jobs import Crew, SimulatedJob
 from maitred.simulate.seating.seater import Seater
 
 GPU = "nvidia.com/gpu"
@@ -48,7 +48,7 @@ def group(
 ) -> SimulatedGroup:
     """The number is also the minute at which it arrives."""
     members = sum(crew.count for crew in crews)
-    job = Job(f"job{number}", number * 60 * SECOND, crews, quorum or members, None, priority, within)
+    job = SimulatedJob(f"job{number}", number * 60 * SECOND, crews, quorum or members, None, priority, within)
     return SimulatedGroup(job, number)
 
 

@@ -144,7 +144,7 @@ def test_one_who_does_not_fit_keeps_no_other_kind_back() -> None:
     assert done == [("job0", 0, "a"), ("job1", 0, "a")]
 
 
-def test_crews_of_a_party_come_one_after_the_other() -> None:
+def test_crews_of_a_group_come_one_after_the_other() -> None:
     done = seated([node("a", cpu=3, gpu=2)], group(0, crew(1, cpu=1), crew(3, gpu=1), crew(1, cpu=2)))
     assert done == [("job0", 0, "a"), ("job0", 1, "a"), ("job0", 2, "a"), ("job0", 4, "a")]
 

@@ -18,7 +18,7 @@ from maitred.model.policy import Order, Policy, Topology
 from maitred.simulate.clock import SECOND, Time, moment, time_of
 from maitred.simulate.faults import Breakdown
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.loop import Simulation
 from maitred.simulate.nodes import SimulatedNodes
 from maitred.simulate.seating.arrangement import Arrangement
@@ -153,7 +153,9 @@ def test_the_same_in_many_more_queues(order: Order, data: st.DataObject) -> None
 
 @examples(40)
 @given(rivals=rivals(), data=st.data())
-def test_with_preemption_too(rivals: tuple[tuple[Node, ...], tuple[Job, ...]], data: st.DataObject) -> None:
+def test_with_preemption_too(
+    rivals: tuple[tuple[Node, ...], tuple[SimulatedJob, ...]], data: st.DataObject
+) -> None:
     nodes, jobs = rivals
     check_the_same(
         "priority", nodes, [replace(job, min_run_time=0) for job in jobs], data.draw(faults(nodes))
@@ -164,7 +166,7 @@ def test_with_preemption_too(rivals: tuple[tuple[Node, ...], tuple[Job, ...]], d
 @examples(150)
 @given(rivals=rivals(), data=st.data())
 def test_with_preemption_in_many_more(
-    rivals: tuple[tuple[Node, ...], tuple[Job, ...]], data: st.DataObject
+    rivals: tuple[tuple[Node, ...], tuple[SimulatedJob, ...]], data: st.DataObject
 ) -> None:
     nodes, jobs = rivals
     check_the_same(
@@ -178,7 +180,7 @@ def check_queue(order: Order, data: st.DataObject) -> None:
 
 
 def check_the_same(
-    order: Order, nodes: Sequence[Node], jobs: Sequence[Job], broken: Sequence[Breakdown]
+    order: Order, nodes: Sequence[Node], jobs: Sequence[SimulatedJob], broken: Sequence[Breakdown]
 ) -> None:
     policy = Policy(order=order, topology=Topology((RACK,)))
     ours = play(nodes, jobs, policy, broken, horizon=500 * SECOND)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from maitred.cli.audit.rights import Source, everything, readable
+from maitred.cli.audit.rights import AuditedResource, everything, readable
 from maitred.cli.connecting import connection
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import Seen
@@ -42,7 +42,9 @@ async def read_cluster(
     return observer, (*warnings, *faults)
 
 
-async def look(client: Client, found: Sequence[Source], policy: Policy) -> tuple[Observer, tuple[str, ...]]:
+async def look(
+    client: Client, found: Sequence[AuditedResource], policy: Policy
+) -> tuple[Observer, tuple[str, ...]]:
     observer, at, faults = Observer(policy), time.time(), list[str]()
     lists = [list_all(client, source.resource, source.kind) for source in found]
     for source, listed in zip(found, await asyncio.gather(*lists), strict=True):
@@ -54,7 +56,7 @@ async def look(client: Client, found: Sequence[Source], policy: Policy) -> tuple
 
 
 async def watch(
-    client: Client, found: Sequence[Source], policy: Policy, span: float
+    client: Client, found: Sequence[AuditedResource], policy: Policy, span: float
 ) -> tuple[Observer, tuple[str, ...]]:
     """Until the time is over, or Ctrl-C. What was seen by then is worth telling, whatever ends it."""
     observer, stop = Observer(policy), asyncio.Event()
@@ -111,7 +113,7 @@ async def waited(stop: asyncio.Event, running: Sequence[Task], span: float) -> t
 class Feed:
     """The end of one list or watch."""
 
-    def __init__(self, observer: Observer, source: Source) -> None:
+    def __init__(self, observer: Observer, source: AuditedResource) -> None:
         self._observer, self._source = observer, source
 
     def put(self, item: Seen, at: float | None = None) -> None:

@@ -18,7 +18,7 @@ READ_AS: dict[str, type[Seen]] = {**recording.KINDS, "Pod": SeenPod}
 
 def read_records(records: Sequence[str], policy: Policy) -> tuple[Observer, datetime, tuple[str, ...]]:
     """What was seen, when the record ends, and warnings."""
-    reading, warnings = Reading(policy), list[str]()
+    reading, warnings = RecordingReader(policy), list[str]()
     for path in segments_of(tuple(records)):
         for line in lines_of(path, warnings):
             reading.take(line, str(path))
@@ -27,7 +27,7 @@ def read_records(records: Sequence[str], policy: Policy) -> tuple[Observer, date
     return reading.observer, datetime.fromtimestamp(reading.last, UTC), tuple(warnings)
 
 
-class Reading:
+class RecordingReader:
     """Takes lines one by one. Each segment begins with all that there is: what it leaves out is gone."""
 
     def __init__(self, policy: Policy) -> None:

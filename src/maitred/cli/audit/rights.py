@@ -22,7 +22,7 @@ NOBODY = "maitred-audit-probe"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AuditedResource:
     """A resource, and what its objects are read as."""
 
     resource: Resource
@@ -33,7 +33,7 @@ class Nothing(Lean, frozen=True):
     """Of an answer that matters only by being given."""
 
 
-async def everything(client: Client) -> list[Source]:
+async def everything(client: Client) -> list[AuditedResource]:
     """All that this server has of what an audit reads."""
     served = await discover(client)
     known = list(of_others())
@@ -41,22 +41,22 @@ async def everything(client: Client) -> list[Source]:
     return [*of_kubernetes(served), *(source for source, found in zip(known, there, strict=True) if found)]
 
 
-def of_kubernetes(served: Served) -> Iterator[Source]:
-    yield Source(PODS, SeenPod)
-    yield Source(JOBS, Job)
+def of_kubernetes(served: Served) -> Iterator[AuditedResource]:
+    yield AuditedResource(PODS, SeenPod)
+    yield AuditedResource(JOBS, Job)
     for resource, kind in (*PLAIN, *served_plain(served)):
-        yield Source(resource, kind)
+        yield AuditedResource(resource, kind)
     if served.groups is not None:
-        yield Source(served.groups, PodGroup)
+        yield AuditedResource(served.groups, PodGroup)
     if served.composites is not None:
-        yield Source(served.composites, CompositePodGroup)
+        yield AuditedResource(served.composites, CompositePodGroup)
 
 
-def of_others() -> Iterator[Source]:
+def of_others() -> Iterator[AuditedResource]:
     for group, version in FOREIGN_GROUPS.items():
-        yield Source(Resource(group, version, "podgroups", "PodGroup"), ForeignGroup)
+        yield AuditedResource(Resource(group, version, "podgroups", "PodGroup"), ForeignGroup)
     group, version, kind = TRAINING
-    yield Source(Resource(group, version, f"{kind.lower()}s", kind), TrainingJob)
+    yield AuditedResource(Resource(group, version, f"{kind.lower()}s", kind), TrainingJob)
 
 
 async def is_served(client: Client, resource: Resource) -> bool:
@@ -71,8 +71,8 @@ async def is_served(client: Client, resource: Resource) -> bool:
 
 
 async def readable(
-    client: Client, known: Sequence[Source], verbs: Sequence[str]
-) -> tuple[list[Source], tuple[str, ...]]:
+    client: Client, known: Sequence[AuditedResource], verbs: Sequence[str]
+) -> tuple[list[AuditedResource], tuple[str, ...]]:
     """What the user may read, and warnings about the rest. Raises KubeError where that is too little."""
     checks = [missing(client, source.resource, verb) for source in known for verb in verbs]
     lacking = [found for found in await asyncio.gather(*checks) if found is not None]

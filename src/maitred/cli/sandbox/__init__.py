@@ -8,7 +8,7 @@ import click
 
 from maitred.cli import output
 from maitred.cli.files import content
-from maitred.cli.groups import Group
+from maitred.cli.groups import CommandGroup
 from maitred.cli.sandbox.finding import Duration, on_sandbox
 from maitred.model.manifest import InputError
 from maitred.model.words import counted
@@ -27,7 +27,7 @@ _LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?
 targets = click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Change the nodes and the load of the sandbox that `maitred up` started.
 

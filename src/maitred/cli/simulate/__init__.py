@@ -10,7 +10,7 @@ from maitred.model.manifest import InputError
 from maitred.model.words import printable
 
 if TYPE_CHECKING:
-    from maitred.cli.simulate.showing import Stage
+    from maitred.cli.simulate.showing import StudyDisplay
     from maitred.cli.simulate.study import Study
     from maitred.simulate.results import Result, Run
 
@@ -119,7 +119,7 @@ def result_of(study: "Study", engine: str, jobs: int | None) -> "Result":
     return Result(scenario=study.scenario.name, summaries=summarise(runs), runs=tuple(runs))
 
 
-def run(study: "Study", engine: str, jobs: int | None, stage: "Stage") -> "list[Run]":
+def run(study: "Study", engine: str, jobs: int | None, stage: "StudyDisplay") -> "list[Run]":
     """The runs in the order of the cases, whoever ran them."""
     if engine == "ray":
         from maitred.cli.simulate.cluster import run_on_ray

@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from maitred.cli.simulate.showing import Stage
+from maitred.cli.simulate.showing import StudyDisplay
 from maitred.cli.simulate.study import EngineError, Study
 from maitred.model.manifest import InputError
 from maitred.simulate.results import Run
@@ -37,7 +37,7 @@ def run_case(study: Study, number: int, board: Any) -> Run | InputError:
         return error
 
 
-def run_on_ray(study: Study, stage: Stage) -> list[Run]:
+def run_on_ray(study: Study, stage: StudyDisplay) -> list[Run]:
     with ray_cluster() as ray:
         try:
             return collect(ray, study, stage)
@@ -51,7 +51,7 @@ def run_on_ray(study: Study, stage: Stage) -> list[Run]:
             raise EngineError(f"Ray gave up: {lines_of(error)[0]}") from None
 
 
-def collect(ray: Any, study: Study, stage: Stage) -> list[Run]:
+def collect(ray: Any, study: Study, stage: StudyDisplay) -> list[Run]:
     board = ray.remote(Board).options(num_cpus=0, max_restarts=-1, max_task_retries=-1).remote()
     shared, task = ray.put(study), ray.remote(run_case)
     numbers = {task.remote(shared, number, board): number for number in range(len(study.cases))}

@@ -10,7 +10,7 @@ from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from selectors import EVENT_READ, DefaultSelector
 
-from maitred.cli.simulate.showing import Stage
+from maitred.cli.simulate.showing import StudyDisplay
 from maitred.cli.simulate.study import EngineError, Study
 from maitred.model.manifest import InputError
 from maitred.simulate.results import Run
@@ -21,7 +21,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_here(study: Study, stage: Stage) -> list[Run]:
+def run_here(study: Study, stage: StudyDisplay) -> list[Run]:
     runs = []
     for number in range(len(study.cases)):
         runs.append(study.run(number, partial(stage.reached, number)))
@@ -29,7 +29,7 @@ def run_here(study: Study, stage: Stage) -> list[Run]:
     return runs
 
 
-def run_in_processes(study: Study, processes: int, stage: Stage) -> list[Run]:
+def run_in_processes(study: Study, processes: int, stage: StudyDisplay) -> list[Run]:
     runs: dict[int, Run] = {}
     left = iter(range(len(study.cases)))
     with ExitStack() as stack:

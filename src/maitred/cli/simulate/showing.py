@@ -9,11 +9,11 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from maitred.cli.simulate.study import Case
+from maitred.cli.simulate.study import StudyCase
 from maitred.model.words import counted, printable
 
 
-class Stage(Protocol):
+class StudyDisplay(Protocol):
     """Is told of cases by their numbers."""
 
     def reached(self, number: int, fraction: float) -> None: ...
@@ -22,10 +22,10 @@ class Stage(Protocol):
 
 
 @contextmanager
-def showing(cases: Sequence[Case]) -> Iterator[Stage]:
+def showing(cases: Sequence[StudyCase]) -> Iterator[StudyDisplay]:
     console = Console(stderr=True)
     if not console.is_interactive:
-        yield Lines(cases)
+        yield StudyLines(cases)
         return
     progress = Progress(
         TextColumn("{task.description}", markup=False),
@@ -41,8 +41,8 @@ def showing(cases: Sequence[Case]) -> Iterator[Stage]:
         yield Bars(cases, progress)
 
 
-class Lines:
-    def __init__(self, cases: Sequence[Case]) -> None:
+class StudyLines:
+    def __init__(self, cases: Sequence[StudyCase]) -> None:
         self._cases = cases
         self._ended = 0
 
@@ -58,7 +58,7 @@ class Lines:
 class Bars:
     """One for each policy, over all its seeds."""
 
-    def __init__(self, cases: Sequence[Case], progress: Progress) -> None:
+    def __init__(self, cases: Sequence[StudyCase], progress: Progress) -> None:
         self._progress = progress
         self._fractions = [0.0] * len(cases)
         runs = Counter(case.name for case in cases)

@@ -21,7 +21,7 @@ class EngineError(Exception):
 
 
 @dataclass(frozen=True)
-class Choice:
+class PolicyChoice:
     """A policy that was chosen, and where it is written."""
 
     policy: Policy
@@ -34,11 +34,11 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Case:
+class StudyCase:
     """One run."""
 
     name: str
-    choice: Choice
+    choice: PolicyChoice
     seed: int
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Study:
     source: str
     scenario: Scenario
     files: Mapping[str, bytes]
-    cases: tuple[Case, ...]
+    cases: tuple[StudyCase, ...]
 
     def run(self, number: int, tick: Tick) -> Run:
         """The case of this number. Nothing that another run could have changed goes into it."""
@@ -67,11 +67,13 @@ class Study:
 def read_study(path: str, traces: str | None, policies: Sequence[str], seeds: Iterable[int]) -> Study:
     data, source = content(path)
     scenario = read_scenario(data, source)
-    own = {name: Choice(policy, source, f"policies.{name}.") for name, policy in scenario.policies.items()}
+    own = {
+        name: PolicyChoice(policy, source, f"policies.{name}.") for name, policy in scenario.policies.items()
+    }
     chosen = chosen_policies(policies, own)
     for choice in chosen.values():
         check_order(choice)
-    cases = [Case(name, choice, seed) for name, choice in chosen.items() for seed in seeds]
+    cases = [StudyCase(name, choice, seed) for name, choice in chosen.items() for seed in seeds]
     return Study(source, scenario, read_files(scenario, source, path, traces), tuple(cases))
 
 
@@ -87,9 +89,9 @@ def read_files(scenario: Scenario, source: str, path: str, traces: str | None) -
     return files
 
 
-def chosen_policies(asked: Sequence[str], own: Mapping[str, Choice]) -> Mapping[str, Choice]:
+def chosen_policies(asked: Sequence[str], own: Mapping[str, PolicyChoice]) -> Mapping[str, PolicyChoice]:
     """By name; all of the scenario's if none are asked for. What is not one of their names is a file."""
-    chosen: dict[str, Choice] = {}
+    chosen: dict[str, PolicyChoice] = {}
     for text in asked:
         name, choice = (text, own[text]) if text in own else from_file(text, own)
         if name in chosen:
@@ -98,14 +100,14 @@ def chosen_policies(asked: Sequence[str], own: Mapping[str, Choice]) -> Mapping[
     return chosen or own
 
 
-def from_file(path: str, own: Mapping[str, Choice]) -> tuple[str, Choice]:
+def from_file(path: str, own: Mapping[str, PolicyChoice]) -> tuple[str, PolicyChoice]:
     if not os.path.exists(path):
         what = f"{path!r} is neither a file nor one of the scenario's policies: {', '.join(own)}"
         raise InputError("--policy", "", "", what)
-    return Path(path).stem, Choice(read_policy_file(path)[0], path)
+    return Path(path).stem, PolicyChoice(read_policy_file(path)[0], path)
 
 
-def check_order(choice: Choice) -> None:
+def check_order(choice: PolicyChoice) -> None:
     """A policy says nothing that a run would ignore."""
     policy = choice.policy
     if policy.placement != "whole-groups" and policy.order != "priority":

@@ -15,10 +15,10 @@ import msgspec
 from maitred.cli.manifest import NAMESPACE
 from maitred.cli.manifest import objects as installed
 from maitred.cli.up.answering import answering
-from maitred.cli.up.showing import Stage, showing
+from maitred.cli.up.showing import FloorDisplay, showing
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Keeping
-from maitred.controllers.health import Health
+from maitred.controllers.health import ProcessHealth
 from maitred.controllers.policy import PolicyFile, PolicyKeeper, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.scheduler import Scheduler
@@ -104,7 +104,12 @@ async def run(evening: Evening, plane: ControlPlane | None) -> None:
 
 
 async def attend(
-    evening: Evening, access: Access, admin: Client, watcher: WorldWatcher, stage: Stage, stop: asyncio.Event
+    evening: Evening,
+    access: Access,
+    admin: Client,
+    watcher: WorldWatcher,
+    stage: FloorDisplay,
+    stop: asyncio.Event,
 ) -> None:
     """The scheduler, the story and the view, each until the end."""
     async with AsyncExitStack() as stack:
@@ -141,7 +146,7 @@ async def while_open(work: Coroutine[Any, Any, None], stop: asyncio.Event) -> No
         stop.set()
 
 
-async def play(story: Story, client: Client, watcher: WorldWatcher, stage: Stage) -> None:
+async def play(story: Story, client: Client, watcher: WorldWatcher, stage: FloorDisplay) -> None:
     """A story that goes wrong is no reason to close: people may have broken a node that it needed."""
     try:
         await Player(client, watcher, stage.say).play(story, keep=True)  # It all goes when this ends.
@@ -169,7 +174,7 @@ def scheduler(
         lease=lease,
         instance=lease.identity,
         metrics=metrics,
-        health=Health(),
+        health=ProcessHealth(),
         witnesses=Witnesses(backlog=backlog, ledger=keeping),
     )
 

@@ -25,7 +25,7 @@ OWN = "maitred"
 LINES_OF_STORY = 3
 
 
-class Stage(Protocol):
+class FloorDisplay(Protocol):
     def say(self, line: str) -> None:
         """Something that happens beside what the floor shows."""
 
@@ -34,12 +34,12 @@ class Stage(Protocol):
 
 
 @contextmanager
-def showing(watcher: WorldWatcher, kubeconfig: Path, url: str, verb: str) -> Iterator[Stage]:
+def showing(watcher: WorldWatcher, kubeconfig: Path, url: str, verb: str) -> Iterator[FloorDisplay]:
     """`verb`: what of `maitred sandbox` to try on this one."""
     lines = welcome(kubeconfig, url, verb)
     if not sys.stdout.isatty():
         click.echo("\n".join(lines), err=False)
-        yield Lines(watcher)
+        yield FloorLines(watcher)
         return
     screen = Screen(watcher, lines)
     root = logging.getLogger()
@@ -80,7 +80,7 @@ def shown(path: Path) -> str:
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
-class Lines:
+class FloorLines:
     """For pipes and logs: a line whenever a group stands differently, and for more than a moment."""
 
     def __init__(self, watcher: WorldWatcher) -> None:

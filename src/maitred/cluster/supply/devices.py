@@ -16,7 +16,7 @@ from maitred.cluster.supply.fit import Fit
 from maitred.cluster.supply.interface import Lift, Supply
 
 
-class Devices(Supply):
+class DeviceSupply(Supply):
     category = "Devices"
 
     def take(self, entry: Seated) -> None:

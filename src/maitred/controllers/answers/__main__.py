@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from maitred.controllers.answers.channel import LONGEST_LINE, Config, LogToThem, Theirs
-from maitred.controllers.answers.desk import Desk
-from maitred.controllers.answers.follower import Follower
+from maitred.controllers.answers.follower import StateFollower
+from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.routes import ROUTES
 from maitred.controllers.answers.service import Service
 from maitred.controllers.answers.serving import serving_answers
@@ -86,13 +86,13 @@ async def live(line: socket.socket, sockets: Sequence[socket.socket]) -> None:
 async def answer(
     client: Client, channel: Theirs, sockets: Sequence[socket.socket], config: Config, stop: asyncio.Event
 ) -> None:
-    desk, follower = Desk(stuck=give_up), Follower(channel.news, settle_in)
-    service = Service(client, follower.view, desk=desk)
+    question_queue, follower = QuestionQueue(stuck=give_up), StateFollower(channel.news, settle_in)
+    service = Service(client, follower.view, question_queue=question_queue)
     if config.ledger is not None:
         keeping = Keeping(Ledger(config.ledger), config.ledger_days)
-        service = Service(client, follower.view, keeping.history, keeping.usage, desk)
+        service = Service(client, follower.view, keeping.history, keeping.usage, question_queue)
     async with serving_answers(sockets, service, ROUTES):
-        following = asyncio.create_task(follower.run(desk))
+        following = asyncio.create_task(follower.run(question_queue))
         ends = [asyncio.create_task(event.wait()) for event in (stop, channel.is_over)]
         await asyncio.wait((following, *ends), return_when=asyncio.FIRST_COMPLETED)
         if following.done() and not channel.is_over.is_set():

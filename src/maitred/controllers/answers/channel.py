@@ -33,7 +33,7 @@ class Config(msgspec.Struct, frozen=True):
     log_level: int = logging.WARNING
 
 
-class Head(msgspec.Struct, frozen=True):
+class UpdateHead(msgspec.Struct, frozen=True):
     """An Update without its lines, which come after it in frames."""
 
     leading: bool
@@ -84,7 +84,7 @@ class Ours:
 
     async def tell(self, update: Update) -> None:
         frames = list(in_frames(update.lines))
-        head = Head(update.leading, update.afresh, update.scheduler, update.policy, len(frames))
+        head = UpdateHead(update.leading, update.afresh, update.scheduler, update.policy, len(frames))
         await self._send(msgspec.json.encode(head))
         for frame in frames:
             await self._send(frame)
@@ -111,7 +111,7 @@ class Theirs:
     async def news(self, afresh: bool) -> Update:
         """One question at a time."""
         self.say(Said(wants=True, afresh=afresh))
-        head = msgspec.json.decode(await self._frame(), type=Head)
+        head = msgspec.json.decode(await self._frame(), type=UpdateHead)
         lines = [line for _ in range(head.frames) for line in (await self._frame()).split(b"\n")]
         return Update(head.leading, head.afresh, head.scheduler, head.policy, tuple(lines))
 

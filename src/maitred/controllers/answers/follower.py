@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from maitred.controllers.answers.backlog import Update
-from maitred.controllers.answers.desk import Desk, nothing_to_do
+from maitred.controllers.answers.question_queue import QuestionQueue, nothing_to_do
 from maitred.controllers.answers.replica import Replica, View
 
 SECONDS_BETWEEN = 2.0
@@ -16,7 +16,7 @@ Ask = Callable[[bool], Awaitable[Update]]
 """For news; for everything, if the argument is true."""
 
 
-class Follower:
+class StateFollower:
     def __init__(self, ask: Ask, read: Callable[[], None] = nothing_to_do) -> None:
         """`read` is called when all of a cluster was read."""
         self._ask = ask
@@ -26,26 +26,26 @@ class Follower:
         self._asked_at = float("-inf")
         self._following: asyncio.Task[None] | None = None
 
-    async def view(self, desk: Desk) -> View | None:
+    async def view(self, question_queue: QuestionQueue) -> View | None:
         """What is known now: news that were asked for before this question came do not count."""
         came = time.monotonic()
         while self._asked_at < came:
             if self._following is None:
-                self._following = asyncio.create_task(self._follow(desk))
+                self._following = asyncio.create_task(self._follow(question_queue))
             # Whoever stops to wait stops nobody else, and news that are on their way are not lost.
             await asyncio.shield(self._following)
         return self._view
 
-    async def run(self, desk: Desk) -> None:
+    async def run(self, question_queue: QuestionQueue) -> None:
         while True:
-            await self.view(desk)
+            await self.view(question_queue)
             await asyncio.sleep(SECONDS_BETWEEN)
 
-    async def _follow(self, desk: Desk) -> None:
+    async def _follow(self, question_queue: QuestionQueue) -> None:
         try:
             at = time.monotonic()
             update = await self._ask(self._replica.is_lost)
-            self._view = await desk.work(None, partial(self._replica.follow, update), whole=True)
+            self._view = await question_queue.work(None, partial(self._replica.follow, update), whole=True)
             self._asked_at = at
             if update.afresh:
                 self._read()

@@ -32,7 +32,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CheckedQuestion:
     """What a visitor wants to know, checked."""
 
     values: Mapping[str, str]
@@ -50,11 +50,11 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerContext:
     """All that an answer is made from. Names that the visitor may not know are gone from it."""
 
     situation: Situation
-    question: Question
+    question: CheckedQuestion
     used: Callable[[int, int], Usage]
     """What devices were used for on some days since 1970, but for the last."""
     seen: Seen = NOTHING_SEEN
@@ -66,12 +66,12 @@ class Route:
     words: str
     answers: tuple[type, ...]
     """The types that an answer can have."""
-    work: Callable[[Asked], Any]
+    work: Callable[[AnswerContext], Any]
     """In a thread. Raises InputError for what cannot be answered."""
     parameters: tuple[Parameter, ...] = ()
     body: type | None = None
     """Of what is posted; without one the question is a GET."""
-    looks: Callable[[Asked], Collection[str] | None] | None = None
+    looks: Callable[[AnswerContext], Collection[str] | None] | None = None
     """In a thread: whether it is to be seen how the pods of the namespace are doing."""
     misses: Reason = Reason.UNKNOWN_NAME
     """What it means when `work` refuses its input."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from maitred.controllers.answers.route import LABEL, NAME, Asked, Name, Namespace, Parameter, Route
+from maitred.controllers.answers.route import LABEL, NAME, AnswerContext, Name, Namespace, Parameter, Route
 from maitred.explain.billing.bill import bill, read_month
 from maitred.explain.billing.document import Bill
 from maitred.explain.capacity.capacity import capacity
@@ -29,7 +29,7 @@ Namespaces = Annotated[str, msgspec.Meta(max_length=1000, pattern=NAMESPACES)]
 Key = Annotated[str, msgspec.Meta(max_length=317, pattern=KEY)]
 
 
-def answer_why(asked: Asked) -> Why | Comparison:
+def answer_why(asked: AnswerContext) -> Why | Comparison:
     other = asked.question.values.get("ratherThan")
     if other is None:
         values = asked.question.values
@@ -40,7 +40,7 @@ def answer_why(asked: Asked) -> Why | Comparison:
     return compare(asked.situation, meant_by(asked).key, rival, asked.seen)
 
 
-def on_nodes(asked: Asked) -> list[str] | None:
+def on_nodes(asked: AnswerContext) -> list[str] | None:
     """Its members that have places, which are to be looked at. None if it is not known without a look at all
     that there are, or has ended: whose pods are whose is seen only by looking at them."""
     names = Names(asked.situation.snapshot)
@@ -58,30 +58,30 @@ def on_nodes(asked: Asked) -> list[str] | None:
     return [pod.partition("/")[2] for pod in pods]
 
 
-def meant_by(asked: Asked) -> Meant:
+def meant_by(asked: AnswerContext) -> Meant:
     values, names = asked.question.values, Names(asked.situation.snapshot, asked.seen)
     return names.meant(values["name"], values["namespace"], kind_in(asked, "kind"))
 
 
-def kind_in(asked: Asked, parameter: str) -> Kind | None:
+def kind_in(asked: AnswerContext, parameter: str) -> Kind | None:
     return next((kind for kind in KINDS if kind == asked.question.values.get(parameter)), None)
 
 
-def answer_eviction(asked: Asked) -> EvictionAnswer:
+def answer_eviction(asked: AnswerContext) -> EvictionAnswer:
     values = asked.question.values
     return receipt(asked.situation, values["pod"], values["namespace"])
 
 
-def answer_plan(asked: Asked) -> Proposals:
+def answer_plan(asked: AnswerContext) -> Proposals:
     assert asked.question.supposition is not None, "what is posted has been read"
     return proposals(asked.situation, asked.question.supposition)
 
 
-def answer_capacity(asked: Asked) -> Capacity:
+def answer_capacity(asked: AnswerContext) -> Capacity:
     return capacity(asked.situation)
 
 
-def answer_bill(asked: Asked) -> Bill:
+def answer_bill(asked: AnswerContext) -> Bill:
     values, situation = asked.question.values, asked.situation
     month, by = read_month(values.get("month"), situation.now), values.get("by", "namespace")
     return bill(asked.used(month.first_day, month.end_day), by, situation.policy, month, situation.now)

@@ -11,11 +11,11 @@ import msgspec
 
 from maitred.cluster.snapshot import Snapshot
 from maitred.cluster.supposing import supposing
-from maitred.controllers.answers.desk import Desk
-from maitred.controllers.answers.door import Door
+from maitred.controllers.answers.access import AccessCheck
+from maitred.controllers.answers.question_queue import QuestionQueue
 from maitred.controllers.answers.refusals import RefusedError
 from maitred.controllers.answers.replica import View
-from maitred.controllers.answers.route import Asked, Question, Route
+from maitred.controllers.answers.route import AnswerContext, CheckedQuestion, Route
 from maitred.controllers.answers.worker import InterruptedJob
 from maitred.explain.billing.document import Usage
 from maitred.explain.proposal.supposition import Supposition, read_supposition
@@ -32,12 +32,12 @@ from maitred.model.manifest import InputError
 
 T = TypeVar("T")
 
-OLDEST_SCENE = timedelta(seconds=30)
-MOST_SCENES = 8
+OLDEST_SITUATION = timedelta(seconds=30)
+MOST_SITUATIONS = 8
 
-Source = Callable[[Desk], Awaitable[View | None]]
+Source = Callable[[QuestionQueue], Awaitable[View | None]]
 """What is known now; None while this scheduler knows nothing: another one leads. A state is brought up to
-date at the desk, to whose thread it belongs."""
+date in the queue of questions, to whose thread it belongs."""
 Past = Callable[[datetime, Collection[str] | None], History]
 """What is remembered; of some namespaces only, where one may see no more. Asked in a thread."""
 
@@ -55,7 +55,7 @@ def nothing_known(first_day: int, end_day: int) -> Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class AnswerInputs:
     """What a situation is made from, before it is known who may see what of it."""
 
     snapshot: Snapshot
@@ -75,23 +75,25 @@ class Situations:
         self._kept = OrderedDict[Hashable, Situation]()
         self._latest: Hashable = None
 
-    def get(self, stage: Stage, mine: Collection[str] | None, make: Callable[[], Situation]) -> Situation:
+    def get(
+        self, inputs: AnswerInputs, mine: Collection[str] | None, make: Callable[[], Situation]
+    ) -> Situation:
         """One of the same state, if it is not much older; what waits for a time is not wrong for longer."""
-        latest = (stage.view.term, stage.version, id(stage.view.policy))
+        latest = (inputs.view.term, inputs.version, id(inputs.view.policy))
         if latest != self._latest:
             self._kept.clear()
             self._latest = latest
         key = None if mine is None else frozenset(mine)
         kept = self._kept.get(key)
-        if kept is not None and stage.now - kept.now > OLDEST_SCENE:
+        if kept is not None and inputs.now - kept.now > OLDEST_SITUATION:
             kept = None
-        if stage.supposed:
+        if inputs.supposed:
             situation = make()
             return situation if kept is None else replace(situation, waiting=kept.in_vain())
         if kept is None:
             kept = self._kept[key] = make()
         self._kept.move_to_end(key)
-        while len(self._kept) > MOST_SCENES:
+        while len(self._kept) > MOST_SITUATIONS:
             self._kept.popitem(last=False)
         return kept
 
@@ -106,21 +108,21 @@ class Service:
         source: Source,
         past: Past = nothing_remembered,
         used: Used = nothing_known,
-        desk: Desk | None = None,
+        question_queue: QuestionQueue | None = None,
     ) -> None:
         self._client = client
         self._source = source
         self._past = past
         self._used = used
-        self._door = Door(client)
-        self._desk = desk or Desk()
+        self._access = AccessCheck(client)
+        self._question_queue = question_queue or QuestionQueue()
         self._situations = Situations()
 
     def close(self) -> None:
-        self._desk.close()
+        self._question_queue.close()
 
     async def visitor(self, token: str) -> User:
-        return await self._door.visitor(token)
+        return await self._access.visitor(token)
 
     async def answer(
         self, route: Route, values: Mapping[str, str], user: User, read: Callable[[], Awaitable[bytes]]
@@ -130,9 +132,9 @@ class Service:
         `read` gives what was posted. It is called when all is known that there could be against it: who asks,
         for which namespaces, whether there is room for the question, and whether this scheduler could answer.
         """
-        question = Question(values)
-        async with self._desk.seat(user, route.body is not None):
-            await self._door.admit(user, question.namespaces)
+        question = CheckedQuestion(values)
+        async with self._question_queue.seat(user, route.body is not None):
+            await self._access.admit(user, question.namespaces)
             if route.body is not None:
                 await self._view()
                 body = await read()
@@ -140,24 +142,24 @@ class Service:
                 question = replace(question, supposition=supposition)
             return await self._answer(route, question, user)
 
-    async def _answer(self, route: Route, question: Question, user: User) -> bytes:
+    async def _answer(self, route: Route, question: CheckedQuestion, user: User) -> bytes:
         view = await self._view()
-        stage = await self._desk.work(user, partial(staged, view, question), whole=True)
-        mine = await self._door.sight(user, (*question.namespaces, *namespaces_of(stage.snapshot)))
-        asked = await self._work(user, partial(self._asked, stage, question, mine))
+        inputs = await self._question_queue.work(user, partial(inputs_for, view, question), whole=True)
+        mine = await self._access.sight(user, (*question.namespaces, *namespaces_of(inputs.snapshot)))
+        asked = await self._work(user, partial(self._asked, inputs, question, mine))
         if route.looks is not None:
             pods = await self._work(user, partial(route.looks, asked))
             asked = replace(asked, seen=await self._look(view, question.values["namespace"], pods))
         return await self._work(user, partial(worked_out, route, asked))
 
     async def _view(self) -> View:
-        view = await self._source(self._desk)
+        view = await self._source(self._question_queue)
         if view is None:
             raise RefusedError(Reason.NOT_LEADING, "this scheduler is on standby; ask the one that leads")
         return view
 
     async def _work(self, user: User, work: Callable[[], T]) -> T:
-        return await self._desk.work(user, partial(self._interruptible, work))
+        return await self._question_queue.work(user, partial(self._interruptible, work))
 
     def _interruptible(self, work: Callable[[], T]) -> T:
         """What was being added to a situation when it was stopped may be there in part."""
@@ -167,16 +169,20 @@ class Service:
             self._situations.clear()
             raise
 
-    def _asked(self, stage: Stage, question: Question, mine: Collection[str] | None) -> Asked:
+    def _asked(
+        self, inputs: AnswerInputs, question: CheckedQuestion, mine: Collection[str] | None
+    ) -> AnswerContext:
         def used(first_day: int, end_day: int) -> Usage:
             return usage_as_seen_by(self._used(first_day, end_day), mine)
 
-        return Asked(self._situations.get(stage, mine, lambda: self._situation(stage, mine)), question, used)
+        return AnswerContext(
+            self._situations.get(inputs, mine, lambda: self._situation(inputs, mine)), question, used
+        )
 
-    def _situation(self, stage: Stage, mine: Collection[str] | None) -> Situation:
+    def _situation(self, inputs: AnswerInputs, mine: Collection[str] | None) -> Situation:
         """In the thread. Nothing after this knows a name that the visitor may not know."""
-        past = self._past(stage.now, mine)
-        whole = Situation(stage.snapshot, stage.view.policy, stage.now, stage.view.scheduler, past)
+        past = self._past(inputs.now, mine)
+        whole = Situation(inputs.snapshot, inputs.view.policy, inputs.now, inputs.view.scheduler, past)
         return as_seen_by(whole, mine)
 
     async def _look(self, view: View, namespace: str, pods: Collection[str] | None) -> Seen:
@@ -201,19 +207,19 @@ def read_posted(body: bytes, namespaces: Collection[str]) -> Supposition:
     return supposition
 
 
-def staged(view: View, question: Question) -> Stage:
+def inputs_for(view: View, question: CheckedQuestion) -> AnswerInputs:
     """The state belongs to the thread, and is as it was when this returns or raises: it is done whole."""
     now, state = datetime.now(UTC), view.state
     if question.supposition is None:
-        return Stage(state.snapshot(), view, now, state.version)
+        return AnswerInputs(state.snapshot(), view, now, state.version)
     supposed = question.supposition.stand_ins(now, view.scheduler)
     try:
-        return Stage(supposing(state, supposed), view, now, state.version, supposed=True)
+        return AnswerInputs(supposing(state, supposed), view, now, state.version, supposed=True)
     except ValueError as problem:
         raise RefusedError(Reason.BAD_QUESTION, f"this object cannot be used: {problem}") from None
 
 
-def worked_out(route: Route, asked: Asked) -> bytes:
+def worked_out(route: Route, asked: AnswerContext) -> bytes:
     try:
         return msgspec.json.encode(route.work(asked))
     except InputError as problem:

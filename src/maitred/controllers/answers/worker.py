@@ -27,7 +27,7 @@ class InterruptedJob(BaseException):
 
 
 @dataclass(eq=False, slots=True)
-class Job:
+class AnswerTask:
     caller: Hashable
     work: Callable[[], Any]
     whole: bool
@@ -36,24 +36,24 @@ class Job:
     done: Future[Any] = field(default_factory=Future)
 
 
-class Worker:
+class AnswerWorker:
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._waiting = OrderedDict[Hashable, deque[Job]]()
+        self._waiting = OrderedDict[Hashable, deque[AnswerTask]]()
         """By caller. Whoever is first is next, and then goes to the end."""
-        self._running: Job | None = None
+        self._running: AnswerTask | None = None
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="answers", daemon=True)
         self._thread.start()
 
-    def submit(self, caller: Hashable, work: Callable[[], Any], *, whole: bool = False) -> Job:
-        job = Job(caller, work, whole)
+    def submit(self, caller: Hashable, work: Callable[[], Any], *, whole: bool = False) -> AnswerTask:
+        job = AnswerTask(caller, work, whole)
         with self._changed:
             self._waiting.setdefault(caller, deque()).append(job)
             self._changed.notify()
         return job
 
-    def drop(self, job: Job) -> None:
+    def drop(self, job: AnswerTask) -> None:
         """Nobody waits for it any more: it does not begin, or is stopped."""
         with self._changed:
             if job is self._running and not job.whole and not job.stopped:
@@ -65,7 +65,7 @@ class Worker:
             if not queue:
                 self._waiting.pop(job.caller, None)
 
-    def is_running(self, job: Job) -> bool:
+    def is_running(self, job: AnswerTask) -> bool:
         return self._running is job
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ class Worker:
             job.done.set_exception(error)
         return True
 
-    def _next(self) -> Job | None:
+    def _next(self) -> AnswerTask | None:
         with self._changed:
             self._running = None
             while True:

@@ -29,7 +29,7 @@ from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.amending import NOBODY_AWAY, Away
 from maitred.controllers.scheduling.departures import controller_of, is_of_job
 from maitred.controllers.scheduling.mirror import Mirror
-from maitred.controllers.scheduling.overlay import Hold
+from maitred.controllers.scheduling.overlay import OverlayHold
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
@@ -80,7 +80,7 @@ class Return:
     """A Job that is being resumed."""
 
     absence: SuspendedJob
-    hold: Hold
+    hold: OverlayHold
     """The places that are kept for it, and until when; none where it is resumed for another reason."""
     awaited: int = 0
     """How many pods are to come for which places are kept,"""
@@ -332,7 +332,7 @@ class Returns:
 
     def _missed(self, group: str, owners: Mapping[str, str]) -> set[str]:
         """The Jobs that have stand-ins in this group."""
-        return {owners[pod] for pod in self._mirror.parties.get(group, ()) if pod in owners}
+        return {owners[pod] for pod in self._mirror.waiting_by_group.get(group, ()) if pod in owners}
 
     async def _decided(
         self, key: str, verdict: GroupVerdict, seats: Sequence[Bind], beside: Sequence[Bind]
@@ -358,7 +358,7 @@ class Returns:
     ) -> None:
         if not await self._keep_places(key, absence, [*seats, *beside]):
             return  # they have changed since, and are decided again
-        hold = self._overlay.hold("Return", key) or Hold(key, "Return")
+        hold = self._overlay.hold("Return", key) or OverlayHold(key, "Return")
         returning = self._returns[key] = Return(absence, hold)
         if seats:
             returning.beside = beside

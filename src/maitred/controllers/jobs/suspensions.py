@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.records import Records, TextSink
 from maitred.kube.writes import Writer
 from maitred.model.suspension import Suspension, parse_suspension
@@ -22,7 +22,7 @@ from maitred.model.suspension import Suspension, parse_suspension
 log = logging.getLogger(__name__)
 
 KIND = "suspension"
-OVER = (Why.GONE, Why.REPLACED)
+OVER = (RefusalReason.GONE, RefusalReason.REPLACED)
 
 Outcome = Done | Refused | Unknown
 
@@ -93,9 +93,9 @@ class Suspensions:
                 return outcome
             # Suspended before we came to it: by its user, unless we have tried before.
             theirs = isinstance(outcome, Refused) and (
-                outcome.why in OVER or (outcome.why is Why.TAKEN and record.uid not in self._tried)
+                outcome.why in OVER or (outcome.why is RefusalReason.TAKEN and record.uid not in self._tried)
             )
-            ours = isinstance(outcome, Done) or (outcome.why is Why.TAKEN and not theirs)
+            ours = isinstance(outcome, Done) or (outcome.why is RefusalReason.TAKEN and not theirs)
             self._tried.discard(record.uid)
             if not ours:
                 await self._drop(record.uid)

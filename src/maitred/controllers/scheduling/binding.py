@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from maitred.controllers.scheduling.claims import ClaimPreparer
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.seating import ANNOTATION, SeatingRecord
-from maitred.kube.outcomes import Bound, Refused, Unbound, Unknown, Why
+from maitred.kube.outcomes import Bound, RefusalReason, Refused, Unbound, Unknown
 from maitred.kube.writes import Writer
 from maitred.model.plan import Bind, GroupVerdict, VolumeChoice
 
@@ -107,7 +107,7 @@ class Binder:
             self._enqueue(order)
             return
         for bind in order.binds:
-            self._settle(order, bind, Refused(Why.UNPREPARED, problem))
+            self._settle(order, bind, Refused(RefusalReason.UNPREPARED, problem))
 
     async def _work(self) -> None:
         while True:

@@ -21,7 +21,7 @@ from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.receipts import victim_words
 from maitred.explain.tenant_words import reader_of
-from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.wire import Condition, WatchedOwner
 from maitred.kube.writes import Writer
 from maitred.model.membership import POD_GROUP
@@ -291,7 +291,7 @@ def is_suspended(eviction: Eviction) -> bool:
 
 
 def is_gone(outcome: Outcome) -> bool:
-    return isinstance(outcome, Refused) and outcome.why in (Why.GONE, Why.REPLACED)
+    return isinstance(outcome, Refused) and outcome.why in (RefusalReason.GONE, RefusalReason.REPLACED)
 
 
 def said(outcome: Refused | Unknown) -> str:

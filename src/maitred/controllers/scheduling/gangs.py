@@ -8,7 +8,7 @@ its members hold devices and wait for the last of them.
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from maitred.explain.audit.gangs import FoundGroup, party_of
+from maitred.explain.audit.gangs import FoundGroup, found_group_of
 from maitred.explain.audit.stays import FAILED, SUCCEEDED, Stay
 from maitred.kube.wire import WatchedGroup, WatchedPod
 from maitred.model.group import PodGroup
@@ -68,8 +68,8 @@ class ShadowGangs:
         membership = settled(stay.pod, stay.membership, self)
         if membership is None:
             return None
-        party = party_of(membership.id, tuple(self._members[named].values()), Objects(self))
-        return party if party.is_gang else None
+        group = found_group_of(membership.id, tuple(self._members[named].values()), Objects(self))
+        return group if group.is_gang else None
 
     # -- what quorums are looked up in ---------------------------------------------------------------------
 
@@ -87,18 +87,18 @@ class ShadowGangs:
         return known.get(kind, {})
 
 
-def seated_in(party: FoundGroup) -> int:
+def seated_in(group: FoundGroup) -> int:
     """Members that have a place and keep it, or have succeeded."""
     return sum(
         stay.leaving is None and (stay.succeeded or (stay.bound is not None and not stay.over))
-        for stay in party.stays
+        for stay in group.stays
     )
 
 
-def held_in(party: FoundGroup, policy: Policy) -> str:
+def held_in(group: FoundGroup, policy: Policy) -> str:
     """`40 nvidia.com/gpu`: devices that its members hold."""
     held: dict[str, int] = {}
-    for stay in party.stays:
+    for stay in group.stays:
         if stay.bound is not None and not stay.over:
             for resource, amount in stay.devices.items():
                 if is_device(policy, resource):

@@ -145,7 +145,7 @@ class SchedulingLoop:
         mirror.overlay.let_stay()
         if self._returns is not None:
             await self._returns.prepare()
-        selection = self._worklist.select(mirror.state.take_news(), mirror.parties, started)
+        selection = self._worklist.select(mirror.state.take_news(), mirror.waiting_by_group, started)
         if selection.empty:
             return 0.0
         snapshot, policy, now = mirror.state.snapshot(), self._policy(), datetime.now(UTC)
@@ -162,7 +162,7 @@ class SchedulingLoop:
         took = time.monotonic() - started
         if self._recorder is not None:
             self._recorder.decided(plan)
-        self._worklist.decided(plan.groups, selection, mirror.parties)
+        self._worklist.decided(plan.groups, selection, mirror.waiting_by_group)
         self._note_wake_time(plan, now)
         await self._complete(plan, selection, snapshot, took)
         if self._binder is not None:

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from maitred.controllers.scheduling.binding import Order
 from maitred.controllers.scheduling.worklist import was_cut
-from maitred.kube.outcomes import Why
+from maitred.kube.outcomes import RefusalReason
 from maitred.model.categories import CATEGORIES
 from maitred.model.plan import Eviction, Plan, Verdict
 
@@ -130,7 +130,7 @@ class Metrics:
         """A series that first appears with its first event would hide that event from every rate."""
         for verdict in get_args(Verdict):
             self.verdicts.labels(verdict)
-        for result in ("bound", *Why):
+        for result in ("bound", *RefusalReason):
             self.binds.labels(str(result))
         for result in ("accepted", "refused"):
             self.policy_loads.labels(result)

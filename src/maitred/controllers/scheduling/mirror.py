@@ -56,7 +56,7 @@ class Mirror:
         self.changed = asyncio.Event()
         self.waiting: dict[str, WatchedPod] = {}
         """Pods that are ours to seat, as the API server has them, assumed ones among them."""
-        self.parties: dict[str, set[str]] = {}
+        self.waiting_by_group: dict[str, set[str]] = {}
         """The same pods by group; a lone pod is a group of one."""
         self.groups: dict[str, WatchedGroup] = {}
         self.mates: dict[str, dict[str, Mate]] = {}
@@ -77,18 +77,18 @@ class Mirror:
         key = key_of(pod.metadata)
         ours = self._scheduler is None or pod.spec.scheduler_name == self._scheduler
         if ours and not pod.spec.node_name and not is_over(pod):
-            self._leave_party(key)
+            self._stop_waiting(key)
             self.waiting[key] = pod
-            self.parties.setdefault(group_key(pod) or key, set()).add(key)
+            self.waiting_by_group.setdefault(group_key(pod) or key, set()).add(key)
         else:
-            self._leave_party(key)
+            self._stop_waiting(key)
         self._remember_mate(key, pod if ours else None)
         if self.gangs is not None:
             self.gangs.put(key, pod)
         self.overlay.show(key, pod)
 
     def pod_gone(self, key: str) -> None:
-        self._leave_party(key)
+        self._stop_waiting(key)
         self.overlay.gone(key)
         self._remember_mate(key, None)
         if self.gangs is not None:
@@ -129,14 +129,14 @@ class Mirror:
             self.overlay.job_gone(job)
         self.state.apply(Delete(Job, key))
 
-    def _leave_party(self, key: str) -> None:
+    def _stop_waiting(self, key: str) -> None:
         pod = self.waiting.pop(key, None)
         if pod is None:
             return
         group = group_key(pod) or key
-        self.parties[group].discard(key)
-        if not self.parties[group]:
-            del self.parties[group]
+        self.waiting_by_group[group].discard(key)
+        if not self.waiting_by_group[group]:
+            del self.waiting_by_group[group]
         self.overlay.waits_no_more(key, pod)
 
     def _remember_mate(self, key: str, pod: WatchedPod | None) -> None:
@@ -172,14 +172,14 @@ class Mirror:
 
     def unseated(self, group: str) -> list[WatchedPod]:
         """Members of the group that exist, wait, and have not been sent anywhere."""
-        overlay, members = self.overlay, sorted(self.parties.get(group, ()))
+        overlay, members = self.overlay, sorted(self.waiting_by_group.get(group, ()))
         waiting = [key for key in members if key not in overlay.stand_ins]
         return [self.waiting[key] for key in waiting if not overlay.is_assumed(key)]
 
     def is_away(self, group: str) -> bool:
         """Whether members of the group do not exist, and others stand in for them."""
         stand_ins = self.overlay.stand_ins
-        return bool(stand_ins) and any(key in stand_ins for key in self.parties.get(group, ()))
+        return bool(stand_ins) and any(key in stand_ins for key in self.waiting_by_group.get(group, ()))
 
     def away(self, groups: Iterable[str]) -> set[str]:
         return {group for group in groups if self.is_away(group)}

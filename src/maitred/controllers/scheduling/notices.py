@@ -123,7 +123,7 @@ class Notices:
         return max(now, notice.told_at + self._renew_seconds)
 
     def _forget_the_gone(self, being_seated: Set[str]) -> None:
-        kept, notices = self._mirror.parties.keys() | being_seated, self._notices
+        kept, notices = self._mirror.waiting_by_group.keys() | being_seated, self._notices
         if len(notices) > 2 * len(kept) + SLACK:
             self._notices = {g: n for g, n in notices.items() if g in kept or n.due != NEVER}
 
@@ -158,7 +158,7 @@ class Notices:
 
     async def _tell(self, group: str, notice: Notice) -> None:
         verdict = notice.verdict
-        if verdict.verdict != "Scheduled" and group not in self._mirror.parties:
+        if verdict.verdict != "Scheduled" and group not in self._mirror.waiting_by_group:
             self._notices.pop(group, None)
             return  # nobody waits any more
         notice.due, notice.told_at, notice.unsettled_since = NEVER, time.monotonic(), math.inf
@@ -177,7 +177,7 @@ class Notices:
             notice.failures = min(notice.failures + 1, 10)
             return
         notice.failures = 0
-        if notice.due == NEVER and group not in self._mirror.parties:
+        if notice.due == NEVER and group not in self._mirror.waiting_by_group:
             self._notices.pop(group, None)
 
 

@@ -34,7 +34,7 @@ HoldCause = Literal["Nomination", "Return"]
 
 
 @dataclass(slots=True)
-class Hold:
+class OverlayHold:
     """Places that are kept, against all who rank no higher than the pods that they are kept for.
 
     The state has them as the nominated nodes of these pods. A decision knows no other kind of hold, and gives
@@ -76,7 +76,7 @@ class Overlay:
         self._assumed: dict[str, Assumption] = {}
         self._promises: dict[str, Assumption] = {}
         """Places that we keep and the API server does not show; no node where one is taken back."""
-        self._holds: dict[tuple[HoldCause, str], Hold] = {}
+        self._holds: dict[tuple[HoldCause, str], OverlayHold] = {}
         self.stand_ins: dict[str, str] = {}
         """Waiting pods that do not exist -> the suspended Job that would make them."""
         self.standing: dict[str, set[str]] = {}
@@ -165,7 +165,7 @@ class Overlay:
 
     # -- holds -----------------------------------------------------------------------------------------
 
-    def hold(self, why: HoldCause, who: str) -> Hold | None:
+    def hold(self, why: HoldCause, who: str) -> OverlayHold | None:
         return self._holds.get((why, who))
 
     def promised(self, group: str) -> Mapping[str, str]:
@@ -193,7 +193,7 @@ class Overlay:
         why: HoldCause = "Nomination" if job is None else "Return"
         who = job or group_key(pod) or key
         if node:
-            self._holds.setdefault((why, who), Hold(who, why)).places[key] = node
+            self._holds.setdefault((why, who), OverlayHold(who, why)).places[key] = node
         elif (hold := self._holds.get((why, who))) is not None:
             hold.places.pop(key, None)
             if not hold.places:

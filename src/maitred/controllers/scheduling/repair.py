@@ -73,7 +73,7 @@ class GangRepair:
         """After each cycle: which gangs are short, and since when."""
         short = self.find(snapshot)
         self._short = {group: self._short.get(group) or ShortGang(now) for group in short}
-        self._interrupted &= self._mirror.mates.keys() | self._mirror.parties.keys()
+        self._interrupted &= self._mirror.mates.keys() | self._mirror.waiting_by_group.keys()
 
     async def run(self) -> None:
         while True:

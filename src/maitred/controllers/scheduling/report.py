@@ -50,7 +50,7 @@ class Report:
                 words = self._words(verdict, plan) if gang is None else self._of_a_part(gang, verdict)
                 log.info("group %s: %s", verdict.group, words)
             (self._in_part.discard if gang is None else self._in_part.add)(verdict.group)
-        self._in_part &= self._mirror.parties.keys()
+        self._in_part &= self._mirror.waiting_by_group.keys()
 
     def _is_news(self, verdict: GroupVerdict, in_part: bool) -> bool:
         before = self._verdicts.before(verdict.group)
@@ -79,7 +79,7 @@ class Report:
         """The gang of which the group is a part, if some of it holds places and this cycle would not give it
         the others that it needs, as an audit judges it. `judged`: those that were looked at in this cycle."""
         gangs = self._mirror.gangs
-        waiting = next(iter(self._mirror.parties.get(verdict.group, ())), None)
+        waiting = next(iter(self._mirror.waiting_by_group.get(verdict.group, ())), None)
         named = None if gangs is None or waiting is None else gangs.group_of(waiting)
         if gangs is None or waiting is None or named is None or not verdict.blockers:
             return None
@@ -100,4 +100,6 @@ class Report:
     def waiting(self, category: str) -> int:
         """How many groups wait for this, as their first blocker says."""
         waiting = (one for one in self._verdicts if one.verdict != "Scheduled" or one.group in self._in_part)
-        return sum(one.group in self._mirror.parties and first_category(one) == category for one in waiting)
+        return sum(
+            one.group in self._mirror.waiting_by_group and first_category(one) == category for one in waiting
+        )

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
 
-from maitred.controllers.health import Health
+from maitred.controllers.health import ProcessHealth
 from maitred.controllers.policy import PolicyKeeper, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.term import NOBODY_ELSE, SchedulerSettings, SchedulingTerm, Witnesses
@@ -14,7 +14,7 @@ from maitred.kube.client import Client, pause
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError, first_of
 from maitred.kube.lease import LeaderLease
-from maitred.kube.permit import Always, Never, NotLeading, Permit
+from maitred.kube.permit import Always, NotLeading, Permit, ShadowPermit
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Scheduler:
         lease: LeaderLease | None,
         instance: str,
         metrics: Metrics,
-        health: Health,
+        health: ProcessHealth,
         witnesses: Witnesses = NOBODY_ELSE,
     ) -> None:
         """Without a lease there is no election: whoever runs it says that there is no other."""
@@ -116,7 +116,7 @@ class Scheduler:
     async def _leading(self) -> AsyncIterator[Permit]:
         """Waits until this process may write. The end of that raises NotLeading into the block."""
         if self._settings.shadow:
-            yield Never()
+            yield ShadowPermit()
         elif self._lease is None:
             log.warning(WITHOUT_A_LEASE, self._settings.scheduler)
             yield Always()

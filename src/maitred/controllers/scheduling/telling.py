@@ -13,7 +13,7 @@ from maitred.explain.tenant_words import as_told_at_home
 from maitred.explain.verdicts import group_reason, head_of_words, pod_reason, pod_words, verdict_words
 from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
-from maitred.kube.outcomes import Done, Refused, Unknown, Why
+from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition, WatchedGroup, WatchedPod
 from maitred.kube.writes import Writer
@@ -49,7 +49,7 @@ class Teller:
 
     def subject(self, group: str) -> Regarding | None:
         """The object to tell of: the PodGroup; else the owner of the members; else the first of them."""
-        members = self._mirror.parties.get(group)
+        members = self._mirror.waiting_by_group.get(group)
         if (declared := self.declared(group)) is not None or not members:
             return declared
         namespace = group.partition("/")[0]
@@ -149,7 +149,7 @@ class Teller:
             log.info("the condition of a %s could not be written: %s", kind, outcome.message)
         if isinstance(outcome, Refused):
             # A server that has just started does not know who may do what, and forbids everything.
-            return outcome.why not in (Why.FORBIDDEN, Why.STALE)
+            return outcome.why not in (RefusalReason.FORBIDDEN, RefusalReason.STALE)
         return done
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
-from maitred.controllers.health import Health
+from maitred.controllers.health import ProcessHealth
 from maitred.controllers.jobs.returns import Returns
 from maitred.controllers.jobs.suspensions import Suspensions
 from maitred.controllers.policy import PolicyKeeper
@@ -106,7 +106,7 @@ class SchedulingTerm:
         settings: SchedulerSettings,
         keeper: PolicyKeeper,
         metrics: Metrics,
-        health: Health,
+        health: ProcessHealth,
         witnesses: Witnesses = NOBODY_ELSE,
     ) -> None:
         self._settings, self._keeper, self._metrics, self._health = settings, keeper, metrics, health
@@ -150,7 +150,7 @@ class SchedulingTerm:
             self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
-        self._verdicts = LastVerdicts(mirror.parties)
+        self._verdicts = LastVerdicts(mirror.waiting_by_group)
         self._report = Report(mirror, self._verdicts, settings.shadow, lambda: keeper.policy)
         self._bookkeeper = None
         if witnesses.ledger is not None:

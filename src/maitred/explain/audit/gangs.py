@@ -70,10 +70,10 @@ def found_groups(observer: Observer) -> Iterator[FoundGroup]:
             together[found.id].append(stay)
     objects = Objects(observer)
     for id in sorted(together, key=lambda id: (id.key, id.source, id.uid)):
-        yield party_of(id, together[id], objects)
+        yield found_group_of(id, together[id], objects)
 
 
-def party_of(id: GroupId, stays: Sequence[Stay], objects: Objects) -> FoundGroup:
+def found_group_of(id: GroupId, stays: Sequence[Stay], objects: Objects) -> FoundGroup:
     return FoundGroup(id, quorum_of(id, StayedMembers(stays), objects), tuple(stays))
 
 

@@ -21,7 +21,7 @@ from maitred.model.node import Node
 from maitred.model.policy import Placement, Policy
 from maitred.model.words import counted, moment
 from maitred.simulate.clock import SECOND, Time
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.run import simulate
 from maitred.simulate.setup import Setup
 from maitred.simulate.summary import HOUR_S, summarise
@@ -89,7 +89,7 @@ class Work:
     def time(self, moment: float) -> Time:
         return max(0, round((moment - self.begin) * SECOND))
 
-    def _job(self, unit: FoundGroup) -> Job:
+    def _job(self, unit: FoundGroup) -> SimulatedJob:
         """It runs for as long as it did from when it was whole. One that never was, and is gone, was given
         up."""
         quorum, members = unit.quorum or 1, fullest(unit.stays)
@@ -98,7 +98,7 @@ class Work:
         whole = whole_since(unit.stays, quorum, self._now)
         runs = None if end is None or whole is None else end - max(whole, self.begin)
         self._changed[ENDLESS] += end is None
-        return Job(
+        return SimulatedJob(
             name=told_apart(pod_name(unit.key), self._names),
             arrival=self.time(min(stay.created for stay in unit.stays)),
             crews=tuple(crews_of((stay.pod.spec for stay in members), self._changed, self._observer.policy)),

@@ -144,14 +144,14 @@ class Supposition:
             name = key.removesuffix(MARK) if group_key(pod) else _owner_key(pod) or key_of(pod.metadata)
             form = "group" if group_key(pod) else _owner_kind(pod)
             groups.setdefault((form, name), {}).setdefault(key, pod)
-        return tuple(self._party(name, members) for (_, name), members in groups.items())
+        return tuple(self._proposed(name, members) for (_, name), members in groups.items())
 
     def _decided_as(self, pod: Pod) -> str:
         """The name of its group once both are supposed."""
         found = membership_of(self._in_supposed_groups(pod))
         return f"{key_of(pod.metadata)}{MARK}" if found is None else found.key
 
-    def _party(self, name: str, members: dict[str, Pod]) -> ProposedGroup:
+    def _proposed(self, name: str, members: dict[str, Pod]) -> ProposedGroup:
         first = next(iter(members.values()))
         found = membership_of(first)
         source = ALONE if found is None else found.source

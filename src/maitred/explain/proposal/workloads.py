@@ -25,7 +25,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Body = dict[str, Any]
 
 
-class Meta(Lean, frozen=True):
+class ManifestMeta(Lean, frozen=True):
     name: str = ""
     generate_name: str = ""
     namespace: str = ""
@@ -80,7 +80,7 @@ class Replicas:
 class WorkloadManifest:
     """One manifest, as the pods that it stands for."""
 
-    meta: Meta
+    meta: ManifestMeta
     replicas: Iterable[Replicas]
     gang: bool = False
     """Whether its pods are of no use without each other, also where they do not say so."""
@@ -123,7 +123,7 @@ class JobSpec(Lean, frozen=True):
 
 
 class JobTemplate(Lean, frozen=True):
-    metadata: Meta = Meta()
+    metadata: ManifestMeta = ManifestMeta()
     spec: JobSpec = JobSpec()
 
 
@@ -139,7 +139,7 @@ class CronSpec(Lean, frozen=True):
 
 
 class CronJob(Lean, frozen=True):
-    metadata: Meta = Meta()
+    metadata: ManifestMeta = ManifestMeta()
     spec: CronSpec = CronSpec()
 
 
@@ -148,7 +148,7 @@ def cron_job(body: Body) -> WorkloadManifest:
     return job_workload(found.metadata, found.spec.job_template.spec, "spec.jobTemplate.spec")
 
 
-def job_workload(meta: Meta, spec: JobSpec, path: str) -> WorkloadManifest:
+def job_workload(meta: ManifestMeta, spec: JobSpec, path: str) -> WorkloadManifest:
     return WorkloadManifest(
         meta,
         [job_replicas(spec, path, meta.title, {})],
@@ -190,7 +190,7 @@ class JobSetSpec(Lean, frozen=True):
 
 
 class JobSet(Lean, frozen=True):
-    metadata: Meta = Meta()
+    metadata: ManifestMeta = ManifestMeta()
     spec: JobSetSpec = JobSetSpec()
 
 
@@ -227,7 +227,7 @@ class ReplicaSpec(Lean, frozen=True):
 
 
 class ReplicaOwner(Lean, frozen=True):
-    metadata: Meta = Meta()
+    metadata: ManifestMeta = ManifestMeta()
     spec: ReplicaSpec = ReplicaSpec()
 
 
@@ -264,7 +264,7 @@ def numbered(found: ReplicaOwner, labels: Callable[[int], Labels]) -> Replicas:
 
 
 class TrainingJob(Lean, frozen=True):
-    metadata: Meta = Meta()
+    metadata: ManifestMeta = ManifestMeta()
     spec: TrainingSpec = TrainingSpec()
 
 

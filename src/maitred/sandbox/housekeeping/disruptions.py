@@ -13,7 +13,7 @@ from maitred.model.selector import matches, selector_of
 from maitred.sandbox.housekeeping.api import ControllerApi
 from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
 from maitred.sandbox.housekeeping.kinds import Kinds
-from maitred.sandbox.housekeeping.objects import BUDGETS, Budget, BudgetStatus, Json, Owner, Pod
+from maitred.sandbox.housekeeping.objects import BUDGETS, BudgetStatus, DisruptionBudget, Json, Owner, Pod
 from maitred.sandbox.housekeeping.work import WorkQueue
 
 DISRUPTION_ALLOWED = "DisruptionAllowed"
@@ -38,7 +38,7 @@ class Disruptions:
     def __init__(self, stock: ObjectCache, api: ControllerApi, kinds: Kinds) -> None:
         self._api = api
         self._kinds = kinds
-        self._budgets = stock.shelf(BUDGETS, Budget)
+        self._budgets = stock.shelf(BUDGETS, DisruptionBudget)
         pods = stock.shelf(PODS, Pod)
         self._pods_in = Index(pods, lambda pod: pod.metadata.namespace)
         self._budgets_in = Index(self._budgets, lambda budget: budget.metadata.namespace)
@@ -49,7 +49,7 @@ class Disruptions:
     async def run(self) -> None:
         await self._queue.run()
 
-    def _budget_told(self, old: Budget | None, new: Budget | None) -> None:
+    def _budget_told(self, old: DisruptionBudget | None, new: DisruptionBudget | None) -> None:
         if new is not None:
             self._queue.add(key_of(new.metadata))
 
@@ -75,7 +75,9 @@ class Disruptions:
             body: Json = {"status": msgspec.to_builtins(status)}
             forgotten = dict.fromkeys(budget.status.disrupted_pods)
             body["status"]["disruptedPods"] = forgotten | body["status"]["disruptedPods"]
-            self._budgets.learn(await self._api.merge(BUDGETS, budget.metadata, body, Budget, "status"))
+            self._budgets.learn(
+                await self._api.merge(BUDGETS, budget.metadata, body, DisruptionBudget, "status")
+            )
         if status.disrupted_pods:
             first = min(status.disrupted_pods.values()) + timedelta(seconds=EVICTION_SECONDS)
             self._queue.add_after(key, (first - now).total_seconds())
@@ -99,16 +101,16 @@ class Disruptions:
             raise
 
 
-def covers(budget: Budget, pod: Pod) -> bool:
+def covers(budget: DisruptionBudget, pod: Pod) -> bool:
     """Finished pods, too: Kubernetes expects them as well."""
     return matches(selector_of(budget.spec.selector), pod.metadata.labels)
 
 
-def needs_scale(budget: Budget) -> bool:
+def needs_scale(budget: DisruptionBudget) -> bool:
     return budget.spec.max_unavailable is not None or isinstance(budget.spec.min_available, str)
 
 
-def status_of(budget: Budget, pods: Sequence[Pod], scale: int, now: datetime) -> BudgetStatus:
+def status_of(budget: DisruptionBudget, pods: Sequence[Pod], scale: int, now: datetime) -> BudgetStatus:
     spec = budget.spec
     desired = 0
     if spec.max_unavailable is not None:
@@ -131,13 +133,13 @@ def status_of(budget: Budget, pods: Sequence[Pod], scale: int, now: datetime) ->
     )
 
 
-def failed(budget: Budget, problem: str, now: datetime) -> BudgetStatus:
+def failed(budget: DisruptionBudget, problem: str, now: datetime) -> BudgetStatus:
     """Where nothing can be told, nothing is allowed."""
     conditions = told(budget, False, "SyncFailed", problem, now)
     return msgspec.structs.replace(budget.status, disruptions_allowed=0, conditions=conditions)
 
 
-def still_expected(budget: Budget, pods: Sequence[Pod], now: datetime) -> Mapping[str, Timestamp]:
+def still_expected(budget: DisruptionBudget, pods: Sequence[Pod], now: datetime) -> Mapping[str, Timestamp]:
     """Pods whose eviction was granted and that do not yet end."""
     latest = now - timedelta(seconds=EVICTION_SECONDS)
     names = {pod.metadata.name for pod in pods if pod.metadata.deletion_timestamp is None}
@@ -150,7 +152,9 @@ def scaled(value: int | str, of: int) -> int:
     return value if isinstance(value, int) else -(-int(value.rstrip("%")) * of // 100)
 
 
-def told(budget: Budget, allowed: bool, reason: str, message: str, now: datetime) -> tuple[Condition, ...]:
+def told(
+    budget: DisruptionBudget, allowed: bool, reason: str, message: str, now: datetime
+) -> tuple[Condition, ...]:
     status = "True" if allowed else "False"
     known = next((c for c in budget.status.conditions if c.type == DISRUPTION_ALLOWED), None)
     changed = known is None or known.status != status

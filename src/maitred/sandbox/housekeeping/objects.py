@@ -194,7 +194,7 @@ class GroupSpec(Lean, frozen=True):
     scheduling_policy: GroupPolicy = GroupPolicy()
 
 
-class Group(Lean, frozen=True):
+class PodGroup(Lean, frozen=True):
     metadata: Meta
     spec: GroupSpec = GroupSpec()
 
@@ -215,7 +215,7 @@ class BudgetStatus(Lean, frozen=True, omit_defaults=False):
     conditions: tuple[Condition, ...] = ()
 
 
-class Budget(Lean, frozen=True):
+class DisruptionBudget(Lean, frozen=True):
     metadata: Meta
     spec: BudgetSpec = BudgetSpec()
     status: BudgetStatus = BudgetStatus()

@@ -3,7 +3,7 @@
 from maitred.kube.resources import PODS
 from maitred.sandbox.housekeeping.api import ControllerApi
 from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
-from maitred.sandbox.housekeeping.objects import POD_GROUPS, Group, Pod, group_name
+from maitred.sandbox.housekeeping.objects import POD_GROUPS, Pod, PodGroup, group_name
 from maitred.sandbox.housekeeping.work import WorkQueue
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
@@ -12,7 +12,7 @@ PROTECTION = "scheduling.k8s.io/podgroup-protection"
 class GroupProtection:
     def __init__(self, stock: ObjectCache, api: ControllerApi) -> None:
         self._api = api
-        self._groups = stock.shelf(POD_GROUPS, Group)
+        self._groups = stock.shelf(POD_GROUPS, PodGroup)
         pods = stock.shelf(PODS, Pod)
         self._members = Index(pods, unfinished_member_of)
         self._queue = WorkQueue("podgroup", self._unprotect)
@@ -22,7 +22,7 @@ class GroupProtection:
     async def run(self) -> None:
         await self._queue.run()
 
-    def _group_told(self, old: Group | None, new: Group | None) -> None:
+    def _group_told(self, old: PodGroup | None, new: PodGroup | None) -> None:
         if new is not None and new.metadata.deletion_timestamp is not None:
             self._queue.add(key_of(new.metadata))
 

@@ -67,7 +67,7 @@ class VolumeStatus(Lean, frozen=True):
     phase: str = ""
 
 
-class Volume(Lean, frozen=True):
+class PersistentVolume(Lean, frozen=True):
     metadata: Meta
     spec: VolumeSpec = VolumeSpec()
     status: VolumeStatus = VolumeStatus()
@@ -82,7 +82,7 @@ class StorageClass(Lean, frozen=True):
     volume_binding_mode: str = "Immediate"
 
 
-def is_kept_for(volume: Volume, claim: Claim) -> bool:
+def is_kept_for(volume: PersistentVolume, claim: Claim) -> bool:
     """By name, and by UID as far as it says one."""
     kept = volume.spec.claim_ref
     return (
@@ -92,7 +92,7 @@ def is_kept_for(volume: Volume, claim: Claim) -> bool:
     )
 
 
-def satisfies(volume: Volume, claim: Claim) -> bool:
+def satisfies(volume: PersistentVolume, claim: Claim) -> bool:
     """What even a claim that names its volume must ask no more than."""
     return (
         volume.metadata.deletion_timestamp is None
@@ -103,7 +103,7 @@ def satisfies(volume: Volume, claim: Claim) -> bool:
     )
 
 
-def best_volume(claim: Claim, volumes: Iterable[Volume], waits: bool) -> Volume | None:
+def best_volume(claim: Claim, volumes: Iterable[PersistentVolume], waits: bool) -> PersistentVolume | None:
     """One that is kept for the claim, else the smallest that will do; a claim that waits for its first
     consumer only gets what was kept for it."""
     fitting = [volume for volume in volumes if satisfies(volume, claim)]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from maitred.sandbox.kubelets.amounts import Amounts, amounts, requests
-from maitred.sandbox.kubelets.objects import Node, Pod, Port, Requirement, Taint, Term, Toleration
+from maitred.sandbox.kubelets.objects import Node, NodeSelectorTerm, Pod, Port, Requirement, Taint, Toleration
 
 FIRST = {"cpu": 0, "memory": 1, "ephemeral-storage": 2}
 ANY_ADDRESS = "0.0.0.0"
@@ -97,7 +97,7 @@ def fits_node(pod: Pod, node: Node) -> bool:
     return required is None or any(matches(term, node) for term in required.node_selector_terms)
 
 
-def matches(term: Term, node: Node) -> bool:
+def matches(term: NodeSelectorTerm, node: Node) -> bool:
     if not (term.match_expressions or term.match_fields):
         return False
     fields = {"metadata.name": node.metadata.name}

@@ -16,7 +16,7 @@ from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
 from maitred.sandbox.kubelets.api import KubeletApi
 from maitred.sandbox.kubelets.bodies import Machine
-from maitred.sandbox.kubelets.desks import NodeDesk, PodDesk
+from maitred.sandbox.kubelets.handlers import NodeHandler, PodHandler
 from maitred.sandbox.kubelets.kubelet import Kubelet, KubeletPace
 from maitred.sandbox.kubelets.marks import is_faulty
 from maitred.sandbox.kubelets.objects import Node, Pod, Taint
@@ -87,7 +87,7 @@ class Fleet:
         self._kubelets: dict[str, Kubelet] = {}
         self._node_addresses = addresses("172")
         self._pod_addresses = addresses("10")
-        self._desk = PodDesk(self._kubelets)
+        self._pod_handler = PodHandler(self._kubelets)
 
     async def start(self, machines: Iterable[Machine], run: bool) -> None:
         async with asyncio.TaskGroup() as adding:
@@ -95,7 +95,7 @@ class Fleet:
                 adding.create_task(self.add(machine))
         self._spawn(self._beat())
         if run:
-            await self._watch(NodeDesk(self._kubelets))
+            await self._watch(NodeHandler(self._kubelets))
 
     async def follow(self) -> None:
         """Nodes that are there have a kubelet soon, not at once."""
@@ -152,19 +152,19 @@ class Fleet:
             node, next(self._node_addresses), self._pace, self._api, self._spawn, self._pod_addresses
         )
         self._kubelets[node.metadata.name] = kubelet
-        self._desk.welcome(node.metadata.name)
+        self._pod_handler.welcome(node.metadata.name)
         return kubelet
 
     async def _watch(self, nodes: Sink[Node]) -> None:
         watches = (
             Reflector(self._client, NODES, Node, nodes),
-            Reflector(self._client, PODS, Pod, self._desk, selector=BOUND),
+            Reflector(self._client, PODS, Pod, self._pod_handler, selector=BOUND),
         )
         for watch in watches:
             self._spawn(watch.run())
         for watch in watches:
             await watch.synced.wait()
-        self._desk.open()
+        self._pod_handler.open()
 
     # -- nodes ---------------------------------------------------------------------------------------------
 

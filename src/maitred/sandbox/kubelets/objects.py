@@ -38,13 +38,13 @@ class Requirement(Lean, frozen=True):
     values: tuple[str, ...] = ()
 
 
-class Term(Lean, frozen=True):
+class NodeSelectorTerm(Lean, frozen=True):
     match_expressions: tuple[Requirement, ...] = ()
     match_fields: tuple[Requirement, ...] = ()
 
 
 class Terms(Lean, frozen=True):
-    node_selector_terms: tuple[Term, ...] = ()
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
 class NodeAffinity(Lean, frozen=True):

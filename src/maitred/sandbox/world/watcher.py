@@ -46,11 +46,11 @@ class WorldWatcher:
     def __init__(self) -> None:
         self.news = ChangeCounter()
         self._members = KeptObjects(member_of, self.news)
-        self._tables = KeptObjects(table_of, self.news)
-        self._parties = KeptObjects[FloorGroup, FloorGroup](lambda party: party, self.news)
+        self._nodes = KeptObjects(table_of, self.news)
+        self._groups = KeptObjects[FloorGroup, FloorGroup](lambda group: group, self.news)
 
     def floor(self) -> ClusterFloor:
-        return floor_of(self._tables.kept.values(), self._members.kept.values(), self._parties.kept)
+        return floor_of(self._nodes.kept.values(), self._members.kept.values(), self._groups.kept)
 
     async def until(self, holds: Callable[[ClusterFloor], bool]) -> None:
         """Cancel it, or give it a timeout, for it to end before that."""
@@ -60,12 +60,12 @@ class WorldWatcher:
 
     async def reflectors(self, client: Client) -> "list[Reflector[Any]]":
         found: list[Reflector[Any]] = [
-            Reflector(client, NODES, Node, self._tables),
+            Reflector(client, NODES, Node, self._nodes),
             Reflector(client, PODS, FloorPod, self._members, selector=NOT_OUTPOSTS),
         ]
         groups = (await discover(client)).groups
         if groups is not None:
-            found.append(Reflector(client, groups, FloorGroup, self._parties))
+            found.append(Reflector(client, groups, FloorGroup, self._groups))
         return found
 
 

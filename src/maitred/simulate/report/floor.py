@@ -7,7 +7,7 @@ from maitred.model.words import counted
 from maitred.simulate.report.amounts import amount, moment, number
 from maitred.simulate.report.markup import Markup, data, element, short
 from maitred.simulate.report.plot import table
-from maitred.simulate.results import FloorNode, FloorPlan
+from maitred.simulate.results import FloorPlan, FloorPlanNode
 
 COLOURS = 12
 CELLS = {80: 14, 320: 10}
@@ -31,7 +31,7 @@ def plan(floor: FloorPlan) -> Markup:
     tables = floor.tables[:MOST_NODES]
     jobs = list(dict.fromkeys(job for one in tables for job, _ in one.seats))
     numbers = {job: place for place, job in enumerate(jobs)}
-    racks: dict[str, dict[str, list[FloorNode]]] = {}
+    racks: dict[str, dict[str, list[FloorPlanNode]]] = {}
     for one in tables:
         racks.setdefault(one.block, {}).setdefault(one.rack, []).append(one)
     incomplete = frozenset(floor.incomplete)
@@ -77,7 +77,7 @@ def block(name: str, racks: Sequence[Markup]) -> Markup:
 
 
 def pieces(
-    rack: str, tables: Sequence[FloorNode], cell: int, numbers: dict[str, int], incomplete: frozenset[str]
+    rack: str, tables: Sequence[FloorPlanNode], cell: int, numbers: dict[str, int], incomplete: frozenset[str]
 ) -> Iterator[Markup]:
     for start in range(0, len(tables), TALLEST_RACK):
         drawn = picture(rack, tables[start : start + TALLEST_RACK], cell, numbers, incomplete)
@@ -85,7 +85,7 @@ def pieces(
 
 
 def picture(
-    rack: str, tables: Sequence[FloorNode], cell: int, numbers: dict[str, int], incomplete: frozenset[str]
+    rack: str, tables: Sequence[FloorPlanNode], cell: int, numbers: dict[str, int], incomplete: frozenset[str]
 ) -> Markup:
     """Lines as broad as a node is high, dashed so that each dash is a device."""
     lines: dict[What, list[str]] = {}
@@ -103,7 +103,7 @@ def picture(
     )
 
 
-def stretches(one: FloorNode) -> Iterator[tuple[What, float, float]]:
+def stretches(one: FloorPlanNode) -> Iterator[tuple[What, float, float]]:
     """What is next to each other on a node, where it begins and how long it is, in devices.
 
     Parts of devices come after whole ones, so that whole ones begin where a square does.

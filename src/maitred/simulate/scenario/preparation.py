@@ -7,14 +7,14 @@ from maitred.model.manifest.settings import read_settings
 from maitred.model.node import Node
 from maitred.model.policy import Level
 from maitred.simulate.faults import Breakdowns
-from maitred.simulate.jobs import WHOLE, Job
+from maitred.simulate.jobs import WHOLE, SimulatedJob
 from maitred.simulate.scenario.breakage import device_count, faults_of
 from maitred.simulate.scenario.checks import check_scenario, inside
 from maitred.simulate.scenario.cluster import levels_of, nodes_of, warnings_of
 from maitred.simulate.scenario.document import Scenario
 from maitred.simulate.scenario.streams import Streams
 from maitred.simulate.scenario.values import read_value
-from maitred.simulate.scenario.workload import Supply, jobs_of
+from maitred.simulate.scenario.workload import WorkloadInputs, jobs_of
 from maitred.simulate.setup import Setup
 from maitred.simulate.traces.causes import USUAL, read_causes
 
@@ -44,8 +44,8 @@ def set_up(scenario: Scenario, files: Mapping[str, bytes], streams: Streams) -> 
     nodes = nodes_of(scenario.cluster, files)
     levels = levels_of(scenario.cluster.levels, nodes)
     check_within(scenario, nodes, levels)
-    supply = Supply(files, streams, scenario.horizon, sum(map(device_count, nodes)) * WHOLE)
-    workload, warnings, names = list[Job](), warnings_of(scenario.cluster, nodes), set[str]()
+    supply = WorkloadInputs(files, streams, scenario.horizon, sum(map(device_count, nodes)) * WHOLE)
+    workload, warnings, names = list[SimulatedJob](), warnings_of(scenario.cluster, nodes), set[str]()
     for position, entry in enumerate(scenario.workload):
         with inside(f"workload[{position}]"):
             jobs, words = jobs_of(entry, supply)
@@ -73,7 +73,7 @@ def faults(
     return faults_of(faulty, causes, nodes, scenario.cluster.levels.rack, streams)
 
 
-def check_names(jobs: Sequence[Job], taken: set[str]) -> None:
+def check_names(jobs: Sequence[SimulatedJob], taken: set[str]) -> None:
     """Names begin with that of their entry, and still `a` with `b-1` and `a-b` with `1` come to the same."""
     for job in jobs:
         if job.name in taken:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from maitred.model.manifest.errors import FieldError
 from maitred.simulate.clock import LONGEST, SECOND, Time
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.scenario.arrivals import arrival_times
 from maitred.simulate.scenario.document import MOST_JOBS, JobSource, Trace
 from maitred.simulate.scenario.streams import Generator, Streams
@@ -22,7 +22,7 @@ AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Supply:
+class WorkloadInputs:
     """What jobs are made from."""
 
     files: Mapping[str, bytes]
@@ -32,7 +32,7 @@ class Supply:
     """Thousandths of devices that the cluster has."""
 
 
-def jobs_of(entry: JobSource, supply: Supply) -> tuple[list[Job], tuple[str, ...]]:
+def jobs_of(entry: JobSource, supply: WorkloadInputs) -> tuple[list[SimulatedJob], tuple[str, ...]]:
     """The jobs of an entry, and warnings."""
     if entry.trace is None:
         return list(finished(entry, drawn(entry, supply), supply.streams)), ()
@@ -50,7 +50,7 @@ def jobs_of(entry: JobSource, supply: Supply) -> tuple[list[Job], tuple[str, ...
     return list(finished(entry, told, supply.streams)), reading.warnings
 
 
-def drawn(entry: JobSource, supply: Supply) -> list[Traced]:
+def drawn(entry: JobSource, supply: WorkloadInputs) -> list[Traced]:
     assert entry.arrivals is not None  # As was checked.
     streams, title, models = supply.streams, entry.title, tuple(sorted(set(entry.models)))
     times = arrival_times(entry.arrivals, supply.horizon, streams.of(title, "arrivals")).tolist()
@@ -122,7 +122,7 @@ def copied(jobs: Sequence[Traced], chance: Generator) -> Iterator[Traced]:
 # ---- the end of them
 
 
-def finished(entry: JobSource, told: Sequence[Traced], streams: Streams) -> Iterator[Job]:
+def finished(entry: JobSource, told: Sequence[Traced], streams: Streams) -> Iterator[SimulatedJob]:
     """With all that is said of the entry as a whole."""
     times = run_times(entry, told, streams)
     fates = streams.of(entry.title, "cancelled").random((len(told), 2)).tolist()
@@ -131,7 +131,7 @@ def finished(entry: JobSource, told: Sequence[Traced], streams: Streams) -> Iter
         lasts = job.given_up
         if run_time is not None and fate < entry.cancelled:
             lasts = round(part * run_time)
-        yield Job(
+        yield SimulatedJob(
             name=f"{title}-{job.name}",
             arrival=job.arrival,
             crews=job.crews,

@@ -47,7 +47,7 @@ def open_nodes(nodes: NodeView, kind: PodKind) -> Mask:
     return required_nodes(nodes, kind.node) & tolerated_nodes(nodes, kind.tolerations)
 
 
-class Load:
+class PodLoad:
     """What a pod of one kind puts on its node."""
 
     def __init__(self, kind: PodKind, table: NodeTable) -> None:
@@ -60,7 +60,7 @@ class Load:
         self.before_and_after: Ints = np.array([[[0], [0]], asked], dtype=np.int64)
 
 
-class Columns:
+class NodeColumns:
     """What nodes have and what is taken of it. Who derives something can tell which rows changed since."""
 
     def __init__(self) -> None:
@@ -86,13 +86,13 @@ class Columns:
             self.changed = np.pad(self.changed, (0, 1))
         self._touch(row)
 
-    def take(self, load: Load, node: str) -> None:
+    def take(self, load: PodLoad, node: str) -> None:
         row = self.table.rows[node]
         self.table.used[load.columns, row] += load.amounts
         self.scored[:, row] += load.scored
         self._touch(row)
 
-    def give_back(self, load: Load, node: str) -> None:
+    def give_back(self, load: PodLoad, node: str) -> None:
         row = self.table.rows[node]
         self.table.used[load.columns, row] -= load.amounts
         self.scored[:, row] -= load.scored
@@ -102,7 +102,7 @@ class Columns:
         self.changes += 1
         self.changed[row] = self.changes
 
-    def worth(self, load: Load, rows: Rows) -> Ints:
+    def worth(self, load: PodLoad, rows: Rows) -> Ints:
         """What kube-scheduler thinks of these nodes for one more pod: more is better, CLOSED is no room."""
         have, used = self.table.allocatable.take(rows, axis=1), self.table.used.take(rows, axis=1)
         after = used.take(load.columns, axis=0) + load.amounts[:, None]

@@ -10,7 +10,7 @@ from maitred.model.pod import Pod, PodStatus, SchedulingGroup
 from maitred.model.protection import CHECKPOINT_INTERVAL, MIN_RUNTIME, NON_PREEMPTIBLE
 from maitred.simulate.clock import SECOND, Time, moment
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 
 NAMESPACE = "simulation"
 LEAST_INTERVAL = SECOND // 1000
@@ -19,23 +19,23 @@ NOTHING_SAID: dict[str, str] = {}
 WAITING = PodStatus()
 
 
-def is_lone(job: Job) -> bool:
+def is_lone(job: SimulatedJob) -> bool:
     return job.members == 1
 
 
-def group_key(job: Job) -> str:
+def group_key(job: SimulatedJob) -> str:
     return f"{NAMESPACE}/{job.name}"
 
 
-def pod_name(job: Job, member: int) -> str:
+def pod_name(job: SimulatedJob, member: int) -> str:
     return job.name if is_lone(job) else f"{job.name}-{member}"
 
 
-def pod_key(job: Job, member: int) -> str:
+def pod_key(job: SimulatedJob, member: int) -> str:
     return f"{NAMESPACE}/{pod_name(job, member)}"
 
 
-def pod_group(job: Job) -> PodGroup:
+def pod_group(job: SimulatedJob) -> PodGroup:
     marks = {TOPOLOGY_REQUIRED: job.within} if job.within else {}
     return PodGroup(
         ObjectMeta(name=job.name, namespace=NAMESPACE, annotations={**marks, **protection_of(job)}),
@@ -47,7 +47,7 @@ def pod_group(job: Job) -> PodGroup:
     )
 
 
-def protection_of(job: Job) -> dict[str, str]:
+def protection_of(job: SimulatedJob) -> dict[str, str]:
     """What a job says about being evicted."""
     return protection(job.checkpoint, job.min_run_time, job.non_preemptible)
 

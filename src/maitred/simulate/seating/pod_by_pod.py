@@ -15,16 +15,16 @@ from maitred.cluster.nodes import Ints, Mask, NodeView
 from maitred.model.node import Node
 from maitred.simulate.clock import Time
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.seating.columns import CLOSED, Columns, Load, PodKind, kind_of, open_nodes
+from maitred.simulate.seating.columns import CLOSED, NodeColumns, PodKind, PodLoad, kind_of, open_nodes
 from maitred.simulate.seating.kube_scores import nodes_to_score
-from maitred.simulate.seating.lines import PodQueue, Untold, serve_in_turns
+from maitred.simulate.seating.pod_queues import PodQueue, Untold, serve_in_turns
 from maitred.simulate.seating.seater import Moves, SeatAssignment
 
 
 class ScoredLine(PodQueue):
     """All who wait and are of one kind, and what each node is worth to them."""
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: PodLoad) -> None:
         super().__init__()
         self.load = load
         self.worth: Ints = np.zeros(0, dtype=np.int64)
@@ -33,7 +33,7 @@ class ScoredLine(PodQueue):
         self._nodes: NodeView | None = None
         self._open: Mask = np.zeros(0, dtype=np.bool_)
 
-    def look(self, columns: Columns) -> None:
+    def look(self, columns: NodeColumns) -> None:
         """Bring `worth` up to date."""
         if self._nodes is not columns.view:
             self._nodes = columns.view
@@ -52,7 +52,7 @@ class PodByPod(Untold):
     """A `Seater`."""
 
     def __init__(self, nodes: Sequence[Node], seed: int) -> None:
-        self._columns = Columns()
+        self._columns = NodeColumns()
         self._lines: dict[PodKind, ScoredLine] = {}
         self._lines_of: dict[SimulatedGroup, tuple[ScoredLine, ...]] = {}
         self._next_row = 0
@@ -74,7 +74,7 @@ class PodByPod(Untold):
 
     def _line(self, kind: PodKind) -> ScoredLine:
         if kind not in self._lines:
-            self._lines[kind] = ScoredLine(Load(kind, self._columns.table))
+            self._lines[kind] = ScoredLine(PodLoad(kind, self._columns.table))
         return self._lines[kind]
 
     def _quit(self, group: SimulatedGroup) -> None:

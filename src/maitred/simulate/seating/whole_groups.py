@@ -17,12 +17,12 @@ from maitred.model.policy import Policy, preempts
 from maitred.simulate.clock import SECOND, Time, moment, time_of
 from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.seating.arrangement import Arrangement
+from maitred.simulate.seating.held_by_priority import HeldByPriority
 from maitred.simulate.seating.kin import UNKNOWN, Kin, Waiter, kin_key, passed
 from maitred.simulate.seating.objects import group_key, is_lone, pod, pod_group, pod_key
 from maitred.simulate.seating.orders import measure_of
 from maitred.simulate.seating.quick_fit import QuickFit
 from maitred.simulate.seating.seater import Moves, Removal, SeatAssignment
-from maitred.simulate.seating.takings import Takings
 
 SOLVABLE = ("Scheduled", "Waiting", "Preempting")
 """Other verdicts are final, unless devices are broken: they will be mended, which `decide` does not know."""
@@ -62,7 +62,7 @@ class WholeGroups:
         self._known: dict[str, SimulatedGroup] = {}
         """Groups whose pods the state has, by group. Those far back in a queue are left out of it."""
         self.amounts = QuickFit(policy)
-        self._takings = Takings(self.amounts)
+        self._held_by_priority = HeldByPriority(self.amounts)
         self._preempts = preempts(policy)
         self._room_made = False
         """Whether anything became free since everyone was last looked at."""
@@ -93,14 +93,14 @@ class WholeGroups:
     def seated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         self._leave_kin(group, self._now)
         self._put_pods(group, members)
-        self._takings.changed(group)
+        self._held_by_priority.changed(group)
         if group.standing():
             self._join_kin(group, self._now)
         self._note_places_taken()
 
     def leaving(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         self._leaving += len(members)
-        self._takings.changed(group)
+        self._held_by_priority.changed(group)
         self._put_pods(group, range(group.job.members))
         if not group.sitting:
             self._leave_kin(group, self._now)
@@ -108,7 +108,7 @@ class WholeGroups:
     def unseated(self, group: SimulatedGroup, members: Sequence[int]) -> None:
         self._leaving -= len(group.leaving.keys() & set(members))
         self._delete_pods(group, members)
-        self._takings.changed(group)
+        self._held_by_priority.changed(group)
         self._room_made = True
 
     def leaves(self, group: SimulatedGroup) -> None:
@@ -232,7 +232,7 @@ class WholeGroups:
             return True
         if not self._preempts or group.has_quorum:
             return False
-        taken = self._takings.below(group.job.priority, nodes)
+        taken = self._held_by_priority.below(group.job.priority, nodes)
         return taken is not None and self.amounts.could_sit(group, nodes, free + taken)
 
     def _decide(self, waiters: Sequence[Waiter], now: Time, explained: Container[str] = ()) -> Plan:

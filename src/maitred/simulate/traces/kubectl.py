@@ -18,8 +18,7 @@ from maitred.model.priority import PriorityClass, rank_of
 from maitred.model.requests import pod_requests
 from maitred.model.world import MOST_NODES
 from maitred.simulate.jobs import Crew
-from maitred.simulate.traces.rows import unpacked
-from maitred.simulate.traces.stays import (
+from maitred.simulate.traces.pod_lives import (
     FOREVER,
     PodLife,
     at_their_most,
@@ -28,6 +27,7 @@ from maitred.simulate.traces.stays import (
     stay_of,
     time_together,
 )
+from maitred.simulate.traces.rows import unpacked
 from maitred.simulate.traces.traced import Traced, TraceReading, pod_name
 
 Gangs = Literal["declared", "owners"]

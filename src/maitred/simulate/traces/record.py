@@ -18,8 +18,8 @@ from maitred.model.objects import Object
 from maitred.model.pod import Pod, is_node_bound
 from maitred.model.priority import PriorityClass
 from maitred.simulate.traces.kubectl import Gangs, OtherObjects, reading_of
+from maitred.simulate.traces.pod_lives import LOOSE, Owner, PodLife
 from maitred.simulate.traces.rows import unpacked
-from maitred.simulate.traces.stays import LOOSE, Owner, PodLife
 from maitred.simulate.traces.traced import TraceReading
 
 FINISHED = ("Succeeded", "Failed")

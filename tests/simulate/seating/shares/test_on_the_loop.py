@@ -14,7 +14,7 @@ from maitred.model.quantity import CPU, MEMORY
 from maitred.model.requests import pod_requests
 from maitred.simulate.clock import SECOND
 from maitred.simulate.faults import Breakdown
-from maitred.simulate.jobs import WHOLE, Crew, Job
+from maitred.simulate.jobs import WHOLE, Crew, SimulatedJob
 from maitred.simulate.loop import RunObserver, Simulation
 from maitred.simulate.nodes import SimulatedNode
 from maitred.simulate.run import simulate
@@ -27,9 +27,9 @@ from tests.simulate.seating.groups import node
 from tests.simulate.test_conservation import check_jobs, check_repeatable, check_time, check_work
 
 
-def pod(name: str, at: float = 0, share: int = 0, gpus: int = 0, seconds: float | None = 60) -> Job:
+def pod(name: str, at: float = 0, share: int = 0, gpus: int = 0, seconds: float | None = 60) -> SimulatedJob:
     run_time = None if seconds is None else round(seconds * SECOND)
-    return Job(name, round(at * SECOND), (crew(1, 1, "1Gi", gpus, share),), 1, run_time)
+    return SimulatedJob(name, round(at * SECOND), (crew(1, 1, "1Gi", gpus, share),), 1, run_time)
 
 
 # ---- faults
@@ -79,14 +79,14 @@ def clusters(draw: st.DrawFn) -> tuple[Node, ...]:
 
 
 @st.composite
-def pods(draw: st.DrawFn) -> tuple[Job, ...]:
+def pods(draw: st.DrawFn) -> tuple[SimulatedJob, ...]:
     found = []
     for number in range(draw(st.integers(0, 14))):
         share = draw(SHARES)
         devices = 0 if share else draw(st.integers(0, 3))
         asks = crew(1, draw(st.integers(1, 3)), f"{draw(st.integers(1, 3))}Gi", devices, share)
         found.append(
-            Job(
+            SimulatedJob(
                 name=f"j{number}",
                 arrival=draw(TIMES),
                 crews=(asks,),
@@ -162,7 +162,7 @@ def test_nothing_is_given_out_twice_and_nothing_gets_lost(placement: Placement, 
 # ---- what a placement cannot seat
 
 
-def refused(placement: Placement, job: Job) -> str:
+def refused(placement: Placement, job: SimulatedJob) -> str:
     with pytest.raises(InputError) as refusal:
         simulate(Setup((node("a", gpu=2),), (job,), iter(())), "mine", Policy(placement=placement), 1)
     return str(refusal.value)
@@ -178,8 +178,8 @@ def test_shares_are_refused_by_placements_that_would_not_count_them(placement: P
 
 @pytest.mark.parametrize("placement", SHARING_PLACEMENTS)
 def test_groups_are_refused_by_placements_of_lone_pods(placement: Placement) -> None:
-    gang = Job("gang", 0, (crew(3, 1, "1Gi", 1),), 3, SECOND)
-    bound = Job("bound", 0, (crew(1, 1, "1Gi", 1),), 1, SECOND, within="rack")
+    gang = SimulatedJob("gang", 0, (crew(3, 1, "1Gi", 1),), 3, SECOND)
+    bound = SimulatedJob("bound", 0, (crew(1, 1, "1Gi", 1),), 1, SECOND, within="rack")
     words = f"policy mine: placement: '{placement}' cannot place job "
     advice = "; use whole-groups, or leave such jobs out"
     assert refused(placement, gang) == f"{words}gang, which has 3 members{advice}"

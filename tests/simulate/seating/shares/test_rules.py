@@ -10,7 +10,7 @@ from maitred.model.node import Node
 from maitred.model.policy import SHARING_PLACEMENTS, Placement, Policy
 from maitred.simulate.clock import SECOND
 from maitred.simulate.group import SimulatedGroup
-from maitred.simulate.jobs import Job
+from maitred.simulate.jobs import SimulatedJob
 from maitred.simulate.seating.seater import UNDIAGNOSED
 from maitred.simulate.seating.shares.asks import asks_of
 from maitred.simulate.seating.shares.fragmentation import without_memory
@@ -45,7 +45,7 @@ def as_group(number: int, pod: PlainPod, priority: int = 0) -> SimulatedGroup:
     whole = pod.devices if pod.each == 1000 else 0
     share = pod.each if pod.shares else 0
     crews = (crew(1, f"{pod.cpu}m", f"{pod.memory}Mi", whole, share, pod.models),)
-    return SimulatedGroup(Job(f"pod{number}", number * SECOND, crews, 1, None, priority), number)
+    return SimulatedGroup(SimulatedJob(f"pod{number}", number * SECOND, crews, 1, None, priority), number)
 
 
 def run_cycle(seater: SharedDevices) -> dict[SimulatedGroup, Choice]:

@@ -27,7 +27,7 @@ from maitred.sandbox.housekeeping.jobs.objects import (
     merge_patch,
 )
 from maitred.sandbox.housekeeping.jobs.pods import owned_by, pod_body
-from maitred.sandbox.housekeeping.objects import JOBS, WORKLOADS, Group, Owner, Pod
+from maitred.sandbox.housekeeping.objects import JOBS, WORKLOADS, Owner, Pod, PodGroup
 from maitred.sandbox.housekeeping.recorder import EventRecorder
 from maitred.sandbox.housekeeping.work import WorkQueue, all_of
 
@@ -191,7 +191,7 @@ class JobController:
     # -- pods ------------------------------------------------------------------------------------------
 
     async def _carry_out(
-        self, job: Job, account: JobAccount, steps: PodSteps, group: Group | None, sent: Sent
+        self, job: Job, account: JobAccount, steps: PodSteps, group: PodGroup | None, sent: Sent
     ) -> "Deed":
         if steps.create:
             return await self._create(job, account, steps.create, group, sent)
@@ -200,7 +200,7 @@ class JobController:
         return Deed()
 
     async def _create(
-        self, job: Job, account: JobAccount, wanted: Sequence[int | None], group: Group | None, sent: Sent
+        self, job: Job, account: JobAccount, wanted: Sequence[int | None], group: PodGroup | None, sent: Sent
     ) -> "Deed":
         """One, then two, then four: where a pod is refused, the others would be too."""
         deed, size, done = Deed(), 1, 0

@@ -16,9 +16,9 @@ from maitred.sandbox.housekeeping.objects import (
     JOBS,
     POD_GROUPS,
     WORKLOADS,
-    Group,
     Json,
     Pod,
+    PodGroup,
     WithMeta,
     Workload,
 )
@@ -38,11 +38,11 @@ class Groups:
         self._api = api
         self._recorder = recorder
         self._workloads = stock.shelf(WORKLOADS, Workload)
-        self._groups = stock.shelf(POD_GROUPS, Group)
+        self._groups = stock.shelf(POD_GROUPS, PodGroup)
         self._by_controller = Index(self._workloads, controller_name)
         self._by_workload = Index(self._groups, workload_name)
 
-    async def ensure(self, job: Job, pods: Collection[Pod]) -> Group | None:
+    async def ensure(self, job: Job, pods: Collection[Pod]) -> PodGroup | None:
         """The group that new pods are to be members of, made where it is missing."""
         if job.spec.template.spec.get("schedulingGroup") is not None:
             return None
@@ -54,7 +54,7 @@ class Groups:
 
     # -- a Job of its own ------------------------------------------------------------------------------
 
-    async def _of_its_own(self, job: Job, new: bool) -> Group | None:
+    async def _of_its_own(self, job: Job, new: bool) -> PodGroup | None:
         wanted = workload_body(job)
         named = f"{job.metadata.namespace}/{JOBS.group}/{JOBS.kind}/{job.metadata.name}"
         workload = only(controlled(self._by_controller[named], job))
@@ -82,7 +82,9 @@ class Groups:
         self._tell(job, "WorkloadCreated", words)
         return made
 
-    async def _create_group(self, job: Job, workload: Workload, template: Json, owners: list[Json]) -> Group:
+    async def _create_group(
+        self, job: Job, workload: Workload, template: Json, owners: list[Json]
+    ) -> PodGroup:
         name = group_name(workload.metadata.name, template["name"])
         spec = {field: value for field, value in template.items() if field != "name"}
         reference = {"workloadName": workload.metadata.name, "templateName": template["name"]}
@@ -90,11 +92,11 @@ class Groups:
             "metadata": {"name": name, "ownerReferences": [owned_by(job), *owners]},
             "spec": {**spec, "workloadRef": reference},
         }
-        made = await self._api.create(POD_GROUPS, job.metadata.namespace, body, Group)
+        made = await self._api.create(POD_GROUPS, job.metadata.namespace, body, PodGroup)
         self._tell(job, "PodGroupCreated", f"Created PodGroup {name} for Job {job.metadata.name}")
         return made
 
-    async def _resize(self, workload: Workload, group: Group, size: int | None) -> None:
+    async def _resize(self, workload: Workload, group: PodGroup, size: int | None) -> None:
         """A gang grows and shrinks with the parallelism of its Job."""
         if size is None:
             return
@@ -105,15 +107,15 @@ class Groups:
             self._workloads.learn(await self._api.merge(WORKLOADS, workload.metadata, body, Workload))
         await self._resize_group(group, size)
 
-    async def _resize_group(self, group: Group, size: int) -> None:
+    async def _resize_group(self, group: PodGroup, size: int) -> None:
         gang = group.spec.scheduling_policy.gang
         if gang is not None and gang.min_count != size:
             body = {"spec": {"schedulingPolicy": {"gang": {"minCount": size}}}}
-            self._groups.learn(await self._api.merge(POD_GROUPS, group.metadata, body, Group))
+            self._groups.learn(await self._api.merge(POD_GROUPS, group.metadata, body, PodGroup))
 
     # -- a Job of a parent -----------------------------------------------------------------------------
 
-    async def _of_its_parent(self, job: Job, new: bool) -> Group | None:
+    async def _of_its_parent(self, job: Job, new: bool) -> PodGroup | None:
         parent = job.metadata.controller
         assert parent is not None
         api_group = parent.api_version.rpartition("/")[0]
@@ -223,6 +225,6 @@ def controller_name(workload: Workload) -> str | None:
     return f"{workload.metadata.namespace}/{named.api_group}/{named.kind}/{named.name}"
 
 
-def workload_name(group: Group) -> str | None:
+def workload_name(group: PodGroup) -> str | None:
     named = group.spec.workload_ref.workload_name
     return f"{group.metadata.namespace}/{named}" if named else None

@@ -4,7 +4,7 @@ from typing import Any
 
 from maitred.sandbox.housekeeping.jobs.failures import index_annotations
 from maitred.sandbox.housekeeping.jobs.objects import COMPLETION_INDEX, TRACKING, Job
-from maitred.sandbox.housekeeping.objects import JOBS, Group, Json, Pod
+from maitred.sandbox.housekeeping.objects import JOBS, Json, Pod, PodGroup
 
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 LONGEST_PREFIX = 58
@@ -22,7 +22,7 @@ def owned_by(job: Job) -> Json:
     }
 
 
-def pod_body(job: Job, index: int | None, group: Group | None, replaced: Pod | None) -> Json:
+def pod_body(job: Job, index: int | None, group: PodGroup | None, replaced: Pod | None) -> Json:
     """From the template; `replaced` is the failed pod of the same index, whose count this one takes over."""
     template = job.spec.template.metadata
     metadata: Json = {

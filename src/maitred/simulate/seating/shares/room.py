@@ -10,7 +10,7 @@ from maitred.model.policy import Policy
 from maitred.model.quantity import CPU, MEMORY
 from maitred.simulate.jobs import WHOLE
 from maitred.simulate.nodes import devices_of
-from maitred.simulate.seating.columns import Columns, Load, Rows, open_nodes
+from maitred.simulate.seating.columns import NodeColumns, PodLoad, Rows, open_nodes
 from maitred.simulate.seating.shares.asks import DeviceRequest
 
 CPU_ROW, MEMORY_ROW = BASE_RESOURCES.index(CPU), BASE_RESOURCES.index(MEMORY)
@@ -18,7 +18,7 @@ CPU_ROW, MEMORY_ROW = BASE_RESOURCES.index(CPU), BASE_RESOURCES.index(MEMORY)
 
 class DeviceRoom:
     def __init__(self, nodes: Sequence[Node], policy: Policy) -> None:
-        self.columns = Columns()
+        self.columns = NodeColumns()
         self._policy = policy
         most = max([1, *map(self._count, nodes)])
         self.devices: Ints = np.zeros((len(nodes), most), dtype=np.int64)
@@ -65,7 +65,7 @@ class DeviceRoom:
             found[:, column] = open_nodes(self._in_order, ask.kind)
         return found
 
-    def fits(self, ask: DeviceRequest, load: Load, rows: Rows) -> Mask:
+    def fits(self, ask: DeviceRequest, load: PodLoad, rows: Rows) -> Mask:
         table, columns = self.columns.table, load.columns[:, None]
         free = table.allocatable[columns, rows] - table.used[columns, rows]
         enough: Mask = np.all(free >= load.amounts[:, None], axis=0)
@@ -94,11 +94,11 @@ class DeviceRoom:
         """The first of a node that nobody uses."""
         return tuple(np.flatnonzero(self.devices[row] == WHOLE)[:count].tolist())
 
-    def take(self, ask: DeviceRequest, load: Load, node: str, devices: Iterable[int]) -> None:
+    def take(self, ask: DeviceRequest, load: PodLoad, node: str, devices: Iterable[int]) -> None:
         self._use(node, devices, ask.each)
         self.columns.take(load, node)
 
-    def give_back(self, ask: DeviceRequest, load: Load, node: str, devices: Iterable[int]) -> None:
+    def give_back(self, ask: DeviceRequest, load: PodLoad, node: str, devices: Iterable[int]) -> None:
         self._use(node, devices, -ask.each)
         self.columns.give_back(load, node)
 

@@ -16,8 +16,8 @@ from maitred.model.policy import Placement, Policy
 from maitred.simulate.clock import Time
 from maitred.simulate.group import SimulatedGroup
 from maitred.simulate.jobs import Workload
-from maitred.simulate.seating.columns import Load, Rows, open_nodes
-from maitred.simulate.seating.lines import PodQueue, Untold, serve_in_turns
+from maitred.simulate.seating.columns import PodLoad, Rows, open_nodes
+from maitred.simulate.seating.pod_queues import PodQueue, Untold, serve_in_turns
 from maitred.simulate.seating.seater import Moves, SeatAssignment
 from maitred.simulate.seating.shares.asks import DeviceRequest, ask_of, asks_of
 from maitred.simulate.seating.shares.best_fit import BestFit
@@ -38,7 +38,7 @@ class JudgedLine(PodQueue):
 
     def __init__(self, ask: DeviceRequest, room: DeviceRoom) -> None:
         super().__init__()
-        self.ask, self.load = ask, Load(ask.kind, room.columns.table)
+        self.ask, self.load = ask, PodLoad(ask.kind, room.columns.table)
         self.scores: Floats = np.full(len(room), NO_ROOM)
         self.devices: Rows = np.zeros(len(room), dtype=np.intp)
         self.seen = 0

@@ -6,7 +6,7 @@ from maitred.sandbox.kubelets.kubelet import Kubelet
 from maitred.sandbox.kubelets.objects import Node, Pod
 
 
-class NodeDesk:
+class NodeHandler:
     """Tells every kubelet how its node looks to others."""
 
     def __init__(self, kubelets: Mapping[str, Kubelet]) -> None:
@@ -24,7 +24,7 @@ class NodeDesk:
         """Nothing waits for it."""
 
 
-class PodDesk:
+class PodHandler:
     """Hands pods to the kubelets of their nodes."""
 
     def __init__(self, kubelets: Mapping[str, Kubelet]) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from maitred.controllers.answers.pace import Pace
 from maitred.controllers.answers.refusals import RefusedError
-from maitred.controllers.answers.worker import InterruptedJob, Job, Worker
+from maitred.controllers.answers.worker import AnswerTask, AnswerWorker, InterruptedJob
 from maitred.kube.answers import Reason
 from maitred.kube.reviews import User
 
@@ -38,11 +38,11 @@ def nothing_to_do() -> None:
     pass
 
 
-class Desk:
+class QuestionQueue:
     def __init__(self, stuck: Callable[[], None] = nothing_to_do) -> None:
         """`stuck` is called when a job that was stopped goes on all the same."""
         self._stuck = stuck
-        self._worker = Worker()
+        self._worker = AnswerWorker()
         self._taken = Counter[Hashable]()
         self._bodies = Counter[Hashable]()
         self._pace = Pace(BURST, PER_SECOND)
@@ -102,11 +102,11 @@ class Desk:
         except InterruptedJob:
             raise RefusedError(Reason.NOT_LEADING, "this scheduler is being stopped; ask again") from None
 
-    def _drop(self, job: Job) -> None:
+    def _drop(self, job: AnswerTask) -> None:
         self._worker.drop(job)
         asyncio.get_running_loop().call_later(STUCK_SECONDS, partial(self._look_at, job))
 
-    def _look_at(self, job: Job) -> None:
+    def _look_at(self, job: AnswerTask) -> None:
         if self._worker.is_running(job) and not job.whole:
             self._stuck()
 

@@ -12,7 +12,7 @@ GOING = -math.inf
 """The priority of those who leave: whoever waits may count on what they take."""
 
 
-class Takings:
+class HeldByPriority:
     """Worked out when it is asked for, for those who have changed since."""
 
     def __init__(self, amounts: QuickFit) -> None:

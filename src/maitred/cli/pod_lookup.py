@@ -26,7 +26,7 @@ NO_LEASES = (
 )
 
 
-class Glass:
+class PodLookup:
     """Looks at some namespaces. `seen` is all that it has seen so far."""
 
     def __init__(self, *namespaces: str) -> None:

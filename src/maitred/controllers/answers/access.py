@@ -32,7 +32,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Memory(Generic[T]):
+class RecentFindings(Generic[T]):
     """What was found out a moment ago. The oldest is forgotten first."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -52,14 +52,14 @@ class Memory(Generic[T]):
         return found
 
 
-class Door:
+class AccessCheck:
     """Tokens are neither kept nor logged: of one, a hash is remembered that means nothing elsewhere."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._salt = secrets.token_bytes(16)
-        self._users: Memory[User | None] = Memory()
-        self._rights: Memory[bool] = Memory()
+        self._users: RecentFindings[User | None] = RecentFindings()
+        self._rights: RecentFindings[bool] = RecentFindings()
         self._pace = Pace(TOKENS_AT_ONCE, TOKENS_PER_SECOND)
         self._reviews = asyncio.Semaphore(REVIEWS_AT_ONCE)
 
