@@ -1,4 +1,4 @@
-"""The room: nodes and their devices, which of them are broken, and who sits where."""
+"""The nodes of a run and their devices: which of them are broken, and who sits where."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The books of a run: what each moment means for devices, waits and the whole."""
+"""Statistics of a run: what each moment means for devices, waits and the whole."""
 
 from collections import Counter
 from collections.abc import Sequence

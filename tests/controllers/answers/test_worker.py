@@ -11,9 +11,9 @@ from maitred.controllers.answers.worker import AnswerWorker, InterruptedJob
 
 TRACED = """
 import sys, threading
-from maitred.controllers.answers.worker import InterruptedJob, Worker
+from maitred.controllers.answers.worker import AnswerWorker, InterruptedJob
 
-worker = Worker()
+worker = AnswerWorker()
 ended = {"done": 0, "stopped": 0}
 for number in range(150):
     began = threading.Event()

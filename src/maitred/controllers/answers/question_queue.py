@@ -49,7 +49,7 @@ class QuestionQueue:
 
     @asynccontextmanager
     async def seat(self, user: User, posts: bool) -> AsyncIterator[None]:
-        """For as long as the question is in the house. Raises RefusedError at once if there are too many, and
+        """For as long as the question is with us. Raises RefusedError at once if there are too many, and
         later if there is no answer in time."""
         caller = caller_of(user)
         self._check(caller, posts)

@@ -1,4 +1,4 @@
-"""What the server holds, kept once for all controllers: a shelf for each resource, and its listeners."""
+"""What the server holds, kept once for all controllers: a cache for each resource, and its listeners."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable

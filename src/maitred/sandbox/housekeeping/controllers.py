@@ -1,4 +1,4 @@
-"""All housekeepers at once, on any API server."""
+"""All controllers of this package at once, on any API server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Who waits, in lines of those who are alike: where the first finds no seat, nobody behind it does."""
+"""Who waits, in queues of those who are alike: where the first finds no seat, nobody behind it does."""
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
