@@ -29,7 +29,7 @@ def test_a_shadow_reports_and_writes_nothing(
             for name in ("a", "b"):
                 await place.create(member(name, "crew", 2))
             async with scheduler(control_plane, SchedulerSettings(scheduler=None, shadow=True)) as metrics:
-                words = f"group {place.namespace}/crew: would seat 2 of 2 members on "
+                words = f"group {place.namespace}/crew: would place 2 of 2 members on "
                 while not any(message.startswith(words) for message in caplog.messages):
                     await asyncio.sleep(0.02)
                 await seen_again(place)
@@ -69,7 +69,7 @@ def test_a_policy_in_a_config_map_is_followed_and_a_bad_one_is_not(
                 bound = await place.pod("a", lambda pod: "nodeName" in pod["spec"])
                 assert bound["spec"]["nodeName"] == "n2"
                 await put(place, "nodes: {managd: {}}")
-                while not any("policy refused" in message for message in caplog.messages):
+                while not any("the new policy is not valid" in message for message in caplog.messages):
                     await asyncio.sleep(0.02)
                 await place.send("PUT", CONFIG_MAPS.path(place.namespace, "rules"), RENAMED)
                 while not any("data.policy.yaml: is required" in message for message in caplog.messages):

@@ -82,8 +82,8 @@ CAPACITY = "Waiting: Capacity: needs 8"
 @pytest.mark.parametrize(
     ("pods", "verdict", "placed", "why"),
     [
-        ([], "Waiting", "0/0", "Members: the group needs 2 members, and only 0 exist"),
-        ([pod("p0", "a")], "Waiting", "0/1", "Members: the group needs 2 members, and only 1 exist"),
+        ([], "Waiting", "0/0", "Members: 0 of the 2 needed members exist"),
+        ([pod("p0", "a")], "Waiting", "0/1", "Members: 1 of the 2 needed members exists"),
         ([pod("p0", "a"), pod("p1", "a")], "Waiting", "0/2", "no verdict yet"),
         ([pod("p0", "a", said=CAPACITY), pod("p1", "a")], "Waiting", "0/2", "Capacity: needs 8"),
         ([pod("p0", "a", said="Impossible: Request: x"), pod("p1", "a")], "Impossible", "0/2", "Request: x"),
@@ -119,7 +119,7 @@ CAPACITY = "Waiting: Capacity: needs 8"
             [pod("p0", "a", "n1", deletionTimestamp=EARLIER), pod("p1", "a", "n1")],
             "Waiting",
             "1/1",
-            "Members: the group needs 2 members, and only 1 exist",
+            "Members: 1 of the 2 needed members exists",
         ),
     ],
 )

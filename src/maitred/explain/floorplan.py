@@ -305,7 +305,8 @@ def verdict_of(
     if not words and pod_group is None and any(not (member.lone or member.marks) for member in staying):
         return "Waiting", "Members: the PodGroup that its pods name does not exist"
     if not words and len(staying) < quorum:
-        return "Waiting", f"Members: the group needs {quorum} members, and only {len(staying)} exist"
+        verb = "exists" if len(staying) == 1 else "exist"
+        return "Waiting", f"Members: {len(staying)} of the {quorum} needed members {verb}"
     if not words and pod_group is not None:
         words = next((said.message for said in pod_group.status.conditions if said.status == "False"), "")
     return told(words or UNDECIDED)

@@ -166,7 +166,9 @@ td.best { color: var(--best); font-weight: 650; }
 .comparison th:first-child { position: sticky; left: 0; z-index: 1; background: var(--card); }
 .comparison tbody th { padding-left: 0; min-width: 9rem; }
 .comparison .title th { font-weight: 650; padding-top: 18px; border-bottom-color: var(--soft); }
-.comparison .title div { position: sticky; left: 0; width: max-content; max-width: min(100%, 100vw - 5rem); }
+.comparison .title div {
+  position: sticky; left: 0; width: max-content; max-width: min(100%, 100vw - 5rem, 70rem);
+}
 .comparison .title small { font-size: .82rem; font-weight: 450; color: var(--soft); margin-left: .6rem; }
 .comparison .aside th, .comparison .aside td { color: var(--soft); font-size: .82em; }
 .comparison .aside th { padding-left: 1rem; }
