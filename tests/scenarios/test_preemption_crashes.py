@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.scenarios.api import DEADLINE_SECONDS, eventually
+from tests.scenarios.dialect import JOBS
 from tests.scenarios.faults import CrashAt
 from tests.scenarios.gangs import ONE_BY_ONE
 from tests.scenarios.line import Trouble
@@ -51,7 +52,7 @@ def test_killed_at_any_write_it_is_forgotten_for_whom(victims: Pods | Job, serve
             await fill(stage, victims)
             await crash(stage, write, Create(GANG, PREEMPTOR))
             await stage.play(Delete(PREEMPTOR), Gone(PREEMPTOR))
-            before = await left_by_now(stage)
+            before = await left_by_now(stage, victims)
             stage.start()
             await all_seated(stage, victims)
             assert left(stage) == before
@@ -142,10 +143,18 @@ def left(stage: Stage) -> set[str]:
     }
 
 
-async def left_by_now(stage: Stage) -> set[str]:
-    """Once all who are leaving are gone."""
+async def left_by_now(stage: Stage, victims: Pods | Job) -> set[str]:
+    """Once all who are leaving are gone, also those whose Job was suspended a moment ago."""
+    if isinstance(victims, Job):
+        await eventually(lambda: pods_of_suspended(stage, victims))
     await eventually(lambda: ", ".join(stage.observer.starting))
     return left(stage)
+
+
+async def pods_of_suspended(stage: Stage, job: Job) -> str:
+    found = await stage.api.get(JOBS, job.name)
+    active = found["spec"].get("suspend") and found.get("status", {}).get("active", 0)
+    return f"{active} pods of {job.name} have not left yet" if active else ""
 
 
 async def all_seated(stage: Stage, victims: Pods | Job) -> None:
