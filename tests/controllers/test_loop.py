@@ -65,19 +65,7 @@ def test_what_only_time_can_change_is_decided_in_time_whatever_else_is_decided_m
         mirror.put_pod(watched_pod("x", cpu=1, node="n1"))
         mirror.put_pod(kept("y", "n2"))
         mirror.put_pod(young("first"))
-        loop = SchedulingLoop(
-            mirror,
-            LastVerdicts(mirror.waiting_by_group),
-            Worklist(),
-            lambda: DELAYED,
-            "maitred",
-            (),
-            (plans,),
-            None,
-            None,
-            Metrics(),
-            600.0,
-        )
+        loop = loop_of(mirror, plans, lambda: DELAYED)
         running = asyncio.create_task(loop.run())
         await plans.next()
         mirror.put_pod(watched_pod("second", cpu=1, created=0, priority=100, where={"kept": "yes"}))
@@ -98,19 +86,7 @@ def test_where_many_wait_all_are_seated_at_once_and_told_one_after_the_other() -
         mirror.put_pod(watched_pod("fits", cpu=1))
         for number in range(3):
             mirror.put_pod(watched_pod(f"large-{number}", cpu=2))
-        loop = SchedulingLoop(
-            mirror,
-            LastVerdicts(mirror.waiting_by_group),
-            Worklist(),
-            Policy,
-            "maitred",
-            (),
-            (plans,),
-            None,
-            None,
-            Metrics(),
-            600.0,
-        )
+        loop = loop_of(mirror, plans, Policy)
         running = asyncio.create_task(loop.run())
         async with asyncio.timeout(SECONDS):
             first = await plans.next()
