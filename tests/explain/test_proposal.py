@@ -336,7 +336,7 @@ def advised(cluster: list[Obj], annotations: dict[str, str] | None = None, **spe
     said = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": template, **spec}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}, "spec": said}
     found = expanded(job)
-    return planned(state_of(cluster), Supposition(tuple(found.objects), at_once=tuple(found.at_once)))
+    return planned(state_of(cluster), Supposition(tuple(found.objects)))
 
 
 NODE = b.node("n0", cpu=64)

@@ -13,8 +13,8 @@ from maitred.model.membership import (
     KEYS,
     SOURCES,
     GroupId,
+    group_of_template,
     membership_of,
-    membership_of_template,
     observed,
 )
 from maitred.model.pod import Pod
@@ -76,7 +76,7 @@ def test_the_first_source_in_the_table_counts() -> None:
 
 
 @pytest.mark.parametrize("source", CLAIMS)
-def test_decisions_go_by_what_is_declared_alone(source: str) -> None:
+def test_only_what_a_pod_names_is_known_from_the_pod(source: str) -> None:
     found = membership_of(read(claimed(source)))
     assert (None if found is None else found.source) == (
         source if source in ("PodGroup", "maitred.dev") else None
@@ -109,7 +109,7 @@ def test_a_template_tells_the_group_of_the_pods_made_from_it() -> None:
     template: Obj = {"metadata": {"labels": {GROUP: "label"}, "annotations": {GROUP: "annotation"}}}
     job = {"metadata": {"name": "j", "namespace": "ml"}, "spec": {"template": template}}
     made = {"metadata": {**template["metadata"], "name": "j-0", "namespace": "ml"}}
-    found = membership_of_template(msgspec.convert(job, Job))
-    assert found is not None
-    assert found.id == GroupId("maitred.dev", "ml/label")
-    assert found == membership_of(read(made))
+    found = group_of_template(msgspec.convert(job, Job), "gang")
+    said = membership_of(read(made))
+    assert said is not None
+    assert found == said.id == GroupId("maitred.dev", "ml/label")

@@ -50,7 +50,7 @@ def test_a_pod_belongs_to_one_group_whoever_asks(ways: list[str]) -> None:
     group_of = {f"default/{raw['metadata']['name']}": id.key for raw, id in zip(pods, ids, strict=True)}
     assert all(bind["group"] == group_of[bind["pod"]] for bind in plan["binds"])
 
-    planned = Supposition(tuple(read)).proposed_groups
+    planned = Supposition(tuple(read)).proposed_groups("gang")
     assert {key.removesuffix(MARK) for party in planned for key in party.groups} == set(group_of.values())
 
     traced = read_groups(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects}), "t")

@@ -153,7 +153,7 @@ def situation_of(
     from maitred.cluster.supposing import supposing
     from maitred.explain.situation import Situation
 
-    state = ClusterState()
+    state = ClusterState(workloads=policy.workloads)
     state.group_makers.served = group_api
     for item in objects:
         state.apply(Put(item))

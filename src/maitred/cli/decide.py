@@ -64,7 +64,7 @@ def plan_of(objects: list[Object], policy: Policy, now: datetime, scheduler: str
     from maitred.explain.remedies.seeking import explained_plan
     from maitred.explain.situation import Situation
 
-    state = ClusterState()
+    state = ClusterState(workloads=policy.workloads)
     for item in objects:
         state.apply(Put(item))
     return explained_plan(Situation(state.snapshot(), policy, now, scheduler))

@@ -164,7 +164,7 @@ def from_files(paths: tuple[str, ...], gang: Gang, namespace: str) -> tuple[Supp
     given = [one for source, data in sources(paths) for one in documents(data, source)]
     found = members_of(given, namespace)
     found.notes[:0] = judge_manifests(given, namespace)
-    supposition = Supposition(tuple(found.objects), at_once=tuple(found.at_once))
+    supposition = Supposition(tuple(found.objects))
     if not supposition.pods:
         raise InputError(", ".join(paths), "", "", "; ".join(found.notes) or "no object in it creates pods")
     return supposition, found.notes

@@ -28,7 +28,7 @@ def command(files: tuple[str, ...], more: tuple[str, ...], policy: str | None, f
     from maitred.cluster.state import ClusterState, Put
     from maitred.explain.topology import topology_of
 
-    state = ClusterState()
+    state = ClusterState(workloads=rules.workloads)
     for item in reader.objects:
         state.apply(Put(item))
     topology = msgspec.structs.replace(topology_of(state.snapshot(), rules), warnings=reader.warnings())

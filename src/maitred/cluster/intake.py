@@ -3,10 +3,10 @@
 import msgspec
 
 from maitred.cluster.interning import Interner
-from maitred.cluster.members import Member, in_milliseconds, order_of, owner_of, record_id, state_of
+from maitred.cluster.members import Member, in_milliseconds, order_of, owner_of, state_of
 from maitred.cluster.snapshot import UNKNOWN_TIME, GroupRank, Occupant, Standing
 from maitred.cluster.volumes import claim_names, ephemeral_specs
-from maitred.model.membership import contradiction, marks_for, memberships
+from maitred.model.membership import said_by
 from maitred.model.meta import key_of
 from maitred.model.pod import Pod, is_node_bound
 from maitred.model.protection import Protection, protection_of
@@ -31,13 +31,10 @@ class Intake:
         claims = claim_names(pod) if spec.volumes else ()
         protection = protection_of(pod.metadata)
         standing, number = self._standing(pod, protection)
-        found = memberships(pod)
-        membership = found[0] if found else None
         return Member(
             key=key,
             uid=pod.metadata.uid,
             state=state,
-            group=record_id(membership, key, state),
             node=spec.node_name,
             needs=self._interner.needs_number(pod),
             labels=pod.metadata.labels,
@@ -46,8 +43,7 @@ class Intake:
             standing_number=number,
             occupant=Occupant(key, pod.metadata.uid, owner_of(pod), claims, pod.metadata.labels),
             order=order_of(pod),
-            marks=marks_for(pod, membership),
-            conflict=contradiction(pod, found),
+            said=said_by(pod),
             gates=tuple([gate.name for gate in spec.scheduling_gates]),
             claims=claims,
             brought=ephemeral_specs(pod) if claims else {},

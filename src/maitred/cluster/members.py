@@ -22,7 +22,7 @@ from maitred.cluster.snapshot import (
     Standing,
 )
 from maitred.model.group import Group, Marks
-from maitred.model.membership import ALONE, GroupId, Membership, group_of
+from maitred.model.membership import ALONE, GroupId, Said, Settled, group_of, size
 from maitred.model.meta import Timestamp, controller_of, mark
 from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
@@ -41,6 +41,7 @@ NOT_CREATED = math.inf
 """The age of what has no creation time yet: younger than everything."""
 
 NOT_BOUND = -1
+ALL_ALONE = Settled(None)
 
 
 class State(IntEnum):
@@ -63,7 +64,6 @@ class Member:
     key: str
     uid: str
     state: State
-    group: GroupId | None
     node: str
     needs: int
     labels: Labels
@@ -72,8 +72,7 @@ class Member:
     standing_number: int
     occupant: Occupant
     order: MemberOrder
-    marks: Marks
-    conflict: str
+    said: Said
     gates: tuple[str, ...]
     claims: tuple[str, ...]
     brought: dict[str, ClaimSpec]
@@ -85,10 +84,19 @@ class Member:
     """By when it is to be gone, if it is being deleted,"""
     grace: int = 0
     """and how long it was given."""
+    settled: Settled = ALL_ALONE
+    """The group that it is in, by what it says and by the objects that this points to."""
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND
     label_class: int = 0
     record: "GroupRecord | None" = None
+
+    @property
+    def group(self) -> GroupId | None:
+        """The group that it is recorded with. A lone pod is a group only while it waits."""
+        if self.settled.id is not None:
+            return self.settled.id
+        return GroupId(ALONE, self.key) if self.state == State.PENDING else None
 
     def like(self, other: "Member") -> bool:
         """Whether nothing but its progress has changed: most events only tell how a pod is doing."""
@@ -99,15 +107,13 @@ class Member:
             and self.labels == other.labels
             and self.order == other.order
             and self.uid == other.uid
-            and self.group == other.group
+            and self.said == other.said
             and self.standing is other.standing
             and self.nominated == other.nominated
             and self.occupant.owner == other.occupant.owner
-            and self.marks == other.marks
             and self.gates == other.gates
             and self.claims == other.claims
             and self.fixed == other.fixed
-            and self.conflict == other.conflict
             and self.brought == other.brought
         )
 
@@ -118,7 +124,7 @@ ENDS: dict[State, Literal["Succeeded", "Failed"]] = {State.SUCCEEDED: "Succeeded
 def end_of(known: Member, now: Member | None) -> PodEnd | None:
     """What became of a pod that had a place; `now` is what has its name by now, if anything has."""
     how = ENDS.get(now.state) if now is not None and now.uid == known.uid else "Gone"
-    group = known.key if known.group is None else known.group.key
+    group = known.key if known.settled.id is None else known.settled.id.key
     return None if how is None else PodEnd(known.key, group, how, known.state == State.TERMINATING)
 
 
@@ -152,13 +158,6 @@ def owner_of(pod: Pod) -> tuple[str, str, str]:
 
 def in_milliseconds(moment: Timestamp | None) -> int:
     return UNKNOWN_TIME if moment is None else round(moment.timestamp() * 1000)
-
-
-def record_id(found: Membership | None, pod_key: str, state: State) -> GroupId | None:
-    """The group that a pod is recorded with. A lone pod is a group only while it waits."""
-    if found is not None:
-        return found.id
-    return GroupId(ALONE, pod_key) if state == State.PENDING else None
 
 
 @dataclass(slots=True, eq=False)
@@ -197,7 +196,7 @@ class GroupRecord:
         """Of those that are not finished, if there are any."""
         members = self.members.values()
         open_ones = any(m.state in UNFINISHED for m in members)
-        yield from (m.marks for m in members if not open_ones or m.state in UNFINISHED)
+        yield from (m.settled.marks for m in members if not open_ones or m.state in UNFINISHED)
 
     def current_view(self, shape_of: Callable[[Member], int], storage_version: int) -> GroupView:
         """The view, made anew only if a member changed or its volumes may mean something else by now."""
@@ -211,10 +210,10 @@ class GroupRecord:
         pending = [m for m in ordered if m.state == State.PENDING]
         running = [m for m in ordered if m.state == State.RUNNING]
         unfinished = [m for m in ordered if m.state in UNFINISHED]
-        group, conflicts = self.group(), tuple(m.conflict for m in pending if m.conflict)[:1]
+        group, conflicts = self.group(), tuple(m.settled.conflict for m in pending if m.settled.conflict)[:1]
         unread = {problem for m in unfinished for problem in m.standing.protection.problems}
         unread.update(group.protection.problems)
-        runtime = _runtime(group, unfinished)
+        runtime, removed = _runtime(group, unfinished), _succeeded_and_removed(group, ordered)
         if conflicts or unread or runtime.problems:
             said = [f"group {group.key}: {problem}; it will not be evicted" for problem in sorted(unread)]
             said += [
@@ -232,8 +231,8 @@ class GroupRecord:
             gates=tuple(m.gates for m in pending),
             running=tuple(RunningMember(m.order, m.node_row) for m in running),
             running_shapes=np.fromiter(map(shape_of, running), dtype=np.int32, count=len(running)),
-            members=len(ordered),
-            succeeded=sum(m.state == State.SUCCEEDED for m in ordered),
+            members=len(ordered) + removed,
+            succeeded=sum(m.state == State.SUCCEEDED for m in ordered) + removed,
             created=min(m.order[1] for m in ordered),
             ranks=_ranks(unfinished),
             schedulers=tuple(sorted({m.standing.scheduler for m in unfinished})),
@@ -242,14 +241,26 @@ class GroupRecord:
             claims=tuple(m.claims for m in pending) if self.mounts else (),
             runtime=runtime,
             owner=_owner(pending),
+            overruled=next((m.settled.overruled for m in pending if m.settled.overruled), ""),
         )
 
     def seated(self) -> SeatedGroup:
         members, group = self.members.values(), self.group()
         counted = sum(m.state in (State.RUNNING, State.SUCCEEDED) for m in members)
+        counted += _succeeded_and_removed(group, members)
         unfinished = [m for m in members if m.state in UNFINISHED]
         placed = [m for m in unfinished if m.state in (State.RUNNING, State.TERMINATING)]
         return SeatedGroup(group, counted, _ranks(placed), _runtime(group, unfinished))
+
+
+def _succeeded_and_removed(group: Group, members: Iterable[Member]) -> int:
+    """Indexes that have succeeded and whose pods are not there any more."""
+    if not group.completed:
+        return 0
+    kept = {m.order[0] for m in members if m.state == State.SUCCEEDED}
+    return size(group.completed) - sum(
+        any(first <= index <= last for first, last in group.completed) for index in kept
+    )
 
 
 def _owner(members: Iterable[Member]) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, Group
 from maitred.model.job import Job
 from maitred.model.needs import Needs
+from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
 from maitred.model.runtime import NOT_SAID, Runtime
@@ -71,6 +72,7 @@ class Occupant:
     labels: Labels = field(default_factory=dict)
 
 
+AS_USUAL = Workloads()
 UNKNOWN_TIME = -1
 
 
@@ -169,6 +171,8 @@ class GroupView:
     """Of the group, or of its members."""
     owner: tuple[str, str, str] = ("", "", "")
     """Kind, name and UID of the controller that all pending members have; empty if they have none."""
+    overruled: str = ""
+    """What says something else of the group, and does not count."""
 
     @property
     def missing(self) -> int:
@@ -200,6 +204,8 @@ class Snapshot:
     budgets: tuple[PodDisruptionBudget, ...] = ()
     budget_sets: tuple[tuple[int, ...], ...] = ((),)
     jobs: Mapping[str, Job] = field(default_factory=dict)
+    workloads: Workloads = AS_USUAL
+    """What the policy says of workloads, by which pods were put into groups."""
     group_api: GroupApi = NOT_KNOWN
     device_classes: Mapping[str, str] = field(default_factory=dict)
     """Resources that devices can be asked for by, and the class that each stands for."""

@@ -4,7 +4,7 @@ It has one writer. `apply` takes time in proportion to the change; `snapshot` gi
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,18 +20,20 @@ from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_o
 from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
-from maitred.cluster.snapshot import NAMESPACE_NAME, NO_GROUP, Snapshot
+from maitred.cluster.settling import Settling
+from maitred.cluster.snapshot import AS_USUAL, NAMESPACE_NAME, NO_GROUP, Snapshot
 from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
-from maitred.model.group import CompositePodGroup, Group, PodGroup, Workload
+from maitred.model.group import CompositePodGroup, Group, PodGroup, Workload, group_from_pod_group
 from maitred.model.job import Job
-from maitred.model.membership import DECLARING, GroupId, declaration, declared_id, sorting_key
+from maitred.model.membership import POD_GROUP, GroupId, sorting_key
 from maitred.model.meta import Namespace, key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
+from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.selector import Labels
 from maitred.model.storage import (
@@ -95,7 +97,15 @@ class Journal(Protocol):
 class ClusterState:
     """`apply` is the only way in. `ends` is told of every pod that has left its place."""
 
-    def __init__(self, journal: Journal | None = None, ends: Ends | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal | None = None,
+        ends: Ends | None = None,
+        workloads: Workloads = AS_USUAL,
+        waits_for_owners: bool = False,
+    ) -> None:
+        """With `waits_for_owners`, the owners of pods are watched, so that one which is not known yet will
+        be. In a dump, what is not there is not known for good."""
         self._journal = journal
         self._ends = ends
         self._nodes = NodeTable()
@@ -103,6 +113,7 @@ class ClusterState:
         self._interner = Interner()
         self._intake = Intake(self._interner)
         self._pods: dict[str, Member] = {}
+        self._settling = Settling(workloads, waits_for_owners)
         self._groups: dict[GroupId, GroupRecord] = {}
         self._waiting: dict[GroupId, GroupRecord] = {}
         self._charges: dict[int, tuple[Ints, Ints]] = {}
@@ -118,6 +129,8 @@ class ClusterState:
         self._claim_users: Counter[str] = Counter()
         self._claims_in_use: dict[str, list[int]] = {}
         self.news = News()
+        self.regrouped: set[str] = set()
+        """Pods that an object has put into another group, until they are taken from here."""
         self.version = 0
         """Grows with every change of pods, groups and nodes that a snapshot would show."""
 
@@ -149,10 +162,11 @@ class ClusterState:
         elif isinstance(item, Node):
             if self._nodes.put(item):
                 self._node_changed(item.metadata.name)
-        elif isinstance(item, DECLARING):
-            if isinstance(item, PodGroup):
-                self.group_makers.put(key_of(item.metadata), item)
-            self._declare(*declaration(item))
+        elif isinstance(item, PodGroup):
+            key = key_of(item.metadata)
+            self.group_makers.put(key, item)
+            self._declare(GroupId(POD_GROUP, key), group_from_pod_group(item))
+            self._settle_again(self._settling.put_group(key, item))
         elif isinstance(item, PodDisruptionBudget):
             self.version += 1
             self._budgets.put(item)
@@ -162,6 +176,8 @@ class ClusterState:
             known, self._tables[type(item)][key] = self._tables[type(item)].get(key), item
             if not same(known, item):
                 self._table_changed(type(item))
+            if isinstance(item, Job):
+                self._put_job(key, item)
 
     def _delete(self, kind: type[Object], key: str) -> None:
         if kind is Pod:
@@ -172,15 +188,17 @@ class ClusterState:
         elif kind is Node:
             if self._nodes.delete(key):
                 self._node_changed(key)
-        elif issubclass(kind, DECLARING):
-            if kind is PodGroup:
-                self.group_makers.put(key, None)
-            self._declare(declared_id(kind, key), None)
+        elif kind is PodGroup:
+            self.group_makers.put(key, None)
+            self._declare(GroupId(POD_GROUP, key), None)
+            self._settle_again(self._settling.put_group(key, None))
         elif kind is PodDisruptionBudget:
             self.version += 1
             self._budgets.delete(key)
         elif self._tables[kind].pop(key, None) is not None:
             self._table_changed(kind)
+            if kind is Job:
+                self._put_job(key, None)
 
     def _node_changed(self, name: str) -> None:
         self.version += 1
@@ -219,10 +237,34 @@ class ClusterState:
             self.news.groups.add(id.key)
         self._forget_if_empty(record)
 
+    def _put_job(self, key: str, job: Job | None) -> None:
+        before, after, stale = self._settling.put_job(key, job)
+        if before is not None and (after is None or after.id != before.id):
+            self._declare(before.id, None)
+        if after is not None:
+            self._declare(after.id, after.facts.group)
+        self._settle_again(stale)
+
+    def follow(self, workloads: Workloads) -> None:
+        """The policy has this to say of workloads from now on."""
+        for key in self._settling.follow(workloads):
+            self._put_job(key, self._tables[Job][key])
+
+    def _settle_again(self, members: Iterable[Member]) -> None:
+        """An object has changed that says which group these are in."""
+        for member in list(members):
+            settled = self._settling.settled(member)
+            if settled != member.settled:
+                self._remove(member)
+                member.settled = settled
+                self._add(member)
+                self.regrouped.add(member.key)
+
     # -- pods ------------------------------------------------------------------------------------------
 
     def _put_pod(self, pod: Pod) -> None:
         member = self._intake.member(pod)
+        member.settled = self._settling.settled(member)
         known = self._pods.get(member.key)
         if known is not None:
             if known.like(member):
@@ -262,15 +304,16 @@ class ClusterState:
 
     def _add(self, member: Member) -> None:
         self.version += 1
+        self._settling.add(member)
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, +1)
             self._count_claims(member, +1)
         member.label_class = self._label_class(member)
-        if member.group is not None:
-            record = member.record = self._record(member.group)
+        if (group := member.group) is not None:
+            record = member.record = self._record(group)
             record.add(member)
             self._seated.changed(record)
-            self.news.groups.add(member.group.key)
+            self.news.groups.add(group.key)
             if record.pending:
                 self._waiting[record.id] = record
         if member.state in (State.RUNNING, State.TERMINATING):
@@ -278,6 +321,7 @@ class ClusterState:
 
     def _remove(self, member: Member) -> None:
         self.version += 1
+        self._settling.remove(member)
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, -1)
             self._count_claims(member, -1)
@@ -285,7 +329,7 @@ class ClusterState:
             self._unseat(member)
         if member.nominated:  # what was kept for it is anybody's again
             self.news.effects |= Effect.ROOM
-        record = member.record
+        record, member.record = member.record, None
         if record is not None:
             record.remove(member)
             self._seated.changed(record)
@@ -378,7 +422,12 @@ class ClusterState:
     def group_of(self, pod: str) -> GroupId | None:
         """The group of a pod, if it is in one."""
         member = self._pods.get(pod)
-        return None if member is None else member.group
+        return None if member is None else member.settled.id
+
+    def group_key(self, pod: str) -> str:
+        """`namespace/name` of the group of a pod; a lone pod is a group of one, called like the pod."""
+        group = self.group_of(pod)
+        return pod if group is None else group.key
 
     def has_room_for(self, places: Mapping[str, str]) -> bool:
         """Whether these pods, which wait, could all be on these nodes, as far as amounts go."""
@@ -423,6 +472,7 @@ class ClusterState:
             budgets=budgets,
             budget_sets=budget_sets,
             jobs=dict(tables[Job]),
+            workloads=self._settling.workloads,
             group_api=self.group_makers.view(),
             device_classes=class_of_resources(tables[DeviceClass]),
         )

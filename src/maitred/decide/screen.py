@@ -7,6 +7,7 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.context import Context
 from maitred.decide.levels import position_of
 from maitred.model.group import TOPOLOGY_REQUIRED
+from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Blocker
 from maitred.model.priority import Rank, rank_of
 
@@ -41,10 +42,11 @@ def invalid_blocker(problem: str) -> Blocker:
 def _obstacles(view: GroupView) -> Iterable[Blocker]:
     group, created = view.group, len(view.running) + view.succeeded + len(view.pods)
     if not group.exists:
+        kind = "job" if group.origin.startswith(BATCH_JOB.title) else "podGroup"
         yield Blocker(
             "Members",
-            f"PodGroup {group.key} does not exist, but {created} of its pods do",
-            {"podGroup": group.key, "created": created},
+            f"{group.origin} does not exist, but {created} of its pods do",
+            {kind: group.key, "created": created},
         )
     elif created < group.quorum:
         yield Blocker(

@@ -101,7 +101,7 @@ class Replayer:
         if line.version != recording.VERSION:
             told = f"has format {line.version}; this maitred ({__version__}) reads format {recording.VERSION}"
             raise self._wrong(told)
-        self._state, self._scheduler, self._asked = ClusterState(), line.scheduler, None
+        self._state, self._scheduler, self._asked = ClusterState(waits_for_owners=True), line.scheduler, None
         self._versions.add(line.maitred)
         self._segments += 1
 
@@ -114,6 +114,7 @@ class Replayer:
             state.apply(Depart(line.pod, line.uid, line.leaving))
         elif isinstance(line, recording.PolicyInForce):
             self._rules = line.policy
+            state.follow((self.policy or line.policy).workloads)
         elif isinstance(line, recording.Look):
             now = self._moment(line.now)
             policy = self._rules if self.policy is None else self.policy

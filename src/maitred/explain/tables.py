@@ -83,8 +83,9 @@ def group_row(group: GroupVerdict, binds: Iterable[Bind]) -> Sequence[Cell]:
 
 
 def quorum_words(quorum: int, blockers: Iterable[Blocker]) -> str:
-    """A PodGroup that does not exist says none."""
-    return "unknown" if any("podGroup" in blocker.detail for blocker in blockers) else str(quorum)
+    """What does not exist says none."""
+    missing = any({"podGroup", "job"} & blocker.detail.keys() for blocker in blockers)
+    return "unknown" if missing else str(quorum)
 
 
 def where(group: GroupVerdict, binds: Iterable[Bind]) -> str:

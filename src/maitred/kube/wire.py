@@ -67,8 +67,6 @@ class WatchedJobSpec(JobSpec, frozen=True):
 
 class WatchedJobStatus(JobStatus, frozen=True):
     terminating: int = 0
-    completed_indexes: str = ""
-    failed_indexes: str = ""
     conditions: tuple[Condition, ...] = ()
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from maitred.model.job import Ranges
 from maitred.model.meta import Lean, ObjectMeta, key_of, own_mark
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 from maitred.model.runtime import EXPECTED_RUNTIME, NOT_SAID, Runtime, runtime_of
@@ -146,6 +147,10 @@ class Group(Lean, frozen=True):
     protection: Protection = UNPROTECTED
     runtime: Runtime = NOT_SAID
     exists: bool = True
+    origin: str = ""
+    """Where its quorum is said, in words; empty for a pod on its own."""
+    completed: Ranges = ()
+    """Indexes that have succeeded, whether or not their pods are still there."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -201,6 +206,7 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         disruption=disruption(spec.disruption_mode),
         protection=protection_of(declared.metadata),
         runtime=runtime_of(declared.metadata),
+        origin=f"PodGroup {key_of(declared.metadata)}",
         problems=tuple(problems),
         warnings=tuple(warnings),
     )

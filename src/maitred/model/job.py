@@ -1,11 +1,13 @@
 """Jobs: the owners of most pods that are evicted, and what an eviction means to them."""
 
+from itertools import pairwise
 from typing import Any
 
 from maitred.model.meta import Lean, ObjectMeta, Timestamp
 from maitred.model.pod import PodSpec
 
 DEFAULT_BACKOFF_LIMIT = 6
+MOST_INDEX_DIGITS = 10
 JOB_CONTROLLER = "kubernetes.io/job-controller"
 """How Kubernetes' own controller is called in `spec.managedBy`."""
 
@@ -46,6 +48,30 @@ class JobStatus(Lean, frozen=True):
     succeeded: int = 0
     failed: int = 0
     start_time: Timestamp | None = None
+    completed_indexes: str = ""
+    failed_indexes: str = ""
+    """Of an Indexed Job, as in `1,3-5,7`; the second one only if each index may fail on its own."""
+
+
+Ranges = tuple[tuple[int, int], ...]
+"""Indexes, from the first to the last of each run of them."""
+
+
+def index_ranges(text: str) -> Ranges:
+    """Empty for what the Job controller does not write."""
+    found = list[tuple[int, int]]()
+    for part in text.split(",") if text else ():
+        first, dash, last = part.partition("-")
+        if not _is_index(first) or (dash and not _is_index(last)):
+            return ()
+        found.append((int(first), int(last if dash else first)))
+    in_order = all(first <= last for first, last in found)
+    apart = all(before[1] < after[0] for before, after in pairwise(found))
+    return tuple(found) if in_order and apart else ()
+
+
+def _is_index(text: str) -> bool:
+    return len(text) <= MOST_INDEX_DIGITS and text.isascii() and text.isdigit()
 
 
 class Job(Lean, frozen=True):
@@ -69,18 +95,6 @@ class Job(Lean, frozen=True):
         fresh = not self.metadata.uid and self.status == JobStatus()
         asks = bool(self.spec.template.spec.containers) and self.members > 0
         return fresh and asks and self.by_kubernetes and not self.spec.suspend
-
-    @property
-    def needs_all(self) -> bool:
-        """Whether its pods are of no use without each other, as Kubernetes 1.36 tells gangs: every index runs
-        at once, and none may fail for good on its own."""
-        return self.at_once and self.spec.backoff_limit_per_index is None
-
-    @property
-    def at_once(self) -> bool:
-        spec = self.spec
-        indexed = spec.completion_mode == "Indexed" and spec.completions is not None
-        return indexed and spec.completions == spec.parallelism
 
     @property
     def members(self) -> int:

@@ -95,6 +95,16 @@ class Preemption(Setting, frozen=True):
     protection: ProtectionLimits = ProtectionLimits()
 
 
+JobsRule = Literal["gang", "as-written"]
+
+
+class Workloads(Setting, frozen=True):
+    """What becomes of workloads that say nothing of a group."""
+
+    jobs: JobsRule = "gang"
+    """Whether a Job that runs all of its indexes at once is one gang, or so many pods on their own."""
+
+
 class DevicePrice(Setting, frozen=True):
     """What an hour of one device costs. The first entry that matches a device counts."""
 
@@ -134,6 +144,7 @@ class Policy(Setting, frozen=True):
     devices: Devices = Devices()
     search: Search = Search()
     preemption: Preemption = Preemption()
+    workloads: Workloads = Workloads()
     prices: Prices = Prices()
 
 

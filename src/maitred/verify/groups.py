@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from .fields import Doc
 from .objects import Cluster
-from .pods import Pod
+from .pods import Pod, controller
 from .policy import Policy
 from .protection import NO_MARKS, Marks, read_marks
+from .selectors import Labels
+from .workloads import GROUP, MIN_COUNT, Wishes
 
-GROUP = "maitred.dev/group"
-MIN_COUNT = "maitred.dev/min-count"
 TOPOLOGY = "maitred.dev/topology-required"
 PREFERRED = "maitred.dev/topology-preferred"
 SLICE_SIZE = "maitred.dev/slice-size"
@@ -51,6 +51,14 @@ class Group:
     problems: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     evicted: set[str] = field(default_factory=set)
+    inherited: dict[str, Labels] = field(default_factory=dict)
+    """What the Jobs of its members say, by member."""
+    removed: int = 0
+    """Members that succeeded and whose pods are gone."""
+
+    @property
+    def size(self) -> int:
+        return len(self.members) + self.removed
 
     @property
     def pending(self) -> list[Pod]:
@@ -71,7 +79,7 @@ class Group:
 
     @property
     def succeeded(self) -> int:
-        return sum(pod.succeeded for pod in self.members)
+        return sum(pod.succeeded for pod in self.members) + self.removed
 
     @property
     def counted(self) -> int:
@@ -105,17 +113,20 @@ class Group:
 
 def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
     """All groups that have a pod, each pod in exactly one."""
-    members: dict[tuple[str, str], list[Pod]] = {}
+    members: dict[tuple[str, str, str], list[Pod]] = {}
     for pod in cluster.pods.values():
-        members.setdefault(_group_name(pod), []).append(pod)
+        members.setdefault(_group_name(pod, cluster, policy), []).append(pod)
     groups = []
-    for (origin, key), pods in sorted(members.items()):
+    for (origin, key, _), pods in sorted(members.items()):
         group = Group(origin, key, sorted(pods, key=Pod.order))
+        group.inherited = {pod.key: wishes.marks for pod in pods if (wishes := _wishes(pod, cluster))}
         doc = cluster.pod_groups.get(key) if origin == "PodGroup" else None
         if origin == "PodGroup" and doc is None:
             group.missing, group.quorum = True, None
         elif doc is not None:
             _read_pod_group(group, doc, policy)
+        elif origin == "Job":
+            _read_job(group, cluster, policy)
         else:
             _read_from_members(group, origin, policy)
         _read_levels(group, policy)
@@ -125,17 +136,69 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
     return groups
 
 
-def _group_name(pod: Pod) -> tuple[str, str]:
-    if pod.group_name:
-        return "PodGroup", f"{pod.namespace}/{pod.group_name}"
-    name = _mark(pod, GROUP)
-    return ("label", f"{pod.namespace}/{name}") if name else ("pod", pod.key)
+def _group_name(pod: Pod, cluster: Cluster, policy: Policy) -> tuple[str, str, str]:
+    """What is written counts before what a Job is by itself, and before what was made for it by default."""
+    wishes, named = _wishes(pod, cluster), ("PodGroup", f"{pod.namespace}/{pod.group_name}", "")
+    default = pod.group_name and wishes is not None and _is_default(pod, wishes, cluster)
+    if pod.group_name and not default:
+        return named
+    name = _mark(pod, GROUP) or (wishes.marks.get(GROUP) if wishes is not None else None)
+    if name:
+        return "label", f"{pod.namespace}/{name}", ""
+    if default and (wishes is None or wishes.count is None):
+        policies = cluster.pod_groups[named[1]].doc("spec").doc("schedulingPolicy")
+        if not policies.given("basic") or wishes is None or not wishes.is_group(policy.jobs):
+            return named
+    if wishes is not None and wishes.is_group(policy.jobs) and pod.controller is not None:
+        return "Job", f"{pod.namespace}/{pod.controller[1]}", pod.controller[2]
+    return "pod", pod.key, ""
+
+
+def _wishes(pod: Pod, cluster: Cluster) -> Wishes | None:
+    """What its Job has to say."""
+    if pod.controller is None or pod.controller[0] != "Job":
+        return None
+    job = cluster.jobs.get(f"{pod.namespace}/{pod.controller[1]}")
+    return job.wishes if job is not None and job.made(pod.controller[2]) else None
+
+
+def _is_default(pod: Pod, wishes: Wishes, cluster: Cluster) -> bool:
+    """Whether the Job controller has made the PodGroup of a pod, for a Job that asks for nothing."""
+    doc = cluster.pod_groups.get(f"{pod.namespace}/{pod.group_name}")
+    owner = None if doc is None else controller(doc.doc("metadata"))
+    return wishes.scheduling is None and owner is not None and owner == pod.controller
+
+
+def _read_job(group: Group, cluster: Cluster, policy: Policy) -> None:
+    wishes = _wishes(group.members[0], cluster) or Wishes()
+    group.gang = True
+    group.quorum = wishes.asked or max(1, wishes.completions - len(wishes.failed))
+    if wishes.count is not None:
+        group.quorum = _positive(group, MIN_COUNT, wishes.count)
+    if wishes.asked not in (None, group.quorum):
+        group.problems.append("spec.scheduling and the mark differ")
+    own, template = wishes.marks, wishes.of_template
+    for key in (MIN_COUNT, TOPOLOGY, PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY):
+        if key in own and key in template and own[key] != template[key]:
+            group.problems.append(f"the Job and its template differ on {key}")
+    group.marks = read_marks(own, {})
+    _read_wishes(group, {**template, **own}.get, policy)
+    asked = Doc(None, "") if wishes.scheduling is None else wishes.scheduling
+    constraints = asked.doc("schedulingConstraints").docs("topology")
+    if constraints:
+        if group.topology and group.topology != constraints[0].text("key"):
+            group.problems.append(f"{TOPOLOGY} contradicts spec.scheduling")
+        group.topology = constraints[0].text("key")
+    kept = {pod.index for pod in group.members if pod.succeeded}
+    group.removed = len(wishes.completed - kept)
 
 
 def _read_pod_group(group: Group, doc: Doc, policy: Policy) -> None:
     spec = doc.doc("spec")
     if any(_mark(pod, GROUP) not in (None, pod.group_name) for pod in group.members):
         group.doubts.append("a member names another group as well")
+    if any(marks.get(GROUP) or marks.get(MIN_COUNT) for marks in group.inherited.values()):
+        group.doubts.append("the Job of a member says something else")
     group.quorum = _quorum(spec)
     group.gang = not spec.doc("schedulingPolicy").given("basic")
     group.atomic = is_atomic(spec)
@@ -202,10 +265,18 @@ def _mark(pod: Pod, key: str) -> str | None:
     return pod.labels.get(key) or pod.annotations.get(key)
 
 
+def _said(group: Group, pod: Pod, key: str) -> str | None:
+    """What a pod says, or else its Job."""
+    return _mark(pod, key) or group.inherited.get(pod.key, {}).get(key)
+
+
 def _agreed(group: Group, key: str) -> str | None:
     """What the members say of something: they must not contradict each other, but one may be silent."""
-    said = {_mark(pod, key) for pod in group.active}
-    ever = said | {_mark(pod, key) for pod in group.members}
+    said = {_said(group, pod, key) for pod in group.active}
+    ever = said | {_said(group, pod, key) for pod in group.members}
+    jobs = {pod.key: group.inherited.get(pod.key, {}).get(key) for pod in group.active}
+    if any(jobs[pod.key] and _mark(pod, key) not in (None, jobs[pod.key]) for pod in group.active):
+        group.problems.append(f"a member and its Job differ on {key}")
     if len(said - {None}) > 1:
         group.problems.append(f"members disagree on {key}")
     elif len(ever) > 1:

@@ -1,8 +1,9 @@
 """Jobs: what becomes of them when pods of theirs are disrupted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .fields import Doc
+from .workloads import Wishes, read_wishes
 
 DISRUPTED = ("DisruptionTarget", "True")
 COUNT, IGNORE, FAIL = "Count", "Ignore", "FailJob"
@@ -24,6 +25,7 @@ class Job:
     limit: int
     limit_per_index: int | None
     failed: int
+    wishes: Wishes = field(default_factory=Wishes)
 
     def made(self, owner_uid: str) -> bool:
         """Whether it is the Job that a pod names as its owner, and no later one of that name."""
@@ -50,6 +52,7 @@ def read_job(doc: Doc) -> Job:
         limit=spec.integer("backoffLimit", BACKOFF_LIMIT),
         limit_per_index=spec.integer(per_index) if spec.given(per_index) else None,
         failed=doc.doc("status").integer("failed"),
+        wishes=read_wishes(doc),
     )
 
 

@@ -137,7 +137,7 @@ def judge_gangs(case: Case) -> Iterator[Breach]:
             yield breach(2, group.key, f"{bound} bound: {placed} members of a quorum of {group.quorum}")
         if allowed[group.key] <= 1:
             for entry in case.entries.get(group.key, []):
-                counts = {"members": len(group.members), "placed": placed, "quorum": group.quorum}
+                counts = {"members": group.size, "placed": placed, "quorum": group.quorum}
                 for name, number in counts.items():
                     if number is not None and entry.raw.get(name) != number:
                         yield breach(2, group.key, f"{name} is {entry.raw.get(name)}, should be {number}")

@@ -52,6 +52,8 @@ class Policy:
     devices: tuple[str, ...]
     preemption: Preemption
     order: str
+    jobs: str = "gang"
+    """Whether a Job that runs all of its indexes at once is a gang without saying so."""
 
     def level(self, name: str) -> str:
         """The node label behind a level's name; any other name is a label key itself."""
@@ -73,6 +75,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         devices=tuple(devices.texts("resources")) if devices.given("resources") else DEVICES,
         preemption=_preemption(doc),
         order=doc.text("order", PRIORITY),
+        jobs=doc.doc("workloads").text("jobs", "gang"),
     )
 
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maitred.controllers.jobs.members import MOST_ALONE, open_indexes, spans, stand_ins
+from maitred.controllers.jobs.members import MOST_ALONE, open_indexes, stand_ins
 from maitred.kube.wire import WatchedPod
+from maitred.model.job import index_ranges
 from maitred.model.membership import group_key
 from maitred.model.pod import SchedulingGroup
 from maitred.sandbox.housekeeping.jobs.indexes import written
@@ -145,5 +146,7 @@ def test_open_indexes_are_all_others(completed: set[int], failed: set[int], comp
 
 
 @given(st.sets(st.integers(0, 100)))
-def test_spans_are_read_as_a_job_writes_them(chosen: set[int]) -> None:
-    assert {index for first, last in spans(written(chosen)) for index in range(first, last + 1)} == chosen
+def test_indexes_are_read_as_a_job_writes_them(chosen: set[int]) -> None:
+    assert {
+        index for first, last in index_ranges(written(chosen)) for index in range(first, last + 1)
+    } == chosen

@@ -56,9 +56,11 @@ class Replica:
         if update.afresh or view is None:
             if not (update.afresh and update.policy):
                 raise ValueError("the first update of a term must be complete")
-            view = View(ClusterState(), {}, update.policy, update.scheduler, next(self._terms))
+            state = ClusterState(workloads=update.policy.workloads, waits_for_owners=True)
+            view = View(state, {}, update.policy, update.scheduler, next(self._terms))
             view.state.group_makers.served = update.group_api
         elif update.policy is not None:
+            view.state.follow(update.policy.workloads)
             view = View(view.state, view.groups, update.policy, view.scheduler, view.term)
         groups = dict(view.groups)
         for line in update.lines:

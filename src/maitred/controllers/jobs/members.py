@@ -8,7 +8,6 @@ more stand-ins than pods left, whatever the Job asks for by now, and their prior
 number in a template is not looked at.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 
@@ -16,7 +15,8 @@ import msgspec
 
 from maitred.kube.resources import JOBS
 from maitred.kube.wire import WatchedJob, WatchedMeta, WatchedOwner, WatchedPod, WatchedPodStatus
-from maitred.model.membership import membership_of_template
+from maitred.model.job import index_ranges
+from maitred.model.membership import group_of_template
 from maitred.model.pod import PodSpec, SchedulingGroup
 from maitred.model.suspension import Suspension
 
@@ -26,15 +26,11 @@ MOST_ALONE = 64
 """Pods that are in no group are seated one by one, and the Job is resumed as soon as one of them fits. So
 many stand for all of them, however many they are."""
 
-Spans = list[tuple[int, int]]
-
-_RUN = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
-
 
 def number_of_stand_ins(job: WatchedJob, record: Suspension) -> int:
     """At most; fewer where indexes are done."""
     wanted = min(job.members, record.members)
-    grouped = record.pod_group or membership_of_template(job) is not None
+    grouped = record.pod_group or group_of_template(job, "gang") is not None
     return wanted if grouped else min(wanted, MOST_ALONE)
 
 
@@ -93,15 +89,9 @@ def spec_of(job: WatchedJob, record: Suspension, scheduler: str) -> PodSpec:
 
 def open_indexes(job: WatchedJob) -> Iterator[int]:
     """Those that have neither succeeded nor failed for good, lowest first."""
-    done = sorted(spans(job.status.completed_indexes) + spans(job.status.failed_indexes))
+    done = sorted(index_ranges(job.status.completed_indexes) + index_ranges(job.status.failed_indexes))
     index, end = 0, job.spec.completions or 0
     for first, last in done:
         yield from range(index, min(first, end))
         index = max(index, first, last + 1)
     yield from range(index, end)
-
-
-def spans(text: str) -> Spans:
-    """`0-3,5` as first and last of each run. What is no number is left out."""
-    runs = (_RUN.fullmatch(part) for part in text.split(","))
-    return [(int(run[1]), int(run[2] or run[1])) for run in runs if run is not None]

@@ -36,7 +36,6 @@ from maitred.kube.outcomes import Done
 from maitred.kube.wire import WatchedJob, WatchedPod
 from maitred.model.categories import CATEGORIES
 from maitred.model.job import Job
-from maitred.model.membership import group_key
 from maitred.model.meta import key_of
 from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.suspension import Suspension
@@ -285,7 +284,7 @@ class Returns:
         if self._is_foreign(returning.absence.record):
             self._mirror.stand_down(key, come)  # another scheduler gives them their places at once
         waiting = self._mirror.waiting
-        self._hold(returning, {group_key(waiting[pod]) or pod for pod in pods if pod in waiting})
+        self._hold(returning, {self._mirror.state.group_key(pod) for pod in pods if pod in waiting})
         if returning.hold.until < math.inf:
             self._end_after(returning, HOLD_SECONDS)
 
@@ -364,7 +363,7 @@ class Returns:
             returning.beside = beside
             members = self._overlay.standing.get(key, set())
             returning.awaited = len(members)
-            self._hold(returning, {group_key(self._mirror.waiting[pod]) or pod for pod in members})
+            self._hold(returning, {self._mirror.state.group_key(pod) for pod in members})
         else:
             self._stand_down(key)
         log.info("job %s, suspended for %s, is resumed: %s", key, absence.record.preemptor, why)

@@ -145,10 +145,12 @@ class SchedulingLoop:
         mirror.overlay.let_stay()
         if self._returns is not None:
             await self._returns.prepare()
+        policy = self._policy()
+        mirror.follow(policy.workloads)
         selection = self._worklist.select(mirror.state.take_news(), mirror.waiting_by_group, started)
         if selection.empty:
             return 0.0
-        snapshot, policy, now = mirror.state.snapshot(), self._policy(), datetime.now(UTC)
+        snapshot, now = mirror.state.snapshot(), datetime.now(UTC)
         rotation = Rotation(policy.search.cycle_steps, selection.first)
         if self._recorder is not None:
             self._recorder.look(snapshot, policy, now, selection, rotation)

@@ -20,11 +20,10 @@ from maitred.controllers.scheduling.seating import ANNOTATION, SeatingRecord, pa
 from maitred.kube.wire import WatchedGroup, WatchedPod
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
-from maitred.model.membership import group_key
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
-from maitred.model.policy import Policy
+from maitred.model.policy import Policy, Workloads
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ class Mirror:
         policy: Callable[[], Policy] = Policy,
         ends: Ends | None = None,
     ) -> None:
-        self.state = ClusterState(journal, ends)
+        self.state = ClusterState(journal, ends, waits_for_owners=True)
         self.changed = asyncio.Event()
         self.waiting: dict[str, WatchedPod] = {}
         """Pods that are ours to seat, as the API server has them, assumed ones among them."""
@@ -63,6 +62,8 @@ class Mirror:
         """Group -> its members that we have bound and that have not finished."""
         self.jobs: dict[str, Job] = {}
         self._group_of: dict[str, str] = {}
+        self._waits_in: dict[str, str] = {}
+        """Pods that wait -> the group that they are listed under."""
         self.overlay = Overlay(self.state, self.waiting, self.changed.set, policy, clock)
         self._scheduler = scheduler
         self.gangs: ShadowGangs | None = None
@@ -76,16 +77,15 @@ class Mirror:
     def put_pod(self, pod: WatchedPod) -> None:
         key = key_of(pod.metadata)
         ours = self._scheduler is None or pod.spec.scheduler_name == self._scheduler
+        self._stop_waiting(key)
         if ours and not pod.spec.node_name and not is_over(pod):
-            self._stop_waiting(key)
             self.waiting[key] = pod
-            self.waiting_by_group.setdefault(group_key(pod) or key, set()).add(key)
-        else:
-            self._stop_waiting(key)
-        self._remember_mate(key, pod if ours else None)
         if self.gangs is not None:
             self.gangs.put(key, pod)
         self.overlay.show(key, pod)
+        if key in self.waiting:
+            self._wait_in_group(key)
+        self._remember_mate(key, pod if ours else None)
 
     def pod_gone(self, key: str) -> None:
         self._stop_waiting(key)
@@ -113,34 +113,69 @@ class Mirror:
     def put_group(self, group: WatchedGroup) -> None:
         self.groups[key_of(group.metadata)] = group
         self.state.apply(Put(group))
+        self._regroup()
 
     def group_gone(self, key: str) -> None:
         self.groups.pop(key, None)
         self.state.apply(Delete(PodGroup, key))
+        self._regroup()
 
     def put_job(self, job: Job) -> None:
         self.jobs[key_of(job.metadata)] = job
         self.state.apply(Put(job))
         self.overlay.put_job(job)
+        self._regroup()
 
     def job_gone(self, key: str) -> None:
         job = self.jobs.pop(key, None)
         if job is not None:
             self.overlay.job_gone(job)
         self.state.apply(Delete(Job, key))
+        self._regroup()
 
-    def _stop_waiting(self, key: str) -> None:
-        pod = self.waiting.pop(key, None)
-        if pod is None:
-            return
-        group = group_key(pod) or key
+    def follow(self, workloads: Workloads) -> None:
+        """The policy has this to say of workloads from now on."""
+        self.state.follow(workloads)
+        self._regroup()
+
+    # -- by group --------------------------------------------------------------------------------------
+
+    def _regroup(self) -> None:
+        """An object may have put pods into other groups than those in which they wait and are bound here."""
+        for key in self.state.regrouped:
+            if key in self.waiting:
+                self._leave_group(key)
+                self._wait_in_group(key)
+                self.overlay.regrouped(key)
+            if (known := self._group_of.get(key)) is not None:
+                mate = self.mates[known][key]
+                self._forget_mate(key, known)
+                self._add_mate(key, mate)
+        self.state.regrouped.clear()
+
+    def _wait_in_group(self, key: str) -> None:
+        group = self._waits_in[key] = self.state.group_key(key)
+        self.waiting_by_group.setdefault(group, set()).add(key)
+
+    def _leave_group(self, key: str) -> None:
+        group = self._waits_in.pop(key)
         self.waiting_by_group[group].discard(key)
         if not self.waiting_by_group[group]:
             del self.waiting_by_group[group]
-        self.overlay.waits_no_more(key, pod)
+
+    def _stop_waiting(self, key: str) -> None:
+        if self.waiting.pop(key, None) is not None:
+            self._leave_group(key)
+            self.overlay.waits_no_more(key)
+
+    def _add_mate(self, key: str, mate: Mate) -> None:
+        group = self.state.group_of(key)
+        if group is not None:
+            self._group_of[key] = group.key
+            self.mates.setdefault(group.key, {})[key] = mate
 
     def _remember_mate(self, key: str, pod: WatchedPod | None) -> None:
-        group = None if pod is None else group_key(pod)
+        group = None if pod is None or self.state.group_of(key) is None else self.state.group_key(key)
         record = None if pod is None else pod.metadata.annotations.get(ANNOTATION)
         seating = None if record is None else parse_seating(record)
         known = self._group_of.get(key)
@@ -151,9 +186,7 @@ class Mirror:
         if is_over(pod):
             self._forget_mate(key, group)
             return
-        self._group_of[key] = group
-        owned = controller_of(pod) is not None
-        self.mates.setdefault(group, {})[key] = Mate(pod.metadata.uid, owned, seating)
+        self._add_mate(key, Mate(pod.metadata.uid, controller_of(pod) is not None, seating))
 
     def _forget_mate(self, key: str, group: str) -> None:
         self._group_of.pop(key, None)

@@ -23,7 +23,6 @@ from maitred.controllers.scheduling.departures import PodDepartures
 from maitred.controllers.scheduling.promised_volumes import PromisedVolumes
 from maitred.kube.wire import WatchedOwner, WatchedPod
 from maitred.model.job import Job
-from maitred.model.membership import group_key
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 
@@ -77,6 +76,8 @@ class Overlay:
         self._promises: dict[str, Assumption] = {}
         """Places that we keep and the API server does not show; no node where one is taken back."""
         self._holds: dict[tuple[HoldCause, str], OverlayHold] = {}
+        self._holder: dict[str, tuple[HoldCause, str]] = {}
+        """Pods that wait -> the hold in which a place is kept for them."""
         self.stand_ins: dict[str, str] = {}
         """Waiting pods that do not exist -> the suspended Job that would make them."""
         self.standing: dict[str, set[str]] = {}
@@ -92,12 +93,13 @@ class Overlay:
         if is_over(pod) and not holds:
             self._departures.gone(key)
         pod = self._as_promised(key, self._as_assumed(key, self._as_made(key, pod)))
-        if key in self._waiting:
-            self._note_hold(key, pod, "" if pod.spec.node_name else pod.status.nominated_node_name)
+        promised = "" if pod.spec.node_name else pod.status.nominated_node_name
         counts = key not in self.stand_ins and (holds or not is_over(pod))
         if counts and self._departures.put(key, pod):
             pod = on_its_way_out(pod)
         self._state.apply(Put(pod))
+        if key in self._waiting:
+            self._note_hold(key, promised)
 
     def gone(self, key: str) -> None:
         """There is no such pod any more."""
@@ -184,20 +186,26 @@ class Overlay:
             del self._promises[key]
             self._show_again(key)
 
-    def waits_no_more(self, key: str, pod: WatchedPod) -> None:
+    def waits_no_more(self, key: str) -> None:
         """It was one of those that wait."""
-        self._note_hold(key, pod, "")
+        self._note_hold(key, "")
 
-    def _note_hold(self, key: str, pod: WatchedPod, node: str) -> None:
-        job = self.stand_ins.get(key)
-        why: HoldCause = "Nomination" if job is None else "Return"
-        who = job or group_key(pod) or key
+    def regrouped(self, key: str) -> None:
+        """A pod that waits is in another group now, and what is kept for it with it."""
+        if (holder := self._holder.get(key)) is not None:
+            self._note_hold(key, self._holds[holder].places[key])
+
+    def _note_hold(self, key: str, node: str) -> None:
+        if (holder := self._holder.pop(key, None)) is not None:
+            del self._holds[holder].places[key]
+            if not self._holds[holder].places:
+                del self._holds[holder]
         if node:
+            job = self.stand_ins.get(key)
+            why: HoldCause = "Nomination" if job is None else "Return"
+            who = job or self._state.group_key(key)
+            self._holder[key] = (why, who)
             self._holds.setdefault((why, who), OverlayHold(who, why)).places[key] = node
-        elif (hold := self._holds.get((why, who))) is not None:
-            hold.places.pop(key, None)
-            if not hold.places:
-                del self._holds[why, who]
 
     # -- departures ------------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition, WatchedGroup, WatchedPod
 from maitred.kube.writes import Writer
-from maitred.model.membership import group_key
 from maitred.model.plan import GroupVerdict
 
 log = logging.getLogger(__name__)
@@ -54,7 +53,7 @@ class Teller:
             return declared
         namespace = group.partition("/")[0]
         pod = self._mirror.waiting[min(members)]
-        owner = controller_of(pod) if group_key(pod) is not None else None
+        owner = controller_of(pod) if self._mirror.state.group_of(min(members)) is not None else None
         if owner is not None:
             return Regarding(owner.api_version, owner.kind, owner.name, namespace, owner.uid)
         return Regarding("v1", "Pod", pod.metadata.name, namespace, pod.metadata.uid)

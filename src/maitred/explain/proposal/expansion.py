@@ -1,8 +1,9 @@
 """From manifests to the pods that their controllers would make, with the groups that these say they are in.
 
-Pods without a group are decided one by one, so a Job or a Deployment without marks is so many lone pods.
-Kinds whose pods are of no use without each other (JobSets, and training jobs with `...ReplicaSpecs`) are
-taken for gangs all the same, and a note says which marks make them so in the cluster.
+Pods without a group are decided one by one, so a Deployment is so many lone pods. A Job comes with its pods,
+because it may be one gang by itself. Other kinds whose pods are of no use without each other (JobSets, and
+training jobs with `...ReplicaSpecs`) are taken for gangs, and a note says which marks make them so in the
+cluster.
 
 Only what a decision reads is kept: commands, environments and most annotations stay where they are.
 """
@@ -22,6 +23,7 @@ from maitred.explain.proposal.workloads import (
     expansion_of,
 )
 from maitred.model.group import GROUP, MIN_COUNT, PodGroup
+from maitred.model.job import Job
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError
 from maitred.model.membership import membership_of
@@ -33,9 +35,9 @@ from maitred.model.runtime import EXPECTED_RUNTIME
 from maitred.model.storage import PersistentVolumeClaim
 
 POD_GROUP_VERSION = "scheduling.k8s.io/v1beta1"
-Planned = Pod | PodGroup | PersistentVolumeClaim
-VERSIONS = {Pod: "v1", PodGroup: POD_GROUP_VERSION, PersistentVolumeClaim: "v1"}
-PLANNED = (Pod, PodGroup, PersistentVolumeClaim)
+Planned = Pod | PodGroup | Job | PersistentVolumeClaim
+VERSIONS = {Pod: "v1", PodGroup: POD_GROUP_VERSION, Job: "batch/v1", PersistentVolumeClaim: "v1"}
+PLANNED = (Pod, PodGroup, Job, PersistentVolumeClaim)
 """What new pods bring along. Of the rest of a file nothing is asked of a scheduler."""
 
 
@@ -45,8 +47,6 @@ class Expansion:
 
     objects: list[Object] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    at_once: list[str] = field(default_factory=list)
-    """Jobs that run all of their indexes at once, as `namespace/name`."""
 
 
 def members_of(documents: Iterable[Document], namespace: str) -> Expansion:
@@ -128,10 +128,14 @@ class Made:
             note(f"{self.title} is suspended; this is the answer for when it is resumed")
         if not pods and not managers:
             note(f"{self.title} asks for no pods")
-        if self.workload.at_once:
-            self.expander.found.at_once.append(f"{self.namespace}/{self.name}")
+        if pods and self.workload.job is not None:
+            self.expander.add(as_new(self._named(self.workload.job)))
         for pod in self._grouped(pods):
             self.expander.add(pod)
+
+    def _named(self, job: Job) -> Job:
+        metadata = msgspec.structs.replace(job.metadata, name=self.name, namespace=self.namespace)
+        return Job(metadata, job.spec)
 
     # -- pods ------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import msgspec
 from maitred.explain.empty import blocker_on_empty_cluster
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimates
-from maitred.explain.gang_advice import contradiction, gang_advice, gang_by_itself, marks_words
+from maitred.explain.gang_advice import gang_advice, marks_words, no_gang_words
 from maitred.explain.proposal.answer import (
     CostToOthers,
     Offer,
@@ -30,7 +30,7 @@ from maitred.explain.situation import Situation
 from maitred.explain.tables import next_best, way
 from maitred.model.group import PodGroup
 from maitred.model.manifest import InputError
-from maitred.model.membership import ALONE, MARKS, POD_GROUP
+from maitred.model.membership import ALONE, POD_GROUP
 from maitred.model.meta import key_of
 from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Bind, Blocker, Eviction, GroupVerdict, Remedy, Verdict
@@ -59,7 +59,7 @@ class Asked:
 
     def __init__(self, situation: Situation, supposition: Supposition) -> None:
         self.situation, self.supposition = situation, supposition
-        self.proposed_groups = supposition.proposed_groups
+        self.proposed_groups = supposition.proposed_groups(situation.policy.workloads.jobs)
         self.keys = frozenset(key for proposed in self.proposed_groups for key in proposed.groups)
         self.plan = situation.plan(explained=self.keys)
         self._verdicts = {group.group: group for group in self.plan.groups}
@@ -95,9 +95,6 @@ class Asked:
         return chain(self.plan.binds, self.plan.nominations)
 
     def _verdicts_of(self, proposed: ProposedGroup) -> list[GroupVerdict]:
-        api, at_once = self.situation.snapshot.group_api, proposed.owner in self.supposition.at_once
-        if proposed.source == MARKS and (clash := contradiction(api, proposed.kind, proposed.name, at_once)):
-            raise InputError("", proposed.title, "", clash)
         verdicts = [self._verdicts[key] for key in proposed.groups]
         for verdict in verdicts:
             if verdict.verdict == "Invalid":
@@ -194,18 +191,19 @@ class Asked:
         """What becomes of pods that name no group, and of a group that the cluster does not make."""
         api, count = self.situation.snapshot.group_api, len(proposed.groups)
         if proposed.source == ALONE and proposed.kind and count > 1:
-            if said := gang_by_itself(api, proposed.kind, proposed.owner in self.supposition.at_once, count):
-                yield f"{proposed.title}: {said}"
-                return
-            advice = gang_advice(api, proposed.kind, proposed.name.partition("/")[2], count)
-            apart = f"{proposed.title} names no group, so its {count} pods are scheduled one by one"
-            yield f"{apart}; to make them a gang, {advice}"
+            advice = gang_advice(proposed.kind, proposed.name.partition("/")[2], count)
+            apart = f"{proposed.title} names no group{self._why_no_gang(proposed)}"
+            yield f"{apart}, so its {count} pods are scheduled one by one; to make them a gang, {advice}"
         if proposed.source == POD_GROUP and proposed.kind == BATCH_JOB.title and api.served is False:
             yield (
                 f"{proposed.title}: this cluster has no PodGroups, so spec.scheduling is ignored and its "
                 f"pods are scheduled one by one; "
                 f"{marks_words(proposed.name.partition('/')[2], self._quorum(proposed))}"
             )
+
+    def _why_no_gang(self, proposed: ProposedGroup) -> str:
+        job = self.supposition.job(proposed.owner) if proposed.kind == BATCH_JOB.title else None
+        return "" if job is None else no_gang_words(job, self.situation.policy)
 
     def _quorum(self, proposed: ProposedGroup) -> int:
         return self._verdicts[proposed.groups[0]].quorum

@@ -33,7 +33,9 @@ def grounded(situation: Situation, supposition: Supposition) -> Situation:
     """The situation with the supposed groups as they were meant. Raises InputError for what there is not."""
     snapshot = situation.snapshot
     proposed_groups = {
-        group: proposed for proposed in supposition.proposed_groups for group in proposed.groups
+        group: proposed
+        for proposed in supposition.proposed_groups(situation.policy.workloads.jobs)
+        for group in proposed.groups
     }
     numbers = [number for number, view in enumerate(snapshot.groups) if view.group.key in proposed_groups]
     for view in (snapshot.groups[number] for number in numbers):

@@ -2,10 +2,10 @@
 
 They are asked about over HTTP as well, so a supposition can be written as JSON and read again:
 
-    {"objects": [...], "model": "H100", "within": "rack", "options": ["--gang", "--gpus"], "atOnce": [...]}
+    {"objects": [...], "model": "H100", "within": "rack", "options": ["--gang", "--gpus"]}
 
-`objects` are Pods, PodGroups and PersistentVolumeClaims as manifests. `model` and `within` are for who knows
-neither the labels of the nodes nor the policy: whoever answers looks them up.
+`objects` are Pods, PodGroups, Jobs and PersistentVolumeClaims as manifests. `model` and `within` are for who
+knows neither the labels of the nodes nor the policy: whoever answers looks them up.
 """
 
 from collections.abc import Iterable
@@ -19,21 +19,28 @@ import msgspec
 from maitred.explain.proposal.expansion import PLANNED, as_new, manifest_of
 from maitred.explain.proposal.workloads import MOST_PODS
 from maitred.model.group import GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
+from maitred.model.job import Job
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError, field_error
 from maitred.model.membership import (
     ALONE,
     DECIDED,
-    DECLARING,
+    JOB,
+    MARKS,
+    POD_GROUP,
     GroupId,
-    declaration,
-    group_key,
-    membership_of,
+    JobFacts,
+    group_from_job,
+    group_named_by,
+    naming_group,
+    said_by,
+    settle,
 )
 from maitred.model.meta import Lean, ObjectMeta, key_of
 from maitred.model.objects import Object
 from maitred.model.owners import kind_of
 from maitred.model.pod import Container, Pod, PodSpec, ResourceRequirements, Resources, SchedulingGroup
+from maitred.model.policy import JobsRule
 from maitred.model.runtime import EXPECTED_RUNTIME
 
 MARK = "$"
@@ -55,7 +62,6 @@ class Request(Lean, frozen=True, forbid_unknown_fields=True):
     model: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
     within: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)] = ""
     options: Annotated[tuple[Option, ...], msgspec.Meta(max_length=MOST_OPTIONS)] = ()
-    at_once: Annotated[tuple[Option, ...], msgspec.Meta(max_length=MOST_OBJECTS)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +93,6 @@ class Supposition:
     """The level, or the label key, that each group has to be within one domain of."""
     options: tuple[str, ...] = ()
     """Those that describe it where there is no manifest to change: changes are then told as options."""
-    at_once: tuple[str, ...] = ()
-    """Jobs, as `namespace/name`, that run all of their indexes at once."""
 
     @property
     def by_options(self) -> bool:
@@ -96,7 +100,7 @@ class Supposition:
 
     def body(self) -> bytes:
         objects = tuple(manifest_of(item) for item in self.objects if isinstance(item, PLANNED))
-        return msgspec.json.encode(Request(objects, self.model, self.within, self.options, self.at_once))
+        return msgspec.json.encode(Request(objects, self.model, self.within, self.options))
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -108,53 +112,79 @@ class Supposition:
 
     @cached_property
     def _declared(self) -> frozenset[GroupId]:
-        return frozenset(declaration(item)[0] for item in self.objects if isinstance(item, DECLARING))
+        """Groups whose objects are supposed too."""
+        sources = {PodGroup: POD_GROUP, Job: JOB}
+        return frozenset(
+            GroupId(sources[type(item)], key_of(item.metadata))
+            for item in self.objects
+            if isinstance(item, PodGroup | Job)
+        )
 
     def stand_ins(self, now: datetime, scheduler: str | None = None) -> list[Object]:
         """The objects as they would be if they were created now, for this scheduler if it is the only one."""
         return [self._stand_in(item, now, scheduler) for item in self.objects]
 
     def _stand_in(self, item: Object, now: datetime, scheduler: str | None) -> Object:
-        if not isinstance(item, Pod | PodGroup):
+        if not isinstance(item, Pod | PodGroup | Job):
             return item
-        metadata = msgspec.structs.replace(
-            item.metadata, name=f"{item.metadata.name}{MARK}", creation_timestamp=now
-        )
+        named = self._renamed(item)
+        metadata = msgspec.structs.replace(named.metadata, creation_timestamp=now)
+        if scheduler is None or not isinstance(named, Pod):
+            return msgspec.structs.replace(named, metadata=metadata)
+        return Pod(metadata, msgspec.structs.replace(named.spec, scheduler_name=scheduler))
+
+    def _renamed(self, item: Pod | PodGroup | Job) -> Pod | PodGroup | Job:
+        """Under a name that nothing in the cluster can have, and in groups of such names."""
+        metadata = msgspec.structs.replace(item.metadata, name=f"{item.metadata.name}{MARK}")
         if isinstance(item, PodGroup):
             return PodGroup(metadata, item.spec)
-        pod = self._in_supposed_groups(Pod(metadata, item.spec))
-        if scheduler is None:
-            return pod
-        return Pod(pod.metadata, msgspec.structs.replace(pod.spec, scheduler_name=scheduler))
+        if isinstance(item, Job):
+            name = group_named_by(item)
+            return Job(metadata if name is None else naming_group(metadata, f"{name}{MARK}"), item.spec)
+        return self._in_supposed_groups(Pod(metadata, item.spec))
 
     def _in_supposed_groups(self, pod: Pod) -> Pod:
         """In every way that it names a group, but for groups that are there already."""
         for source, decided in DECIDED:
             found = source.find(pod)
-            if found is not None and (decided.declared_by is None or found.id in self._declared):
+            supposed = found is not None and (source.title == MARKS or found.id in self._declared)
+            if found is not None and supposed:
                 pod = decided.renamed(pod, f"{found.key.partition('/')[2]}{MARK}")
         return pod
 
-    @property
-    def proposed_groups(self) -> tuple[ProposedGroup, ...]:
-        """In the order of the objects."""
+    def proposed_groups(self, rule: JobsRule) -> tuple[ProposedGroup, ...]:
+        """In the order of the objects; `rule` is that of the policy for Jobs."""
         groups: dict[tuple[str, str], dict[str, Pod]] = {}
         for pod in self.pods:
-            key = self._decided_as(pod)
-            name = key.removesuffix(MARK) if group_key(pod) else _owner_key(pod) or key_of(pod.metadata)
-            form = "group" if group_key(pod) else _owner_kind(pod)
-            groups.setdefault((form, name), {}).setdefault(key, pod)
-        return tuple(self._proposed(name, members) for (_, name), members in groups.items())
+            id = self._settled(pod, rule)
+            if id.source == ALONE:
+                form, name = _owner_kind(pod), _owner_key(pod) or key_of(pod.metadata)
+            else:
+                form, name = id.source, id.key.removesuffix(MARK)
+            groups.setdefault((form, name), {}).setdefault(id.key, pod)
+        return tuple(self._proposed(name, members, rule) for (_, name), members in groups.items())
 
-    def _decided_as(self, pod: Pod) -> str:
-        """The name of its group once both are supposed."""
-        found = membership_of(self._in_supposed_groups(pod))
-        return f"{key_of(pod.metadata)}{MARK}" if found is None else found.key
+    def _settled(self, pod: Pod, rule: JobsRule) -> GroupId:
+        """Its group once both are supposed."""
+        said, name = said_by(self._in_supposed_groups(pod)), pod.metadata.name
+        job = None if said.job is None else self._jobs.get(said.job.key)
+        facts = None if job is None else JobFacts(job, group_from_job(job, rule))
+        found = settle(name, said, facts, None, waits=False).id
+        return GroupId(ALONE, f"{key_of(pod.metadata)}{MARK}") if found is None else found
 
-    def _proposed(self, name: str, members: dict[str, Pod]) -> ProposedGroup:
+    def job(self, key: str) -> Job | None:
+        """The Job of this name, as the user wrote it."""
+        jobs = (item for item in self.objects if isinstance(item, Job))
+        return next((job for job in jobs if key_of(job.metadata) == key), None)
+
+    @cached_property
+    def _jobs(self) -> dict[str, Job]:
+        renamed = (self._renamed(item) for item in self.objects if isinstance(item, Job))
+        return {key_of(job.metadata): job for job in renamed if isinstance(job, Job)}
+
+    def _proposed(self, name: str, members: dict[str, Pod], rule: JobsRule) -> ProposedGroup:
         first = next(iter(members.values()))
-        found = membership_of(first)
-        source = ALONE if found is None else found.source
+        source = self._settled(first, rule).source
         return ProposedGroup(name, _owner_kind(first), source, tuple(members), _owner_key(first))
 
 
@@ -186,7 +216,7 @@ def read_supposition(body: bytes) -> Supposition:
         raise InputError("", "", "objects", f"at most {MOST_PODS} pods can be planned")
     if not any(isinstance(item, Pod) for item in objects):
         raise InputError("", "", "objects", "has no pods")
-    return Supposition(objects, request.model, request.within, request.options, request.at_once)
+    return Supposition(objects, request.model, request.within, request.options)
 
 
 def _read_objects(bodies: Iterable[dict[str, Any]]) -> Iterable[Object]:
@@ -198,7 +228,7 @@ def _read_objects(bodies: Iterable[dict[str, Any]]) -> Iterable[Object]:
         item = reader.take(document)
         if not isinstance(item, PLANNED):
             raise InputError(
-                "", place, "kind", "only Pods, PodGroups and PersistentVolumeClaims can be planned"
+                "", place, "kind", "only Pods, PodGroups, Jobs and PersistentVolumeClaims can be planned"
             )
         try:
             yield as_new(item)

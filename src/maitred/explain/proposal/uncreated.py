@@ -8,17 +8,13 @@ So a Job is new only if it has no UID, no status, is not suspended, and no pod o
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from maitred.cluster.groupapi import GroupApi, GroupMakers
-from maitred.explain.gang_advice import contradiction, gang_by_itself
 from maitred.explain.proposal.expansion import PLANNED, Expander, manifest_of
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
-from maitred.model.manifest import Document, InputError
+from maitred.model.manifest import Document
 from maitred.model.manifest.reader import jobs_with_pods
-from maitred.model.membership import MARKS, membership_of
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
-from maitred.model.owners import BATCH_JOB
 from maitred.model.pod import Pod
 from maitred.model.words import counted
 
@@ -36,7 +32,7 @@ class Created:
 
 def created(jobs: Iterable[tuple[Job, Document]], objects: Sequence[Object]) -> Iterator[Created]:
     """For each Job that is new among these objects, in the order of their names. Raises InputError."""
-    owned, taken, api = jobs_with_pods(objects), names_in(objects), group_api(objects)
+    owned, taken = jobs_with_pods(objects), names_in(objects)
     expander = Expander(HOME)
     for job, document in sorted(jobs, key=lambda pair: key_of(pair[0].metadata)):
         key = key_of(job.metadata)
@@ -46,8 +42,7 @@ def created(jobs: Iterable[tuple[Job, Document]], objects: Sequence[Object]) -> 
         expander.take(document)
         made = expander.found.objects[before:]
         if taken.isdisjoint(map(name_of, made)):
-            check(job, document, made, api)
-            yield Created(tuple(documents_of(made, document)), tuple(notes_of(key, job, api)))
+            yield Created(tuple(documents_of(made, document)), tuple(notes_of(key, job)))
 
 
 def names_in(objects: Iterable[Object]) -> set[tuple[str, str]]:
@@ -58,33 +53,13 @@ def name_of(item: Object) -> tuple[str, str]:
     return type(item).__name__, key_of(item.metadata)
 
 
-def group_api(objects: Iterable[Object]) -> GroupApi:
-    makers = GroupMakers()
-    for item in objects:
-        if isinstance(item, PodGroup):
-            makers.put(key_of(item.metadata), item)
-    return makers.view()
-
-
-def check(job: Job, document: Document, made: Iterable[Object], api: GroupApi) -> None:
-    """Marks that the cluster of these objects would not have, `plan` refuses too."""
-    for pod in made:
-        found = membership_of(pod) if isinstance(pod, Pod) else None
-        if found is not None and found.source == MARKS:
-            if clash := contradiction(api, BATCH_JOB.title, found.key, job.at_once):
-                raise InputError(document.source, document.title, "", clash)
-            return
-
-
 def documents_of(made: Iterable[Object], job: Document) -> Iterator[Document]:
     for item in made:
-        if isinstance(item, PLANNED):
+        if isinstance(item, PLANNED) and not isinstance(item, Job):
             body = manifest_of(item)
             yield Document(job.source, job.place, body["apiVersion"], body["kind"], body)
 
 
-def notes_of(key: str, job: Job, api: GroupApi) -> Iterator[str]:
+def notes_of(key: str, job: Job) -> Iterator[str]:
     pods = counted(job.members, "pod")
     yield f"Job {key} has no pods in the input: decided as if its {pods} had been created"
-    if gang := gang_by_itself(api, BATCH_JOB.title, job.at_once, job.members):
-        yield f"Job {key}: {gang}"

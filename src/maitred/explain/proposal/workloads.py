@@ -90,8 +90,8 @@ class WorkloadManifest:
     suspended: bool = False
     deadline: int | None = None
     priority_class: str = ""
-    at_once: bool = False
-    """Whether it is a Job that runs all of its indexes at once."""
+    job: Job | None = None
+    """The manifest itself, if it is a Job: it may be one gang without saying so."""
 
 
 def decoded(body: Body, wanted: type[Any], path: str = "") -> Any:
@@ -129,8 +129,9 @@ class JobTemplate(Lean, frozen=True):
 
 def job(body: Body) -> WorkloadManifest:
     found: JobTemplate = decoded(body, JobTemplate)
-    known: Job = decoded({"metadata": {}, **body}, Job)
-    return replace(job_workload(found.metadata, found.spec, "spec"), at_once=known.at_once)
+    return replace(
+        job_workload(found.metadata, found.spec, "spec"), job=decoded({"metadata": {}, **body}, Job)
+    )
 
 
 class CronSpec(Lean, frozen=True):

@@ -108,6 +108,7 @@ class Redaction:
             ),
             budget_sets=old.budget_sets,
             jobs={names.key(key): self._job(key, job) for key, job in old.jobs.items()},
+            workloads=old.workloads,
             group_api=old.group_api,
             device_classes=old.device_classes,
         )

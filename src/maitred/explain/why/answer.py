@@ -169,6 +169,8 @@ class Why(Record, frozen=True):
     """Null if it is not decided: it is over, not ours, or has no pods."""
     members: int = 0
     quorum: int = 0
+    quorum_from: str = ""
+    """Where the quorum is said, in words; empty for a pod on its own."""
     placed: int = 0
     leaving: int = 0
     """Members on their way out, which are not counted as placed."""

@@ -53,6 +53,7 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
         verdict=verdict.verdict,
         members=verdict.members,
         quorum=verdict.quorum,
+        quorum_from=group.view.group.origin,
         placed=verdict.placed,
         leaving=int(np.count_nonzero(situation.snapshot.bound.terminating[names.rows_of(group.key)])),
         priority=None if verdict.verdict == "Invalid" else group.screening.rank.priority,
@@ -153,6 +154,8 @@ def _notes(
 ) -> Iterator[str]:
     if sum(other.key == group.key for other in cycle.groups) > 1:
         yield "another group has the same name, declared in another way; this answer is about the first"
+    if group.view.overruled:
+        yield group.view.overruled
     if job is not None and job.spec.suspend:
         yield suspension_words(job)
     if any(STAND_IN in pod for pod in group.view.pods):

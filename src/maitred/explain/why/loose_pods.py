@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.journal import Rows
-from maitred.explain.gang_advice import SERVICES, gang_advice
+from maitred.explain.gang_advice import SERVICES, gang_advice, no_gang_words
 from maitred.explain.situation import Situation
 from maitred.explain.tables import listed
 from maitred.explain.why.answer import Placement, Why
@@ -22,6 +22,7 @@ from maitred.explain.why.seated import of_seated, placement_of
 from maitred.explain.why.seen import SeenPod
 from maitred.model.group import Group
 from maitred.model.job import Job
+from maitred.model.membership import not_one_gang
 from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Blocker
 from maitred.model.policy import is_device
@@ -123,12 +124,13 @@ class LoosePods:
             return
         yield self._consequence(job)
         name = self.workload.key.partition("/")[2]
-        advice = gang_advice(self.situation.snapshot.group_api, kind, name, max(self.members, wanted(job)))
+        advice = gang_advice(kind, name, max(self.members, wanted(job)))
         yield f"to start its pods as one gang, {advice}"
 
     def _consequence(self, job: Job | None) -> str:
-        apart = "its pods name no group, so each pod is decided alone and starts as soon as it fits"
-        if job is None or not job.needs_all or self.placed >= self.members:
+        why = "" if job is None else no_gang_words(job, self.situation.policy)
+        apart = f"it names no group{why}, so each pod is decided alone and starts as soon as it fits"
+        if job is None or not_one_gang(job) or self.placed >= self.members:
             return apart
         return f"{apart}, {in_vain_words(self.situation, self.members, self.running, self.rows)}"
 
@@ -136,14 +138,14 @@ class LoosePods:
 def made_basic(situation: Situation, workload: NamedWorkload, answer: Why, names: Names) -> tuple[str, ...]:
     """Of a Job that needs all its pods, where Kubernetes made a group of them that any one pod satisfies."""
     job = situation.snapshot.jobs.get(workload.key) if workload.kind is BATCH_JOB else None
-    if job is None or not job.needs_all or job.spec.scheduling is not None:
+    if job is None or not_one_gang(job) or job.spec.scheduling is not None:
         return ()
     if names.is_gang(answer.group) or answer.placed >= answer.members:
         return ()
     rows = names.rows_of(answer.group)
     running = int(np.count_nonzero(~situation.snapshot.bound.terminating[rows]))
-    name, api = workload.key.partition("/")[2], situation.snapshot.group_api
-    advice = gang_advice(api, workload.kind.title, name, max(answer.members, wanted(job)))
+    name = workload.key.partition("/")[2]
+    advice = gang_advice(workload.kind.title, name, max(answer.members, wanted(job)))
     return (
         f"its group has a quorum of 1, {in_vain_words(situation, answer.members, running, rows)}",
         f"to start its pods as one gang, {advice}",

@@ -17,9 +17,10 @@ from maitred.explain.redaction.aliases import MARK
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import KINDS, Kind
 from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod
+from maitred.model.group import PodGroup
 from maitred.model.job import Job
 from maitred.model.manifest.errors import InputError
-from maitred.model.membership import group_key, membership_of_template
+from maitred.model.membership import JobFacts, group_from_job, group_of_template, said_by, same_uid, settle
 from maitred.model.meta import key_of
 from maitred.model.owners import BATCH_JOB, BY_NAME, Owner, OwnerKind, owner_of, owners_of
 from maitred.model.selector import Labels
@@ -97,18 +98,34 @@ class Names:
     def seen_members(self) -> dict[str, list[SeenPod]]:
         found: dict[str, list[SeenPod]] = {}
         for pod in self.seen.pods:
-            found.setdefault(group_key(pod) or key_of(pod.metadata), []).append(pod)
+            found.setdefault(self._group_of(pod), []).append(pod)
         return found
+
+    def _group_of(self, pod: SeenPod) -> str:
+        """The group of a pod that is not in the snapshot, or not any more."""
+        said, rule = said_by(pod), self.snapshot.workloads.jobs
+        job = None if said.job is None else self.snapshot.jobs.get(said.job.key)
+        if job is not None and said.job is not None and not same_uid(said.job.uid, job.metadata.uid):
+            job = None
+        facts = None if job is None else JobFacts(job, group_from_job(job, rule))
+        group = None if said.pod_group is None else self._pod_groups.get(said.pod_group.key)
+        found = settle(pod.metadata.name, said, facts, group, waits=False).id
+        return key_of(pod.metadata) if found is None else found.key
+
+    @cached_property
+    def _pod_groups(self) -> dict[str, PodGroup]:
+        return {key_of(group.metadata): group for group in self.seen.groups}
 
     @cached_property
     def declared(self) -> set[str]:
-        return {key_of(group.metadata) for group in self.seen.groups}
+        return set(self._pod_groups)
 
     @cached_property
     def away(self) -> dict[str, Job]:
         """Groups that suspended Jobs name in their templates: their pods will come from these Jobs."""
+        rule = self.snapshot.workloads.jobs
         suspended = (job for job in self.snapshot.jobs.values() if job.spec.suspend)
-        named = ((membership_of_template(job), job) for job in suspended)
+        named = ((group_of_template(job, rule), job) for job in suspended)
         return {found.key: job for found, job in named if found is not None}
 
     def is_gang(self, key: str) -> bool:
@@ -156,7 +173,7 @@ class Names:
             group = None if number == NO_GROUP else self.snapshot.seated[number]
             return key if group is None else group.group.key
         pod = self.seen.pod(key)
-        return None if pod is None else group_key(pod) or key
+        return None if pod is None else self._group_of(pod)
 
     # -- by what makes pods ----------------------------------------------------------------------------
 

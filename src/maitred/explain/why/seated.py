@@ -36,6 +36,7 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
         verdict="Scheduled" if placed >= group.quorum else None,
         members=max(len(rows), len(names.seen_members.get(key, ()))),
         quorum=group.quorum,
+        quorum_from=group.origin,
         placed=placed,
         leaving=len(rows) - staying,
         priority=priority_of(situation, rows),

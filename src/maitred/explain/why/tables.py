@@ -46,6 +46,8 @@ def told(summary: str, width: int | None) -> Iterator[Text]:
 
 def facts(answer: Why) -> Iterator[Sequence[Cell]]:
     yield "State", state_words(answer)
+    if answer.quorum_from and answer.workload is None:
+        yield "Quorum", f"said by {answer.quorum_from}"
     if answer.placement is not None:
         yield "Room" if answer.state == "Unattended" else "Where", where_words(answer)
     if answer.progress is not None:

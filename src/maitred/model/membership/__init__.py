@@ -9,8 +9,10 @@ by the sources that have `decided`, audits by all of them. To add a source, writ
 `conventions` or `owned`.
 """
 
-from maitred.model.membership.declared import MARKS, POD_GROUP
+from maitred.model.membership.declared import MARKS, POD_GROUP, naming_group
+from maitred.model.membership.jobs import group_from_job, group_named_by, not_one_gang, size
 from maitred.model.membership.owned import JOB
+from maitred.model.membership.settling import JobFacts, Said, Settled, said_by, same_uid, settle
 from maitred.model.membership.source import (
     ForeignGroup,
     GroupId,
@@ -24,20 +26,14 @@ from maitred.model.membership.source import (
 from maitred.model.membership.table import (
     ALONE,
     DECIDED,
-    DECLARING,
     KEYS,
     SOURCES,
-    contradiction,
-    declaration,
-    declared_id,
     group_key,
     group_of,
     group_of_pods,
+    group_of_template,
     is_decided,
-    marks_for,
     membership_of,
-    membership_of_template,
-    memberships,
     observed,
     quorum_of,
     settled,
@@ -47,7 +43,6 @@ from maitred.model.membership.table import (
 __all__ = [
     "ALONE",
     "DECIDED",
-    "DECLARING",
     "JOB",
     "KEYS",
     "MARKS",
@@ -55,25 +50,31 @@ __all__ = [
     "SOURCES",
     "ForeignGroup",
     "GroupId",
+    "JobFacts",
     "Known",
     "Members",
     "Membership",
     "Objects",
+    "Said",
+    "Settled",
     "Sizing",
     "Source",
-    "contradiction",
-    "declaration",
-    "declared_id",
+    "group_from_job",
     "group_key",
+    "group_named_by",
     "group_of",
     "group_of_pods",
+    "group_of_template",
     "is_decided",
-    "marks_for",
     "membership_of",
-    "membership_of_template",
-    "memberships",
+    "naming_group",
+    "not_one_gang",
     "observed",
     "quorum_of",
+    "said_by",
+    "same_uid",
+    "settle",
     "settled",
+    "size",
     "sorting_key",
 ]

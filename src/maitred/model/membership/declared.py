@@ -22,7 +22,7 @@ from maitred.model.membership.source import (
     Source,
     in_namespace,
 )
-from maitred.model.meta import mark
+from maitred.model.meta import ObjectMeta, mark
 from maitred.model.pod import Pod, SchedulingGroup
 
 POD_GROUP, MARKS = "PodGroup", "maitred.dev"
@@ -39,7 +39,7 @@ def by_pod_group(pod: Pod) -> Membership | None:
 
 
 def group_of_pod_group(key: str, _: Iterable[Marks], declared: Group | None) -> Group:
-    return declared or Group(key, exists=False)
+    return declared or Group(key, exists=False, origin=f"PodGroup {key}")
 
 
 def quorum_of_pod_group(id: GroupId, _: Members, known: Objects) -> int | None:
@@ -62,7 +62,7 @@ def by_marks(pod: Pod) -> Membership | None:
 
 def group_of_marks(key: str, marks: Iterable[Marks], _: Group | None) -> Group:
     said = list(marks)
-    group = group_from_marks(key, said)
+    group = msgspec.structs.replace(group_from_marks(key, said), origin=f"{MIN_COUNT} of its members")
     if any(one.min_count is not None for one in said):
         return group
     unsaid = f"group {key}: no member has {MIN_COUNT}, so the quorum is 1"
@@ -74,13 +74,16 @@ def quorum_of_marks(id: GroupId, members: Members, _: Objects) -> int | None:
     return None if marked.problems else marked.quorum
 
 
-def in_marked_group(pod: Pod, name: str) -> Pod:
-    about = pod.metadata
+def naming_group(about: ObjectMeta, name: str) -> ObjectMeta:
+    """What names a group by a mark, with another name in it."""
     labels, annotations = (
         {**marks, GROUP: name} if GROUP in marks else marks for marks in (about.labels, about.annotations)
     )
-    about = msgspec.structs.replace(about, labels=labels, annotations=annotations)
-    return msgspec.structs.replace(pod, metadata=about)
+    return msgspec.structs.replace(about, labels=labels, annotations=annotations)
+
+
+def in_marked_group(pod: Pod, name: str) -> Pod:
+    return msgspec.structs.replace(pod, metadata=naming_group(pod.metadata, name))
 
 
 DECLARED = (
@@ -89,18 +92,13 @@ DECLARED = (
         keys=(),
         find=by_pod_group,
         quorum=quorum_of_pod_group,
-        decided=Decided(
-            group=group_of_pod_group,
-            renamed=in_pod_group,
-            said="in spec.schedulingGroup",
-            declared_by=(PodGroup, group_from_pod_group),
-        ),
+        decided=Decided(group=group_of_pod_group, renamed=in_pod_group, named=True),
     ),
     Source(
         MARKS,
         keys=(GROUP, MIN_COUNT),
         find=by_marks,
         quorum=quorum_of_marks,
-        decided=Decided(group=group_of_marks, renamed=in_marked_group, said=f"by {GROUP}"),
+        decided=Decided(group=group_of_marks, renamed=in_marked_group, named=True),
     ),
 )

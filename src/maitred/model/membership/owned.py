@@ -1,8 +1,22 @@
 """Groups that nobody has named: pods of one owner, if it is of a kind whose pods need each other."""
 
+from collections.abc import Iterable
+
+import msgspec
+
 from maitred.model import training
+from maitred.model.group import Group, Marks
 from maitred.model.job import Job
-from maitred.model.membership.source import GroupId, Members, Membership, Objects, Source, in_namespace
+from maitred.model.membership.jobs import group_from_job
+from maitred.model.membership.source import (
+    Decided,
+    GroupId,
+    Members,
+    Membership,
+    Objects,
+    Source,
+    in_namespace,
+)
 from maitred.model.meta import ObjectMeta, OwnerReference, mark
 from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.pod import Pod
@@ -52,10 +66,24 @@ def quorum_of_job(id: GroupId, members: Members, known: Objects) -> int | None:
     job = known.find(Job, id.key, id.uid)
     if job is None:
         return None
-    if not job.needs_all:
+    group = group_from_job(job, "gang")
+    if group is None:
         return 1
     removed = max(0, job.status.succeeded - members.succeeded_and_kept)
-    return max((job.spec.completions or 1) - removed, 1)
+    return max(group.quorum - removed, 1)
+
+
+def group_of_job(key: str, _: Iterable[Marks], declared: Group | None) -> Group:
+    return declared or Group(key, exists=False, origin=f"Job {key}")
+
+
+def of_another_job(pod: Pod, name: str) -> Pod:
+    owners = (
+        msgspec.structs.replace(owner, name=name) if owner.controller else owner
+        for owner in pod.metadata.owner_references
+    )
+    about = msgspec.structs.replace(pod.metadata, owner_references=tuple(owners))
+    return msgspec.structs.replace(pod, metadata=about)
 
 
 def quorum_of_job_set(id: GroupId, members: Members, known: Objects) -> int:
@@ -78,6 +106,6 @@ def all_there(_: GroupId, members: Members, __: Objects) -> int:
 OWNED = (
     Source(JOB_SET, (JOB_SET_NAME,), by_job_set, quorum_of_job_set),
     Source(RAY, (RAY_CLUSTER, RAY_GANG), by_ray_cluster, all_there),
-    Source(JOB, (), by_job, quorum_of_job),
+    Source(JOB, (), by_job, quorum_of_job, Decided(group=group_of_job, renamed=of_another_job)),
     Source(TRAINING, (), by_training_job, quorum_of_training),
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from maitred.model.group import Group, Marks, PodGroup
 from maitred.model.job import Job
@@ -120,11 +120,8 @@ class Decided:
     group: GroupRule
     renamed: Callable[[Pod, str], Pod]
     """The pod in a group of another name."""
-    said: str = ""
-    """How a user says it, in words: two sources of this kind must not contradict each other. Empty for what
-    nobody wrote down, because the owner of a pod implies it."""
-    declared_by: tuple[type[Any], Callable[[Any], Group]] | None = None
-    """The kind of object, called like the group, that declares it; and what such an object says."""
+    named: bool = False
+    """Whether the pod itself names the group; else its owner implies it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from maitred.model.objects import Object
 from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.pod import DEFAULT_SCHEDULER
 from maitred.model.pod import Pod as PlainPod
-from maitred.model.policy import Policy
+from maitred.model.policy import Policy, Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from maitred.sandbox.housekeeping.cache import ObjectCache, key_of
@@ -71,7 +71,7 @@ class PodScheduler:
     def __init__(self, client: Client, stock: ObjectCache, recorder: EventRecorder) -> None:
         self._recorder = recorder
         self._writer = Writer(client, Always())
-        self._state = ClusterState()
+        self._state = ClusterState(workloads=Workloads("as-written"))
         self._pods = stock.shelf(PODS, Pod)
         self._consumers = Consumers(self._state, self._writer)
         self._sent: dict[str, str] = {}

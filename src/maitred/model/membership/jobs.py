@@ -1,0 +1,135 @@
+"""Jobs as groups: which Job is one gang, how many members it takes, and where that is said.
+
+What the user says stands: in `spec.scheduling`, or by marks on the Job or in its template. A Job that says
+nothing is one gang of all its workers if every index of it runs at once.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from maitred.model.group import (
+    GROUP,
+    MIN_COUNT,
+    TOPOLOGY_MARKS,
+    Group,
+    Marks,
+    marks_of,
+    positive,
+    topology_request,
+)
+from maitred.model.job import Job, Ranges, index_ranges
+from maitred.model.meta import ObjectMeta, key_of, mark
+from maitred.model.policy import JobsRule
+from maitred.model.protection import protection_of
+from maitred.model.runtime import runtime_of
+
+
+def group_from_job(job: Job, rule: JobsRule) -> Group | None:
+    """The group that the pods of a Job are if they name no other. None: each of them is decided alone."""
+    key, marks, problems = key_of(job.metadata), *marks_of_job(job)
+    scheduled = gang_count(job)
+    if marks.min_count is not None:
+        quorum = positive(marks.min_count) or 1
+        if positive(marks.min_count) is None:
+            problems.append(f"{MIN_COUNT}: {marks.min_count!r} is not a whole number of at least 1")
+        if scheduled not in (None, quorum):
+            problems.append(f"spec.scheduling of the Job says {scheduled} and {MIN_COUNT} says {quorum}")
+        origin = f"{MIN_COUNT} of Job {key}"
+    elif scheduled is not None:
+        quorum, origin = scheduled, f"spec.scheduling of Job {key}"
+    elif job.spec.scheduling is None and rule == "gang" and not not_one_gang(job):
+        failed = index_ranges(job.status.failed_indexes)
+        quorum = max(1, (job.spec.completions or 1) - size(failed))
+        origin = f"Job {key}, which runs all of its indexes at once"
+        origin += f"; {size(failed)} of them failed for good" if failed else ""
+    else:
+        return None
+    topology, unread = topology_request(marks, topology_key(job))
+    return Group(
+        key=key,
+        quorum=quorum,
+        gang=True,
+        topology=topology,
+        protection=protection_of(job.metadata),
+        runtime=runtime_of(job.metadata),
+        origin=origin,
+        completed=index_ranges(job.status.completed_indexes),
+        problems=(*problems, *unread),
+    )
+
+
+def not_one_gang(job: Job) -> tuple[str, ...]:
+    """The conditions that a Job misses to be one gang without saying so, in words."""
+    return tuple(_missed(job))
+
+
+def _missed(job: Job) -> Iterator[str]:
+    spec = job.spec
+    parallelism = 1 if spec.parallelism is None else spec.parallelism
+    completions = "not set" if spec.completions is None else spec.completions
+    if parallelism <= 1:
+        yield f"its spec.parallelism is {parallelism}, and a gang has more than 1 pod"
+    if spec.completion_mode != "Indexed":
+        yield f"its spec.completionMode is {spec.completion_mode}, and not Indexed"
+    if spec.completions != parallelism:
+        yield f"its spec.completions is {completions}, and its spec.parallelism is {parallelism}: they differ"
+    if spec.template.spec.scheduling_group is not None or mark(_as_pod(job), GROUP):
+        yield "its template names a group"
+
+
+def group_named_by(job: Job) -> str | None:
+    """The name of the group that a mark on the Job puts all of its pods into."""
+    return mark(job.metadata, GROUP) or None
+
+
+def marks_of_job(job: Job) -> tuple[Marks, list[str]]:
+    """What the marks on a Job and in its template say of its group, and where the two differ."""
+    own, template = marks_of(job.metadata), marks_of(_as_pod(job))
+    return filled(own, template, "the Job", "its template")
+
+
+def filled(first: Marks, second: Marks, first_title: str, second_title: str) -> tuple[Marks, list[str]]:
+    """The marks that either has; what both say must be the same."""
+    pairs = [(MIN_COUNT, first.min_count, second.min_count)]
+    pairs += list(zip(TOPOLOGY_MARKS, first.topology, second.topology, strict=True))
+    problems = [
+        f"{key} is {one} on {first_title} and {other} in {second_title}; remove one of the two"
+        for key, one, other in pairs
+        if one is not None and other is not None and one != other
+    ]
+    count, required, preferred, slice_size, level = (other if one is None else one for _, one, other in pairs)
+    return Marks(count, (required, preferred, slice_size, level)), problems
+
+
+def gang_count(job: Job) -> int | None:
+    """The quorum that `spec.scheduling` asks for; None if it asks for no gang."""
+    gang = _part(_part(job.spec.scheduling, "schedulingPolicy"), "gang")
+    if gang is None:
+        return None
+    count = gang.get("minCount")
+    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= 1_000_000:
+        return count
+    return max(1, 1 if job.spec.parallelism is None else job.spec.parallelism)
+
+
+def topology_key(job: Job) -> str:
+    """The level that `spec.scheduling` requires; empty if it requires none."""
+    constraints = _part(job.spec.scheduling, "schedulingConstraints")
+    topology = None if constraints is None else constraints.get("topology")
+    first = topology[0] if isinstance(topology, list) and topology else None
+    key = first.get("key") if isinstance(first, dict) else None
+    return key if isinstance(key, str) else ""
+
+
+def size(ranges: Ranges) -> int:
+    return sum(last - first + 1 for first, last in ranges)
+
+
+def _part(body: Any, name: str) -> dict[str, Any] | None:
+    part = body.get(name) if isinstance(body, dict) else None
+    return part if isinstance(part, dict) else None
+
+
+def _as_pod(job: Job) -> ObjectMeta:
+    template = job.spec.template.metadata
+    return ObjectMeta(labels=template.labels, annotations=template.annotations)
