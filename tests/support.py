@@ -20,15 +20,15 @@ def decide(
     objects: list[Obj], policy: Obj | None = None, now: str | None = None, scheduler: str | None = None
 ) -> Obj:
     moment = msgspec.convert(now or NOON, Timestamp)
-    plan = decide_snapshot(snapshot_of(objects), policy_of(policy), moment, Scope(scheduler))
+    plan = decide_snapshot(snapshot_of(objects, policy), policy_of(policy), moment, Scope(scheduler))
     decided: Obj = msgspec.json.decode(msgspec.json.encode(plan))
     return decided
 
 
-def snapshot_of(objects: list[Obj]) -> Snapshot:
+def snapshot_of(objects: list[Obj], policy: Obj | None = None) -> Snapshot:
     reader = Reader()
     reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects}), "test")
-    state = ClusterState()
+    state = ClusterState(workloads=policy_of(policy).workloads)
     for item in reader.objects:
         state.apply(Put(item))
     return state.snapshot()

@@ -143,6 +143,7 @@ TURNS = Chapter(
             "Five pods of one Job, each decided by itself; the node has room for the four that are older.",
             [
                 b.node("n1", cpu=4),
+                b.job("work", 5),
                 *b.pods("sibling", 4, 1, owner="Job/work", created=1),
                 one(1, owner="Job/work"),
             ],

@@ -28,7 +28,9 @@ NEWEST = 4e9
 
 
 def situation_of(objects: list[Obj], policy: Obj | None = None, **more: Any) -> Situation:
-    return Situation(snapshot_of(objects), policy_of(policy), msgspec.convert(NOON, Timestamp), **more)
+    return Situation(
+        snapshot_of(objects, policy), policy_of(policy), msgspec.convert(NOON, Timestamp), **more
+    )
 
 
 def asked(objects: list[Obj], policy: Obj | None = None) -> Capacity:

@@ -113,10 +113,6 @@ NO_GANG: dict[str, list[Json]] = {
         *three(owner=("Job", "g")),
         job("g", 3, completionMode="NonIndexed"),
     ],
-    "a Job whose indexes fail on their own": [
-        *three(owner=("Job", "g")),
-        job("g", 3, backoffLimitPerIndex=1),
-    ],
     "a Job that is not there": three(owner=("Job", "g")),
     "a Job of the same name, made anew": [
         *three(owner=("Job", "g")),
@@ -167,7 +163,9 @@ def test_what_leaves_a_doubt_is_no_gang(what: str) -> None:
 
 def test_a_group_that_a_job_has_made_by_itself_is_what_the_job_is() -> None:
     """Since 1.37 with its workload gates on."""
-    basic = {"kind": "PodGroup", "metadata": {"name": "g-1", "namespace": "ml"}, "spec": {}}
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "g", "uid": "g", "controller": True}
+    about = {"name": "g-1", "namespace": "ml", "ownerReferences": [owner]}
+    basic = {"kind": "PodGroup", "metadata": about, "spec": {}}
     pods = three(group="g-1", owner=("Job", "g"))
     assert half_started(audited(node("n"), basic, *pods, job("g", 3))) == {"g": (2, 3)}
     said = job("g", 3, scheduling={"schedulingPolicy": {"basic": {}}})

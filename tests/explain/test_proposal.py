@@ -340,40 +340,32 @@ def advised(cluster: list[Obj], annotations: dict[str, str] | None = None, **spe
 
 
 NODE = b.node("n0", cpu=64)
-LONE = "Job default/train names no group, so its 2 pods are scheduled one by one; to make them a gang, "
-MARKS = "set maitred.dev/group: train and maitred.dev/min-count: '2' in its pod template"
 
 
-def test_advice_where_nothing_is_known_of_the_cluster_has_both_ways() -> None:
-    (warning,) = advised([NODE]).warnings
+def test_a_job_is_planned_as_the_gang_that_it_is() -> None:
+    found = advised([NODE])
+    assert (found.warnings, found.proposals[0].quorum, found.proposals[0].workload) == (
+        (),
+        2,
+        "Job default/train",
+    )
+    assert advised([b.node("n0", cpu=1)]).outcome == "never"
+
+
+def test_a_job_that_is_no_gang_is_told_why_and_what_makes_it_one() -> None:
+    (warning,) = advised([NODE], completions=4).warnings
     assert warning == (
-        f"{LONE}{MARKS}; where the cluster makes PodGroups of Jobs (Kubernetes 1.37 with WorkloadWithJob), "
-        "write spec.scheduling.schedulingPolicy.gang.minCount: 2 instead, because both together are not valid"
+        "Job default/train names no group and is no gang by itself (its spec.completions is 4, and its "
+        "spec.parallelism is 2: they differ), so its 2 pods are scheduled one by one; to make them a gang, "
+        "set the annotation maitred.dev/min-count: '2' on the Job"
     )
 
 
-def test_advice_where_the_job_controller_makes_groups() -> None:
-    (warning,) = advised([NODE, OF_137]).warnings
-    assert warning.startswith(f"{LONE}write spec.scheduling.schedulingPolicy.gang.minCount: 2; this cluster ")
-    (warning,) = advised([NODE, OF_136]).warnings
-    assert warning == (
-        "Job default/train: this cluster makes it a gang without further settings: no pod starts before "
-        "all 2 pods can"
-    )
-    (warning,) = advised([NODE, OF_136], completions=4).warnings
-    assert warning.startswith(f"{LONE}write completionMode: Indexed with parallelism and completions of 2")
-
-
-def test_a_job_that_the_cluster_would_group_twice_does_not_fit() -> None:
-    """The pods name one group by marks, and the Job controller puts them into another."""
+def test_marks_count_where_the_job_controller_makes_groups_too() -> None:
+    """It makes them by default; what the user has written counts."""
     marks = b.gang("crew", 2)
-    for made in (OF_137, OF_136):
-        with pytest.raises(
-            InputError, match=r"would be Invalid: this cluster makes a PodGroup of the Job, and"
-        ):
-            advised([NODE, made], marks)
-    assert advised([NODE, OF_136], marks, completions=4).outcome == "fits"
-    assert advised([NODE], marks).outcome == "fits"
+    for made in ((), (OF_137,), (OF_136,)):
+        assert advised([NODE, *made], marks).outcome == "fits"
     gang = {"schedulingPolicy": {"gang": {"minCount": 2}}}
     assert advised([NODE, OF_137], scheduling=gang).outcome == "fits"
 
@@ -389,6 +381,3 @@ def test_a_group_that_no_server_makes_is_warned_of() -> None:
     assert warning.startswith(
         "Job default/train: this cluster has no PodGroups, so spec.scheduling is ignored"
     )
-    lone = {**job, "spec": {**spec, "scheduling": None}}
-    (warning,) = planned(state, Supposition(tuple(expanded(lone).objects))).warnings
-    assert warning == f"{LONE}{MARKS}"

@@ -31,7 +31,7 @@ from maitred.model.node import ContainerImage, Node, Taint
 from maitred.model.objects import Object
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.pod import Pod
-from maitred.model.policy import Devices, Health, Nodes, NodeTemplate, Prices, Search, Topology
+from maitred.model.policy import Devices, Health, Nodes, NodeTemplate, Prices, Search, Topology, Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.storage import CSIDriver, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from maitred.model.suspension import SUSPENDED
@@ -48,7 +48,7 @@ SPACE = f"{SECRET}-space"
 OF_THE_CLUSTER = (Node, PriorityClass, StorageClass, CSINode, CSIDriver, DeviceClass)
 """Kinds that no tenant writes, and that everybody may know."""
 WITHOUT_NAMESPACE = (Namespace, PersistentVolume, VolumeAttachment)
-SETTINGS = (Topology, Nodes, NodeTemplate, Health, Devices, Search, Prices)
+SETTINGS = (Topology, Nodes, NodeTemplate, Health, Devices, Search, Prices, Workloads)
 PUBLIC = {kind.__name__ for kind in (*OF_THE_CLUSTER, *SETTINGS, Taint, GroupApi)}
 """What is in a scene as it is, whoever reads it."""
 POLICY = policy_of({"preemption": {"protection": {"namespaces": {"matchLabels": {SECRET: SECRET}}}}})
@@ -62,11 +62,15 @@ HIDDEN = {
     "ClaimSpec.volume_mode",
     "CompositePodGroupSpec.scheduling_constraints",
     "CompositePodGroupSpec.scheduling_policy",
+    "Group.origin",
     "Group.warnings",
     "GroupView.claims",
+    "GroupView.overruled",
     "GroupView.owner",
     "JobSpec.scheduling",
     "JobSpec.template",
+    "JobStatus.completed_indexes",
+    "JobStatus.failed_indexes",
     "LabelSelector.match_labels",
     "ObjectMeta.annotations",
     "ObjectMeta.deletion_grace_period_seconds",

@@ -17,8 +17,12 @@ HASH = {"pod-template-hash": "5d9c7"}
 NODES = [b.node("n0", gpu=4, cpu=64), b.node("n1", gpu=1, cpu=64)]
 
 
-def asked(objects: list[Obj], kind: str, name: str, namespace: str = "default") -> Why:
-    return why_named(situation_of(objects), name, namespace, kind_called(kind), seen_of(objects))
+AS_WRITTEN: Obj = {"workloads": {"jobs": "as-written"}}
+
+
+def asked(objects: list[Obj], kind: str, name: str, policy: Obj | None = None) -> Why:
+    situation = situation_of(objects, policy)
+    return why_named(situation, name, "default", kind_called(kind), seen_of(objects))
 
 
 def owned(kind: str, version: str, name: str, count: int, running: int = 0, **fields: Any) -> list[Obj]:
@@ -119,7 +123,7 @@ def test_the_pods_of_a_workload_are_found_and_told_of_as_a_whole(what: str) -> N
 
 
 def test_a_cron_job_has_the_pods_of_its_jobs() -> None:
-    made = job("nightly-1", 2)
+    made = job("nightly-1", 2, completionMode="NonIndexed")
     reference = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "controller": True}
     made["metadata"]["ownerReferences"] = [reference]
     answer = asked([*NODES, made, *owned("Job", "batch/v1", "nightly-1", 2, 2)], "cj", "nightly")
@@ -179,7 +183,8 @@ def test_a_workload_in_several_groups_tells_which_one_is_meant() -> None:
 
 def test_a_job_that_needs_all_its_pods_is_told_what_it_holds_in_vain() -> None:
     nodes = [b.node("n0", gpu=5, cpu=64)]
-    answer = asked([*nodes, job("train", 6), *owned("Job", "batch/v1", "train", 6, 5)], "job", "train")
+    objects = [*nodes, job("train", 6), *owned("Job", "batch/v1", "train", 6, 5)]
+    answer = asked(objects, "job", "train", AS_WRITTEN)
     assert answer.summary == (
         "Job default/train: 5 of 6 pods are placed, each decided by itself; the next one waits: needs 1 "
         "nvidia.com/gpu for 1 member, 0 free on 1 eligible node: 0 of 1 would fit"
@@ -190,9 +195,7 @@ def test_a_job_that_needs_all_its_pods_is_told_what_it_holds_in_vain() -> None:
         "without working"
     )
     assert advice == (
-        "to start its pods as one gang, set maitred.dev/group: train and maitred.dev/min-count: '6' in "
-        "its pod template; where the cluster makes PodGroups of Jobs (Kubernetes 1.37 with WorkloadWithJob), "
-        "write spec.scheduling.schedulingPolicy.gang.minCount: 6 instead, because both together are not valid"
+        "to start its pods as one gang, set the annotation maitred.dev/min-count: '6' on the Job"
     )
     table = "\n".join(line.plain for line in why_lines(answer, 400))
     assert "State       Waiting, 5 of 6 pods placed, each decided by itself, priority 0" in table
@@ -203,13 +206,14 @@ def test_pods_of_a_job_that_can_do_without_each_other() -> None:
     objects = [b.node("n0", gpu=5, cpu=64), queue, *owned("Job", "batch/v1", "train", 6, 5)]
     consequence = asked(objects, "job", "train").notes[0]
     assert consequence == (
-        "its pods name no group, so each pod is decided alone and starts as soon as it fits"
+        "it names no group and is no gang by itself (its spec.completions is 60, and its spec.parallelism is "
+        "6: they differ), so each pod is decided alone and starts as soon as it fits"
     )
 
 
 def test_pods_of_one_job_are_not_in_each_others_way() -> None:
     objects = [b.node("n0", gpu=4, cpu=64), job("train", 6), *owned("Job", "batch/v1", "train", 6)]
-    answer = asked(objects, "job", "train")
+    answer = asked(objects, "job", "train", AS_WRITTEN)
     assert (answer.members, answer.placed) == (6, 4)
     assert [blocker.category for blocker in answer.blockers] == ["Capacity"]
     assert answer.notes[0].endswith("the first of 2 waiting pods")
@@ -217,7 +221,7 @@ def test_pods_of_one_job_are_not_in_each_others_way() -> None:
 
 def test_a_job_all_of_whose_pods_run() -> None:
     objects = [b.node("n0", gpu=8, cpu=64), job("train", 2), *owned("Job", "batch/v1", "train", 2, 2)]
-    answer = asked(objects, "job", "train")
+    answer = asked(objects, "job", "train", AS_WRITTEN)
     assert (answer.state, answer.verdict, answer.placed) == ("Running", "Scheduled", 2)
     assert answer.summary.startswith(
         "Job default/train: 2 of 2 pods are placed on n0, each decided by itself"
@@ -230,36 +234,6 @@ def test_a_job_of_one_pod_is_told_no_more_than_that() -> None:
     assert not any("gang" in note for note in asked(objects, "job", "train").notes)
 
 
-@pytest.mark.parametrize(
-    ("reference", "advice"),
-    [
-        (
-            {"workloadRef": {"workloadName": "w"}},
-            "write spec.scheduling.schedulingPolicy.gang.minCount: 2; this",
-        ),
-        (
-            {"podGroupTemplateRef": {"workload": {"workloadName": "w"}}},
-            "write completionMode: Indexed with parallelism and completions of 2: this cluster makes",
-        ),
-    ],
-)
-def test_the_advice_is_for_the_cluster_at_hand(reference: Obj, advice: str) -> None:
-    """A Job controller that has made a PodGroup once makes one for the next Job too."""
-    group = {
-        "apiVersion": "scheduling.k8s.io/v1beta1",
-        "kind": "PodGroup",
-        "metadata": {
-            "name": "old-1",
-            "namespace": "other",
-            "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "old", "controller": True}],
-        },
-        "spec": {"schedulingPolicy": {"basic": {}}, **reference},
-    }
-    objects = [*NODES, group, job("train", 2), *owned("Job", "batch/v1", "train", 2, 2)]
-    answer = asked(objects, "job", "train")
-    assert any(note.startswith(f"to start its pods as one gang, {advice}") for note in answer.notes)
-
-
 @pytest.mark.parametrize(("scheduling", "told"), [(None, True), ({"schedulingPolicy": {"basic": {}}}, False)])
 def test_a_group_that_kubernetes_made_of_a_job_does_not_hide_what_the_job_needs(
     scheduling: Obj | None, told: bool
@@ -270,7 +244,7 @@ def test_a_group_that_kubernetes_made_of_a_job_does_not_hide_what_the_job_needs(
         job("train", 6, **({"scheduling": scheduling} if scheduling else {})),
         *owned("Job", "batch/v1", "train", 6, 5, group="train-1"),
     ]
-    answer = asked(objects, "job", "train")
+    answer = asked(objects, "job", "train", AS_WRITTEN)
     assert (answer.group, answer.quorum, answer.placed) == ("default/train-1", 1, 5)
     vain = "and needs them all; until then 5 pods hold 5 nvidia.com/gpu without working"
     assert any(vain in note for note in answer.notes) is told

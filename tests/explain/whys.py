@@ -23,7 +23,7 @@ def situation_of(
     history: History = NO_HISTORY,
 ) -> Situation:
     now = msgspec.convert(NOON, Timestamp)
-    return Situation(snapshot_of(objects), policy_of(policy), now, scheduler, history)
+    return Situation(snapshot_of(objects, policy), policy_of(policy), now, scheduler, history)
 
 
 def plan_of(situation: Situation) -> Plan:

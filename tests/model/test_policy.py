@@ -49,6 +49,7 @@ def test_the_defaults() -> None:
             "graceLimit": "1h",
             "protection": {"namespaces": None, "devicesPerNamespace": None},
         },
+        "workloads": {"jobs": "gang"},
         "prices": {"currency": "USD", "devices": ()},
     }
 
@@ -158,12 +159,13 @@ def test_a_pattern_of_models_matches_whole_words(pattern: str, model: str, right
 def test_the_first_price_that_matches_counts() -> None:
     policy = read(
         {
+            "workloads": {"jobs": "gang"},
             "prices": {
                 "devices": [
                     {"resource": "nvidia.com/gpu", "model": "H100", "perHour": 2.5},
                     {"resource": "nvidia.com/*", "perHour": 1},
                 ]
-            }
+            },
         }
     )
     assert price_of(policy, "nvidia.com/gpu", "NVIDIA-H100-80GB-HBM3") == 2.5

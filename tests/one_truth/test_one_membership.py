@@ -1,70 +1,144 @@
 """One membership: a pod belongs to one group, whoever asks."""
 
+from random import Random
+from typing import Any
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
-from maitred.explain.floorplan import FloorPod, member_of
 from maitred.explain.proposal.supposition import MARK, Supposition
-from maitred.model.membership import ALONE, GroupId, membership_of
-from maitred.model.meta import Timestamp
+from maitred.explain.why.names import Names
+from maitred.explain.why.seen import Seen
+from maitred.explain.why.seen import SeenPod as ToldPod
+from maitred.model.group import PodGroup
+from maitred.model.job import Job
+from maitred.model.manifest import Reader
+from maitred.model.meta import Timestamp, key_of
+from maitred.model.objects import Object
 from maitred.model.pod import Pod
-from maitred.model.policy import Policy
-from maitred.simulate.traces.kubectl import read_groups
+from maitred.model.policy import JobsRule, Policy
+from maitred.verify.groups import read_groups
+from maitred.verify.objects import read_cluster
+from maitred.verify.policy import read_policy
 from tests.oracle import builders as b
 from tests.oracle.builders import GROUP, MIN_COUNT, Obj
 from tests.support import NOON, decide
 
-OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "g", "controller": True}
-WAYS = ("lone", "mark", "podgroup", "both", "volcano", "job")
+JOBS = ("a", "b")
+MARKS = st.sampled_from([{}, {}, {GROUP: "g", MIN_COUNT: "2"}, {MIN_COUNT: "2"}, {GROUP: "a"}])
 
 
-def pod_in(way: str, number: int) -> Obj:
-    raw = b.pod(f"p{number}", created=1)
-    if way in ("mark", "both"):
-        raw["metadata"]["annotations"] = {GROUP: "g", MIN_COUNT: "2"}
-    if way in ("podgroup", "both"):
-        raw["spec"]["schedulingGroup"] = {"podGroupName": "g"}
-    if way == "volcano":
-        raw["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "g"}
-    if way == "job":
-        raw["metadata"]["ownerReferences"] = [OWNER]
-    return raw
+@st.composite
+def jobs(draw: st.DrawFn, name: str) -> Obj:
+    spec: Obj = {"parallelism": draw(st.integers(1, 3)), "completions": draw(st.integers(1, 3))}
+    spec["completionMode"] = draw(st.sampled_from(["Indexed", "Indexed", "NonIndexed"]))
+    policies: list[Any] = [None, None, {"basic": {}}, {"gang": {"minCount": 2}}, {"gang": {}}]
+    if policy := draw(st.sampled_from(policies)):
+        spec["scheduling"] = {"schedulingPolicy": policy}
+    made = b.job(name, **spec)
+    made["metadata"]["annotations"] = draw(MARKS)
+    return made
 
 
-@given(st.lists(st.sampled_from(WAYS), min_size=1, max_size=6))
-def test_a_pod_belongs_to_one_group_whoever_asks(ways: list[str]) -> None:
-    """The scheduler, the floor, a plan, a trace and, of what is declared, an audit."""
-    pods = [pod_in(way, number) for number, way in enumerate(ways)]
-    objects = [b.node("n", cpu=8), b.pod_group("g", 2), *pods]
-    read = [msgspec.convert(raw, Pod) for raw in pods]
-    ids = [id_of(pod) for pod in read]
-    groups = set(ids)
+@st.composite
+def groups(draw: st.DrawFn, name: str) -> Obj:
+    made = b.pod_group(name, draw(st.sampled_from([None, 1, 2])))
+    if owner := draw(st.sampled_from([None, *JOBS])):
+        made["metadata"]["ownerReferences"] = owners(owner)
+    return made
 
-    assert [member_of(msgspec.convert(raw, FloorPod)).group for raw in pods] == [id.key for id in ids]
-    plan = decide(objects)
-    assert sorted(group["group"] for group in plan["groups"]) == sorted(id.key for id in groups)
-    group_of = {f"default/{raw['metadata']['name']}": id.key for raw, id in zip(pods, ids, strict=True)}
+
+@st.composite
+def pods(draw: st.DrawFn, number: int) -> Obj:
+    group, owner = draw(st.sampled_from([None, "g", "h"])), draw(st.sampled_from([None, *JOBS]))
+    made = b.pod(f"p{number}", cpu=1, group=group, created=1, annotations=draw(MARKS))
+    if owner is not None:
+        made["metadata"]["ownerReferences"] = owners(owner)
+    return made
+
+
+def owners(job: str) -> list[Obj]:
+    return [{"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": f"job-{job}", "controller": True}]
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> list[Obj]:
+    """Pods that name PodGroups, marks and Jobs, in any mixture, with or without the objects."""
+    found = [draw(jobs(name)) for name in JOBS if draw(st.booleans())]
+    found += [draw(groups(name)) for name in ("g", "h") if draw(st.booleans())]
+    return [*found, *(draw(pods(number)) for number in range(draw(st.integers(1, 5))))]
+
+
+def read(raw: list[Obj]) -> list[Object]:
+    reader = Reader()
+    reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": raw}), "test")
+    return list(reader.objects)
+
+
+def state_of(objects: list[Object]) -> ClusterState:
+    state = ClusterState()
+    for item in objects:
+        state.apply(Put(item))
+    return state
+
+
+@given(mixtures(), st.sampled_from(["gang", "as-written"]))
+def test_a_pod_belongs_to_one_group_whoever_asks(raw: list[Obj], rule: str) -> None:
+    """The scheduler, the checker by its own code, an answer about pods, a plan and an audit."""
+    policy: Obj = {"workloads": {"jobs": rule}}
+    objects = read(raw)
+    state = state_of(objects)
+    state.follow(msgspec.convert(policy, Policy).workloads)
+    keys = [key_of(item.metadata) for item in objects if isinstance(item, Pod)]
+    group_of = {key: state.group_key(key) for key in keys}
+
+    checked = read_groups(read_cluster(raw), read_policy(policy))
+    assert {pod.key: group.key for group in checked for pod in group.members} == group_of
+
+    plan = decide([b.node("n", cpu=8), *raw], policy)
+    assert sorted({group["group"] for group in plan["groups"]}) == sorted(set(group_of.values()))
     assert all(bind["group"] == group_of[bind["pod"]] for bind in plan["binds"])
 
-    planned = Supposition(tuple(read)).proposed_groups("gang")
-    assert {key.removesuffix(MARK) for party in planned for key in party.groups} == set(group_of.values())
+    seen = Seen(
+        pods=tuple(msgspec.convert(one, ToldPod) for one in raw if one["kind"] == "Pod"),
+        groups=tuple(item for item in objects if isinstance(item, PodGroup)),
+    )
+    told = Names(state.snapshot(), seen).seen_members
+    assert {key_of(pod.metadata): key for key, pods in told.items() for pod in pods} == group_of
 
-    traced = read_groups(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects}), "t")
-    sizes = [sum(crew.count for crew in job.crews) for job in traced.jobs]
-    assert sorted(sizes) == sorted(map(ids.count, groups))
+    declared = [item for item in objects if isinstance(item, PodGroup)]
+    if not any(group.metadata.owner_references for group in declared):  # as manifests are
+        planned = Supposition(tuple(objects)).proposed_groups(msgspec.convert(rule, JobsRule))
+        found = {key.removesuffix(MARK) for one in planned for key in one.groups}
+        assert found == set(group_of.values())
 
-    observer, now = Observer(Policy()), msgspec.convert(NOON, Timestamp)
-    for raw in pods:
-        observer.see(msgspec.convert(raw, SeenPod), now.timestamp())
-    audited = {kind.by: kind.groups for kind in audit(observer, now).groups}
-    for source in ("PodGroup", "maitred.dev"):
-        assert audited.get(source, 0) == sum(id.source == source for id in groups)
+    if rule == "gang":
+        observer, now = Observer(Policy()), msgspec.convert(NOON, Timestamp)
+        kinds: dict[str, Any] = {"Pod": SeenPod, "Job": Job, "PodGroup": PodGroup}
+        for one in raw:
+            observer.see(msgspec.convert(one, kinds[one["kind"]]), now.timestamp())
+        audited = {kind.by: kind.groups for kind in audit(observer, now).groups}
+        ids = {state.group_of(key) for key in keys}
+        for source in ("PodGroup", "maitred.dev"):
+            assert audited.get(source, 0) == sum(id is not None and id.source == source for id in ids)
 
 
-def id_of(pod: Pod) -> GroupId:
-    found = membership_of(pod)
-    return GroupId(ALONE, f"default/{pod.metadata.name}") if found is None else found.id
+@given(mixtures(), st.randoms(use_true_random=False))
+def test_the_group_of_a_pod_does_not_depend_on_what_came_first(raw: list[Obj], chance: Random) -> None:
+    objects = read(raw)
+    state = state_of(objects)
+    keys = [key_of(item.metadata) for item in objects if isinstance(item, Pod)]
+    chance.shuffle(objects)
+    other = state_of(objects)
+    for item in chance.sample(objects, chance.randint(0, len(objects))):
+        other.apply(Delete(type(item), key_of(item.metadata)))
+        other.apply(Put(item))
+    assert [other.group_of(key) for key in keys] == [state.group_of(key) for key in keys]
+    assert [view.group for view in other.snapshot().groups] == [
+        view.group for view in state.snapshot().groups
+    ]

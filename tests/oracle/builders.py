@@ -347,6 +347,13 @@ def _owners(owner: str | None) -> list[Obj]:
     ]
 
 
+def job(name: str, parallelism: int, **spec: Any) -> Obj:
+    """The owner of pods with ``owner="Job/<name>"``; not indexed, so that it is no gang by itself."""
+    said = {"parallelism": parallelism, **spec}
+    about = {**metadata(name, "default"), "uid": f"job-{name}"}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": about, "spec": said}
+
+
 # ---- groups and what stands beside them
 
 

@@ -5,6 +5,8 @@ be read without those before it. It is JSON, one line each, and not a dump of me
 whoever reports a problem, and reading it must not run anything.
 """
 
+from typing import TypeVar
+
 import msgspec
 
 from maitred.model.budget import PodDisruptionBudget
@@ -31,6 +33,7 @@ from maitred.model.storage import (
     VolumeAttachment,
 )
 
+T = TypeVar("T", bound=Object)
 VERSION = 1
 KINDS: dict[str, type[Object]] = {
     kind.__name__: kind
@@ -137,10 +140,11 @@ def recorded(item: Object) -> tuple[str, Object]:
     beside the model, and annotations.
     """
     kind = next(name for name, model in KINDS.items() if isinstance(item, model))
-    return kind, _without_secrets(msgspec.convert(item, KINDS[kind], from_attributes=True))
+    return kind, without_secrets(msgspec.convert(item, KINDS[kind], from_attributes=True))
 
 
-def _without_secrets(item: Object) -> Object:
+def without_secrets(item: T) -> T:
+    """The object with the annotations that decisions read, and no others."""
     kept = allowed(item.metadata.annotations)
     if len(kept) < len(item.metadata.annotations):
         metadata = msgspec.structs.replace(item.metadata, annotations=kept)

@@ -253,6 +253,9 @@ def _quorum(spec: Doc) -> int:
 
 def _read_from_members(group: Group, origin: str, policy: Policy) -> None:
     if origin == "label":
+        name = group.key.partition("/")[2]
+        if any(marks.get(GROUP) not in (None, "", name) for marks in group.inherited.values()):
+            group.problems.append("the Job of a member names another group")
         text = _agreed(group, MIN_COUNT)
         if text is not None:
             group.gang = True

@@ -30,7 +30,7 @@ from maitred.model.membership import membership_of
 from maitred.model.meta import ObjectMeta, OwnerReference
 from maitred.model.objects import Object
 from maitred.model.pod import ClaimVolume, Pod, SchedulingGroup, Volume
-from maitred.model.recording import allowed
+from maitred.model.recording import allowed, without_secrets
 from maitred.model.runtime import EXPECTED_RUNTIME
 from maitred.model.storage import PersistentVolumeClaim
 
@@ -129,7 +129,7 @@ class Made:
         if not pods and not managers:
             note(f"{self.title} asks for no pods")
         if pods and self.workload.job is not None:
-            self.expander.add(as_new(self._named(self.workload.job)))
+            self.expander.add(without_secrets(self._named(self.workload.job)))
         for pod in self._grouped(pods):
             self.expander.add(pod)
 

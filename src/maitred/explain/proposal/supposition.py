@@ -147,7 +147,9 @@ class Supposition:
         """In every way that it names a group, but for groups that are there already."""
         for source, decided in DECIDED:
             found = source.find(pod)
-            supposed = found is not None and (source.title == MARKS or found.id in self._declared)
+            supposed = found is not None and (
+                source.title == MARKS or found.id._replace(uid="") in self._declared
+            )
             if found is not None and supposed:
                 pod = decided.renamed(pod, f"{found.key.partition('/')[2]}{MARK}")
         return pod

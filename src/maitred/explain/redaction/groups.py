@@ -61,6 +61,7 @@ class GroupFields:
             protection=protection(group.protection),
             runtime=runtime(group.runtime),
             exists=group.exists,
+            completed=group.completed,
             problems=(PROBLEM,) if group.problems else (),
         )
 

@@ -49,6 +49,7 @@ def _policy(policy: Policy, redaction: Redaction) -> Policy:
             grace_limit=preemption.grace_limit,
             protection=protection,
         ),
+        workloads=policy.workloads,
         prices=policy.prices,
     )
 

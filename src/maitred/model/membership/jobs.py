@@ -85,15 +85,15 @@ def group_named_by(job: Job) -> str | None:
 def marks_of_job(job: Job) -> tuple[Marks, list[str]]:
     """What the marks on a Job and in its template say of its group, and where the two differ."""
     own, template = marks_of(job.metadata), marks_of(_as_pod(job))
-    return filled(own, template, "the Job", "its template")
+    return filled(own, template, "on the Job", "in its template")
 
 
-def filled(first: Marks, second: Marks, first_title: str, second_title: str) -> tuple[Marks, list[str]]:
+def filled(first: Marks, second: Marks, first_place: str, second_place: str) -> tuple[Marks, list[str]]:
     """The marks that either has; what both say must be the same."""
     pairs = [(MIN_COUNT, first.min_count, second.min_count)]
     pairs += list(zip(TOPOLOGY_MARKS, first.topology, second.topology, strict=True))
     problems = [
-        f"{key} is {one} on {first_title} and {other} in {second_title}; remove one of the two"
+        f"{key} is {one} {first_place} and {other} {second_place}; remove one of the two"
         for key, one, other in pairs
         if one is not None and other is not None and one != other
     ]

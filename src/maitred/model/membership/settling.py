@@ -82,7 +82,7 @@ def settle(pod: str, said: Said, facts: JobFacts | None, pod_group: PodGroup | N
         return _as_named(pod, _names(said, None), said.marks, "", "")
     job = facts.job
     default = pod_group if pod_group is not None and _is_default(pod_group, job) else None
-    marks, differing = filled(marks_of(job.metadata), said.marks, "the Job", "the pod")
+    marks, differing = filled(said.marks, marks_of(job.metadata), "on the pod", "on its Job")
     named = _names(said if default is None else said._replace(pod_group=None), job)
     if named:
         other = _other_count(pod_group, job) if default is None else ""
