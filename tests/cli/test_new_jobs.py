@@ -106,7 +106,7 @@ def test_a_job_that_is_not_new_is_never_expanded(found: Obj, beside: list[Obj]) 
 
 @pytest.mark.parametrize("how", [{"owner": "Job/train"}, {"labels": {"job-name": "train"}}])
 def test_a_job_with_pods_in_the_input_is_never_expanded(how: dict[str, Any]) -> None:
-    plan = decided(*NODES, job(), b.pod("x", gpu=8, **how))
+    plan = decided(*NODES, job(scheduling=None), b.pod("x", gpu=8, **how))
     assert [bind["pod"] for bind in plan["binds"]] == ["default/x"]
     assert plan["warnings"] == []
 
@@ -124,13 +124,11 @@ def test_what_the_template_says_wrong_is_refused_by_its_field() -> None:
     assert (result.exit_code, "at most 10000 pods" in result.stderr) == (2, True)
 
 
-def test_marks_that_the_cluster_would_not_have_are_refused_as_plan_refuses_them() -> None:
+def test_marks_count_where_the_cluster_makes_groups_of_jobs() -> None:
     made = b.pod_group("other", 1)
     made["metadata"]["ownerReferences"] = [
         {"apiVersion": "batch/v1", "kind": "Job", "name": "other", "uid": "1", "controller": True}
     ]
     marked = job(scheduling=None)
-    marked["spec"]["template"]["metadata"] = {"annotations": {"maitred.dev/group": "train"}}
-    result = run("decide", objects=[*NODES, marked, made])
-    assert result.exit_code == 2
-    assert "would be Invalid: this cluster makes a PodGroup of the Job" in result.stderr
+    marked["spec"]["template"]["metadata"] = {"annotations": {"maitred.dev/group": "crew"}}
+    assert [group["group"] for group in decided(*NODES, marked, made)["groups"]] == ["default/crew"]

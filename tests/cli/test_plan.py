@@ -133,7 +133,7 @@ def test_what_to_know_of_the_manifest_is_a_warning(on: list[str]) -> None:
     lone["spec"]["template"]["metadata"] = {}
     found = run("-f", "-", *on, "-n", "team-a", manifest=lone)
     assert found.stderr.startswith(
-        "warning: Job team-a/train names no group, so its 2 pods are scheduled one by one"
+        "warning: Job team-a/train names no group and is no gang by itself (its spec.completionMode is "
     )
     assert json.loads(run("-f", "-", *on, "-o", "json", manifest=lone).stdout)["warnings"]
 

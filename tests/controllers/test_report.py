@@ -9,8 +9,10 @@ from maitred.cluster.state import ClusterState
 from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.report import Report
+from maitred.kube.wire import WatchedOwner
 from maitred.model.job import Job
 from maitred.model.plan import Blocker, GroupVerdict, Plan
+from maitred.model.policy import Workloads
 from tests.controllers.victims import eviction, preempting, seat
 from tests.controllers.watched import watched_group, watched_pod
 from tests.oracle.builders import gang
@@ -45,13 +47,18 @@ def test_a_scheduler_says_what_it_waits_for(caplog: pytest.LogCaptureFixture) ->
 
 
 def half_run(running: int, scheduling: object = None, group: str | None = "train-1") -> Mirror:
-    """A Job of six indexes at once, some of whose pods run; Kubernetes has made a basic group of it."""
+    """A Job of six indexes at once, some of whose pods run; Kubernetes has made a basic group of it, and the
+    policy takes Jobs as they are written."""
     mirror = Mirror(None)
+    mirror.follow(Workloads("as-written"))
     mirror.watch_gangs()
     spec = {"parallelism": 6, "completions": 6, "completionMode": "Indexed", "scheduling": scheduling}
     about = {"name": "train", "namespace": "default", "uid": "job-train"}
     mirror.put_job(msgspec.convert({"metadata": about, "spec": spec}, Job))
-    mirror.put_group(watched_group("train-1"))
+    owner = WatchedOwner("Job", "train", "job-train", controller=True, api_version="batch/v1")
+    made = watched_group("train-1")
+    metadata = msgspec.structs.replace(made.metadata, owner_references=(owner,))
+    mirror.put_group(msgspec.structs.replace(made, metadata=metadata))
     for number in range(6):
         node = "n1" if number < running else None
         mirror.put_pod(watched_pod(f"train-{number}", gpu=8, node=node, group=group, owner="Job/train"))

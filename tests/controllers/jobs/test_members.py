@@ -121,7 +121,9 @@ def test_there_are_no_more_than_pods_left_whatever_the_job_asks_for_by_now(
 
 def test_of_pods_that_are_in_no_group_some_stand_for_all() -> None:
     left = record(members=10_000)
-    assert len(stand_ins(job(size=10_000), left, "maitred")) == MOST_ALONE
+    apart = {"completionMode": "NonIndexed"}
+    assert len(stand_ins(job(size=10_000, spec=apart), left, "maitred")) == MOST_ALONE
+    assert len(stand_ins(job(size=10_000), left, "maitred")) == 10_000
     assert len(stand_ins(job(size=10_000, marks=gang("train", 8)), left, "maitred")) == 10_000
     assert len(stand_ins(job(size=200), record(members=200, pod_group="train"), "maitred")) == 200
 

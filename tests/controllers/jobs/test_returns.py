@@ -124,6 +124,10 @@ class House:
         return list(self.mirror.overlay.stand_ins.values()).count(KEY)
 
 
+APART = {"completionMode": "NonIndexed"}
+"""Of a Job each of whose pods is of use by itself."""
+
+
 def in_house(make: Callable[[], House], story: Callable[[House], Awaitable[None]]) -> None:
     async def play() -> None:
         house = make()
@@ -628,7 +632,7 @@ def test_lone_pods_are_not_decided_before_they_are_all_there() -> None:
 
 def test_a_part_of_those_who_need_no_company_is_enough() -> None:
     async def story(house: House) -> None:
-        house.put(guest(cpu=3), job())
+        house.put(guest(cpu=3), job(spec=APART))
         plan = await house.cycle()
         assert house.api.resumed == [KEY]
         assert plan.groups == (), "those that do not fit are not told of either"
@@ -819,7 +823,7 @@ def test_pods_of_a_job_that_we_suspended_are_given_less_time_and_each_is_once() 
 
 def test_one_that_could_not_be_given_less_time_is_tried_again() -> None:
     async def story(house: House) -> None:
-        house.put(job(), *lingering(0))
+        house.put(job(spec=APART), *lingering(0))
         house.api.outcomes = [Refused(RefusalReason.FORBIDDEN, "no")]
         await house.cycle()
         assert leaving(house) == 0
