@@ -22,7 +22,7 @@ from maitred.cluster.snapshot import (
     Standing,
 )
 from maitred.model.group import Group, Marks
-from maitred.model.membership import ALONE, GroupId, Said, Settled, group_of, size
+from maitred.model.membership import ALONE, GroupId, PodWords, Settled, group_of, size
 from maitred.model.meta import Timestamp, controller_of, mark
 from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
@@ -72,7 +72,7 @@ class Member:
     standing_number: int
     occupant: Occupant
     order: MemberOrder
-    said: Said
+    said: PodWords
     gates: tuple[str, ...]
     claims: tuple[str, ...]
     brought: dict[str, ClaimSpec]

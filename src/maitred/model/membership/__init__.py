@@ -12,7 +12,7 @@ by the sources that have `decided`, audits by all of them. To add a source, writ
 from maitred.model.membership.declared import MARKS, POD_GROUP, naming_group
 from maitred.model.membership.jobs import group_from_job, group_named_by, not_one_gang, size
 from maitred.model.membership.owned import JOB
-from maitred.model.membership.settling import JobFacts, Said, Settled, said_by, same_uid, settle
+from maitred.model.membership.settling import JobFacts, PodWords, Settled, said_by, same_uid, settle
 from maitred.model.membership.source import (
     ForeignGroup,
     GroupId,
@@ -55,7 +55,7 @@ __all__ = [
     "Members",
     "Membership",
     "Objects",
-    "Said",
+    "PodWords",
     "Settled",
     "Sizing",
     "Source",

@@ -28,7 +28,7 @@ from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.pod import Pod
 
 
-class Said(NamedTuple):
+class PodWords(NamedTuple):
     """What a pod itself says of its group."""
 
     pod_group: GroupId | None
@@ -64,12 +64,14 @@ def same_uid(named: str, known: str) -> bool:
     return not (named and known) or named == known
 
 
-def said_by(pod: Pod) -> Said:
+def said_by(pod: Pod) -> PodWords:
     found = [None if one is None else one.id for one in (by_pod_group(pod), by_marks(pod), by_job(pod))]
-    return Said(found[0], found[1], found[2], marks_of(pod.metadata))
+    return PodWords(found[0], found[1], found[2], marks_of(pod.metadata))
 
 
-def settle(pod: str, said: Said, facts: JobFacts | None, pod_group: PodGroup | None, waits: bool) -> Settled:
+def settle(
+    pod: str, said: PodWords, facts: JobFacts | None, pod_group: PodGroup | None, waits: bool
+) -> Settled:
     """`pod_group` is the one that the pod names and `facts` are of its Job, as far as they are known.
 
     With `waits`, an object that is not known yet will be, and a pod is not taken for a lone one before that:
@@ -98,7 +100,7 @@ Names = Sequence[tuple[GroupId, str]]
 """Groups that somebody has named, and where."""
 
 
-def _names(said: Said, job: Job | None) -> Names:
+def _names(said: PodWords, job: Job | None) -> Names:
     found = [(said.pod_group, "in spec.schedulingGroup"), (said.marked, f"by {GROUP}")]
     if job is not None and (name := group_named_by(job)):
         found.append((GroupId(MARKS, in_namespace(job.metadata, name)), f"by {GROUP} on its Job"))
