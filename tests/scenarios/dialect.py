@@ -24,9 +24,6 @@ class Dialect(Protocol):
     def join(self, group: Group, pod: Json) -> None:
         """Make the pod, or a template of pods, say that it belongs to the group."""
 
-    def make_gang(self, job: Job, body: Json) -> None:
-        """Have the Job controller make a gang of the Job, or say it in its place."""
-
 
 class Objects:
     """With a group API. What differs between its versions is nothing that scenarios use, but their names."""
@@ -56,10 +53,6 @@ class Objects:
     def join(self, group: Group, pod: Json) -> None:
         pod["spec"]["schedulingGroup"] = {"podGroupName": group.name}
 
-    def make_gang(self, job: Job, body: Json) -> None:
-        if self.version != "v1alpha2":  # There, every Job of this kind is a gang.
-            body["spec"]["scheduling"] = {"schedulingPolicy": {"gang": {}}}
-
 
 class Marks:
     """Without a group API the pods say all of it themselves."""
@@ -76,9 +69,6 @@ class Marks:
         if group.topology:
             marks["maitred.dev/topology-required"] = group.topology
         pod["metadata"].setdefault("annotations", {}).update(marks)
-
-    def make_gang(self, job: Job, body: Json) -> None:
-        self.join(Group(job.name, job.size), body["spec"]["template"])
 
 
 def dialect_of(served: Served) -> Dialect:
@@ -115,7 +105,7 @@ def pod_template(pods: Pods, dialect: Dialect) -> Json:
 
 def job_body(job: Job, dialect: Dialect) -> Json:
     pods = Pods(job.name, job.size, job.group, cpu=job.cpu, run_seconds=job.run_seconds, spec=job.spec)
-    body: Json = {
+    return {
         "metadata": {"name": job.name},
         "spec": {
             "completionMode": "Indexed",
@@ -125,9 +115,6 @@ def job_body(job: Job, dialect: Dialect) -> Json:
             "template": pod_template(pods, dialect),
         },
     }
-    if job.group is None:
-        dialect.make_gang(job, body)
-    return body
 
 
 def rank_body(rank: Rank) -> Json:

@@ -262,7 +262,7 @@ JOBS = (
         [Create(A, Job("a", 3, A)), Bound(Job("a", 3, A)), Told(Job("a", 3, A), "Scheduled: 3 of 3")],
     ),
     Scenario(
-        "a Job that the Job controller makes a gang of",
+        "a Job that says nothing is one gang",
         nodes(1),
         [
             Create(taken("n0", cpu=2), Job("a", 3)),

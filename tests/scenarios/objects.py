@@ -77,7 +77,7 @@ class Job:
     name: str
     size: int
     group: Group | None = None
-    """The group that its template names; None: whatever the Job controller makes of it, which is a gang."""
+    """The group that its template names; None: it says nothing, and is one gang all the same."""
     cpu: int = 1
     run_seconds: float | None = None
     spec: Mapping[str, Any] = field(default_factory=dict)

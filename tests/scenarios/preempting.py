@@ -100,6 +100,21 @@ class RemovePromised(Step):
 
 
 @dataclass(frozen=True)
+class Complete(Step):
+    """All of its pods have succeeded, and none was counted as failed."""
+
+    job: Job
+
+    async def play(self, stage: Stage) -> None:
+        async def missing() -> str:
+            status = (await stage.api.get(JOBS, self.job.name)).get("status", {})
+            counts = {"succeeded": status.get("succeeded", 0), "failed": status.get("failed", 0)}
+            return "" if counts == {"succeeded": self.job.size, "failed": 0} else str(counts)
+
+        await eventually(missing)
+
+
+@dataclass(frozen=True)
 class Suspended(Step):
     """By us, with the reason on it; all of its pods are gone."""
 

@@ -7,6 +7,7 @@ from tests.scenarios.gangs import ONE_BY_ONE
 from tests.scenarios.objects import RACK, Budget, Group, Job, Pods, Rank, members, nodes, rack
 from tests.scenarios.preempting import (
     BeforeDeletion,
+    Complete,
     Evicted,
     InAll,
     Kept,
@@ -205,6 +206,7 @@ UNITS = (
 )
 
 WORK = Job("work", 3, Group("work", quorum=3, rank="low"), spec=ranked(LOW))
+PLAIN = Job("plain", 3, spec=ranked(LOW), run_seconds=4)
 WORKERS = Group("work", 3, rank="low")
 BRIEF = members(A, 3, spec=ranked(HIGH), run_seconds=1)
 OWNERS = (
@@ -222,6 +224,20 @@ OWNERS = (
             NotSuspended(WORK),
             Running(WORK),
             Settle(),
+            InAll(3),
+        ],
+    ),
+    Scenario(
+        "a Job that says nothing is suspended whole, comes back, and completes without a failed pod",
+        nodes(1, cpu=3),
+        [
+            CLASSES,
+            Create(PLAIN),
+            Running(PLAIN),
+            Create(A, BRIEF),
+            Suspended(PLAIN),
+            Finished(BRIEF),
+            Complete(PLAIN),
             InAll(3),
         ],
     ),
