@@ -25,12 +25,13 @@ from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
-from maitred.model.group import CompositePodGroup, Group, PodGroup, Workload
+from maitred.model.group import CompositePodGroup, Group, PodGroup
 from maitred.model.job import Job
+from maitred.model.kinds import KINDS, row_of
 from maitred.model.membership import DECLARING, GroupId, declaration, declared_id, sorting_key
-from maitred.model.meta import Namespace, key_of
+from maitred.model.meta import key_of
 from maitred.model.node import Node
-from maitred.model.objects import Object
+from maitred.model.objects import Namespace, Object
 from maitred.model.pod import Pod
 from maitred.model.priority import PriorityClass
 from maitred.model.selector import Labels
@@ -53,7 +54,8 @@ STORAGE_KINDS = (
     CSIDriver,
     VolumeAttachment,
 )
-OTHER_KINDS = (Namespace, PriorityClass, CompositePodGroup, Workload, Job, DeviceClass)
+ELSEWHERE = (Pod, Node, PodGroup, PodDisruptionBudget)
+"""Kinds that are not kept as they are, in a table by their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class ClusterState:
         self._seated = SeatedTable()
         self._budgets = BudgetTable()
         self._tables: dict[type[Object], dict[str, Any]] = {
-            kind: {} for kind in (*OTHER_KINDS, *STORAGE_KINDS)
+            row.type: {} for row in KINDS if row.type not in ELSEWHERE
         }
         self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
@@ -157,11 +159,11 @@ class ClusterState:
             self.version += 1
             self._budgets.put(item)
         else:
-            namespaced = isinstance(item, PersistentVolumeClaim | CompositePodGroup | Workload | Job)
-            key = key_of(item.metadata) if namespaced else item.metadata.name
-            known, self._tables[type(item)][key] = self._tables[type(item)].get(key), item
+            row = row_of(type(item))
+            key = key_of(item.metadata) if row.namespaced else item.metadata.name
+            known, self._tables[row.type][key] = self._tables[row.type].get(key), item
             if not same(known, item):
-                self._table_changed(type(item))
+                self._table_changed(row.type)
 
     def _delete(self, kind: type[Object], key: str) -> None:
         if kind is Pod:
@@ -189,16 +191,13 @@ class ClusterState:
 
     def _table_changed(self, kind: type[Object]) -> None:
         self.version += 1
+        self.news.effects |= row_of(kind).effect
         if kind is VolumeAttachment:
             # They come and go with every pod, and change no pod's needs.
             self._attachments_stale = True
-            self.news.effects |= Effect.STORAGE
         elif kind in STORAGE_KINDS:
             self._storage = None
             self._storage_version += 1
-            self.news.effects |= Effect.STORAGE
-        elif kind not in (Workload, Job):
-            self.news.effects |= Effect.RULES
 
     def _count_claims(self, member: Member, change: int) -> None:
         """A claim that gets, or loses, a second user means something else to the first."""

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from maitred.model.meta import Lean, ObjectMeta, Timestamp
+from maitred.model.meta import Lean, Timestamp
+from maitred.model.objects import Object
 from maitred.model.pod import PodSpec
 
 DEFAULT_BACKOFF_LIMIT = 6
@@ -48,8 +49,7 @@ class JobStatus(Lean, frozen=True):
     start_time: Timestamp | None = None
 
 
-class Job(Lean, frozen=True):
-    metadata: ObjectMeta
+class Job(Object, frozen=True):
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
 

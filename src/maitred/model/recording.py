@@ -7,52 +7,19 @@ whoever reports a problem, and reading it must not run anything.
 
 import msgspec
 
-from maitred.model.budget import PodDisruptionBudget
-from maitred.model.device import DeviceClass
-from maitred.model.group import CompositePodGroup, PodGroup, Workload
 from maitred.model.job import Job
+from maitred.model.kinds import KINDS, row_of
 from maitred.model.membership import KEYS
-from maitred.model.meta import Lean, Namespace
-from maitred.model.node import Node
+from maitred.model.meta import Lean
 from maitred.model.objects import Object
 from maitred.model.plan import Plan
-from maitred.model.pod import Pod
 from maitred.model.policy import Policy
-from maitred.model.priority import PriorityClass
 from maitred.model.rotation import Rotation
-from maitred.model.storage import (
-    BIND_COMPLETED,
-    OLD_CLASS,
-    CSIDriver,
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
+from maitred.model.storage import BIND_COMPLETED, OLD_CLASS
 
 VERSION = 1
-KINDS: dict[str, type[Object]] = {
-    kind.__name__: kind
-    for kind in (
-        Pod,
-        Node,
-        Namespace,
-        PodGroup,
-        CompositePodGroup,
-        Workload,
-        PriorityClass,
-        PodDisruptionBudget,
-        Job,
-        PersistentVolumeClaim,
-        PersistentVolume,
-        StorageClass,
-        CSINode,
-        CSIDriver,
-        VolumeAttachment,
-        DeviceClass,
-    )
-}
+RECORDED: dict[str, type[Object]] = {row.title: row.type for row in KINDS}
+"""What the lines of a record may be about, as they call it."""
 OWN = "maitred.dev/"
 READ = frozenset(
     {
@@ -136,8 +103,8 @@ def recorded(item: Object) -> tuple[str, Object]:
     Arguments, environments and contents of volumes are not even decoded. That leaves what controllers read
     beside the model, and annotations.
     """
-    kind = next(name for name, model in KINDS.items() if isinstance(item, model))
-    return kind, _without_secrets(msgspec.convert(item, KINDS[kind], from_attributes=True))
+    row = row_of(type(item))
+    return row.title, _without_secrets(msgspec.convert(item, row.type, from_attributes=True))
 
 
 def _without_secrets(item: Object) -> Object:

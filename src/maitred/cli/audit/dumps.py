@@ -8,21 +8,13 @@ from maitred.cli.files import sources
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import KINDS, Seen, SeenPod
 from maitred.model.manifest import Document, InputError, Reader, documents
-from maitred.model.manifest.checks import check_nothing
 from maitred.model.manifest.errors import FieldError
-from maitred.model.manifest.reader import Kind, decode, kind
-from maitred.model.membership import ForeignGroup
+from maitred.model.manifest.reader import decode
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
-from maitred.model.training import TrainingJob
 
 T = TypeVar("T")
-
-HOW: dict[type, Kind] = {
-    into: kind(into, check_nothing, True)  # type: ignore[arg-type]  # no decision reads the last two
-    for into in (SeenPod, ForeignGroup, TrainingJob)
-}
 
 
 def read_dump(paths: Iterable[str], policy: Policy, now: datetime) -> tuple[Observer, tuple[str, ...]]:
@@ -45,7 +37,6 @@ def in_full(document: Document, found: Object) -> Seen:
 
 def read_as(document: Document, into: type[T]) -> T:
     try:
-        found: T = decode(document, HOW[into])
+        return decode(document, into)
     except FieldError as problem:
         raise InputError(document.source, document.title, problem.field, problem.what) from None
-    return found

@@ -13,7 +13,7 @@ from maitred.model import recording
 from maitred.model.manifest import InputError
 from maitred.model.policy import Policy
 
-READ_AS: dict[str, type[Seen]] = {**recording.KINDS, "Pod": SeenPod}
+READ_AS: dict[str, type[Seen]] = {**recording.RECORDED, "Pod": SeenPod}
 
 
 def read_records(records: Sequence[str], policy: Policy) -> tuple[Observer, datetime, tuple[str, ...]]:

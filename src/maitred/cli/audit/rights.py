@@ -8,12 +8,11 @@ from maitred.explain.audit.seen import FOREIGN_GROUPS, TRAINING, Seen, SeenPod
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError
-from maitred.kube.lists import NEEDED, PLAIN, served_plain
-from maitred.kube.resources import JOBS, PODS, Resource
-from maitred.model.group import CompositePodGroup, PodGroup
-from maitred.model.job import Job
+from maitred.kube.lists import NEEDED
+from maitred.kube.resources import Resource
 from maitred.model.membership import ForeignGroup
 from maitred.model.meta import Lean
+from maitred.model.pod import Pod
 from maitred.model.training import TrainingJob
 
 GRANT = "maitred audit --role | kubectl apply -f - grants it"
@@ -42,14 +41,8 @@ async def everything(client: Client) -> list[AuditedResource]:
 
 
 def of_kubernetes(served: Served) -> Iterator[AuditedResource]:
-    yield AuditedResource(PODS, SeenPod)
-    yield AuditedResource(JOBS, Job)
-    for resource, kind in (*PLAIN, *served_plain(served)):
-        yield AuditedResource(resource, kind)
-    if served.groups is not None:
-        yield AuditedResource(served.groups, PodGroup)
-    if served.composites is not None:
-        yield AuditedResource(served.composites, CompositePodGroup)
+    for kind, resource in served.resources.items():
+        yield AuditedResource(resource, SeenPod if kind is Pod else kind)
 
 
 def of_others() -> Iterator[AuditedResource]:

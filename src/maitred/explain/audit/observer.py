@@ -5,24 +5,18 @@ from typing import TypeVar, get_args
 
 from maitred.explain.audit.seen import Seen, SeenPod
 from maitred.explain.audit.stays import Stay, stay_of
-from maitred.model.device import DeviceClass
+from maitred.model.kinds import KINDS
 from maitred.model.membership import ForeignGroup, Sizing
-from maitred.model.meta import Namespace, key_of
-from maitred.model.node import Node
+from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.pod import is_node_bound
 from maitred.model.policy import Policy
-from maitred.model.priority import PriorityClass
-from maitred.model.storage import CSIDriver, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from maitred.model.training import TrainingJob
 
 MOST_PAST = 200_000
 """What is gone is remembered up to so many of each kind: the last ones."""
 
-CLUSTER_WIDE = (
-    *(Node, Namespace, PriorityClass, PersistentVolume, StorageClass, CSINode),
-    *(CSIDriver, VolumeAttachment, DeviceClass),
-)
+CLUSTER_WIDE = tuple(row.type for row in KINDS if not row.namespaced)
 SIZED = get_args(Sizing)
 """Kinds that say how many members a group takes."""
 
