@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from maitred.cli import cli
-from maitred.cli.audit.rights import of_kubernetes, of_others
+from maitred.cli.audit.rights import audited
 from maitred.cli.manifest import objects
 from maitred.kube.discovery import WATCHED, Served
 from maitred.kube.resources import resource_of
@@ -133,7 +133,7 @@ def test_a_record_is_looked_at_from_beginning_to_end(tmp_path: Path) -> None:
     found = as_data("--record", str(tmp_path))
     assert found["watchedSeconds"] == 7200
     assert (found["nodes"], found["pods"], found["halfStarted"]) == (4, 0, [])
-    assert found["held"]["incompleteDeviceHours"] == pytest.approx(16)
+    assert found["held"]["incompleteDeviceHours"] == pytest.approx(16 + 12)
     assert found["held"]["worst"][0]["group"] == "research/pretrain"
 
 
@@ -151,7 +151,7 @@ def test_what_is_no_record_is_told_so(tmp_path: Path) -> None:
 
 def test_the_role_is_for_reading_what_an_audit_reads_and_nothing_else() -> None:
     served = Served("v1.37.1", {row.type: resource_of(row.type) for row in WATCHED})
-    read = {(one.resource.group, one.resource.plural) for one in (*of_kubernetes(served), *of_others())}
+    read = {(one.resource.group, one.resource.plural) for one in audited(served)}
     [role] = [item for item in objects("audit") if item["kind"] == "ClusterRole"]
     granted = {
         (group, resource)

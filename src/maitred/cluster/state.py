@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -20,21 +20,21 @@ from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_o
 from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
-from maitred.cluster.snapshot import NAMESPACE_NAME, NO_GROUP, Snapshot
+from maitred.cluster.snapshot import NO_GROUP, Snapshot
+from maitred.cluster.tables import Tables, labels_of
 from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
 from maitred.model.group import CompositePodGroup, Group, PodGroup
 from maitred.model.job import Job
-from maitred.model.kinds import KINDS, row_of
+from maitred.model.kinds import row_of
 from maitred.model.membership import DECLARING, GroupId, declaration, declared_id, sorting_key
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Namespace, Object
 from maitred.model.pod import Pod
 from maitred.model.priority import PriorityClass
-from maitred.model.selector import Labels
 from maitred.model.storage import (
     CSIDriver,
     CSINode,
@@ -54,8 +54,6 @@ STORAGE_KINDS = (
     CSIDriver,
     VolumeAttachment,
 )
-ELSEWHERE = (Pod, Node, PodGroup, PodDisruptionBudget)
-"""Kinds that are not kept as they are, in a table by their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +108,7 @@ class ClusterState:
         self._charges: dict[int, tuple[Ints, Ints]] = {}
         self._seated = SeatedTable()
         self._budgets = BudgetTable()
-        self._tables: dict[type[Object], dict[str, Any]] = {
-            row.type: {} for row in KINDS if row.type not in ELSEWHERE
-        }
+        self._tables = Tables()
         self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
         self._attachments_stale = False
@@ -158,12 +154,8 @@ class ClusterState:
         elif isinstance(item, PodDisruptionBudget):
             self.version += 1
             self._budgets.put(item)
-        else:
-            row = row_of(type(item))
-            key = key_of(item.metadata) if row.namespaced else item.metadata.name
-            known, self._tables[row.type][key] = self._tables[row.type].get(key), item
-            if not same(known, item):
-                self._table_changed(row.type)
+        elif self._tables.put(item):
+            self._table_changed(row_of(type(item)).type)
 
     def _delete(self, kind: type[Object], key: str) -> None:
         if kind is Pod:
@@ -181,7 +173,7 @@ class ClusterState:
         elif kind is PodDisruptionBudget:
             self.version += 1
             self._budgets.delete(key)
-        elif self._tables[kind].pop(key, None) is not None:
+        elif self._tables.remove(kind, key):
             self._table_changed(kind)
 
     def _node_changed(self, name: str) -> None:
@@ -412,7 +404,7 @@ class ClusterState:
             classes_with=self._interner.classes_with,
             shapes=tuple(self._interner.shapes),
             groups=groups,
-            namespaces={name: _labels_of(item) for name, item in tables[Namespace].items()},
+            namespaces={name: labels_of(item) for name, item in tables[Namespace].items()},
             storage=storage,
             claims_in_use={claim: tuple(rows) for claim, rows in self._claims_in_use.items()},
             priority_classes=dict(tables[PriorityClass]),
@@ -422,6 +414,7 @@ class ClusterState:
             budgets=budgets,
             budget_sets=budget_sets,
             jobs=dict(tables[Job]),
+            operated=tables.operated(),
             group_api=self.group_makers.view(),
             device_classes=class_of_resources(tables[DeviceClass]),
         )
@@ -471,14 +464,3 @@ class ClusterState:
             self._storage = self._storage.with_attachments(dict(self._tables[VolumeAttachment]))
         self._attachments_stale = False
         return self._storage
-
-
-def same(known: Any, item: Object) -> bool:
-    """Whether an object is as it was, as far as a decision reads it."""
-    if isinstance(item, Namespace):
-        return known is not None and _labels_of(known) == _labels_of(item)
-    return bool(known == item)
-
-
-def _labels_of(namespace: Namespace) -> Labels:
-    return {NAMESPACE_NAME: namespace.metadata.name, **namespace.metadata.labels}

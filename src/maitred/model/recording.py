@@ -5,14 +5,16 @@ be read without those before it. It is JSON, one line each, and not a dump of me
 whoever reports a problem, and reading it must not run anything.
 """
 
+from typing import Any
+
 import msgspec
 
-from maitred.model.job import Job
 from maitred.model.kinds import KINDS, row_of
 from maitred.model.membership import KEYS
 from maitred.model.meta import Lean
 from maitred.model.objects import Object
 from maitred.model.plan import Plan
+from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 from maitred.model.rotation import Rotation
 from maitred.model.storage import BIND_COMPLETED, OLD_CLASS
@@ -104,23 +106,30 @@ def recorded(item: Object) -> tuple[str, Object]:
     beside the model, and annotations.
     """
     row = row_of(type(item))
-    return row.title, _without_secrets(msgspec.convert(item, row.type, from_attributes=True))
+    bare: Object = msgspec.convert(item, row.type, from_attributes=True)
+    if not isinstance(bare, Pod):
+        bare = _without_secrets(bare)  # templates of pods, at any depth, have annotations too
+    elif len(kept := allowed(bare.metadata.annotations)) < len(bare.metadata.annotations):
+        metadata = msgspec.structs.replace(bare.metadata, annotations=kept)
+        bare = msgspec.structs.replace(bare, metadata=metadata)
+    return row.title, bare
 
 
-def _without_secrets(item: Object) -> Object:
-    kept = allowed(item.metadata.annotations)
-    if len(kept) < len(item.metadata.annotations):
-        metadata = msgspec.structs.replace(item.metadata, annotations=kept)
-        item = msgspec.structs.replace(item, metadata=metadata)
-    if isinstance(item, Job):
-        template = item.spec.template
-        kept = allowed(template.metadata.annotations)
-        if len(kept) < len(template.metadata.annotations):
-            bare = msgspec.structs.replace(
-                template, metadata=msgspec.structs.replace(template.metadata, annotations=kept)
-            )
-            item = msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, template=bare))
-    return item
+def _without_secrets(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return tuple(map(_without_secrets, part))
+    if isinstance(part, dict):
+        return {key: _without_secrets(value) for key, value in part.items()}
+    if not isinstance(part, msgspec.Struct):
+        return part
+    changed = {}
+    for name in part.__struct_fields__:
+        value = getattr(part, name)
+        if name == "annotations":
+            changed[name] = allowed(value)
+        elif isinstance(value, msgspec.Struct | tuple | dict):
+            changed[name] = _without_secrets(value)
+    return msgspec.structs.replace(part, **changed) if changed else part
 
 
 def allowed(annotations: dict[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import msgspec
 
 from maitred.model.group import MARK_PREFIX, MARKS
 from maitred.model.job import JOB_NAMES, Job
-from maitred.model.kinds import KINDS
+from maitred.model.kinds import KINDS, Heeded, Kind
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
@@ -32,10 +32,17 @@ ELSEWHERE = {
 }
 
 
-class Reader:
-    """Collects the objects of all sources. The same object twice, wherever, is refused."""
+DECISIONS = frozenset({Heeded.BY_DECISIONS})
 
-    def __init__(self) -> None:
+
+class Reader:
+    """Collects the objects of all sources. The same object twice, wherever, is refused.
+
+    `heeded`: the kinds that whoever reads them goes by. The warnings name the rest.
+    """
+
+    def __init__(self, heeded: frozenset[Heeded] = DECISIONS) -> None:
+        self._heeded = heeded
         self.objects: list[Object] = []
         self._seen: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._skipped: Counter[tuple[str, str]] = Counter()
@@ -48,16 +55,22 @@ class Reader:
 
     def take(self, document: Document) -> Object | None:
         """The object, decoded and checked; None if it is of a kind that no decision reads."""
-        try:
-            return self._take(document)
-        except FieldError as problem:
-            raise InputError(document.source, document.title, problem.field, problem.what) from None
-
-    def _take(self, document: Document) -> Object | None:
         row = READ.get((document.api_version, document.kind))
-        if row is None:
-            self._skip(document)
+        try:
+            if row is None:
+                self._skip(document)
+                return None
+            return self._take(document, row)
+        except FieldError as problem:
+            error = InputError(document.source, document.title, problem.field, problem.what)
+            if row is None or row.heeded in self._heeded:
+                raise error from None
+            self.note(f"{error} (ignored)")
             return None
+
+    def _take(self, document: Document, row: Kind) -> Object:
+        if row.heeded not in self._heeded:
+            self._skipped[document.kind, document.api_version] += 1
         found = decode(document, row.type)
         checks.check_name(found.metadata)
         if (check := checks.CHECKS.get(row.type)) is not None:
@@ -152,6 +165,7 @@ def skip_words(kind: str, version: str, count: int) -> str:
             f"{owner.title}: this command does not create its pods; give the pods themselves ({objects} "
             f"skipped)"
         )
-    if known := [read for read, name in READ if name == kind]:
+    known = [read for (read, name), row in READ.items() if name == kind and row.heeded in DECISIONS]
+    if known:
         return f"{kind} of {version}: not read; {', '.join(sorted(known))} are ({objects} skipped)"
     return f"{kind} of {version}: not read ({objects} skipped)"

@@ -12,7 +12,6 @@ by the sources that have `decided`, audits by all of them. To add a source, writ
 from maitred.model.membership.declared import MARKS, POD_GROUP
 from maitred.model.membership.owned import JOB
 from maitred.model.membership.source import (
-    ForeignGroup,
     GroupId,
     Known,
     Members,
@@ -53,7 +52,6 @@ __all__ = [
     "MARKS",
     "POD_GROUP",
     "SOURCES",
-    "ForeignGroup",
     "GroupId",
     "Known",
     "Members",
