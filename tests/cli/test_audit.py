@@ -10,10 +10,10 @@ import yaml
 from click.testing import CliRunner, Result
 
 from maitred.cli import cli
-from maitred.cli.audit.rights import of_kubernetes, of_others
+from maitred.cli.audit.rights import audited
 from maitred.cli.manifest import objects
-from maitred.kube.discovery import DEVICES, STORAGE, Served
-from maitred.kube.resources import Resource
+from maitred.kube.discovery import WATCHED, Served
+from maitred.kube.resources import resource_of
 from maitred.model import recording
 from maitred.model.manifest import Reader
 from maitred.model.recording import Came, Gone, Look, Opening, encode
@@ -23,7 +23,6 @@ Json = dict[str, Any]
 NOON = "2026-03-02T12:00:00Z"
 EXAMPLE = str(ROOT / "examples/audit")
 PRICES = str(ROOT / "examples/policies/prices.yaml")
-SCHEDULING = "scheduling.k8s.io"
 
 
 def run(*arguments: str) -> Result:
@@ -134,7 +133,7 @@ def test_a_record_is_looked_at_from_beginning_to_end(tmp_path: Path) -> None:
     found = as_data("--record", str(tmp_path))
     assert found["watchedSeconds"] == 7200
     assert (found["nodes"], found["pods"], found["halfStarted"]) == (4, 0, [])
-    assert found["held"]["incompleteDeviceHours"] == pytest.approx(16)
+    assert found["held"]["incompleteDeviceHours"] == pytest.approx(16 + 12)
     assert found["held"]["worst"][0]["group"] == "research/pretrain"
 
 
@@ -151,15 +150,8 @@ def test_what_is_no_record_is_told_so(tmp_path: Path) -> None:
 
 
 def test_the_role_is_for_reading_what_an_audit_reads_and_nothing_else() -> None:
-    served = Served(
-        "v1.37.1",
-        groups=Resource(SCHEDULING, "v1beta1", "podgroups", "PodGroup"),
-        composites=Resource(SCHEDULING, "v1alpha3", "compositepodgroups", "CompositePodGroup"),
-        csi_drivers=Resource(STORAGE, "v1", "csidrivers", "CSIDriver", namespaced=False),
-        attachments=Resource(STORAGE, "v1", "volumeattachments", "VolumeAttachment", namespaced=False),
-        device_classes=Resource(DEVICES, "v1", "deviceclasses", "DeviceClass", namespaced=False),
-    )
-    read = {(one.resource.group, one.resource.plural) for one in (*of_kubernetes(served), *of_others())}
+    served = Served("v1.37.1", {row.type: resource_of(row.type) for row in WATCHED})
+    read = {(one.resource.group, one.resource.plural) for one in audited(served)}
     [role] = [item for item in objects("audit") if item["kind"] == "ClusterRole"]
     granted = {
         (group, resource)

@@ -19,6 +19,7 @@ from maitred.cli.audit import cluster as live
 from maitred.cli.manifest import manifests
 from maitred.explain.audit.auditing import audit
 from maitred.kube.resources import JOBS, PODS, Resource
+from maitred.model.kinds import DUMPED
 from maitred.model.policy import Policy
 from maitred.sandbox.apiserver.users import User, service_account
 from maitred.sandbox.controlplane.run import ControlPlane
@@ -161,9 +162,8 @@ def test_it_finds_the_half_started_gangs_and_nothing_else(plane: ControlPlane, t
     """From a dump, from the cluster itself as one who may only read, and from a watch."""
 
     async def story(place: Cluster) -> None:
-        kinds = "nodes,pods,jobs,pdb,pc,ns,pvc,pv,sc,csinodes,csidrivers,volumeattachments"
         dump = tmp_path / "cluster.json"
-        dump.write_text(plane.kubectl("get", kinds, "-A", "-o", "json"))
+        dump.write_text(plane.kubectl("get", DUMPED, "-A", "-o", "json"))
         later = (datetime.now(UTC) + LATER).isoformat()
         found = await asyncio.to_thread(as_data, "-f", str(dump), "--now", later)
         assert half_started(found["halfStarted"], place.namespace) == HALF
@@ -206,7 +206,7 @@ def test_who_may_not_read_is_told_what_is_missing_and_how_to_get_it(plane: Contr
     result = run("--kubeconfig", str(plane.kubeconfig(STRANGER)))
     assert result.exit_code == 1
     assert result.stderr == (
-        "you may not list pods, list nodes; maitred audit --role | kubectl apply -f - grants it\n"
+        "you may not list nodes, list pods; maitred audit --role | kubectl apply -f - grants it\n"
     )
 
 

@@ -14,6 +14,7 @@ from maitred import __version__
 from maitred.cli import cli
 from maitred.cli.scheduler import NAME, command
 from maitred.kube.answers import ServiceAddress
+from maitred.model.kinds import KINDS
 from maitred.sandbox.controlplane.run import ControlPlane
 from tests.control_plane.waiting import eventually
 from tests.deploy.walkthrough import Shell
@@ -53,6 +54,14 @@ def documented_grants() -> Iterator[Grant]:
             yield from (
                 (group.strip("`").replace("core", ""), resource, verb) for verb in _CODE.findall(verbs)
             )
+
+
+def test_the_role_lets_the_scheduler_watch_every_kind_of_the_table_and_no_other() -> None:
+    watched = {(row.group, row.plural) for row in KINDS if row.watched}
+    granted = {
+        (group, resource) for group, resource, verb in grants(base("ClusterRole", NAME)) if verb == "watch"
+    }
+    assert granted == watched
 
 
 def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:

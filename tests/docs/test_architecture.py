@@ -16,6 +16,7 @@ SOURCE = ROOT / "src/maitred"
 MOST_FILES = 5
 RECIPES = (
     "a constraint",
+    "a kind",
     "a blocker",
     "a supply",
     "a rule of order",

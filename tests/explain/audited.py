@@ -11,10 +11,10 @@ from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
-from maitred.model.membership import ForeignGroup
+from maitred.model.kinds import OPERATED
 from maitred.model.node import Node
 from maitred.model.policy import Policy
-from maitred.model.training import TrainingJob
+from maitred.model.training import PyTorchJob
 
 Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
@@ -24,9 +24,11 @@ KINDS: dict[str, Any] = {
     "Job": Job,
     "Node": Node,
     "PodGroup": PodGroup,
-    "ForeignGroup": ForeignGroup,
-    "PyTorchJob": TrainingJob,
+    "PyTorchJob": PyTorchJob,
 }
+
+
+FOREIGN = {row.group: row for row in OPERATED if row.name == "PodGroup"}
 
 
 def ago(minutes: float) -> str:
@@ -93,11 +95,12 @@ def job(name: str, members: int, **spec: Any) -> Json:
 
 def foreign(api_group: str, name: str, least: int) -> Json:
     about = {"name": name, "namespace": "ml"}
-    return {"kind": "ForeignGroup", "of": api_group, "metadata": about, "spec": {"minMember": least}}
+    return {"kind": "PodGroup", "of": api_group, "metadata": about, "spec": {"minMember": least}}
 
 
 def tell(observer: Observer, item: Json, at: datetime = NOON) -> None:
-    observer.see(msgspec.convert(item, KINDS[item["kind"]]), at.timestamp(), item.get("of", ""))
+    kind = FOREIGN[item["of"]].type if item["kind"] == "PodGroup" and "of" in item else KINDS[item["kind"]]
+    observer.see(msgspec.convert(item, kind), at.timestamp())
 
 
 def audited(*items: Json, policy: Policy | None = None, now: datetime = NOON) -> Audit:

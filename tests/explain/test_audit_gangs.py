@@ -9,9 +9,8 @@ import pytest
 from maitred.cli.audit.dumps import read_dump
 from maitred.explain.audit.answer import Audit
 from maitred.explain.audit.auditing import audit
-from maitred.explain.audit.seen import FOREIGN_GROUPS
 from maitred.model.policy import Policy
-from tests.explain.audited import NOON, Json, audited, foreign, half_started, job, node, pod
+from tests.explain.audited import FOREIGN, NOON, Json, audited, foreign, half_started, job, node, pod
 
 LWS = "leaderworkerset.sigs.k8s.io/"
 YUNIKORN = "yunikorn.apache.org/"
@@ -183,10 +182,9 @@ VERSIONS = {
 
 def as_dumped(item: Json) -> Json:
     """The object with its full API version, as kubectl writes it."""
-    foreign = item["kind"] == "ForeignGroup"
-    version = f"{item['of']}/{FOREIGN_GROUPS[item['of']]}" if foreign else VERSIONS[item["kind"]]
-    rest = {field: value for field, value in item.items() if field not in ("of", "kind")}
-    return {"apiVersion": version, "kind": "PodGroup" if foreign else item["kind"], **rest}
+    foreign = FOREIGN.get(item.get("of", "")) if item["kind"] == "PodGroup" else None
+    version = VERSIONS[item["kind"]] if foreign is None else foreign.api_versions[0]
+    return {"apiVersion": version, **{field: value for field, value in item.items() if field != "of"}}
 
 
 def in_dump(path: Path, items: list[Json]) -> Audit:
@@ -201,9 +199,7 @@ def test_a_dump_with_full_api_versions_makes_the_same_gangs(by: str, tmp_path: P
     assert list(half_started(found).values()) == [(2, 3)]
 
 
-OBJECTS = {
-    by: [item for item in said if item["kind"] in ("ForeignGroup", "PodGroup")] for by, said in SAID.items()
-}
+OBJECTS = {by: [item for item in said if item["kind"] == "PodGroup"] for by, said in SAID.items()}
 
 
 @pytest.mark.parametrize("by", [by for by, objects in OBJECTS.items() if objects])

@@ -12,7 +12,7 @@ from importlib import import_module
 from inspect import getsource
 from itertools import product
 from pkgutil import iter_modules
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -25,10 +25,11 @@ from maitred.explain.situation import Situation
 from maitred.model.device import DeviceClass
 from maitred.model.group import MARKS
 from maitred.model.history import History, PastEviction, PastGroup
+from maitred.model.kinds import KINDS
 from maitred.model.manifest import Reader
-from maitred.model.meta import Namespace, ObjectMeta, Timestamp
+from maitred.model.meta import ObjectMeta, Timestamp
 from maitred.model.node import ContainerImage, Node, Taint
-from maitred.model.objects import Object
+from maitred.model.objects import Namespace, Object
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
 from maitred.model.pod import Pod
 from maitred.model.policy import Devices, Health, Nodes, NodeTemplate, Prices, Search, Topology, Workloads
@@ -111,7 +112,7 @@ def with_meta(item: T, **changes: Any) -> T:
 def strangers(filling: Filling) -> Iterator[Object]:
     """Objects of every kind that tenants write, or that is about one of theirs."""
     marks = dict.fromkeys((*MARKS, SUSPENDED), SECRET)
-    for kind in get_args(Object):
+    for kind in (row.type for row in KINDS):
         if kind in OF_THE_CLUSTER:
             continue
         made = filling.made(kind)
@@ -164,7 +165,7 @@ def whole(filling: Filling, own: bool = True) -> Situation:
 
 def test_there_are_secrets_to_keep() -> None:
     """So that what follows can fail."""
-    for kind in get_args(Object):
+    for kind in (row.type for row in KINDS):
         assert any(SECRET in one for one in inside(FILLINGS[0].made(kind)) if isinstance(one, str))
     assert sum(SECRET in one for one in inside(whole(FILLINGS[0])) if isinstance(one, str)) > 100
 

@@ -9,6 +9,10 @@ from aiohttp import web
 
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError
+from maitred.kube.resources import PODS
+from maitred.model.device import DeviceClass
+from maitred.model.kinds import KINDS as KINDS_READ
+from maitred.model.pod import Pod
 from tests.kube.library import serving
 
 Versions = Mapping[str, Mapping[str, list[str]]]
@@ -17,11 +21,10 @@ Versions = Mapping[str, Mapping[str, list[str]]]
 KINDS = {
     "podgroups": "PodGroup",
     "compositepodgroups": "CompositePodGroup",
-    "resourceclaims": "ResourceClaim",
-    "resourceslices": "ResourceSlice",
+    "deviceclasses": "DeviceClass",
     "priorityclasses": "PriorityClass",
 }
-NAMESPACED = {"podgroups", "compositepodgroups", "resourceclaims"}
+NAMESPACED = {"podgroups", "compositepodgroups"}
 GROUP, DEVICES = "scheduling.k8s.io", "resource.k8s.io"
 
 
@@ -143,13 +146,18 @@ def test_groups(
     ],
 )
 def test_devices(versions: list[str], chosen: str | None, aggregates: bool) -> None:
-    served = {version: ["resourceclaims", "resourceslices"] for version in versions}
+    served = {version: ["deviceclasses"] for version in versions}
     found = discovered({DEVICES: served} if served else {}, aggregates=aggregates)
-    assert (found.claims and found.claims.version) == chosen
-    assert (found.slices and found.slices.version) == chosen
-    assert found.claims is None or found.claims.namespaced
-    assert found.slices is None or not found.slices.namespaced
-    assert found.claim_templates is found.groups is None
+    classes = found.resources.get(DeviceClass)
+    assert (classes and classes.version) == chosen
+    assert classes is None or not classes.namespaced
+    assert found.groups is None
+
+
+def test_what_every_server_has_is_not_asked_for() -> None:
+    found = discovered({}, aggregates=True)
+    assert set(found.resources) == {row.type for row in KINDS_READ if not row.optional}
+    assert found.resources[Pod] == PODS
 
 
 def test_a_server_that_refuses() -> None:

@@ -15,6 +15,7 @@ from maitred.kube.errors import ApiError
 from maitred.kube.reflector import Reflector
 from maitred.kube.resources import CONFIG_MAPS, PODS, Resource
 from maitred.kube.wire import ConfigMap, WatchedPod
+from maitred.model.device import DeviceClass
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.users import MAITRED
@@ -88,8 +89,7 @@ def test_what_is_served(control_plane: ControlPlane) -> None:
         assert (served.groups is None) == (not versions)
         assert served.groups is None or served.groups.version == versions[0]
         assert (served.composites is None) == ("v1alpha3" not in versions)
-        assert served.claims is not None
-        assert served.claims.version == "v1"
+        assert served.resources[DeviceClass].version == "v1"
 
     asyncio.run(scenario())
 

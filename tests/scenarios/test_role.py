@@ -16,6 +16,7 @@ from maitred.kube.answers import own_token
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
 from maitred.kube.resources import CONFIG_MAPS, LEASES
+from maitred.model.kinds import KINDS
 from tests.scenarios.api import Api
 from tests.scenarios.conftest import SYSTEM_NAMESPACE, rights
 from tests.scenarios.faults import LostAnswers, PagesOnly
@@ -117,12 +118,6 @@ def is_of_role(right: Right) -> bool:
 
 def is_served(right: Right, served: Served) -> bool:
     """The rest of the role is for servers that have more."""
-    if right.resource.startswith("podgroups"):
-        return served.groups is not None
-    known = {
-        "compositepodgroups": served.composites,
-        "csidrivers": served.csi_drivers,
-        "volumeattachments": served.attachments,
-        "deviceclasses": served.device_classes,
-    }
-    return right.resource not in known or known[right.resource] is not None
+    name = (right.group, right.resource.partition("/")[0])
+    kinds = [row.type for row in KINDS if row.optional and (row.group, row.plural) == name]
+    return all(kind in served.resources for kind in kinds)

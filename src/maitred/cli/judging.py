@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import msgspec
 
 from maitred.explain.proposal.workloads import Body
-from maitred.model.group import API_VERSIONS
+from maitred.model.group import PodGroup
+from maitred.model.kinds import row_of
 from maitred.model.manifest import Document, InputError
 from maitred.model.owners import BATCH_JOB, api_group
 from maitred.model.selector import LabelSelector, matches, selector_of
@@ -17,7 +18,7 @@ PLANNED = {
     ("v1", "Pod"),
     ("v1", "PersistentVolumeClaim"),
     ("batch/v1", BATCH_JOB.kind),
-    *((version, "PodGroup") for version in API_VERSIONS),
+    *((version, "PodGroup") for version in row_of(PodGroup).api_versions),
 }
 """What is planned as it is. All else in the files is left out of the plan, and is not looked at."""
 

@@ -13,6 +13,7 @@ from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, Group
 from maitred.model.job import Job
 from maitred.model.needs import Needs
+from maitred.model.objects import Object
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
@@ -206,6 +207,9 @@ class Snapshot:
     jobs: Mapping[str, Job] = field(default_factory=dict)
     workloads: Workloads = AS_USUAL
     """What the policy says of workloads, by which pods were put into groups."""
+    operated: Mapping[type[Object], Mapping[str, Object]] = field(default_factory=dict)
+    """Objects of operators and of other schedulers, by kind and key; kinds of which there are none are left
+    out."""
     group_api: GroupApi = NOT_KNOWN
     device_classes: Mapping[str, str] = field(default_factory=dict)
     """Resources that devices can be asked for by, and the class that each stands for."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -21,21 +21,22 @@ from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
 from maitred.cluster.settling import Settling
-from maitred.cluster.snapshot import AS_USUAL, NAMESPACE_NAME, NO_GROUP, Snapshot
+from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, Snapshot
+from maitred.cluster.tables import Tables, labels_of
 from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
-from maitred.model.group import CompositePodGroup, Group, PodGroup, Workload, group_from_pod_group
+from maitred.model.group import CompositePodGroup, Group, PodGroup, group_from_pod_group
 from maitred.model.job import Job
+from maitred.model.kinds import row_of
 from maitred.model.membership import POD_GROUP, GroupId, sorting_key
-from maitred.model.meta import Namespace, key_of
+from maitred.model.meta import key_of
 from maitred.model.node import Node
-from maitred.model.objects import Object
+from maitred.model.objects import Namespace, Object
 from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
-from maitred.model.selector import Labels
 from maitred.model.storage import (
     CSIDriver,
     CSINode,
@@ -55,7 +56,6 @@ STORAGE_KINDS = (
     CSIDriver,
     VolumeAttachment,
 )
-OTHER_KINDS = (Namespace, PriorityClass, CompositePodGroup, Workload, Job, DeviceClass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,7 @@ class ClusterState:
         self._charges: dict[int, tuple[Ints, Ints]] = {}
         self._seated = SeatedTable()
         self._budgets = BudgetTable()
-        self._tables: dict[type[Object], dict[str, Any]] = {
-            kind: {} for kind in (*OTHER_KINDS, *STORAGE_KINDS)
-        }
+        self._tables = Tables()
         self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
         self._attachments_stale = False
@@ -170,14 +168,10 @@ class ClusterState:
         elif isinstance(item, PodDisruptionBudget):
             self.version += 1
             self._budgets.put(item)
-        else:
-            namespaced = isinstance(item, PersistentVolumeClaim | CompositePodGroup | Workload | Job)
-            key = key_of(item.metadata) if namespaced else item.metadata.name
-            known, self._tables[type(item)][key] = self._tables[type(item)].get(key), item
-            if not same(known, item):
-                self._table_changed(type(item))
+        elif self._tables.put(item):
+            self._table_changed(row_of(type(item)).type)
             if isinstance(item, Job):
-                self._put_job(key, item)
+                self._put_job(key_of(item.metadata), item)
 
     def _delete(self, kind: type[Object], key: str) -> None:
         if kind is Pod:
@@ -195,7 +189,7 @@ class ClusterState:
         elif kind is PodDisruptionBudget:
             self.version += 1
             self._budgets.delete(key)
-        elif self._tables[kind].pop(key, None) is not None:
+        elif self._tables.remove(kind, key):
             self._table_changed(kind)
             if kind is Job:
                 self._put_job(key, None)
@@ -207,16 +201,13 @@ class ClusterState:
 
     def _table_changed(self, kind: type[Object]) -> None:
         self.version += 1
+        self.news.effects |= row_of(kind).effect
         if kind is VolumeAttachment:
             # They come and go with every pod, and change no pod's needs.
             self._attachments_stale = True
-            self.news.effects |= Effect.STORAGE
         elif kind in STORAGE_KINDS:
             self._storage = None
             self._storage_version += 1
-            self.news.effects |= Effect.STORAGE
-        elif kind not in (Workload, Job):
-            self.news.effects |= Effect.RULES
 
     def _count_claims(self, member: Member, change: int) -> None:
         """A claim that gets, or loses, a second user means something else to the first."""
@@ -462,7 +453,7 @@ class ClusterState:
             classes_with=self._interner.classes_with,
             shapes=tuple(self._interner.shapes),
             groups=groups,
-            namespaces={name: _labels_of(item) for name, item in tables[Namespace].items()},
+            namespaces={name: labels_of(item) for name, item in tables[Namespace].items()},
             storage=storage,
             claims_in_use={claim: tuple(rows) for claim, rows in self._claims_in_use.items()},
             priority_classes=dict(tables[PriorityClass]),
@@ -473,6 +464,7 @@ class ClusterState:
             budget_sets=budget_sets,
             jobs=dict(tables[Job]),
             workloads=self._settling.workloads,
+            operated=tables.operated(),
             group_api=self.group_makers.view(),
             device_classes=class_of_resources(tables[DeviceClass]),
         )
@@ -522,14 +514,3 @@ class ClusterState:
             self._storage = self._storage.with_attachments(dict(self._tables[VolumeAttachment]))
         self._attachments_stale = False
         return self._storage
-
-
-def same(known: Any, item: Object) -> bool:
-    """Whether an object is as it was, as far as a decision reads it."""
-    if isinstance(item, Namespace):
-        return known is not None and _labels_of(known) == _labels_of(item)
-    return bool(known == item)
-
-
-def _labels_of(namespace: Namespace) -> Labels:
-    return {NAMESPACE_NAME: namespace.metadata.name, **namespace.metadata.labels}

@@ -151,9 +151,9 @@ class Replayer:
             raise self._wrong(f"{line.kind}: {error}") from None
 
     def _kind(self, name: str) -> type[Object]:
-        if name not in recording.KINDS:
+        if name not in recording.RECORDED:
             raise self._wrong(f"a record cannot have the kind {name!r}")
-        return recording.KINDS[name]
+        return recording.RECORDED[name]
 
     def _moment(self, text: str) -> datetime:
         try:

@@ -1,21 +1,18 @@
 """What the API server serves, and which version of it we use."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from maitred.kube.client import Client
-from maitred.kube.resources import Resource
+from maitred.kube.resources import Resource, resource_of
+from maitred.model.group import CompositePodGroup, PodGroup
+from maitred.model.kinds import KINDS
 from maitred.model.meta import Lean
+from maitred.model.objects import Object
 
-SCHEDULING = "scheduling.k8s.io"
-DEVICES = "resource.k8s.io"
-STORAGE = "storage.k8s.io"
-PREFERRED = {
-    SCHEDULING: ("v1beta1", "v1alpha3", "v1alpha2"),
-    DEVICES: ("v1", "v1beta2", "v1beta1"),
-    STORAGE: ("v1",),
-}
-"""The groups whose versions differ between clusters, with the versions that we know, best first."""
+WATCHED = tuple(row for row in KINDS if row.watched)
+ASKED_FOR = frozenset((row.group, version) for row in WATCHED if row.optional for version in row.versions)
+"""Groups whose versions differ between clusters, in versions that we know."""
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 """All groups with their resources in one answer; servers before 1.30 give the plain list of groups."""
@@ -23,17 +20,18 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """None for what the server does not have, or has only in versions that we do not know."""
-
     version: str
-    groups: Resource | None = None
-    composites: Resource | None = None
-    claims: Resource | None = None
-    claim_templates: Resource | None = None
-    slices: Resource | None = None
-    device_classes: Resource | None = None
-    csi_drivers: Resource | None = None
-    attachments: Resource | None = None
+    resources: Mapping[type[Object], Resource]
+    """All that is read of this server, in the order of the table of kinds. It lacks what the server does not
+    have, or has only in versions that we do not know."""
+
+    @property
+    def groups(self) -> Resource | None:
+        return self.resources.get(PodGroup)
+
+    @property
+    def composites(self) -> Resource | None:
+        return self.resources.get(CompositePodGroup)
 
     @property
     def group_condition(self) -> str:
@@ -102,18 +100,7 @@ async def discover(client: Client) -> Served:
     found = await client.get("/apis", Discovery, accept=AGGREGATED)
     aggregated = found.kind == "APIGroupDiscoveryList"
     resources = from_aggregated(found) if aggregated else await from_plain(client, found)
-    best = chosen(resources)
-    return Served(
-        version.git_version,
-        groups=best.get((SCHEDULING, "podgroups")),
-        composites=best.get((SCHEDULING, "compositepodgroups")),
-        claims=best.get((DEVICES, "resourceclaims")),
-        claim_templates=best.get((DEVICES, "resourceclaimtemplates")),
-        slices=best.get((DEVICES, "resourceslices")),
-        device_classes=best.get((DEVICES, "deviceclasses")),
-        csi_drivers=best.get((STORAGE, "csidrivers")),
-        attachments=best.get((STORAGE, "volumeattachments")),
-    )
+    return Served(version.git_version, chosen(resources))
 
 
 def from_aggregated(found: Discovery) -> list[Resource]:
@@ -133,7 +120,7 @@ async def from_plain(client: Client, found: Discovery) -> list[Resource]:
     resources = list[Resource]()
     for group in found.groups or ():
         for version in group.versions or ():
-            if version.version in PREFERRED.get(group.name, ()):
+            if (group.name, version.version) in ASKED_FOR:
                 listed = await client.get(f"/apis/{group.name}/{version.version}", PlainResources)
                 resources += (
                     Resource(group.name, version.version, r.name, r.kind, r.namespaced)
@@ -142,15 +129,12 @@ async def from_plain(client: Client, found: Discovery) -> list[Resource]:
     return resources
 
 
-def chosen(resources: Iterable[Resource]) -> dict[tuple[str, str], Resource]:
-    """Each resource in the best version in which it is served."""
-    best = dict[tuple[str, str], Resource]()
-    for resource in resources:
-        known = PREFERRED.get(resource.group, ())
-        if resource.version not in known:
-            continue
-        key = (resource.group, resource.plural)
-        rival = best.get(key)
-        if rival is None or known.index(resource.version) < known.index(rival.version):
-            best[key] = resource
-    return best
+def chosen(resources: Iterable[Resource]) -> dict[type[Object], Resource]:
+    """Each kind in the best version in which it is served."""
+    there = {(resource.group, resource.plural, resource.version) for resource in resources}
+    found = dict[type[Object], Resource]()
+    for row in WATCHED:
+        served = (one for one in row.versions if not row.optional or (row.group, row.plural, one) in there)
+        if (best := next(served, None)) is not None:
+            found[row.type] = resource_of(row.type, best)
+    return found

@@ -1,62 +1,22 @@
 """A cluster as it is at one moment: everything that a decision reads, listed once."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import msgspec
 
 from maitred.kube.client import Client, Params, decoder
-from maitred.kube.discovery import Served, discover
+from maitred.kube.discovery import discover
 from maitred.kube.errors import ApiError
 from maitred.kube.reflector import LIST_SECONDS, PAGE, ListPage
-from maitred.kube.resources import (
-    BUDGETS,
-    CSI_NODES,
-    JOBS,
-    NAMESPACES,
-    NODES,
-    PODS,
-    PRIORITY_CLASSES,
-    STORAGE_CLASSES,
-    VOLUME_CLAIMS,
-    VOLUMES,
-    Resource,
-)
+from maitred.kube.resources import NODES, PODS, Resource
 from maitred.kube.wire import look_again
-from maitred.model.budget import PodDisruptionBudget
-from maitred.model.device import DeviceClass
-from maitred.model.group import CompositePodGroup, PodGroup
-from maitred.model.job import Job
-from maitred.model.meta import Namespace
-from maitred.model.node import Node
 from maitred.model.objects import Object
-from maitred.model.pod import Pod
-from maitred.model.priority import PriorityClass
-from maitred.model.storage import (
-    CSIDriver,
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
 
 T = TypeVar("T")
 _EVERYTHING: Params = {}
 
-PLAIN: tuple[tuple[Resource, type[Object]], ...] = (
-    (NODES, Node),
-    (NAMESPACES, Namespace),
-    (PRIORITY_CLASSES, PriorityClass),
-    (BUDGETS, PodDisruptionBudget),
-    (VOLUME_CLAIMS, PersistentVolumeClaim),
-    (VOLUMES, PersistentVolume),
-    (STORAGE_CLASSES, StorageClass),
-    (CSI_NODES, CSINode),
-)
-"""What goes to the state as it is, on every server; pods, groups and Jobs come on top."""
 NEEDED = (PODS, NODES)
 """Without these there is nothing to say; without others, less."""
 
@@ -72,38 +32,17 @@ class Listed(Generic[T]):
 async def list_cluster(client: Client) -> Listed[Object]:
     """Raises ApiError where pods or nodes may not be listed; for the rest, a warning says what is missing."""
     served = await discover(client)
-    kinds = list(read_by_decisions(served))
     async with asyncio.TaskGroup() as tasks:
-        lists = [tasks.create_task(list_some(client, resource, kind)) for resource, kind in kinds]
+        lists = [
+            tasks.create_task(list_some(client, resource, kind))
+            for kind, resource in served.resources.items()
+        ]
     found = [one.result() for one in lists]
     return Listed(
         [item for one in found for item in one.objects],
         tuple(warning for one in found for warning in one.warnings),
         served.groups is not None,
     )
-
-
-def read_by_decisions(served: Served) -> Iterator[tuple[Resource, type[Object]]]:
-    yield PODS, Pod
-    yield JOBS, Job
-    yield from PLAIN
-    if served.groups is not None:
-        yield served.groups, PodGroup
-    if served.composites is not None:
-        yield served.composites, CompositePodGroup
-    yield from served_plain(served)
-
-
-def served_plain(served: Served) -> Iterator[tuple[Resource, type[Object]]]:
-    """What goes to the state as it is, where the server has it."""
-    known: tuple[tuple[Resource | None, type[Object]], ...] = (
-        (served.csi_drivers, CSIDriver),
-        (served.attachments, VolumeAttachment),
-        (served.device_classes, DeviceClass),
-    )
-    for resource, kind in known:
-        if resource is not None:
-            yield resource, kind
 
 
 async def list_some(client: Client, resource: Resource, kind: type[Object]) -> Listed[Object]:

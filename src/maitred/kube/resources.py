@@ -2,6 +2,15 @@
 
 from dataclasses import dataclass
 
+from maitred.model.budget import PodDisruptionBudget
+from maitred.model.job import Job
+from maitred.model.kinds import row_of
+from maitred.model.node import Node
+from maitred.model.objects import Namespace, Object
+from maitred.model.pod import Pod
+from maitred.model.priority import PriorityClass
+from maitred.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:
@@ -29,16 +38,22 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
-PODS = Resource("", "v1", "pods", "Pod")
-NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+def resource_of(kind: type[Object], version: str = "") -> Resource:
+    """Where objects of a kind of the table are found; in the best version unless another one is given."""
+    row = row_of(kind)
+    return Resource(row.group, version or row.versions[0], row.plural, row.name, row.namespaced)
+
+
+PODS = resource_of(Pod)
+NODES = resource_of(Node)
+NAMESPACES = resource_of(Namespace)
+VOLUMES = resource_of(PersistentVolume)
+VOLUME_CLAIMS = resource_of(PersistentVolumeClaim)
+STORAGE_CLASSES = resource_of(StorageClass)
+CSI_NODES = resource_of(CSINode)
+PRIORITY_CLASSES = resource_of(PriorityClass)
+BUDGETS = resource_of(PodDisruptionBudget)
+JOBS = resource_of(Job)
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
-VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
-CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", "CSINode", namespaced=False)
-PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
-BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
-JOBS = Resource("batch", "v1", "jobs", "Job")
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event")

@@ -1,6 +1,7 @@
 """PodDisruptionBudgets: how many of some pods may be disrupted now."""
 
-from maitred.model.meta import Lean, ObjectMeta, Timestamp
+from maitred.model.meta import Lean, Timestamp
+from maitred.model.objects import Object
 from maitred.model.selector import LabelSelector
 
 
@@ -16,8 +17,7 @@ class BudgetStatus(Lean, frozen=True):
     """Pods whose eviction was granted and that are still there: they are counted already."""
 
 
-class PodDisruptionBudget(Lean, frozen=True):
-    metadata: ObjectMeta
+class PodDisruptionBudget(Object, frozen=True):
     spec: BudgetSpec = BudgetSpec()
     status: BudgetStatus = BudgetStatus()
     """Without a number until the disruption controller has looked, as in a file that someone wrote."""

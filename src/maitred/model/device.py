@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.meta import Lean
+from maitred.model.objects import Object
 
 IMPLIED_PREFIX = "deviceclass.resource.kubernetes.io/"
 """Every class can be asked for as an extended resource of this prefix and its name."""
@@ -12,8 +13,7 @@ class DeviceClassSpec(Lean, frozen=True):
     extended_resource_name: str = ""
 
 
-class DeviceClass(Lean, frozen=True):
-    metadata: ObjectMeta
+class DeviceClass(Object, frozen=True):
     spec: DeviceClassSpec = DeviceClassSpec()
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from maitred.model.job import Ranges
 from maitred.model.meta import Lean, ObjectMeta, key_of, own_mark
+from maitred.model.objects import Object
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 from maitred.model.runtime import EXPECTED_RUNTIME, NOT_SAID, Runtime, runtime_of
 
@@ -20,8 +21,6 @@ TOPOLOGY_REQUIRED = "maitred.dev/topology-required"
 TOPOLOGY_PREFERRED = "maitred.dev/topology-preferred"
 SLICE_SIZE = "maitred.dev/slice-size"
 SLICE_TOPOLOGY = "maitred.dev/slice-topology"
-
-API_VERSIONS = tuple(f"scheduling.k8s.io/{version}" for version in ("v1alpha2", "v1alpha3", "v1beta1"))
 
 MOST_DIGITS = 20
 MOST_SHOWN = 5
@@ -76,8 +75,7 @@ class PodGroupSpec(Lean, frozen=True):
     min_member: Count | None = None
 
 
-class PodGroup(Lean, frozen=True):
-    metadata: ObjectMeta
+class PodGroup(Object, frozen=True):
     spec: PodGroupSpec = PodGroupSpec()
 
 
@@ -99,8 +97,7 @@ class CompositePodGroupSpec(Lean, frozen=True):
     priority: int | None = None
 
 
-class CompositePodGroup(Lean, frozen=True):
-    metadata: ObjectMeta
+class CompositePodGroup(Object, frozen=True):
     spec: CompositePodGroupSpec = CompositePodGroupSpec()
 
 
@@ -114,10 +111,9 @@ class WorkloadSpec(Lean, frozen=True):
     composite_pod_group_templates: tuple[Any, ...] = ()
 
 
-class Workload(Lean, frozen=True):
+class Workload(Object, frozen=True):
     """The blueprint of groups. Creators copy its policy into PodGroups, so no decision reads it."""
 
-    metadata: ObjectMeta
     spec: WorkloadSpec = WorkloadSpec()
 
 

@@ -3,7 +3,8 @@
 from itertools import pairwise
 from typing import Any
 
-from maitred.model.meta import Lean, ObjectMeta, Timestamp
+from maitred.model.meta import Lean, Timestamp
+from maitred.model.objects import Object
 from maitred.model.pod import PodSpec
 
 DEFAULT_BACKOFF_LIMIT = 6
@@ -74,8 +75,7 @@ def _is_index(text: str) -> bool:
     return len(text) <= MOST_INDEX_DIGITS and text.isascii() and text.isdigit()
 
 
-class Job(Lean, frozen=True):
-    metadata: ObjectMeta
+class Job(Object, frozen=True):
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
 

@@ -37,10 +37,6 @@ class ObjectMeta(Lean, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
-class Namespace(Lean, frozen=True):
-    metadata: ObjectMeta
-
-
 def key_of(metadata: ObjectMeta) -> str:
     """`namespace/name` of a namespaced object."""
     return f"{metadata.namespace or 'default'}/{metadata.name}"

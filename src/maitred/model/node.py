@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.meta import Lean
+from maitred.model.objects import Object
 from maitred.model.pod import Resources, Toleration
 from maitred.model.quantity import LARGEST_AMOUNT, PODS
 from maitred.model.requests import Amounts, amounts
@@ -61,8 +62,7 @@ class NodeStatus(Lean, frozen=True):
     declared_features: tuple[str, ...] = ()
 
 
-class Node(Lean, frozen=True):
-    metadata: ObjectMeta
+class Node(Object, frozen=True):
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 

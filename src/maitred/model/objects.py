@@ -1,37 +1,13 @@
-"""Every kind of object that a decision may read."""
+"""What every kind of object is: a struct with metadata. The table of kinds is in `maitred.model.kinds`."""
 
-from maitred.model.budget import PodDisruptionBudget
-from maitred.model.device import DeviceClass
-from maitred.model.group import CompositePodGroup, PodGroup, Workload
-from maitred.model.job import Job
-from maitred.model.meta import Namespace
-from maitred.model.node import Node
-from maitred.model.pod import Pod
-from maitred.model.priority import PriorityClass
-from maitred.model.storage import (
-    CSIDriver,
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
+from maitred.model.meta import Lean, ObjectMeta
 
-Object = (
-    Pod
-    | Node
-    | Namespace
-    | PodGroup
-    | CompositePodGroup
-    | Workload
-    | PriorityClass
-    | PodDisruptionBudget
-    | Job
-    | PersistentVolumeClaim
-    | PersistentVolume
-    | StorageClass
-    | CSINode
-    | CSIDriver
-    | VolumeAttachment
-    | DeviceClass
-)
+
+class Object(Lean, frozen=True):
+    """Base of the structs of all kinds that are read from the API or from files."""
+
+    metadata: ObjectMeta
+
+
+class Namespace(Object, frozen=True):
+    pass

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import field
 
 from maitred.model.meta import Lean, ObjectMeta, OwnerReference, Timestamp
+from maitred.model.objects import Object
 from maitred.model.selector import LabelSelector, Requirement
 
 Quantity = str | int | float
@@ -190,8 +191,7 @@ class PodStatus(Lean, frozen=True):
     nominated_node_name: str = ""
 
 
-class Pod(Lean, frozen=True):
-    metadata: ObjectMeta
+class Pod(Object, frozen=True):
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 

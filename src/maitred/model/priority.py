@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Literal
 
 from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.objects import Object
 
 
-class PriorityClass(Lean, frozen=True):
-    metadata: ObjectMeta
+class PriorityClass(Object, frozen=True):
     value: int = 0
     global_default: bool = False
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"

@@ -5,57 +5,24 @@ be read without those before it. It is JSON, one line each, and not a dump of me
 whoever reports a problem, and reading it must not run anything.
 """
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from maitred.model.budget import PodDisruptionBudget
-from maitred.model.device import DeviceClass
-from maitred.model.group import CompositePodGroup, PodGroup, Workload
-from maitred.model.job import Job
+from maitred.model.kinds import KINDS, row_of
 from maitred.model.membership import KEYS
-from maitred.model.meta import Lean, Namespace
-from maitred.model.node import Node
+from maitred.model.meta import Lean
 from maitred.model.objects import Object
 from maitred.model.plan import Plan
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
-from maitred.model.priority import PriorityClass
 from maitred.model.rotation import Rotation
-from maitred.model.storage import (
-    BIND_COMPLETED,
-    OLD_CLASS,
-    CSIDriver,
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
+from maitred.model.storage import BIND_COMPLETED, OLD_CLASS
 
 T = TypeVar("T", bound=Object)
 VERSION = 1
-KINDS: dict[str, type[Object]] = {
-    kind.__name__: kind
-    for kind in (
-        Pod,
-        Node,
-        Namespace,
-        PodGroup,
-        CompositePodGroup,
-        Workload,
-        PriorityClass,
-        PodDisruptionBudget,
-        Job,
-        PersistentVolumeClaim,
-        PersistentVolume,
-        StorageClass,
-        CSINode,
-        CSIDriver,
-        VolumeAttachment,
-        DeviceClass,
-    )
-}
+RECORDED: dict[str, type[Object]] = {row.title: row.type for row in KINDS}
+"""What the lines of a record may be about, as they call it."""
 OWN = "maitred.dev/"
 READ = frozenset(
     {
@@ -139,25 +106,37 @@ def recorded(item: Object) -> tuple[str, Object]:
     Arguments, environments and contents of volumes are not even decoded. That leaves what controllers read
     beside the model, and annotations.
     """
-    kind = next(name for name, model in KINDS.items() if isinstance(item, model))
-    return kind, without_secrets(msgspec.convert(item, KINDS[kind], from_attributes=True))
+    row = row_of(type(item))
+    bare: Object = msgspec.convert(item, row.type, from_attributes=True)
+    if not isinstance(bare, Pod):
+        bare = without_secrets(bare)  # templates of pods, at any depth, have annotations too
+    elif len(kept := allowed(bare.metadata.annotations)) < len(bare.metadata.annotations):
+        metadata = msgspec.structs.replace(bare.metadata, annotations=kept)
+        bare = msgspec.structs.replace(bare, metadata=metadata)
+    return row.title, bare
 
 
-def without_secrets(item: T) -> T:
-    """The object with the annotations that decisions read, and no others."""
-    kept = allowed(item.metadata.annotations)
-    if len(kept) < len(item.metadata.annotations):
-        metadata = msgspec.structs.replace(item.metadata, annotations=kept)
-        item = msgspec.structs.replace(item, metadata=metadata)
-    if isinstance(item, Job):
-        template = item.spec.template
-        kept = allowed(template.metadata.annotations)
-        if len(kept) < len(template.metadata.annotations):
-            bare = msgspec.structs.replace(
-                template, metadata=msgspec.structs.replace(template.metadata, annotations=kept)
-            )
-            item = msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, template=bare))
-    return item
+def without_secrets(part: T) -> T:
+    """An object, or a part of one, with the annotations that decisions read, and no others."""
+    cleared: T = _cleared(part)
+    return cleared
+
+
+def _cleared(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return tuple(map(_cleared, part))
+    if isinstance(part, dict):
+        return {key: _cleared(value) for key, value in part.items()}
+    if not isinstance(part, msgspec.Struct):
+        return part
+    changed = {}
+    for name in part.__struct_fields__:
+        value = getattr(part, name)
+        if name == "annotations":
+            changed[name] = allowed(value)
+        elif isinstance(value, msgspec.Struct | tuple | dict):
+            changed[name] = _cleared(value)
+    return msgspec.structs.replace(part, **changed) if changed else part
 
 
 def allowed(annotations: dict[str, str]) -> dict[str, str]:

@@ -4,7 +4,8 @@ from typing import Literal
 
 from msgspec import field
 
-from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.meta import Lean
+from maitred.model.objects import Object
 from maitred.model.pod import NodeSelector, ResourceRequirements, Resources
 from maitred.model.selector import LabelSelector
 
@@ -50,8 +51,7 @@ class StoragePhase(Lean, frozen=True):
     phase: str = ""
 
 
-class PersistentVolumeClaim(Lean, frozen=True):
-    metadata: ObjectMeta
+class PersistentVolumeClaim(Object, frozen=True):
     spec: ClaimSpec = ClaimSpec()
     status: StoragePhase = StoragePhase()
 
@@ -102,8 +102,7 @@ class VolumeSpec(Lean, frozen=True):
     volume_attributes_class_name: str = ""
 
 
-class PersistentVolume(Lean, frozen=True):
-    metadata: ObjectMeta
+class PersistentVolume(Object, frozen=True):
     spec: VolumeSpec = VolumeSpec()
     status: StoragePhase = StoragePhase()
 
@@ -117,8 +116,7 @@ class TopologyTerm(Lean, frozen=True):
     match_label_expressions: tuple[TopologyValues, ...] = ()
 
 
-class StorageClass(Lean, frozen=True):
-    metadata: ObjectMeta
+class StorageClass(Object, frozen=True):
     provisioner: str = NO_PROVISIONER
     volume_binding_mode: Literal["Immediate", "WaitForFirstConsumer"] = "Immediate"
     allowed_topologies: tuple[TopologyTerm, ...] = ()
@@ -137,8 +135,7 @@ class CSINodeSpec(Lean, frozen=True):
     drivers: tuple[CSIDriverOnNode, ...] = ()
 
 
-class CSINode(Lean, frozen=True):
-    metadata: ObjectMeta
+class CSINode(Object, frozen=True):
     spec: CSINodeSpec = field(default_factory=CSINodeSpec)
 
 
@@ -146,8 +143,7 @@ class CSIDriverSpec(Lean, frozen=True):
     prevent_pod_scheduling_if_missing: bool = False
 
 
-class CSIDriver(Lean, frozen=True):
-    metadata: ObjectMeta
+class CSIDriver(Object, frozen=True):
     spec: CSIDriverSpec = CSIDriverSpec()
 
 
@@ -161,8 +157,7 @@ class VolumeAttachmentSpec(Lean, frozen=True):
     source: AttachmentSource = AttachmentSource()
 
 
-class VolumeAttachment(Lean, frozen=True):
+class VolumeAttachment(Object, frozen=True):
     """A volume that is attached to a node, or is to be, whether or not a pod there still uses it."""
 
-    metadata: ObjectMeta
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()

@@ -1,6 +1,9 @@
-"""Training jobs of Kubeflow, read for one thing: with how many of their pods they can work."""
+"""Training jobs of Kubeflow: their roles, and with how many of their pods they can work."""
 
-from maitred.model.meta import Lean, ObjectMeta
+from maitred.model.job import PodTemplate
+from maitred.model.meta import Lean
+from maitred.model.objects import Object
+from maitred.model.operators.parts import ByName, Name, OperatorCondition, Several, Size
 
 API_GROUP = "kubeflow.org"
 OPERATOR = "kubeflow.org/training-operator"
@@ -8,8 +11,13 @@ OPERATOR = "kubeflow.org/training-operator"
 KINDS = ("PyTorchJob", "TFJob", "MPIJob", "JAXJob", "XGBoostJob", "PaddleJob")
 
 
+LAUNCHER, WORKER = "Launcher", "Worker"
+"""Roles of an MPIJob."""
+
+
 class ElasticPolicy(Lean, frozen=True):
     min_replicas: int | None = None
+    max_replicas: int | None = None
 
 
 class TrainingGangPolicy(Lean, frozen=True):
@@ -36,8 +44,42 @@ class TrainingSpec(Lean, frozen=True):
         return next((count for count in said if count is not None and count > 0), None)
 
 
-class TrainingJob(Lean, frozen=True):
-    """A PyTorchJob, which may do with fewer workers than it has."""
+class Role(Lean, frozen=True):
+    replicas: Size = 1
+    template: PodTemplate = PodTemplate()
 
-    metadata: ObjectMeta
-    spec: TrainingSpec = TrainingSpec()
+
+class PyTorchJobSpec(TrainingSpec, frozen=True):
+    pytorch_replica_specs: ByName[Role] = {}
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        return self.pytorch_replica_specs
+
+
+class MPIJobSpec(TrainingSpec, frozen=True):
+    """v2beta1, and v1 of the training operator, which has no policy for its launcher."""
+
+    mpi_replica_specs: ByName[Role] = {}
+    launcher_creation_policy: Name = "AtStartup"
+    """`WaitForWorkersReady`: the launcher is created when the workers are ready."""
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        return self.mpi_replica_specs
+
+
+class TrainingStatus(Lean, frozen=True):
+    conditions: Several[OperatorCondition] = ()
+
+
+class PyTorchJob(Object, frozen=True):
+    """It may do with fewer workers than it has."""
+
+    spec: PyTorchJobSpec = PyTorchJobSpec()
+    status: TrainingStatus = TrainingStatus()
+
+
+class MPIJob(Object, frozen=True):
+    spec: MPIJobSpec = MPIJobSpec()
+    status: TrainingStatus = TrainingStatus()

@@ -12,12 +12,12 @@ import click
 from maitred.cli.audit.rights import AuditedResource, everything, readable
 from maitred.cli.connecting import connection
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.seen import Seen
 from maitred.kube.client import Client
 from maitred.kube.errors import KubeError
 from maitred.kube.lists import list_all
 from maitred.kube.reflector import Reflector
 from maitred.model.meta import key_of
+from maitred.model.objects import Object
 from maitred.model.policy import Policy
 from maitred.model.words import printable
 from maitred.simulate.report.amounts import duration
@@ -116,16 +116,16 @@ class Feed:
     def __init__(self, observer: Observer, source: AuditedResource) -> None:
         self._observer, self._source = observer, source
 
-    def put(self, item: Seen, at: float | None = None) -> None:
+    def put(self, item: Object, at: float | None = None) -> None:
         try:
-            self._observer.see(item, time.time() if at is None else at, self._source.resource.group)
+            self._observer.see(item, time.time() if at is None else at)
         except ValueError as problem:
             # Amounts that no cluster has, for instance. One object must not stop the others.
             name = printable(key_of(item.metadata))
             log.warning("%s %s cannot be counted: %s", self._source.resource.kind, name, problem)
 
     def gone(self, key: str) -> None:
-        self._observer.gone(self._source.kind, key, time.time(), self._source.resource.group)
+        self._observer.gone(self._source.kind, key, time.time())
 
     def settled(self) -> None:
         pass

@@ -7,13 +7,14 @@ import msgspec
 
 from maitred.cli.replay import lines_of, segments_of
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.seen import Seen, SeenPod
+from maitred.explain.audit.seen import SeenPod
 from maitred.explain.replay import NOT_ONE
 from maitred.model import recording
 from maitred.model.manifest import InputError
+from maitred.model.objects import Object
 from maitred.model.policy import Policy
 
-READ_AS: dict[str, type[Seen]] = {**recording.KINDS, "Pod": SeenPod}
+READ_AS: dict[str, type[Object]] = {**recording.RECORDED, "Pod": SeenPod}
 
 
 def read_records(records: Sequence[str], policy: Policy) -> tuple[Observer, datetime, tuple[str, ...]]:

@@ -4,17 +4,14 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from maitred.explain.audit.seen import FOREIGN_GROUPS, TRAINING, Seen, SeenPod
+from maitred.explain.audit.seen import SeenPod
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError
-from maitred.kube.lists import NEEDED, PLAIN, served_plain
-from maitred.kube.resources import JOBS, PODS, Resource
-from maitred.model.group import CompositePodGroup, PodGroup
-from maitred.model.job import Job
-from maitred.model.membership import ForeignGroup
-from maitred.model.meta import Lean
-from maitred.model.training import TrainingJob
+from maitred.kube.lists import NEEDED
+from maitred.kube.resources import Resource
+from maitred.model.objects import Object
+from maitred.model.pod import Pod
 
 GRANT = "maitred audit --role | kubectl apply -f - grants it"
 NOBODY = "maitred-audit-probe"
@@ -26,48 +23,17 @@ class AuditedResource:
     """A resource, and what its objects are read as."""
 
     resource: Resource
-    kind: type[Seen]
-
-
-class Nothing(Lean, frozen=True):
-    """Of an answer that matters only by being given."""
+    kind: type[Object]
 
 
 async def everything(client: Client) -> list[AuditedResource]:
     """All that this server has of what an audit reads."""
-    served = await discover(client)
-    known = list(of_others())
-    there = await asyncio.gather(*(is_served(client, source.resource) for source in known))
-    return [*of_kubernetes(served), *(source for source, found in zip(known, there, strict=True) if found)]
+    return list(audited(await discover(client)))
 
 
-def of_kubernetes(served: Served) -> Iterator[AuditedResource]:
-    yield AuditedResource(PODS, SeenPod)
-    yield AuditedResource(JOBS, Job)
-    for resource, kind in (*PLAIN, *served_plain(served)):
-        yield AuditedResource(resource, kind)
-    if served.groups is not None:
-        yield AuditedResource(served.groups, PodGroup)
-    if served.composites is not None:
-        yield AuditedResource(served.composites, CompositePodGroup)
-
-
-def of_others() -> Iterator[AuditedResource]:
-    for group, version in FOREIGN_GROUPS.items():
-        yield AuditedResource(Resource(group, version, "podgroups", "PodGroup"), ForeignGroup)
-    group, version, kind = TRAINING
-    yield AuditedResource(Resource(group, version, f"{kind.lower()}s", kind), TrainingJob)
-
-
-async def is_served(client: Client, resource: Resource) -> bool:
-    """Asked of discovery: whoever may not list something is told so even where there is no such thing."""
-    try:
-        await client.get(f"/apis/{resource.api_version}", Nothing)
-    except ApiError as error:
-        if error.is_gone:
-            return False
-        raise
-    return True
+def audited(served: Served) -> Iterator[AuditedResource]:
+    for kind, resource in served.resources.items():
+        yield AuditedResource(resource, SeenPod if kind is Pod else kind)
 
 
 async def readable(

@@ -69,12 +69,12 @@ class Replica:
 
     def _take(self, line: recording.AnyLine, state: ClusterState, groups: dict[str, PodGroup]) -> None:
         if isinstance(line, recording.Came):
-            item = msgspec.json.decode(line.object, type=recording.KINDS[line.kind])
+            item = msgspec.json.decode(line.object, type=recording.RECORDED[line.kind])
             state.apply(Put(item))
             if isinstance(item, PodGroup):
                 groups[key_of(item.metadata)] = item
         elif isinstance(line, recording.Gone):
-            kind = recording.KINDS[line.kind]
+            kind = recording.RECORDED[line.kind]
             state.apply(Delete(kind, line.key))
             if kind is PodGroup:
                 groups.pop(line.key, None)

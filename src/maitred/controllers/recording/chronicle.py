@@ -12,9 +12,10 @@ from typing import Protocol
 import msgspec
 
 from maitred.cluster.state import Change, Delete, Depart, Put
+from maitred.model.kinds import row_of
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
-from maitred.model.recording import KINDS, Came, Gone, Leaving, encode, recorded
+from maitred.model.recording import Came, Gone, Leaving, encode, recorded
 
 Subject = tuple[str, str]
 """What a line is about: a kind and `namespace/name`, or LEAVING and a pod."""
@@ -57,7 +58,7 @@ class Chronicle:
         self._tell((kind, key), line)
 
     def _delete(self, kind: type[Object], key: str) -> None:
-        name = next(name for name, model in KINDS.items() if issubclass(kind, model))
+        name = row_of(kind).title
         subject = (name, key if "/" in key else f"default/{key}")
         self._known.pop(subject, None)
         if name == "Pod":

@@ -13,11 +13,12 @@ from maitred.explain.audit.stays import FAILED, SUCCEEDED, Stay
 from maitred.kube.wire import WatchedGroup, WatchedPod
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
-from maitred.model.membership import GroupId, Objects, Sizing, observed, settled
+from maitred.model.membership import GroupId, Objects, observed, settled
+from maitred.model.objects import Object
 from maitred.model.policy import Policy, is_device
 from maitred.model.requests import pod_requests
 
-T = TypeVar("T", bound=Sizing)
+T = TypeVar("T", bound=Object)
 
 
 class ShadowGangs:
@@ -73,7 +74,7 @@ class ShadowGangs:
 
     # -- what quorums are looked up in ---------------------------------------------------------------------
 
-    def find(self, kind: type[T], key: str, uid: str = "", api_group: str = "") -> T | None:
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         known = self._of_kind(kind).get(key)
         if not isinstance(known, kind) or (uid and known.metadata.uid not in ("", uid)):
             return None

@@ -48,14 +48,14 @@ from maitred.explain.situation import Situation
 from maitred.kube.client import Client
 from maitred.kube.discovery import Served
 from maitred.kube.events import Events
-from maitred.kube.lists import PLAIN, served_plain
 from maitred.kube.permit import Permit
 from maitred.kube.reflector import Reflector
-from maitred.kube.resources import JOBS, PODS
 from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
 from maitred.kube.writes import Writer
-from maitred.model.group import CompositePodGroup
+from maitred.model.group import PodGroup
 from maitred.model.job import Job
+from maitred.model.objects import Object
+from maitred.model.pod import Pod
 
 if TYPE_CHECKING:
     from maitred.controllers.scheduling.tracing import Tracing
@@ -307,18 +307,17 @@ class SchedulingTerm:
 def reflectors(
     client: Client, served: Served, mirror: Mirror, returns: Returns | None
 ) -> Iterable[Reflector[Any]]:
-    yield Reflector(client, PODS, WatchedPod, feed_pods(mirror))
+    """One for each kind that this server has. Most objects go to the state as they are; of some, controllers
+    read more than decisions do."""
+    read_as: dict[type[Object], tuple[type[Any], MirrorFeed[Any]]] = {
+        Pod: (WatchedPod, feed_pods(mirror)),
+        PodGroup: (WatchedGroup, feed_groups(mirror)),
+        Job: (Job, feed_jobs(mirror)),
+    }
     if returns is not None:
-        yield Reflector(
-            client, JOBS, WatchedJob, MirrorFeed(mirror.changed, returns.put_job, returns.job_gone)
-        )
+        read_as[Job] = (WatchedJob, MirrorFeed(mirror.changed, returns.put_job, returns.job_gone))
         suspensions = returns.suspensions
         yield suspensions.records.reflector(client, suspensions.sink(mirror.changed.set))
-    else:
-        yield Reflector(client, JOBS, Job, feed_jobs(mirror))
-    if served.groups is not None:
-        yield Reflector(client, served.groups, WatchedGroup, feed_groups(mirror))
-    if served.composites is not None:
-        yield Reflector(client, served.composites, CompositePodGroup, feed_plain(mirror, CompositePodGroup))
-    for resource, kind in (*PLAIN, *served_plain(served)):
-        yield Reflector(client, resource, kind, feed_plain(mirror, kind))
+    for kind, resource in served.resources.items():
+        into, feed = read_as.get(kind) or (kind, feed_plain(mirror, kind))
+        yield Reflector(client, resource, into, feed)

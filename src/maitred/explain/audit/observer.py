@@ -3,38 +3,25 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeVar, get_args
 
-from maitred.explain.audit.seen import Seen, SeenPod
+from maitred.explain.audit.seen import SeenPod
 from maitred.explain.audit.stays import Stay, stay_of
-from maitred.model.device import DeviceClass
-from maitred.model.membership import ForeignGroup, Sizing
-from maitred.model.meta import Namespace, key_of
-from maitred.model.node import Node
+from maitred.model.kinds import KINDS
+from maitred.model.membership import Sizing
+from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.pod import is_node_bound
 from maitred.model.policy import Policy
-from maitred.model.priority import PriorityClass
-from maitred.model.storage import CSIDriver, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-from maitred.model.training import TrainingJob
 
 MOST_PAST = 200_000
 """What is gone is remembered up to so many of each kind: the last ones."""
 
-CLUSTER_WIDE = (
-    *(Node, Namespace, PriorityClass, PersistentVolume, StorageClass, CSINode),
-    *(CSIDriver, VolumeAttachment, DeviceClass),
-)
+CLUSTER_WIDE = tuple(row.type for row in KINDS if not row.namespaced)
 SIZED = get_args(Sizing)
 """Kinds that say how many members a group takes."""
 
-T = TypeVar("T", bound=Seen)
+T = TypeVar("T", bound=Object)
 K = TypeVar("K")
 V = TypeVar("V")
-
-
-def known_as(kind: type, key: str, api_group: str) -> str:
-    """How an object is remembered. Only PodGroups of other schedulers need their API group: there are
-    several such groups, and all of their PodGroups are read as one kind."""
-    return f"{api_group}/{key}" if kind is ForeignGroup else key
 
 
 class Observer:
@@ -49,26 +36,24 @@ class Observer:
         self._stays: dict[str, Stay] = {}
         self._past: dict[int, Stay] = {}
         self._numbered = 0
-        self._others: dict[type, dict[str, Seen]] = {}
-        self._gone: dict[type, dict[str, Seen]] = {}
+        self._others: dict[type, dict[str, Object]] = {}
+        self._gone: dict[type, dict[str, Object]] = {}
         """What pods that are remembered may speak of."""
 
-    def see(self, item: Seen, at: float, api_group: str = "") -> str:
+    def see(self, item: Object, at: float) -> str:
         """The key that it has from now on."""
-        named = item.metadata.name if isinstance(item, CLUSTER_WIDE) else key_of(item.metadata)
-        key = known_as(type(item), named, api_group)
+        key = item.metadata.name if isinstance(item, CLUSTER_WIDE) else key_of(item.metadata)
         if isinstance(item, SeenPod):
             self._see_pod(key, item, at)
         else:
             self._others.setdefault(type(item), {})[key] = item
         return key
 
-    def gone(self, kind: type[Seen], key: str, at: float, api_group: str = "") -> None:
+    def gone(self, kind: type[Object], key: str, at: float) -> None:
         """`key` as the API has it: `namespace/name`, or the name of what is cluster-wide."""
-        key = known_as(kind, key, api_group)
         if kind is not SeenPod:
             item = self._others.get(kind, {}).pop(key, None)
-            if item is not None and kind in SIZED:
+            if item is not None and issubclass(kind, SIZED):
                 self._remember(self._gone.setdefault(kind, {}), key, item)
         elif (stay := self._stays.pop(key, None)) is not None:
             self._bury(stay, at)
@@ -115,9 +100,8 @@ class Observer:
             if not is_node_bound(stay.pod.metadata):
                 yield stay
 
-    def find(self, kind: type[T], key: str, uid: str = "", api_group: str = "") -> T | None:
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         """The object, be it gone. With a UID: this one, and no other of its name."""
-        key = known_as(kind, key, api_group)
         for known in (self._others, self._gone):
             found = known.get(kind, {}).get(key)
             if isinstance(found, kind) and (not uid or found.metadata.uid in ("", uid)):
@@ -131,6 +115,4 @@ class Observer:
     def objects(self) -> Iterator[Object]:
         """All that a decision reads, but for pods."""
         for found in self._others.values():
-            for item in found.values():
-                if not isinstance(item, ForeignGroup | TrainingJob):
-                    yield item
+            yield from found.values()

@@ -10,6 +10,14 @@ from maitred.model import training
 from maitred.model.job import JOB_CONTROLLER, JOB_NAMES, Job
 from maitred.model.manifest.errors import FieldError, field_error
 from maitred.model.meta import Lean
+from maitred.model.operators.jobset import (
+    JOB_INDEX,
+    JOB_SET_CONTROLLER,
+    JOB_SET_NAME,
+    REPLICATED_JOB,
+    JobSet,
+    ReplicatedJob,
+)
 from maitred.model.owners import api_group, owner_kind
 from maitred.model.selector import Labels
 from maitred.model.training import TrainingSpec
@@ -17,7 +25,6 @@ from maitred.model.training import TrainingSpec
 MOST_PODS = 10_000
 """In all. A Job may ask for two thousand million pods, and nobody has room for so many."""
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
-JOB_SET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 REPLICA_SPECS = "ReplicaSpecs"
 """How the field is called in which training jobs have their templates: `pytorchReplicaSpecs` and so on."""
 
@@ -39,6 +46,10 @@ class ManifestMeta(Lean, frozen=True):
         if not name:
             raise FieldError("metadata.name", "is required")
         return name
+
+
+class Manifest(Lean, frozen=True):
+    metadata: ManifestMeta = ManifestMeta()
 
 
 class Template(Lean, frozen=True):
@@ -178,44 +189,28 @@ def job_replicas(spec: JobSpec, path: str, name: str, labels: Labels) -> Replica
     )
 
 
-class ReplicatedJob(Lean, frozen=True):
-    name: str
-    template: JobTemplate = JobTemplate()
-    replicas: Annotated[int, msgspec.Meta(ge=0, le=MOST_PODS)] = 1
-
-
-class JobSetSpec(Lean, frozen=True):
-    replicated_jobs: tuple[ReplicatedJob, ...] = ()
-    suspend: bool = False
-    managed_by: str = ""
-
-
-class JobSet(Lean, frozen=True):
-    metadata: ManifestMeta = ManifestMeta()
-    spec: JobSetSpec = JobSetSpec()
-
-
 def job_set(body: Body) -> WorkloadManifest:
-    found: JobSet = decoded(body, JobSet)
-    name, spec = found.metadata.title, found.spec
+    meta: ManifestMeta = decoded(body, Manifest).metadata
+    name, spec = meta.title, decoded({"metadata": {}, **body}, JobSet).spec
     manager = other_manager(spec.managed_by, JOB_SET_CONTROLLER, "spec.managedBy")
     replicas = (
         replace(part, manager=manager or part.manager)
         for position, several in enumerate(spec.replicated_jobs)
-        for part in replicated(several, f"spec.replicatedJobs[{position}]", name)
+        for part in replicated(several, body["spec"]["replicatedJobs"][position], position, name)
     )
-    return WorkloadManifest(found.metadata, replicas, gang=True, suspended=spec.suspend)
+    return WorkloadManifest(meta, replicas, gang=True, suspended=spec.suspend)
 
 
-def replicated(several: ReplicatedJob, path: str, name: str) -> Iterator[Replicas]:
-    spec = several.template.spec
+def replicated(several: ReplicatedJob, body: Body, position: int, name: str) -> Iterator[Replicas]:
+    path = f"spec.replicatedJobs[{position}]"
+    if not several.name:
+        raise FieldError(f"{path}.name", "is required")
+    if several.replicas > MOST_PODS:
+        raise FieldError(f"{path}.replicas", f"must be at most {MOST_PODS}")
+    found: JobTemplate = decoded(body.get("template", {}), JobTemplate, f"{path}.template")
     for number in range(several.replicas):
-        labels = {
-            "jobset.sigs.k8s.io/jobset-name": name,
-            "jobset.sigs.k8s.io/replicatedjob-name": several.name,
-            "jobset.sigs.k8s.io/job-index": str(number),
-        }
-        yield job_replicas(spec, f"{path}.template.spec", f"{name}-{several.name}-{number}", labels)
+        labels = {JOB_SET_NAME: name, REPLICATED_JOB: several.name, JOB_INDEX: str(number)}
+        yield job_replicas(found.spec, f"{path}.template.spec", f"{name}-{several.name}-{number}", labels)
 
 
 # -- pods that run until they are told otherwise -----------------------------------------------------------
@@ -264,13 +259,12 @@ def numbered(found: ReplicaOwner, labels: Callable[[int], Labels]) -> Replicas:
 # -- training jobs -----------------------------------------------------------------------------------------
 
 
-class TrainingJob(Lean, frozen=True):
-    metadata: ManifestMeta = ManifestMeta()
+class TrainingManifest(Manifest, frozen=True):
     spec: TrainingSpec = TrainingSpec()
 
 
 def training_job(body: Body) -> WorkloadManifest:
-    found: TrainingJob = decoded(body, TrainingJob)
+    found: TrainingManifest = decoded(body, TrainingManifest)
     given = [(key, value) for key, value in body.get("spec", {}).items() if key.endswith(REPLICA_SPECS)]
     if not given:
         raise FieldError("spec", f"has no {REPLICA_SPECS}, such as pytorch{REPLICA_SPECS}")

@@ -109,6 +109,10 @@ class Redaction:
             budget_sets=old.budget_sets,
             jobs={names.key(key): self._job(key, job) for key, job in old.jobs.items()},
             workloads=old.workloads,
+            operated={
+                kind: {key: one for key, one in table.items() if names.is_own(key)}
+                for kind, table in old.operated.items()
+            },
             group_api=old.group_api,
             device_classes=old.device_classes,
         )

@@ -4,14 +4,16 @@ Dumps have tens of thousands of pods made from few templates, so what repeats is
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import Any
 
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.group import CompositePodGroup, PodGroup, SchedulingConstraints
 from maitred.model.manifest.errors import FieldError
 from maitred.model.meta import ObjectMeta
 from maitred.model.node import Node, Taint
+from maitred.model.objects import Object
 from maitred.model.pod import (
     PREFERRED,
     REQUIRED,
@@ -330,5 +332,16 @@ def check_csi_node(node: CSINode) -> None:
         check_int32(f"spec.drivers[{position}].allocatable.count", driver.allocatable.count)
 
 
-def check_nothing(_: object) -> None:
-    """For kinds whose types say it all."""
+CHECKS: dict[type[Object], Callable[[Any], None]] = {
+    Pod: check_pod,
+    Node: check_node,
+    PodGroup: check_pod_group,
+    CompositePodGroup: check_composite,
+    PriorityClass: check_priority_class,
+    PodDisruptionBudget: check_budget,
+    PersistentVolumeClaim: check_claim,
+    PersistentVolume: check_volume_object,
+    StorageClass: check_storage_class,
+    CSINode: check_csi_node,
+}
+"""Of other kinds the types say it all."""

@@ -1,75 +1,27 @@
 """Documents to model objects, one of each name, and a word about those that are left out."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
-from maitred.model.budget import PodDisruptionBudget
-from maitred.model.device import DeviceClass
-from maitred.model.group import API_VERSIONS, MARK_PREFIX, MARKS, CompositePodGroup, PodGroup, Workload
+from maitred.model.group import MARK_PREFIX, MARKS
 from maitred.model.job import JOB_NAMES, Job
+from maitred.model.kinds import KINDS, Heeded, Kind
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
-from maitred.model.meta import Namespace, key_of
-from maitred.model.node import Node
+from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.owners import BATCH_JOB, kind_of, owner_kind
 from maitred.model.pod import Pod
 from maitred.model.policy import API_VERSION
-from maitred.model.priority import PriorityClass
-from maitred.model.storage import (
-    CSIDriver,
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
 
+T = TypeVar("T")
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How objects of a kind are decoded and checked."""
-
-    type: type[Object]
-    decoder: "msgspec.json.Decoder[Any]"
-    check: Callable[[Any], None]
-    namespaced: bool
-
-
-def kind(type: type[Object], check: Callable[[Any], None], namespaced: bool) -> Kind:
-    return Kind(type, msgspec.json.Decoder(type), check, namespaced)
-
-
-_STORAGE = ("storage.k8s.io/v1", "storage.k8s.io/v1beta1")
-_DEVICES = ("resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1beta1")
-_PRIORITY = ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1")
-_READ: tuple[tuple[tuple[str, ...], str, Kind], ...] = (
-    (("v1",), "Pod", kind(Pod, checks.check_pod, True)),
-    (("v1",), "Node", kind(Node, checks.check_node, False)),
-    (("v1",), "Namespace", kind(Namespace, checks.check_nothing, False)),
-    (("v1",), "PersistentVolumeClaim", kind(PersistentVolumeClaim, checks.check_claim, True)),
-    (("v1",), "PersistentVolume", kind(PersistentVolume, checks.check_volume_object, False)),
-    (_STORAGE, "StorageClass", kind(StorageClass, checks.check_storage_class, False)),
-    (_STORAGE, "CSINode", kind(CSINode, checks.check_csi_node, False)),
-    (_STORAGE, "CSIDriver", kind(CSIDriver, checks.check_nothing, False)),
-    (_STORAGE, "VolumeAttachment", kind(VolumeAttachment, checks.check_nothing, False)),
-    (_DEVICES, "DeviceClass", kind(DeviceClass, checks.check_nothing, False)),
-    (_PRIORITY, "PriorityClass", kind(PriorityClass, checks.check_priority_class, False)),
-    (("policy/v1",), "PodDisruptionBudget", kind(PodDisruptionBudget, checks.check_budget, True)),
-    (("batch/v1",), "Job", kind(Job, checks.check_nothing, True)),
-    (API_VERSIONS, "PodGroup", kind(PodGroup, checks.check_pod_group, True)),
-    (API_VERSIONS, "CompositePodGroup", kind(CompositePodGroup, checks.check_composite, True)),
-    (API_VERSIONS, "Workload", kind(Workload, checks.check_nothing, True)),
-)
-KINDS = {(version, name): how for versions, name, how in _READ for version in versions}
-SERVED = {name: versions for versions, name, _ in _READ}
-
+READ = {(version, row.name): row for row in KINDS for version in row.api_versions}
 READ_ELSEWHERE = tuple(
     f"{MARK_PREFIX}{name}" for name in ("seating", "suspended", "run-seconds", "exit-code", "start-seconds")
 )
@@ -80,10 +32,17 @@ ELSEWHERE = {
 }
 
 
-class Reader:
-    """Collects the objects of all sources. The same object twice, wherever, is refused."""
+DECISIONS = frozenset({Heeded.BY_DECISIONS})
 
-    def __init__(self) -> None:
+
+class Reader:
+    """Collects the objects of all sources. The same object twice, wherever, is refused.
+
+    `heeded`: the kinds that whoever reads them goes by. The warnings name the rest.
+    """
+
+    def __init__(self, heeded: frozenset[Heeded] = DECISIONS) -> None:
+        self._heeded = heeded
         self.objects: list[Object] = []
         self._seen: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._skipped: Counter[tuple[str, str]] = Counter()
@@ -96,21 +55,28 @@ class Reader:
 
     def take(self, document: Document) -> Object | None:
         """The object, decoded and checked; None if it is of a kind that no decision reads."""
+        row = READ.get((document.api_version, document.kind))
         try:
-            return self._take(document)
+            if row is None:
+                self._skip(document)
+                return None
+            return self._take(document, row)
         except FieldError as problem:
-            raise InputError(document.source, document.title, problem.field, problem.what) from None
-
-    def _take(self, document: Document) -> Object | None:
-        how = KINDS.get((document.api_version, document.kind))
-        if how is None:
-            self._skip(document)
+            error = InputError(document.source, document.title, problem.field, problem.what)
+            if row is None or row.heeded in self._heeded:
+                raise error from None
+            self.note(f"{error} (ignored)")
             return None
-        found: Object = decode(document, how)
+
+    def _take(self, document: Document, row: Kind) -> Object:
+        if row.heeded not in self._heeded:
+            self._skipped[document.kind, document.api_version] += 1
+        found = decode(document, row.type)
         checks.check_name(found.metadata)
-        how.check(found)
-        namespace = found.metadata.namespace or "default" if how.namespaced else ""
-        key = (document.kind, namespace, found.metadata.name)
+        if (check := checks.CHECKS.get(row.type)) is not None:
+            check(found)
+        namespace = found.metadata.namespace or "default" if row.namespaced else ""
+        key = (row.title, namespace, found.metadata.name)
         here = (document.source, document.place)
         earlier = self._seen.setdefault(key, here)
         if earlier is not here:
@@ -165,21 +131,21 @@ def jobs_with_pods(objects: Iterable[Object]) -> frozenset[str]:
     return frozenset(found)
 
 
-def decode(document: Document, how: Kind) -> Any:
+def decode(document: Document, into: type[T]) -> T:
     """Fast as it is; only what fails is looked at again, without its nulls."""
     try:
         if isinstance(document.body, dict):
-            return msgspec.convert(document.body, how.type)
-        return how.decoder.decode(document.body)
+            return msgspec.convert(document.body, into)
+        return msgspec.json.decode(document.body, type=into)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         if isinstance(error, msgspec.ValidationError) and "out of range" in str(error):
             # A number that plain values could not hold either.
-            raise field_error(error, None, how.type) from None
+            raise field_error(error, None, into) from None
     plain = document.plain()
     try:
-        return msgspec.convert({"metadata": {}, **plain}, how.type)
+        return msgspec.convert({"metadata": {}, **plain}, into)
     except msgspec.ValidationError as error:
-        raise field_error(error, plain, how.type) from None
+        raise field_error(error, plain, into) from None
 
 
 def is_unknown_mark(mark: str) -> bool:
@@ -199,6 +165,7 @@ def skip_words(kind: str, version: str, count: int) -> str:
             f"{owner.title}: this command does not create its pods; give the pods themselves ({objects} "
             f"skipped)"
         )
-    if kind in SERVED:
-        return f"{kind} of {version}: not read; {', '.join(SERVED[kind])} are ({objects} skipped)"
+    known = [read for (read, name), row in READ.items() if name == kind and row.heeded in DECISIONS]
+    if known:
+        return f"{kind} of {version}: not read; {', '.join(sorted(known))} are ({objects} skipped)"
     return f"{kind} of {version}: not read ({objects} skipped)"

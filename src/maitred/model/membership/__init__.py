@@ -14,7 +14,6 @@ from maitred.model.membership.jobs import group_from_job, group_named_by, not_on
 from maitred.model.membership.owned import JOB
 from maitred.model.membership.settling import JobFacts, PodWords, Settled, said_by, same_uid, settle
 from maitred.model.membership.source import (
-    ForeignGroup,
     GroupId,
     Known,
     Members,
@@ -48,7 +47,6 @@ __all__ = [
     "MARKS",
     "POD_GROUP",
     "SOURCES",
-    "ForeignGroup",
     "GroupId",
     "JobFacts",
     "Known",

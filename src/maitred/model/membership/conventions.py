@@ -8,7 +8,6 @@ import msgspec
 
 from maitred.model.group import positive
 from maitred.model.membership.source import (
-    ForeignGroup,
     GroupId,
     Members,
     Membership,
@@ -17,6 +16,14 @@ from maitred.model.membership.source import (
     in_namespace,
 )
 from maitred.model.meta import Lean, ObjectMeta, mark
+from maitred.model.operators.podgroups import (
+    CoschedulingPodGroup,
+    ForeignGroup,
+    GodelPodGroup,
+    KaiPodGroup,
+    KoordinatorPodGroup,
+    VolcanoPodGroup,
+)
 from maitred.model.pod import Pod
 
 YUNIKORN, WORKER_SET = "YuniKorn", "LeaderWorkerSet"
@@ -35,19 +42,19 @@ class Convention:
     names: tuple[str, ...]
     counts: tuple[str, ...] = ()
     """How many members it takes, said by each of them."""
-    objects: str = ""
-    """The API group whose PodGroups say how many, where the pods do not."""
+    objects: type[ForeignGroup] | None = None
+    """The objects that say how many, where the pods do not."""
 
 
 TABLE = (
-    Convention("Coscheduling", ("scheduling.x-k8s.io/pod-group",), objects="scheduling.x-k8s.io"),
+    Convention("Coscheduling", ("scheduling.x-k8s.io/pod-group",), objects=CoschedulingPodGroup),
     Convention(
         "Volcano",
         ("scheduling.volcano.sh/group-name", "scheduling.k8s.io/group-name"),
         ("scheduling.volcano.sh/group-min-member",),
-        "scheduling.volcano.sh",
+        VolcanoPodGroup,
     ),
-    Convention("KAI", ("pod-group-name",), ("kai.scheduler/batch-min-member",), "scheduling.run.ai"),
+    Convention("KAI", ("pod-group-name",), ("kai.scheduler/batch-min-member",), KaiPodGroup),
     Convention(
         "Koordinator",
         (
@@ -56,11 +63,11 @@ TABLE = (
             "pod-group.scheduling.sigs.k8s.io",
         ),
         ("gang.scheduling.koordinator.sh/min-available", "pod-group.scheduling.sigs.k8s.io/min-available"),
-        "scheduling.sigs.k8s.io",
+        KoordinatorPodGroup,
     ),
     Convention("Kueue", ("kueue.x-k8s.io/pod-group-name",), ("kueue.x-k8s.io/pod-group-total-count",)),
     Convention("Armada", ("armadaproject.io/gangId",), ("armadaproject.io/gangCardinality",)),
-    Convention("Gödel", ("godel.bytedance.com/pod-group-name",), objects="scheduling.godel.kubewharf.io"),
+    Convention("Gödel", ("godel.bytedance.com/pod-group-name",), objects=GodelPodGroup),
 )
 
 
@@ -99,9 +106,11 @@ def by_worker_set(pod: Pod) -> Membership | None:
     return Membership(GroupId(WORKER_SET, in_namespace(about, f"{name}-{index}")), count)
 
 
-def quorum_as_said(id: GroupId, members: Members, known: Objects, objects: str = "") -> int | None:
+def quorum_as_said(
+    id: GroupId, members: Members, known: Objects, objects: type[ForeignGroup] | None = None
+) -> int | None:
     """By the object of the group, or else by its pods; the least, should they disagree."""
-    group = known.find(ForeignGroup, id.key, api_group=objects)
+    group = None if objects is None else known.find(objects, id.key)
     if group is not None and group.spec.min_member > 0:
         return group.spec.min_member
     return min(members.counts, default=None)

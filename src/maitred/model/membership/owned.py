@@ -20,7 +20,7 @@ from maitred.model.membership.source import (
 from maitred.model.meta import ObjectMeta, OwnerReference, mark
 from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.pod import Pod
-from maitred.model.training import TrainingJob
+from maitred.model.training import PyTorchJob
 
 JOB_SET, RAY, JOB, TRAINING = "JobSet", "Ray", "Job", "Kubeflow"
 JOB_SET_NAME = "jobset.sigs.k8s.io/jobset-name"
@@ -94,7 +94,7 @@ def quorum_of_job_set(id: GroupId, members: Members, known: Objects) -> int:
 
 
 def quorum_of_training(id: GroupId, members: Members, known: Objects) -> int:
-    job = known.find(TrainingJob, id.key, id.uid)
+    job = known.find(PyTorchJob, id.key, id.uid)
     return (None if job is None else job.spec.quorum) or members.there
 
 

@@ -6,9 +6,11 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from maitred.model.group import Group, Marks, PodGroup
 from maitred.model.job import Job
-from maitred.model.meta import Lean, ObjectMeta, mark
+from maitred.model.meta import ObjectMeta, mark
+from maitred.model.objects import Object
+from maitred.model.operators.podgroups import ForeignGroup
 from maitred.model.pod import Pod
-from maitred.model.training import TrainingJob
+from maitred.model.training import PyTorchJob
 
 
 class GroupId(NamedTuple):
@@ -40,26 +42,15 @@ class Membership:
         return self.id.source
 
 
-class MinMember(Lean, frozen=True):
-    min_member: int = 0
-
-
-class ForeignGroup(Lean, frozen=True):
-    """A PodGroup of another scheduler. They all call their quorum the same."""
-
-    metadata: ObjectMeta
-    spec: MinMember = MinMember()
-
-
-Sizing = PodGroup | Job | ForeignGroup | TrainingJob
+Sizing = PodGroup | Job | ForeignGroup | PyTorchJob
 """Objects that say how many members a group takes."""
-T = TypeVar("T", bound=Sizing)
+T = TypeVar("T", bound=Object)
 
 
 class Known(Protocol):
     """The objects that whoever asks knows of."""
 
-    def find(self, kind: type[T], key: str, uid: str = "", api_group: str = "") -> T | None: ...
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None: ...
 
     def every(self, kind: type[T]) -> Iterator[T]: ...
 
@@ -71,8 +62,8 @@ class Objects:
         self._known = known
         self._jobs: dict[str, dict[str, list[Job]]] = {}
 
-    def find(self, kind: type[T], key: str, uid: str = "", api_group: str = "") -> T | None:
-        return self._known.find(kind, key, uid, api_group)
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        return self._known.find(kind, key, uid)
 
     def jobs_marked(self, mark_key: str) -> Mapping[str, Sequence[Job]]:
         """Jobs by the value of a mark, with their namespace before it."""

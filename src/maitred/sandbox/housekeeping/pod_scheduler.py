@@ -35,9 +35,8 @@ from maitred.kube.resources import (
 from maitred.kube.wire import Condition
 from maitred.kube.writes import Writer
 from maitred.model.group import MARKS
-from maitred.model.meta import Namespace
 from maitred.model.node import Node as PlainNode
-from maitred.model.objects import Object
+from maitred.model.objects import Namespace, Object
 from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.pod import DEFAULT_SCHEDULER
 from maitred.model.pod import Pod as PlainPod

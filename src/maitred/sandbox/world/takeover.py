@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maitred.explain.floorplan import LOST_TAINTS
-from maitred.model.group import API_VERSIONS, MARKS
+from maitred.model.group import MARKS, PodGroup
+from maitred.model.kinds import row_of
 from maitred.model.node import HEALTH_TAINTS
 from maitred.model.quantity import amount, text
 from maitred.sandbox.kubelets.marks import EXIT_CODE, FAULT, KUBELET, RUN_SECONDS, SIMULATED, START_SECONDS
@@ -88,7 +89,7 @@ def take_over(bodies: Iterable[Json], places: Mapping[str, str] = NOWHERE) -> Ta
 def why_not(body: Json, nodes: frozenset[str]) -> str:
     """Why an object is left out; empty if it is not."""
     kind, version = body["kind"], body["apiVersion"]
-    if kind not in TAKERS or (kind == "PodGroup" and version not in API_VERSIONS):
+    if kind not in TAKERS or (kind == "PodGroup" and version not in row_of(PodGroup).api_versions):
         return f"{kind} of {version}"
     if kind == "PriorityClass" and name(body) in SYSTEM_CLASSES:
         return "PriorityClass that every cluster has"

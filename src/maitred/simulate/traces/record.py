@@ -89,8 +89,8 @@ def account_of(data: bytes, source: str) -> RecordedCluster:
     for number, line in enumerate(unpacked(data, source).splitlines(), 1):
         try:
             found = recording.decode(line)
-            if isinstance(found, recording.Came) and found.kind in recording.KINDS:
-                item = msgspec.json.decode(found.object, type=recording.KINDS[found.kind])
+            if isinstance(found, recording.Came) and found.kind in recording.RECORDED:
+                item = msgspec.json.decode(found.object, type=recording.RECORDED[found.kind])
                 account.came(item, datetime.fromtimestamp(found.at, UTC))
             elif isinstance(found, recording.Gone):
                 account.went(found.kind, found.key, datetime.fromtimestamp(found.at, UTC))

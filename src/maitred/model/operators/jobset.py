@@ -1,0 +1,107 @@
+"""JobSets: several Jobs that are one piece of work; and TrainJobs, which make a JobSet of their own name."""
+
+from maitred.model.job import JobSpec, TemplateMeta
+from maitred.model.meta import Lean
+from maitred.model.objects import Object
+from maitred.model.operators.parts import Name, OperatorCondition, Several, Size
+
+JOB_SET_NAME = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+JOB_INDEX = "jobset.sigs.k8s.io/job-index"
+EXCLUSIVE_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+"""On a JobSet, or on a replicated job of it: its Jobs get a topology domain each, after their first pod."""
+JOB_SET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
+"""How its own controller is called in `spec.managedBy`."""
+TRAIN_JOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
+
+
+class ReplicatedJobTemplate(Lean, frozen=True):
+    metadata: TemplateMeta = TemplateMeta()
+    spec: JobSpec = JobSpec()
+
+
+class Dependency(Lean, frozen=True):
+    name: Name = ""
+    status: Name = ""
+    """`Ready` or `Complete`: what must be of the other replicated job before this one is created."""
+
+
+class ReplicatedJob(Lean, frozen=True):
+    name: Name = ""
+    group_name: Name = "default"
+    template: ReplicatedJobTemplate = ReplicatedJobTemplate()
+    replicas: Size = 1
+    depends_on: Several[Dependency] = ()
+
+    @property
+    def pods(self) -> int:
+        """How many it has at a time, all its Jobs together."""
+        spec = self.template.spec
+        parallelism = 1 if spec.parallelism is None else max(0, spec.parallelism)
+        most = parallelism if spec.completions is None else min(parallelism, max(0, spec.completions))
+        return self.replicas * most
+
+
+class StartupPolicy(Lean, frozen=True):
+    startup_policy_order: Name = "AnyOrder"
+    """`InOrder`: each replicated job is created when those before it are ready."""
+
+
+class JobSetSpec(Lean, frozen=True):
+    replicated_jobs: Several[ReplicatedJob] = ()
+    startup_policy: StartupPolicy = StartupPolicy()
+    suspend: bool = False
+    managed_by: Name = ""
+
+
+class ReplicatedJobStatus(Lean, frozen=True):
+    """Jobs, not pods."""
+
+    name: Name = ""
+    ready: Size = 0
+    succeeded: Size = 0
+    failed: Size = 0
+    active: Size = 0
+    suspended: Size = 0
+
+
+class JobSetStatus(Lean, frozen=True):
+    conditions: Several[OperatorCondition] = ()
+    restarts: Size = 0
+    terminal_state: Name = ""
+    """`Completed` or `Failed`; empty while it has work to do."""
+    replicated_jobs_status: Several[ReplicatedJobStatus] = ()
+
+
+class JobSet(Object, frozen=True):
+    spec: JobSetSpec = JobSetSpec()
+    status: JobSetStatus = JobSetStatus()
+
+
+class RuntimeRef(Lean, frozen=True):
+    name: Name = ""
+    api_group: Name = "trainer.kubeflow.org"
+    kind: Name = "ClusterTrainingRuntime"
+
+
+class Trainer(Lean, frozen=True):
+    num_nodes: Size | None = None
+
+
+class TrainJobSpec(Lean, frozen=True):
+    runtime_ref: RuntimeRef = RuntimeRef()
+    """Where the templates of its pods are. The JobSet that is made of it has them too."""
+    trainer: Trainer = Trainer()
+    suspend: bool = False
+    managed_by: Name = ""
+    active_deadline_seconds: int | None = None
+
+
+class TrainJobStatus(Lean, frozen=True):
+    conditions: Several[OperatorCondition] = ()
+    jobs_status: Several[ReplicatedJobStatus] = ()
+
+
+class TrainJob(Object, frozen=True):
+    spec: TrainJobSpec = TrainJobSpec()
+    status: TrainJobStatus = TrainJobStatus()
