@@ -1,5 +1,8 @@
 """The floor at a glance: which groups are seated where, which wait and why, and what is free in every rack.
 
+It is drawn from the objects of the cluster and from the verdicts of the scheduler. What that scheduler has
+written into conditions is not read: only other schedulers are quoted from there.
+
 Members and tables are made once for each change of a pod or node, so that drawing up the floor again, a few
 times a second while someone watches, only has to add them up.
 """
@@ -8,13 +11,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Literal, get_args
+from typing import Literal
 
+from maitred.explain.tenant_words import as_told_at_home
+from maitred.explain.verdicts import blocker_words
 from maitred.model.group import Marks, PodGroup, group_from_marks, group_from_pod_group, marks_of
 from maitred.model.membership import MARKS, membership_of
 from maitred.model.meta import Lean, Timestamp, key_of
 from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node, allocatable, effective_taints
-from maitred.model.plan import Verdict
+from maitred.model.plan import GroupVerdict, Verdict
 from maitred.model.pod import Pod, PodStatus
 from maitred.model.policy import Policy, is_device
 from maitred.model.quantity import CPU
@@ -28,7 +33,6 @@ LOST_TAINTS = (UNREACHABLE, NOT_READY)
 UNDECIDED = "no verdict yet"
 SANDBOX = "sandbox.maitred.dev/"
 _PARTS = re.compile(r"(\D*)(\d*)")
-_VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
 _POLICY = Policy()
 
 Outcome = Verdict | Literal["Finished"]
@@ -73,7 +77,9 @@ class FloorMember(Lean, frozen=True):
     needs: dict[str, int]
     created: Timestamp | None
     seated: Timestamp | None
+    scheduler: str
     words: str
+    """What that scheduler has written into the condition of a pod that waits."""
     marks: Marks | None
     """What it says of its group, where no PodGroup is to say it."""
     lone: bool = False
@@ -149,6 +155,7 @@ def member_of(pod: FloorPod) -> FloorMember:
         needs=pod_requests(pod.spec),
         created=pod.metadata.creation_timestamp,
         seated=seated_at(pod, scheduled),
+        scheduler=pod.spec.scheduler_name,
         words="" if scheduled.status == "True" else scheduled.message,
         marks=marks_of(pod.metadata) if found is not None and found.source == MARKS else None,
         lone=found is None,
@@ -188,13 +195,32 @@ def openness(node: Node) -> Openness:
     return "closed" if UNSCHEDULABLE in keys else "open"
 
 
+class Decided:
+    """The last verdicts of the scheduler of this name, of groups that wait."""
+
+    def __init__(self, scheduler: str, verdicts: Iterable[GroupVerdict] = ()) -> None:
+        self._scheduler = scheduler
+        self._verdicts = {verdict.group: verdict for verdict in verdicts}
+
+    def verdict(self, group: str) -> GroupVerdict | None:
+        return self._verdicts.get(group)
+
+    def is_theirs(self, member: FloorMember) -> bool:
+        """Whether another scheduler places it."""
+        return member.scheduler != self._scheduler
+
+
 def floor_of(
-    tables: Iterable[FloorNode], members: Iterable[FloorMember], pod_groups: Mapping[str, FloorGroup]
+    tables: Iterable[FloorNode],
+    members: Iterable[FloorMember],
+    pod_groups: Mapping[str, FloorGroup],
+    decided: Decided,
 ) -> ClusterFloor:
     """`pod_groups` by their keys."""
     tables, members = sorted(tables, key=lambda table: table.name), list(members)
     places = Places(tables)
-    return ClusterFloor(tuple(racks(tables, members, places)), tuple(rows(members, pod_groups, places)))
+    found = tuple(rows(members, pod_groups, places, decided))
+    return ClusterFloor(tuple(racks(tables, members, places)), found)
 
 
 class Places:
@@ -248,21 +274,31 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def rows(
-    members: Iterable[FloorMember], pod_groups: Mapping[str, FloorGroup], places: Places
+    members: Iterable[FloorMember], pod_groups: Mapping[str, FloorGroup], places: Places, decided: Decided
 ) -> Iterator[FloorRow]:
     groups: dict[str, list[FloorMember]] = {key: [] for key in pod_groups}
     for member in members:
         groups.setdefault(member.group, []).append(member)
     for key in sorted(groups):
-        yield row(key, groups[key], pod_groups.get(key), places)
+        yield row(key, groups[key], pod_groups.get(key), places, decided)
 
 
-def row(key: str, everyone: Sequence[FloorMember], pod_group: FloorGroup | None, places: Places) -> FloorRow:
-    """Those who leave are no longer of the group, and those who failed only if nobody came in their place."""
+def row(
+    key: str,
+    everyone: Sequence[FloorMember],
+    pod_group: FloorGroup | None,
+    places: Places,
+    decided: Decided,
+) -> FloorRow:
+    """Members that leave or have failed are not counted."""
     staying = [member for member in everyone if member.standing not in ("leaving", "failed")]
     placed = [member for member in staying if member.standing != "waiting"]
     quorum = quorum_of(key, everyone, pod_group)
-    verdict, why = verdict_of(everyone, staying, placed, quorum, pod_group)
+    verdict, why = (
+        outcome_of_ended(everyone, staying, placed, quorum, pod_group)
+        or outcome_decided(decided.verdict(key), placed, quorum)
+        or outcome_elsewhere(staying, placed, quorum, pod_group, decided)
+    )
     seated = [member for member in placed if member.standing == "seated"]
     where = Counter(places.shortest(member.node) for member in seated)
     return FloorRow(
@@ -284,38 +320,54 @@ def quorum_of(key: str, members: Iterable[FloorMember], pod_group: FloorGroup | 
     return group_from_marks(key, [member.marks for member in members if member.marks]).quorum
 
 
-def verdict_of(
+def outcome_of_ended(
     everyone: Sequence[FloorMember],
     staying: Sequence[FloorMember],
     placed: Sequence[FloorMember],
     quorum: int,
     pod_group: FloorGroup | None,
-) -> tuple[Outcome, str]:
-    """The verdict, and why: in the words of the scheduler where there are any."""
+) -> tuple[Outcome, str] | None:
+    """How a group stands whose pods have all ended, or leave, and why."""
     failed = sum(member.standing == "failed" for member in everyone)
     if everyone and all(member.standing in ("succeeded", "failed") for member in everyone):
         if quorum <= 1 or len(placed) >= quorum:
             return "Finished", f"{counted(failed, 'member')} failed" if failed else ""
         return "Waiting", f"Members: {counted(failed, 'member')} failed and not replaced yet"
-    if everyone and not staying and pod_group is None:
-        return "Finished", "leaving"
-    words = next((member.words for member in staying if member.words), "")
+    return ("Finished", "leaving") if everyone and not staying and pod_group is None else None
+
+
+def outcome_decided(
+    verdict: GroupVerdict | None, placed: Sequence[FloorMember], quorum: int
+) -> tuple[Outcome, str] | None:
+    """What the verdict says, while it is one of the group as it is now: places that were decided just now are
+    not taken yet, and a group whose quorum is placed is scheduled, whatever the rest waits for."""
+    if verdict is None or not verdict.blockers:
+        return None
+    why = blocker_words(as_told_at_home(verdict).blockers[0])
     if len(placed) >= quorum:
-        return "Scheduled", told(words)[1]
+        return "Scheduled", why
+    return None if verdict.verdict == "Scheduled" else (verdict.verdict, why)
+
+
+def outcome_elsewhere(
+    staying: Sequence[FloorMember],
+    placed: Sequence[FloorMember],
+    quorum: int,
+    pod_group: FloorGroup | None,
+    decided: Decided,
+) -> tuple[Outcome, str]:
+    """How a group stands that has no verdict: in the words of another scheduler, if it is that one's."""
+    words = next((member.words for member in staying if member.words and decided.is_theirs(member)), "")
+    if len(placed) >= quorum:
+        return "Scheduled", words
     if not words and pod_group is None and any(not (member.lone or member.marks) for member in staying):
         return "Waiting", "Members: the PodGroup that its pods name does not exist"
     if not words and len(staying) < quorum:
         verb = "exists" if len(staying) == 1 else "exist"
         return "Waiting", f"Members: {len(staying)} of the {quorum} needed members {verb}"
-    if not words and pod_group is not None:
+    if not words and pod_group is not None and all(decided.is_theirs(member) for member in staying):
         words = next((said.message for said in pod_group.status.conditions if said.status == "False"), "")
-    return told(words or UNDECIDED)
-
-
-def told(words: str) -> tuple[Verdict, str]:
-    """`Waiting: Capacity: needs ...` comes apart; anything else is what another scheduler has said."""
-    first, colon, rest = words.partition(": ")
-    return (_VERDICTS[first], rest) if colon and first in _VERDICTS else ("Waiting", words)
+    return "Waiting", words or UNDECIDED
 
 
 def since(
