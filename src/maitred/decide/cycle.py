@@ -120,6 +120,7 @@ class _Cycle:
             self.promises.spare({group.key for group in groups if group.seated or group.promised})
         while progress:
             progress = False
+            self.promises.reconsider()
             for group in dependent:
                 if not group.promised:
                     before = len(group.seated)

@@ -136,6 +136,11 @@ class Promises:
             self._refused[key] = result
         return self._refused[key]
 
+    def reconsider(self) -> None:
+        """Pods were seated that others need near them, or for their balance: what was refused is looked at
+        again."""
+        self._refused.clear()
+
     def hold(self, trial: Trial, ask: Ask, seats: Assignment) -> list[Seated]:
         """Keep these places on the trial against all who come after, and the company that they need there."""
         held = []
