@@ -276,12 +276,12 @@ class NodeTable:
         return sums[0], sums[1]
 
     def release(self, row: int) -> None:
-        """Give a row back once neither a Node nor a pod needs it."""
+        """Give a row back once neither a Node nor a pod needs it. Views have it as a row without a Node, which
+        nothing reads; the next Node or pod that gets it is seen by the next view."""
         if not self._alive[row] and not self.used[:, row].any():
             del self.rows[self._names[row]]
             self._names[row] = ""
             self._free_rows.append(row)
-            self._view = None
 
     def row(self, name: str) -> int:
         """The row of a node; made for it if a pod names it before its Node is seen."""
