@@ -276,8 +276,8 @@ class NodeTable:
         return sums[0], sums[1]
 
     def release(self, row: int) -> None:
-        """Give a row back once neither a Node nor a pod needs it. Views have it as a row without a Node, which
-        nothing reads; the next Node or pod that gets it is seen by the next view."""
+        """Give a row back once neither a Node nor a pod needs it. To views it is a row without a Node, which
+        nothing reads; the next view has the next Node or pod that gets it."""
         if not self._alive[row] and not self.used[:, row].any():
             del self.rows[self._names[row]]
             self._names[row] = ""

@@ -307,6 +307,8 @@ class SeatSearch:
             for place in self.places
             if self.placed[place][shape]
         ]
-        if not self.rules.ordered:
-            return Seats(pairs)
-        return find_order(self.rules, Seats(pairs), self.steps)
+        seats = Seats(pairs)
+        self.steps.meter.take(0 if self.rules.sure else self.table)
+        if not self.rules.serve(seats):
+            return None
+        return find_order(self.rules, seats, self.steps) if self.rules.ordered else seats
