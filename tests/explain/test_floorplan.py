@@ -7,10 +7,10 @@ import pytest
 
 from maitred.explain.floorplan import (
     ClusterFloor,
-    Decided,
     FloorGroup,
     FloorPod,
     FloorRow,
+    FloorVerdicts,
     floor_of,
     member_of,
     natural,
@@ -75,7 +75,7 @@ def floor(
         [table_of(msgspec.convert(one, Node)) for one in nodes],
         [member_of(msgspec.convert(one, FloorPod)) for one in pods],
         {f"ml/{one['metadata']['name']}": msgspec.convert(one, FloorGroup) for one in pod_groups},
-        Decided("maitred", verdicts),
+        FloorVerdicts("maitred", verdicts),
     )
 
 

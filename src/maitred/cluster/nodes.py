@@ -262,8 +262,8 @@ class NodeTable:
     def load(self) -> tuple[Ints, Ints]:
         """What is used of every resource on every node, and the part of it that belongs to the nodes.
 
-        Columns add up modulo 2**64, so what is taken back is taken back exactly; where pods that nobody could
-        have seated together add up to more than a column holds, the node counts as full and more.
+        Columns add up modulo 2**64, so what is taken back is taken back exactly; where pods that no node
+        could hold together add up to more than a column holds, the node counts as full and more.
         """
         height, width = len(self.resources), len(self._names)
         sums = []

@@ -258,7 +258,7 @@ class SeatSearch:
         return spread.counts[domain] - brought
 
     def _can_have(self, company: _Company) -> bool:
-        """Those who seek the same company may found one domain at most, and only while nobody is anywhere."""
+        """Those who seek the same company may found one domain at most, and only while there is none."""
         self.steps.meter.take(self.table * len(company.codes))
         family = [s for s in self.shapes if company in self.companies[s]]
         independent = [s for s in self.shapes if company.provided_by[s] and s not in family]

@@ -195,7 +195,7 @@ def openness(node: Node) -> Openness:
     return "closed" if UNSCHEDULABLE in keys else "open"
 
 
-class Decided:
+class FloorVerdicts:
     """The last verdicts of the scheduler of this name, of groups that wait."""
 
     def __init__(self, scheduler: str, verdicts: Iterable[GroupVerdict] = ()) -> None:
@@ -214,7 +214,7 @@ def floor_of(
     tables: Iterable[FloorNode],
     members: Iterable[FloorMember],
     pod_groups: Mapping[str, FloorGroup],
-    decided: Decided,
+    decided: FloorVerdicts,
 ) -> ClusterFloor:
     """`pod_groups` by their keys."""
     tables, members = sorted(tables, key=lambda table: table.name), list(members)
@@ -274,7 +274,10 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def rows(
-    members: Iterable[FloorMember], pod_groups: Mapping[str, FloorGroup], places: Places, decided: Decided
+    members: Iterable[FloorMember],
+    pod_groups: Mapping[str, FloorGroup],
+    places: Places,
+    decided: FloorVerdicts,
 ) -> Iterator[FloorRow]:
     groups: dict[str, list[FloorMember]] = {key: [] for key in pod_groups}
     for member in members:
@@ -288,7 +291,7 @@ def row(
     everyone: Sequence[FloorMember],
     pod_group: FloorGroup | None,
     places: Places,
-    decided: Decided,
+    decided: FloorVerdicts,
 ) -> FloorRow:
     """Members that leave or have failed are not counted."""
     staying = [member for member in everyone if member.standing not in ("leaving", "failed")]
@@ -354,7 +357,7 @@ def outcome_elsewhere(
     placed: Sequence[FloorMember],
     quorum: int,
     pod_group: FloorGroup | None,
-    decided: Decided,
+    decided: FloorVerdicts,
 ) -> tuple[Outcome, str]:
     """How a group stands that has no verdict: in the words of another scheduler, if it is that one's."""
     words = next((member.words for member in staying if member.words and decided.is_theirs(member)), "")

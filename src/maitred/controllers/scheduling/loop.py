@@ -112,7 +112,7 @@ class SchedulingLoop:
         try:
             await self._cycles(thread)
         finally:
-            # A search that is under way is not waited for: nobody will carry out what it finds.
+            # A search that is under way is not waited for: what it finds will not be carried out.
             thread.shutdown(wait=False, cancel_futures=True)
 
     async def _cycles(self, thread: ThreadPoolExecutor) -> None:
@@ -139,7 +139,7 @@ class SchedulingLoop:
                 await self._mirror.changed.wait()
 
     async def _cycle(self, thread: ThreadPoolExecutor) -> float:
-        """Decide for those to whom something happened. Returns how long that took."""
+        """Decide for those to which something happened. Returns how long that took."""
         mirror, started = self._mirror, time.monotonic()
         mirror.changed.clear()
         mirror.overlay.let_stay()

@@ -74,8 +74,8 @@ class Notices:
         self._changed = asyncio.Event()
 
     def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
-        """These are told of when they are bound. Whom to tell of them is seen now, while their members wait:
-        when the rest of the Plan is known they may be bound."""
+        """These are told of when they are bound. Which object to tell of is seen now, while their members
+        wait: when the rest of the Plan is known they may be bound."""
         for verdict in seats.groups:
             self._note_on_its_way(verdict, self._teller.subject(verdict.group))
 

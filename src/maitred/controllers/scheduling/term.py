@@ -84,7 +84,7 @@ class SchedulerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Witnesses:
-    """Who else is told of what happens. Nobody need be, and none of them has a say."""
+    """Who else is told of what happens. All of them may be missing, and none of them has a say."""
 
     ring: Ring | None = None
     backlog: Backlog | None = None

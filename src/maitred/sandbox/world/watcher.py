@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 from maitred.explain.floorplan import (
     ClusterFloor,
-    Decided,
     FloorGroup,
     FloorPod,
+    FloorVerdicts,
     floor_of,
     member_of,
     table_of,
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 0.5
 """How long a new verdict may stay unseen if no object changes with it."""
 
-Verdicts = Callable[[], Iterable[GroupVerdict]]
+VerdictSource = Callable[[], Iterable[GroupVerdict]]
 """The last verdict of every group that waits."""
 
 T = TypeVar("T", bound=Kept)
@@ -61,7 +61,7 @@ class WorldWatcher:
 
     The verdicts are those of the scheduler of the sandbox."""
 
-    def __init__(self, verdicts: Verdicts) -> None:
+    def __init__(self, verdicts: VerdictSource) -> None:
         self.news = ChangeCounter()
         self._verdicts = verdicts
         self._members = KeptObjects(member_of, self.news)
@@ -69,7 +69,7 @@ class WorldWatcher:
         self._groups = KeptObjects[FloorGroup, FloorGroup](lambda group: group, self.news)
 
     def floor(self) -> ClusterFloor:
-        decided = Decided(SCHEDULER, self._verdicts())
+        decided = FloorVerdicts(SCHEDULER, self._verdicts())
         return floor_of(self._nodes.kept.values(), self._members.kept.values(), self._groups.kept, decided)
 
     async def until(self, holds: Callable[[ClusterFloor], bool]) -> None:
@@ -115,7 +115,7 @@ class KeptObjects(Generic[T, V]):
 
 
 @asynccontextmanager
-async def watching(client: Client, verdicts: Verdicts) -> AsyncIterator[WorldWatcher]:
+async def watching(client: Client, verdicts: VerdictSource) -> AsyncIterator[WorldWatcher]:
     """A watcher that knows everything there was when it began."""
     watcher = WorldWatcher(verdicts)
     async with companions() as others:
