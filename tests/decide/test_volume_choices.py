@@ -144,3 +144,12 @@ def test_a_claim_that_is_shared_takes_a_volume_beside_those_of_each_member() -> 
     assert set(chosen(*world(3))) == {"a", "b", "shared"}
     too_few = decide(world(2))
     assert (too_few["binds"], first(too_few)) == ([], "Volume")
+
+
+def test_members_that_share_a_claim_sit_wherever_its_volume_serves_though_one_could_be_made() -> None:
+    members = [pod(f"g-{number}", 3, group="g", claims=["shared"]) for number in range(4)]
+    world = [MADE, *nodes("n1", "n2", "n3"), claim("shared"), pod_group("g", 4), *members]
+    found = chosen(*world, volume("v1", "n1", "n2"))
+    assert found["shared"][0] == "v1"
+    assert decide(world)["binds"] == []  # the one that is made is for one node
+    assert decide([*world, volume("v1", "n1")])["binds"] == []

@@ -223,6 +223,8 @@ class Attachments:
             missing = reach is None and any(slot.volume is None for slot in slots)
             if missing and not is_made_at(self._nodes, need, taken.row):
                 return False
+            if need.provisioned and reach is None and len(set(self.followed.get(need.handle, ()))) > 1:
+                return False  # a volume that is made for the claim is made for one node
         return True
 
     def unmount(self, taken: Mount) -> None:

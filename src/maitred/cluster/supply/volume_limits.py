@@ -107,15 +107,18 @@ class VolumeLimits:
         """
         if self._in_favour and self._is_open(need):
             return None
-        if need.provisioned:
-            codes = self._nodes.column(NODE_NAME).codes
-        elif self._attachments.reach_of_shared(need.handle) is None:
+        if self._attachments.reach_of_shared(need.handle) is not None:
+            return None
+        alone, followed = self._nodes.column(NODE_NAME).codes, self._attachments.followed.get(need.handle, [])
+        if need.provisioned and (followed or not need.candidates):
+            codes = alone
+        else:
             rivals = {one for volumes in needs for one in self._undecided(volumes) if one.handle}
             codes = self._apart(need.candidates, 0 if self._in_favour else len(rivals))
-        else:
-            return None
+            if need.provisioned:
+                codes = np.where(codes < 0, len(need.candidates) + len(alone) + alone, codes)
         present = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.bool_)
-        present[codes[self._attachments.followed.get(need.handle, [])]] = True
+        present[codes[followed]] = True
         present[-1] = False
         provided_by = tuple(any(other.handle == need.handle for other in volumes) for volumes in needs)
         return Company((codes,), (present,), bool(present.any()), provided_by, own=True)
