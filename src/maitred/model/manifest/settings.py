@@ -95,7 +95,7 @@ def only_document(data: bytes, source: str) -> Document:
 
 
 def check_policy(policy: Policy) -> None:
-    """What the types leave open; a policy that contradicts itself would decide in a way that was not meant."""
+    """What the types leave open; a policy that contradicts itself would decide what was not meant."""
     levels = policy.topology.levels
     for position, level in enumerate(levels):
         if problem := name_problem(level.name):
