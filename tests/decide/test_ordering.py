@@ -21,7 +21,13 @@ def rules(*companies: tuple[Company, ...]) -> Rules:
 
 def company(provided_by: tuple[bool, ...], own: bool, anywhere: bool = False) -> Company:
     """With pods on the same node; there is none on any node so far."""
-    return Company((np.arange(NODES),), (np.zeros(NODES + 1, dtype=np.bool_),), anywhere, provided_by, own)
+    return Company(
+        (np.arange(NODES, dtype=np.int32),),
+        (np.zeros(NODES + 1, dtype=np.bool_),),
+        anywhere,
+        provided_by,
+        own,
+    )
 
 
 def order(made: Rules, *runs: tuple[int, int, int]) -> list[tuple[int, int, int]] | None:
