@@ -7,16 +7,19 @@ import pytest
 
 from maitred.explain.floorplan import (
     ClusterFloor,
+    Declared,
     FloorGroup,
     FloorPod,
     FloorRow,
     FloorVerdicts,
+    facts_of,
     floor_of,
     member_of,
     natural,
     table_of,
 )
 from maitred.explain.floorplan_tables import MOST_ALONE, floor_lines
+from maitred.model.job import Job
 from maitred.model.meta import Timestamp
 from maitred.model.node import Node
 from maitred.model.plan import Blocker, GroupVerdict, Verdict
@@ -70,11 +73,15 @@ def floor(
     pods: list[Json] = [],  # noqa: B006
     pod_groups: list[Json] = [],  # noqa: B006
     *verdicts: GroupVerdict,
+    jobs: list[Json] = [],  # noqa: B006
 ) -> ClusterFloor:
     return floor_of(
         [table_of(msgspec.convert(one, Node)) for one in nodes],
         [member_of(msgspec.convert(one, FloorPod)) for one in pods],
-        {f"ml/{one['metadata']['name']}": msgspec.convert(one, FloorGroup) for one in pod_groups},
+        Declared(
+            {f"ml/{one['metadata']['name']}": msgspec.convert(one, FloorGroup) for one in pod_groups},
+            {f"ml/{one['metadata']['name']}": facts_of(msgspec.convert(one, Job)) for one in jobs},
+        ),
         FloorVerdicts("maitred", verdicts),
     )
 
@@ -198,6 +205,18 @@ def test_groups_by_marks_and_lone_pods_are_groups_too() -> None:
     marks = {"maitred.dev/group": "a", "maitred.dev/min-count": "2"}
     found = floor(pods=[pod("p0", labels=marks), pod("lone")])
     assert [(one.group, one.quorum) for one in found.groups] == [("ml/a", 2), ("ml/lone", 1)]
+
+
+def test_the_pods_of_a_job_that_is_one_gang_are_one_group() -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
+    spec = {"parallelism": 2, "completions": 2, "completionMode": "Indexed"}
+    train = {"metadata": {"name": "train", "namespace": "ml", "uid": "u"}, "spec": spec}
+    made = {**party("train-x", 1), "spec": {"schedulingPolicy": {"basic": {}}}}
+    made["metadata"]["ownerReferences"] = [owner]
+    pods = [pod(name, "train-x", ownerReferences=[owner]) for name in ("p0", "p1")]
+    waits = decided("Waiting", CAPACITY, group="ml/train")
+    [found] = floor([], pods, [made], waits, jobs=[train]).groups
+    assert (found.group, found.quorum, found.lone, found.why) == ("ml/train", 2, False, "Capacity: needs 8")
 
 
 def test_a_lone_pod_that_leaves_waits_for_nothing() -> None:

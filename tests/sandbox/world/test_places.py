@@ -2,7 +2,7 @@
 
 import msgspec
 
-from maitred.explain.floorplan import FloorVerdicts, floor_of, table_of
+from maitred.explain.floorplan import Declared, FloorVerdicts, floor_of, table_of
 from maitred.model.node import Node
 from maitred.model.world import Levels, NodeKind, World
 from maitred.sandbox.kubelets import bodies
@@ -28,7 +28,7 @@ def racks(found: list[Json]) -> list[tuple[str, str, int]]:
     tables = [table_of(msgspec.convert(node, Node)) for node in found]
     return [
         (rack.block, rack.rack, len(rack.nodes))
-        for rack in floor_of(tables, [], {}, FloorVerdicts("maitred")).racks
+        for rack in floor_of(tables, [], Declared(), FloorVerdicts("maitred")).racks
     ]
 
 

@@ -8,9 +8,11 @@ from typing import Any, Generic, TypeVar
 
 from maitred.explain.floorplan import (
     ClusterFloor,
+    Declared,
     FloorGroup,
     FloorPod,
     FloorVerdicts,
+    facts_of,
     floor_of,
     member_of,
     table_of,
@@ -18,7 +20,8 @@ from maitred.explain.floorplan import (
 from maitred.kube.client import Client
 from maitred.kube.discovery import discover
 from maitred.kube.reflector import Kept, Reflector
-from maitred.kube.resources import NODES, PODS
+from maitred.kube.resources import JOBS, NODES, PODS
+from maitred.model.job import Job
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.plan import GroupVerdict
@@ -67,10 +70,12 @@ class WorldWatcher:
         self._members = KeptObjects(member_of, self.news)
         self._nodes = KeptObjects(table_of, self.news)
         self._groups = KeptObjects[FloorGroup, FloorGroup](lambda group: group, self.news)
+        self._jobs = KeptObjects(facts_of, self.news)
 
     def floor(self) -> ClusterFloor:
         decided = FloorVerdicts(SCHEDULER, self._verdicts())
-        return floor_of(self._nodes.kept.values(), self._members.kept.values(), self._groups.kept, decided)
+        declared = Declared(self._groups.kept, self._jobs.kept)
+        return floor_of(self._nodes.kept.values(), self._members.kept.values(), declared, decided)
 
     async def until(self, holds: Callable[[ClusterFloor], bool]) -> None:
         """Cancel it, or give it a timeout, for it to end before that."""
@@ -83,6 +88,7 @@ class WorldWatcher:
         found: list[Reflector[Any]] = [
             Reflector(client, NODES, Node, self._nodes),
             Reflector(client, PODS, FloorPod, self._members, selector=NOT_OUTPOSTS),
+            Reflector(client, JOBS, Job, self._jobs),
         ]
         groups = (await discover(client)).groups
         if groups is not None:
