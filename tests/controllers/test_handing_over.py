@@ -78,12 +78,13 @@ class Stage:
         self.server, metrics, anything = server, Metrics(), server
         writer: Any = anything
         teller = Teller(mirror, writer, writer, None, "", metrics)
-        self.notices = Notices(mirror, teller)
+        verdicts = LastVerdicts(mirror.waiting_by_group)
+        self.notices = Notices(mirror, verdicts, teller)
         self.finished = list[Order]()
         self.binder = Binder(writer, mirror, 8, self._finished)
         self.loop = SchedulingLoop(
             mirror,
-            LastVerdicts(mirror.waiting_by_group),
+            verdicts,
             Worklist(),
             Policy,
             "maitred",

@@ -31,3 +31,24 @@ def test_one_that_waits_no_more_is_forgotten_so_that_its_namesake_is_new() -> No
     groups["a"] = 1
     verdicts.note([waiting("a", "Capacity")])
     assert verdicts.before("a") is None
+
+
+def test_that_a_group_is_scheduled_is_told_when_it_has_its_places_and_kept_until_then() -> None:
+    groups = {"a": 1}
+    verdicts = LastVerdicts(groups)
+    scheduled = GroupVerdict("a", "Scheduled", 1, 1, 1)
+    verdicts.note([scheduled])
+    assert verdicts.to_tell("a") is None  # it is on its way: the binds may yet be refused
+    verdicts.scheduled(scheduled)
+    del groups["a"]
+    verdicts.note([])
+    assert (verdicts.to_tell("a"), list(verdicts)) == (scheduled, [])
+    verdicts.told("a")
+    assert verdicts.to_tell("a") is None
+
+
+def test_a_later_verdict_is_told_instead() -> None:
+    verdicts = LastVerdicts({"a": 1})
+    verdicts.scheduled(GroupVerdict("a", "Scheduled", 1, 1, 1))
+    verdicts.note([waiting("a", "Capacity")])
+    assert verdicts.to_tell("a") == waiting("a", "Capacity")

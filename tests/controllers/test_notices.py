@@ -11,6 +11,7 @@ import pytest
 
 from maitred.cluster.state import ClusterState
 from maitred.controllers.scheduling import notices
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.notices import Notices
@@ -87,22 +88,31 @@ class Story:
         anything: Any = self.record
         self.teller = Teller(mirror, anything, anything, GROUPS, CONDITION, Metrics())
         self.mirror = mirror
+        self.verdicts = LastVerdicts(mirror.waiting_by_group)
+        self.notices = Notices(mirror, self.verdicts, self.teller)
+
+    def decided(self, *groups: GroupVerdict) -> None:
+        self._decided(Plan(groups=groups))
+
+    def _decided(self, plan: Plan) -> None:
+        self.verdicts.note(plan.groups)
+        if plan.binds:
+            self.notices.seating(plan, NOTHING, time.monotonic())
+        self.notices.decided(plan, NOTHING, time.monotonic())
 
     def tell(self, *verdicts: GroupVerdict | Plan) -> Record:
         asyncio.run(self._tell(verdicts))
         return self.record
 
     async def _tell(self, verdicts: tuple[GroupVerdict | Plan, ...]) -> None:
-        found = Notices(self.mirror, self.teller)
-        task = asyncio.create_task(found.run())
+        self.notices = Notices(self.mirror, self.verdicts, self.teller)
+        task = asyncio.create_task(self.notices.run())
         for item in verdicts:
             plan = item if isinstance(item, Plan) else Plan(groups=(item,))
+            self._decided(plan)
             if plan.binds:
-                found.seating(plan, NOTHING, time.monotonic())
-            found.decided(plan, NOTHING, time.monotonic())
-            if plan.binds:
-                found.seated(plan.groups[0])
-            await told(found)
+                self.notices.seated(plan.groups[0])
+            await told(self.notices)
         task.cancel()
 
 
@@ -159,12 +169,11 @@ def test_another_category_is() -> None:
 def test_what_was_true_for_a_moment_only_is_not_told() -> None:
     async def story() -> Record:
         tale = Story(group_of_two())
-        found = Notices(tale.mirror, tale.teller)
-        task = asyncio.create_task(found.run())
+        task = asyncio.create_task(tale.notices.run())
         members = verdict("Waiting", ("Members", "1 of 2 members"))
-        found.decided(Plan(groups=(members,)), NOTHING, time.monotonic())
-        found.decided(Plan(groups=(WAITING,)), NOTHING, time.monotonic())
-        await told(found)
+        tale.decided(members)
+        tale.decided(WAITING)
+        await told(tale.notices)
         task.cancel()
         return tale.record
 
@@ -205,11 +214,10 @@ def test_members_that_are_seated_while_the_others_are_told_are_not_told() -> Non
 def test_a_group_is_told_however_often_it_is_decided_again() -> None:
     async def story() -> Record:
         tale = Story(group_of_two())
-        found = Notices(tale.mirror, tale.teller)
-        task = asyncio.create_task(found.run())
+        task = asyncio.create_task(tale.notices.run())
         deadline = time.monotonic() + 10.0
         while not tale.record.events and time.monotonic() < deadline:
-            found.decided(Plan(groups=(WAITING,)), NOTHING, time.monotonic())
+            tale.decided(WAITING)
             await asyncio.sleep(0.005)
         task.cancel()
         return tale.record
@@ -223,13 +231,12 @@ def test_a_group_whose_verdict_keeps_changing_is_told_all_the_same(monkeypatch: 
 
     async def story() -> Record:
         tale = Story(group_of_two())
-        found = Notices(tale.mirror, tale.teller)
-        task = asyncio.create_task(found.run())
+        task = asyncio.create_task(tale.notices.run())
         deadline, turn = time.monotonic() + 10.0, 0
         while not tale.record.events and time.monotonic() < deadline:
             turn += 1
             other = verdict("Waiting", ("Fragmentation", "not in one place"))
-            found.decided(Plan(groups=(other if turn % 2 else WAITING,)), NOTHING, time.monotonic())
+            tale.decided(other if turn % 2 else WAITING)
             await asyncio.sleep(0.005)
         task.cancel()
         return tale.record
@@ -241,15 +248,14 @@ def test_another_pod_of_the_same_name_is_told_anew() -> None:
     async def story() -> Record:
         mirror = Mirror("maitred")
         tale = Story(mirror)
-        found = Notices(mirror, tale.teller)
-        task = asyncio.create_task(found.run())
+        task = asyncio.create_task(tale.notices.run())
         lone = msgspec.structs.replace(WAITING, group="default/a")
         for uid in ("first", "second"):
             pod = watched_pod("a", cpu=1)
             meta = msgspec.structs.replace(pod.metadata, uid=uid)
             mirror.put_pod(msgspec.structs.replace(pod, metadata=meta))
-            found.decided(Plan(groups=(lone,)), NOTHING, time.monotonic())
-            await told(found)
+            tale.decided(lone)
+            await told(tale.notices)
             mirror.pod_gone("default/a")
         task.cancel()
         return tale.record

@@ -410,3 +410,13 @@ def test_no_more_nodes_are_excluded_than_there_are() -> None:
     plan = decide([*nodes, pod_group("g", 2), launcher, pod("g-1", 1, group="g", where={"pool": "gpu"})])
     counts = [one["detail"].get("excluded", {}) for one in entry(plan, "default/g")["blockers"]]
     assert max(sum(reasons.values()) for reasons in counts) == 2
+
+
+def test_what_one_group_is_told_does_not_depend_on_whom_the_cycle_explains_first() -> None:
+    """g has two members seated and lacks one. What it would have found without a must leave no trace in what
+    h, whose turn came before, would have found."""
+    a, h = pod("a", 2, priority=10), pod("h", 3, priority=7)
+    plan = decide([node("n1", cpu=4), a, h, pod_group("g", 1), *pods("g", 3, 1, group="g", priority=5)])
+    assert entry(plan, "g")["placed"] == 2
+    assert first(plan, "g") == "Priority"
+    assert first(plan, "h") == "Priority"

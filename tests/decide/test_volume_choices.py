@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.decide.reading import first
 from tests.oracle.builders import HOSTNAME, Obj, expr, node, pod, pod_group, pv, pvc, storage_class
 from tests.support import decide
 
@@ -106,3 +107,49 @@ def test_claims_of_several_sizes_share_what_suits_both() -> None:
     }
     more = pv("v3", "5Gi", storage_class="late", on=here)
     assert len(decide([*world, more])["binds"]) == 2
+
+
+def test_claims_of_two_sizes_on_two_nodes_get_a_volume_each() -> None:
+    """Beside three small claims on n1 there would be none for the large one on n2: v3 is the only large one,
+    and each of the limits, of one size or of both, on one node or on both, would be kept."""
+    volumes = [
+        *(
+            pv(name, "1Gi", storage_class="late", on=[expr(HOSTNAME, "In", "n1", "n2")])
+            for name in ("v1", "v2")
+        ),
+        pv("v3", "2Gi", storage_class="late", on=[expr(HOSTNAME, "In", "n1", "n2")]),
+        *(
+            pv(name, "1Gi", storage_class="late", on=[expr(HOSTNAME, "In", "n2")])
+            for name in ("v4", "v5", "v6")
+        ),
+    ]
+    sizes = {"a": "1Gi", "b": "1Gi", "c": "1Gi", "d": "2Gi", "e": "1Gi"}
+    claims = [pvc(name, size, storage_class="late") for name, size in sizes.items()]
+    members = [pod(f"g-{i}", 1, group="g", claims=of) for i, of in enumerate((["a", "b"], ["c"], ["d", "e"]))]
+    found = chosen(
+        LOCAL, node("n1", cpu=3), node("n2", cpu=4), *volumes, *claims, pod_group("g", 3), *members
+    )
+    given = [volume for volume, _ in found.values()]
+    assert found["d"][0] == "v3"
+    assert None not in given
+    assert len(set(given)) == len(sizes)
+
+
+def test_a_claim_that_is_shared_takes_a_volume_beside_those_of_each_member() -> None:
+    def world(volumes: int) -> list[Obj]:
+        members = [pod(f"g-{name}", 1, group="g", claims=[name, "shared"]) for name in ("a", "b")]
+        have = [volume(f"v{number}", "n1") for number in range(volumes)]
+        return [LOCAL, *nodes("n1"), *have, *map(claim, ("a", "b", "shared")), pod_group("g", 2), *members]
+
+    assert set(chosen(*world(3))) == {"a", "b", "shared"}
+    too_few = decide(world(2))
+    assert (too_few["binds"], first(too_few)) == ([], "Volume")
+
+
+def test_members_that_share_a_claim_sit_wherever_its_volume_serves_though_one_could_be_made() -> None:
+    members = [pod(f"g-{number}", 3, group="g", claims=["shared"]) for number in range(4)]
+    world = [MADE, *nodes("n1", "n2", "n3"), claim("shared"), pod_group("g", 4), *members]
+    found = chosen(*world, volume("v1", "n1", "n2"))
+    assert found["shared"][0] == "v1"
+    assert decide(world)["binds"] == []  # the one that is made is for one node
+    assert decide([*world, volume("v1", "n1")])["binds"] == []

@@ -7,17 +7,22 @@ import pytest
 
 from maitred.explain.floorplan import (
     ClusterFloor,
+    Declared,
     FloorGroup,
     FloorPod,
     FloorRow,
+    FloorVerdicts,
+    facts_of,
     floor_of,
     member_of,
     natural,
     table_of,
 )
 from maitred.explain.floorplan_tables import MOST_ALONE, floor_lines
+from maitred.model.job import Job
 from maitred.model.meta import Timestamp
 from maitred.model.node import Node
+from maitred.model.plan import Blocker, GroupVerdict, Verdict
 
 Json = dict[str, Any]
 
@@ -46,6 +51,7 @@ def pod(
         "metadata": {"name": name, "namespace": "ml", "creationTimestamp": EARLIER, **metadata},
         "spec": {
             "nodeName": node,
+            "schedulerName": "other" if said else "maitred",
             "containers": [container],
             **({"schedulingGroup": {"podGroupName": group}} if group else {}),
         },
@@ -62,21 +68,37 @@ def party(name: str, quorum: int, said: str = "") -> Json:
     }
 
 
-def floor(nodes: list[Json] = [], pods: list[Json] = [], pod_groups: list[Json] = []) -> ClusterFloor:  # noqa: B006
+def floor(
+    nodes: list[Json] = [],  # noqa: B006
+    pods: list[Json] = [],  # noqa: B006
+    pod_groups: list[Json] = [],  # noqa: B006
+    *verdicts: GroupVerdict,
+    jobs: list[Json] = [],  # noqa: B006
+) -> ClusterFloor:
     return floor_of(
         [table_of(msgspec.convert(one, Node)) for one in nodes],
         [member_of(msgspec.convert(one, FloorPod)) for one in pods],
-        {f"ml/{one['metadata']['name']}": msgspec.convert(one, FloorGroup) for one in pod_groups},
+        Declared(
+            {f"ml/{one['metadata']['name']}": msgspec.convert(one, FloorGroup) for one in pod_groups},
+            {f"ml/{one['metadata']['name']}": facts_of(msgspec.convert(one, Job)) for one in jobs},
+        ),
+        FloorVerdicts("maitred", verdicts),
     )
 
 
-def row(pods: list[Json], pod_groups: list[Json], group: str = "ml/a") -> FloorRow:
-    found = floor([node("n1", "r1", "b1"), node("n2", "r2", "b1")], pods, pod_groups).row(group)
+def row(pods: list[Json], pod_groups: list[Json], *verdicts: GroupVerdict) -> FloorRow:
+    nodes = [node("n1", "r1", "b1"), node("n2", "r2", "b1")]
+    found = floor(nodes, pods, pod_groups, *verdicts).row("ml/a")
     assert found is not None
     return found
 
 
-CAPACITY = "Waiting: Capacity: needs 8"
+def decided(verdict: Verdict, *blockers: Blocker, group: str = "ml/a") -> GroupVerdict:
+    return GroupVerdict(group, verdict, 2, 2, 0, {}, blockers)
+
+
+CAPACITY = Blocker("Capacity", "needs 8")
+FULL = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
 
 
 @pytest.mark.parametrize(
@@ -85,22 +107,7 @@ CAPACITY = "Waiting: Capacity: needs 8"
         ([], "Waiting", "0/0", "Members: 0 of the 2 needed members exist"),
         ([pod("p0", "a")], "Waiting", "0/1", "Members: 1 of the 2 needed members exists"),
         ([pod("p0", "a"), pod("p1", "a")], "Waiting", "0/2", "no verdict yet"),
-        ([pod("p0", "a", said=CAPACITY), pod("p1", "a")], "Waiting", "0/2", "Capacity: needs 8"),
-        ([pod("p0", "a", said="Impossible: Request: x"), pod("p1", "a")], "Impossible", "0/2", "Request: x"),
-        (
-            [pod("p0", "a", said="0/2 nodes: too small"), pod("p1", "a")],
-            "Waiting",
-            "0/2",
-            "0/2 nodes: too small",
-        ),
         ([pod("p0", "a", "n1"), pod("p1", "a", "n2")], "Scheduled", "2/2", ""),
-        ([pod("p0", "a", "n1"), pod("p1", "a", said=CAPACITY)], "Waiting", "1/2", "Capacity: needs 8"),
-        (
-            [pod("p0", "a", "n1"), pod("p1", "a", "n1"), pod("p2", "a", said=CAPACITY)],
-            "Scheduled",
-            "2/3",
-            "Capacity: needs 8",
-        ),
         ([pod("p0", "a", "n1", "Succeeded"), pod("p1", "a", "n1")], "Scheduled", "2/2", ""),
         ([pod("p0", "a", "n1", "Succeeded"), pod("p1", "a", "n1", "Succeeded")], "Finished", "2/2", ""),
         (
@@ -128,20 +135,62 @@ def test_how_a_group_stands(pods: list[Json], verdict: str, placed: str, why: st
     assert (found.verdict, f"{found.placed}/{found.members}", found.why) == (verdict, placed, why)
 
 
-def test_the_group_is_asked_where_its_pods_are_silent() -> None:
-    found = row([pod("p0", "a"), pod("p1", "a")], [party("a", 2, "Waiting: Topology: no rack")])
-    assert found.why == "Topology: no rack"
+@pytest.mark.parametrize(
+    ("pods", "verdict", "outcome"),
+    [
+        ([pod("p0", "a"), pod("p1", "a")], decided("Waiting", CAPACITY), ("Waiting", "Capacity: needs 8")),
+        (
+            [pod("p0", "a"), pod("p1", "a")],
+            decided("Impossible", Blocker("Request", "x")),
+            ("Impossible", "Request: x"),
+        ),
+        (
+            [pod("p0", "a", "n1"), pod("p1", "a")],
+            decided("Preempting", CAPACITY),
+            ("Preempting", "Capacity: needs 8"),
+        ),
+        (
+            [pod("p0", "a", "n1"), pod("p1", "a", "n1"), pod("p2", "a")],
+            decided("Scheduled", CAPACITY),
+            ("Scheduled", "Capacity: needs 8"),
+        ),
+        ([pod("p0", "a"), pod("p1", "a")], decided("Scheduled", CAPACITY), ("Waiting", "no verdict yet")),
+    ],
+    ids=["waits", "impossible", "preempting", "surplus waits", "on its way"],
+)
+def test_what_the_scheduler_decided(
+    pods: list[Json], verdict: GroupVerdict, outcome: tuple[str, str]
+) -> None:
+    found = row(pods, [party("a", 2)], verdict)
+    assert (found.verdict, found.why) == outcome
 
 
-def test_a_group_that_its_pods_name_and_nobody_made_is_told_of() -> None:
-    [found] = floor(pods=[pod("p0", "a"), pod("p1", "a")]).groups
+@pytest.mark.parametrize("said", [FULL, "Waiting: Capacity: these words are not ours"])
+def test_another_scheduler_is_quoted_as_it_speaks(said: str) -> None:
+    theirs = [pod("p0", "a", said=said), pod("p1", "a", said=said)]
+    found = row(theirs, [party("a", 2)])
+    assert (found.verdict, found.why) == ("Waiting", said)
+    for one in theirs:
+        one["status"]["conditions"] = []
+    assert row(theirs, [party("a", 2, said)]).why == said
+
+
+def test_what_our_own_scheduler_wrote_is_not_read_back() -> None:
+    pods = [pod("p0", "a", said="Waiting: Capacity: of an hour ago"), pod("p1", "a")]
+    pods[0]["spec"]["schedulerName"] = "maitred"
+    group = party("a", 2, "Waiting: Topology: no rack")
+    assert row(pods, [group]).why == "no verdict yet"
+    assert row(pods, [group], decided("Waiting", CAPACITY)).why == "Capacity: needs 8"
+
+
+def test_a_group_that_its_pods_name_and_that_does_not_exist_is_told_of() -> None:
+    pods = [pod("p0", "a"), pod("p1", "a")]
+    [found] = floor(pods=pods).groups
     assert (found.verdict, found.why) == (
         "Waiting",
         "Members: the PodGroup that its pods name does not exist",
     )
-    [found] = floor(
-        pods=[pod("p0", "a", said="Waiting: Members: as the scheduler says"), pod("p1", "a")]
-    ).groups
+    [found] = floor([], pods, [], decided("Waiting", Blocker("Members", "as the scheduler says"))).groups
     assert found.why == "Members: as the scheduler says"
 
 
@@ -156,6 +205,18 @@ def test_groups_by_marks_and_lone_pods_are_groups_too() -> None:
     marks = {"maitred.dev/group": "a", "maitred.dev/min-count": "2"}
     found = floor(pods=[pod("p0", labels=marks), pod("lone")])
     assert [(one.group, one.quorum) for one in found.groups] == [("ml/a", 2), ("ml/lone", 1)]
+
+
+def test_the_pods_of_a_job_that_is_one_gang_are_one_group() -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
+    spec = {"parallelism": 2, "completions": 2, "completionMode": "Indexed"}
+    train = {"metadata": {"name": "train", "namespace": "ml", "uid": "u"}, "spec": spec}
+    made = {**party("train-x", 1), "spec": {"schedulingPolicy": {"basic": {}}}}
+    made["metadata"]["ownerReferences"] = [owner]
+    pods = [pod(name, "train-x", ownerReferences=[owner]) for name in ("p0", "p1")]
+    waits = decided("Waiting", CAPACITY, group="ml/train")
+    [found] = floor([], pods, [made], waits, jobs=[train]).groups
+    assert (found.group, found.quorum, found.lone, found.why) == ("ml/train", 2, False, "Capacity: needs 8")
 
 
 def test_a_lone_pod_that_leaves_waits_for_nothing() -> None:
@@ -200,11 +261,12 @@ PODS = [
     pod("x0", "x", "b1-r1-n0"),
     pod("x1", "x", "b1-r1-n0"),
     pod("x2", "x", "b1-r1-n1"),
-    pod("y0", "y", said="Waiting: Capacity: needs 16 nvidia.com/gpu, 4 free"),
+    pod("y0", "y"),
     pod("z0", "z", "b1-r1-n0", "Succeeded"),
     pod("web", node="b2-r10-n1"),
 ]
-BUSY = floor(NODES, PODS, [party("x", 3), party("y", 1), party("z", 1)])
+NO_ROOM = decided("Waiting", Blocker("Capacity", "needs 16 nvidia.com/gpu, 4 free"), group="ml/y")
+BUSY = floor(NODES, PODS, [party("x", 3), party("y", 1), party("z", 1)], NO_ROOM)
 
 
 def text(width: int | None = None, height: int | None = None, shown: ClusterFloor = BUSY) -> str:

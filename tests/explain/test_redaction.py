@@ -12,6 +12,7 @@ from maitred.cluster.state import ClusterState, Put
 from maitred.cluster.supposing import supposing
 from maitred.decide import decide
 from maitred.explain.capacity.capacity import capacity
+from maitred.explain.group_verdicts import group_verdicts
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Supposition, gang_objects
 from maitred.explain.redaction.situation import as_seen_by
@@ -56,6 +57,7 @@ def answers(situation: Situation) -> Iterator[Record | str]:
     """Everything that can be said of a scene to someone who has `default` and `other`."""
     yield explained_plan(situation)
     yield capacity(situation)
+    yield group_verdicts(situation)
     own = own_groups(situation.snapshot)
     yield from (why(situation, key) for key in own)
     yield from (compare(situation, one, other) for one, other in pairwise(own))

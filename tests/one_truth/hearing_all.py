@@ -18,6 +18,7 @@ from maitred.decide import decide
 from maitred.explain.audit.answer import Audit
 from maitred.explain.audit.auditing import audit
 from maitred.explain.capacity.document import Capacity
+from maitred.explain.group_verdicts import GroupVerdicts
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.supposition import Supposition
 from maitred.explain.redaction.situation import as_seen_by
@@ -88,6 +89,9 @@ class Cluster:
 
     def live_capacity(self) -> Capacity:
         return msgspec.json.decode(self.asked("capacity", CheckedQuestion({})), type=Capacity)
+
+    def live_groups(self) -> GroupVerdicts:
+        return msgspec.json.decode(self.asked("groups", CheckedQuestion({})), type=GroupVerdicts)
 
     def live_plan(self, supposition: Supposition) -> Proposals:
         state = supposing(self.state, supposition.stand_ins(NOW))

@@ -11,6 +11,7 @@ from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
+from maitred.explain.floorplan import Declared, FloorGroup, FloorPod, facts_of, member_of
 from maitred.explain.proposal.supposition import MARK, Supposition
 from maitred.explain.why.names import Names
 from maitred.explain.why.seen import Seen
@@ -80,16 +81,29 @@ def read(raw: list[Obj]) -> list[Object]:
     return list(reader.objects)
 
 
-def state_of(objects: list[Object]) -> ClusterState:
-    state = ClusterState()
+def state_of(objects: list[Object], watched: bool = False) -> ClusterState:
+    state = ClusterState(waits_for_owners=watched)
     for item in objects:
         state.apply(Put(item))
     return state
 
 
+def groups_on_floor(raw: list[Obj]) -> dict[str, str]:
+    by_kind: dict[str, dict[str, Obj]] = {"Pod": {}, "PodGroup": {}, "Job": {}}
+    for one in raw:
+        by_kind[one["kind"]][f"default/{one['metadata']['name']}"] = one
+    declared = Declared(
+        {key: msgspec.convert(one, FloorGroup) for key, one in by_kind["PodGroup"].items()},
+        {key: facts_of(msgspec.convert(one, Job)) for key, one in by_kind["Job"].items()},
+    )
+    members = [member_of(msgspec.convert(one, FloorPod)) for one in by_kind["Pod"].values()]
+    found = {member.key: declared.settled(member).id for member in members}
+    return {key: key if id is None else id.key for key, id in found.items()}
+
+
 @given(mixtures(), st.sampled_from(["gang", "as-written"]))
 def test_a_pod_belongs_to_one_group_whoever_asks(raw: list[Obj], rule: str) -> None:
-    """The scheduler, the checker by its own code, an answer about pods, a plan and an audit."""
+    """The scheduler, the checker by its own code, an answer about pods, a plan, the floor and an audit."""
     policy: Obj = {"workloads": {"jobs": rule}}
     objects = read(raw)
     state = state_of(objects)
@@ -118,6 +132,7 @@ def test_a_pod_belongs_to_one_group_whoever_asks(raw: list[Obj], rule: str) -> N
         assert found == set(group_of.values())
 
     if rule == "gang":
+        assert groups_on_floor(raw) == {key: state_of(objects, True).group_key(key) for key in keys}
         observer, now = Observer(Policy()), msgspec.convert(NOON, Timestamp)
         kinds: dict[str, Any] = {"Pod": SeenPod, "Job": Job, "PodGroup": PodGroup}
         for one in raw:

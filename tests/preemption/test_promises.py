@@ -194,3 +194,13 @@ def test_a_second_try_takes_nobody_whose_group_was_seated_in_between() -> None:
     assert binds(plan) == {"b": "n2", "g-2": "n3"}
     assert [one["pod"] for one in plan["evictions"]] == ["default/old"]
     assert verify(objects, plan, now=datetime.fromisoformat(NOON)) == []
+
+
+def test_places_are_promised_in_the_cycle_that_seats_the_company() -> None:
+    """p ranks higher than its company x, so its turn comes first, and then no place would do."""
+    p = waiting("p", 2, 10, affinity=[near("hostname", {"app": "x"})])
+    x = waiting("x", 1, 5, labels={"app": "x"})
+    victim = pod("old", 2, node="n1", priority=0)
+    plan = decide([node("n1", 4), victim, p, x])
+    assert (binds(plan), promises(plan)) == ({"x": "n1"}, {"p": "n1"})
+    assert [gone["pod"] for gone in plan["evictions"]] == ["default/old"]

@@ -56,7 +56,7 @@ async def show(watcher: WorldWatcher) -> None:
 
 
 def check_terminal() -> None:
-    """Raises OSError once nobody can see what is drawn: `rich` draws nothing then, and does not tell."""
+    """Raises OSError once what is drawn cannot be seen: `rich` draws nothing then, and does not tell."""
     if not sys.stdout.isatty():
         raise OSError(errno.EIO, "the terminal was closed")
 

@@ -13,7 +13,7 @@ class BudgetTable:
     def __init__(self) -> None:
         self._budgets: dict[str, PodDisruptionBudget] = {}
         self._selectors: dict[str, dict[str, Selector | None]] = {}
-        """Namespace -> budget -> whom it speaks of."""
+        """Namespace -> budget -> which pods it speaks of."""
         self._sets: dict[tuple[str, ...], int] = {(): NO_BUDGETS}
         self.stale: set[str] = set()
         """Namespaces whose pods must be numbered anew."""

@@ -17,7 +17,7 @@ Release = Literal["1.36", "1.37"]
 @dataclass(frozen=True, slots=True)
 class GroupApi:
     served: bool | None = None
-    """Whether the API server has PodGroups; None where nobody asked it."""
+    """Whether the API server has PodGroups; None where it was not asked."""
     jobs: Release | None = None
     """The release whose Job controller has made PodGroups here; None if none was seen that it made."""
 
@@ -26,7 +26,7 @@ NOT_KNOWN = GroupApi()
 
 
 def made_by(group: PodGroup) -> Release | None:
-    """The release whose Job controller makes such groups; None for one that somebody else made."""
+    """The release whose Job controller makes such groups; None for one that another client made."""
     owner = controller_of(group.metadata)
     if owner is None or kind_of(owner) != BATCH_JOB.title:
         return None

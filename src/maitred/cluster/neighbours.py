@@ -1,4 +1,4 @@
-"""Who is where, for pods that mind: counts of the pods that selectors speak of, and whom they keep away."""
+"""Who is where, for pods that mind: counts of the pods that selectors speak of, and which they keep away."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -71,7 +71,7 @@ class Neighbours(Account):
                     np.add.at(counted.per_node, bound.node[pods[chosen]], sign)
         self._held.move(entry, sign)
 
-    # -- whom a selection speaks of --------------------------------------------------------------------
+    # -- what a selection speaks of --------------------------------------------------------------------
 
     def matching(self, selection: Selection) -> Ints:
         """How many pods on each node the selection speaks of."""
@@ -130,7 +130,7 @@ class Neighbours(Account):
                 fewest = min(fewest, [n for n in labelled if n < known], key=len)
         return fewest
 
-    # -- whom pods keep away ---------------------------------------------------------------------------
+    # -- what pods keep away ----------------------------------------------------------------------------
 
     def kept_away(self) -> dict[PodTerm, Ints]:
         """Required anti-affinity terms, and how many pods on each node have them."""

@@ -1,4 +1,4 @@
-"""What has changed since somebody last asked, in terms of whom it may concern."""
+"""What has changed since this was last asked, in terms of which groups it may concern."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -28,7 +28,7 @@ class PodEnd:
 
 
 class Ends:
-    """Pods that have ended since somebody last asked, for one who asks."""
+    """Pods that have ended since this was last asked."""
 
     def __init__(self) -> None:
         self._found: list[PodEnd] = []

@@ -262,8 +262,8 @@ class NodeTable:
     def load(self) -> tuple[Ints, Ints]:
         """What is used of every resource on every node, and the part of it that belongs to the nodes.
 
-        Columns add up modulo 2**64, so what is taken back is taken back exactly; where pods that nobody could
-        have seated together add up to more than a column holds, the node counts as full and more.
+        Columns add up modulo 2**64, so what is taken back is taken back exactly; where pods that no node
+        could hold together add up to more than a column holds, the node counts as full and more.
         """
         height, width = len(self.resources), len(self._names)
         sums = []
@@ -276,12 +276,12 @@ class NodeTable:
         return sums[0], sums[1]
 
     def release(self, row: int) -> None:
-        """Give a row back once neither a Node nor a pod needs it."""
+        """Give a row back once neither a Node nor a pod needs it. To views it is a row without a Node, which
+        nothing reads; the next view has the next Node or pod that gets it."""
         if not self._alive[row] and not self.used[:, row].any():
             del self.rows[self._names[row]]
             self._names[row] = ""
             self._free_rows.append(row)
-            self._view = None
 
     def row(self, name: str) -> int:
         """The row of a node; made for it if a pod names it before its Node is seen."""

@@ -113,7 +113,7 @@ class BoundPods:
         return BoundPods(*(getattr(self, column)[chosen] for column in self.__slots__))
 
     def joined_by(self, node: Codes, needs: Codes, labels: Codes) -> "BoundPods":
-        """With more pods of which nothing else is known, so that nobody can make them leave."""
+        """With more pods of which nothing else is known, so that none can be made to leave."""
         more = {"node": node, "needs": needs, "labels": labels, "fixed": np.ones(len(node), dtype=np.bool_)}
         columns = []
         for name in self.__slots__:

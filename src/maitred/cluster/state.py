@@ -146,7 +146,7 @@ class ClusterState:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """What is changed in the block is undone in it too, and nobody hears of either."""
+        """What is changed in the block is undone in it too, and the journal hears of neither."""
         known = (self._journal, self._ends, self.news, self.version)
         self._journal, self._ends, self.news = None, None, News()
         try:
@@ -267,7 +267,7 @@ class ClusterState:
         self._add(member)
 
     def _note_progress(self, known: Member, member: Member) -> None:
-        """A pod has started, or saved its work: nobody need be decided again for that."""
+        """A pod has started, or saved its work: no group need be decided again for that."""
         now = (member.working, member.started, member.checkpoint, member.due, member.grace)
         self.version += (known.working, known.started, known.checkpoint, known.due, known.grace) != now
         if known.grace != member.grace:  # who waits for its room may count on it by now, or no longer
@@ -318,7 +318,7 @@ class ClusterState:
             self._count_claims(member, -1)
         if member.bound_row != NOT_BOUND:
             self._unseat(member)
-        if member.nominated:  # what was kept for it is anybody's again
+        if member.nominated:  # what was kept for it is for all again
             self.news.effects |= Effect.ROOM
         record, member.record = member.record, None
         if record is not None:

@@ -86,7 +86,7 @@ class Bookkeeper:
         return self._clerk.is_failing
 
     async def run(self) -> None:
-        """Cycles are not enough: where nobody waits there are none, and yet pods start and end."""
+        """Cycles are not enough: where no pod waits there are none, and yet pods start and end."""
         self._clerk.start()
         self._ends.take()  # what ended before the first sight is in no book
         try:

@@ -1,10 +1,10 @@
-"""Listeners that nobody can hold on to: few connections, none of them idle for long.
+"""Listeners that no client can hold on to: few connections, none of them idle for long.
 
 aiohttp closes a connection that rests between two requests, and waits for ever for the first one. Here a
 connection that has no request under way is cut off after a while: whether nothing came on it, headers came
 drop by drop, or an answer is not read. When there are too many, the one that has been idle for longest makes
-room for a new one, so that who connects and says nothing keeps nobody out. What a request may take is up to
-whoever answers it.
+room for a new one, so that a client that connects and says nothing keeps no other out. What a request may
+take is up to whoever answers it.
 """
 
 import asyncio

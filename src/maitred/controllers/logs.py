@@ -1,7 +1,7 @@
 """Log lines as JSON, one object each, or as text for a terminal.
 
 Names and messages come from people who may write anything into them. What would end a line, or speak to a
-terminal, is written as an escape here, where every line passes, so that nobody can make up lines of ours.
+terminal, is written as an escape here, where every line passes, so that no text can pass for a line of ours.
 """
 
 import json

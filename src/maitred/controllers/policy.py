@@ -38,7 +38,7 @@ class PolicyKeeper:
         self.policy = Policy()
         self.changed: Callable[[], None] = lambda: None
         self.first: asyncio.Future[InputError | None] = asyncio.get_running_loop().create_future()
-        """What was wrong with the first policy, once there was one. Nobody should start with a bad one."""
+        """What was wrong with the first policy, once there was one. A scheduler must not start with it."""
         self._told = told
         self._seen: bytes | None = None
 
@@ -67,7 +67,7 @@ class PolicyKeeper:
 
 
 class Defaults:
-    """Nobody has named a policy."""
+    """No policy was named."""
 
     async def run(self, keeper: PolicyKeeper) -> None:
         keeper.offer(b"{}", "the defaults")

@@ -1,4 +1,4 @@
-"""The agenda: whose turn it is, and by which rule. Nothing else says who goes before whom.
+"""The agenda: whose turn it is, and by which rule. Nothing else says which group goes before which.
 
 The fields of a `Turn` are the rules, in the order in which they are looked at. The first field in which two
 turns differ decides, and `rule_between` names its rule. Answers, remedies, forecasts and simulations compare
@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 HELD, PROMISED, QUORUM, SURPLUS = -2, -1, 0, 1
 NOT_CUT_OFF = sys.maxsize
-"""The place in the rotation of those whom earlier cycles got to: last, and all alike."""
+"""The place in the rotation of those that earlier cycles got to: last, and all alike."""
 
 
 class Turn(NamedTuple):

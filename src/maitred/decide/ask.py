@@ -1,4 +1,4 @@
-"""What a group asks of a trial: members to seat, how many of them at least, and near whom."""
+"""What a group asks of a trial: members to seat, how many of them at least, and near which pods."""
 
 from dataclasses import dataclass, field, replace
 
@@ -60,8 +60,8 @@ class Ask:
         if self.topology.slice_size:
             return self
         seated = tuple(sorted({member.node for member in self.seated}))
-        nobody = (0, 0.0, "")
-        return replace(self, orders=(), seated=tuple(RunningMember(nobody, node) for node in seated))
+        nameless = (0, 0.0, "")
+        return replace(self, orders=(), seated=tuple(RunningMember(nameless, node) for node in seated))
 
     def anchors(self) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
         return np.array([member.node for member in self.seated], dtype=np.intp)
@@ -73,7 +73,7 @@ def ask_of(view: GroupView) -> Ask:
 
 
 def ask_anew(view: GroupView) -> Ask:
-    """The whole unfinished group as if nobody sat yet, for the empty cluster."""
+    """The whole unfinished group as if no member sat yet, for the empty cluster."""
     members = sorted(
         [
             *zip(view.orders, view.shapes.tolist(), strict=True),

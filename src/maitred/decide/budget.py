@@ -1,6 +1,6 @@
 """The budget of a cycle: within one priority every namespace has its share of the steps.
 
-Without it whoever submits what takes long to decide keeps all others waiting, and not only those whom they
+Without it whoever submits what takes long to decide keeps all others waiting, and not only those that they
 outrank. A cycle may take as many steps as its rotation says. What is left of them is divided among the
 priorities that are still to come, and within one priority among the namespaces that have groups there. A
 namespace that has used its share is done for this priority and this cycle; many groups have no more than one.

@@ -84,6 +84,7 @@ class _Compiler:
         rules.conflicts += fit.conflicts
         rules.quotas += fit.quotas
         rules.exact &= fit.exact
+        rules.sure &= fit.sure
 
     @staticmethod
     def _least(fits: list[Fit], position: int, mask: Mask) -> Ints:

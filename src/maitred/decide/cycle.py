@@ -120,6 +120,7 @@ class _Cycle:
             self.promises.spare({group.key for group in groups if group.seated or group.promised})
         while progress:
             progress = False
+            self.promises.reconsider()
             for group in dependent:
                 if not group.promised:
                     before = len(group.seated)
@@ -261,7 +262,7 @@ class _Cycle:
                 self.record.note_displaced(self.record.by_key[key], pods)
 
     def _unserved_ahead_of(self, group: TriedGroup) -> list[Ask]:
-        """What groups of higher rank lack, for whom nobody leaves: late and surplus members, and others."""
+        """What groups of higher rank lack, for which no pod leaves: late and surplus members, and others."""
         first, record = self.record.rank(group), self.record
         higher = (other for other in (*record.groups, *record.undecided) if record.rank(other) < first)
         ahead = [other for other in higher if not other.blocked]

@@ -98,7 +98,7 @@ class Diagnosis:
     def of_promised(self, ask: Ask, ahead: Ahead) -> tuple[Blocker, ...]:
         """What is in the way of a group that has found places which others have to leave."""
         needs = (self.trial.needs(shape) for shape in ask.distinct)
-        if not any(need.affinity or need.spread for need in needs):  # it minds nobody who is gone
+        if not any(need.affinity or need.spread for need in needs):  # no pod that is gone matters to it
             self._fits_with_room.add(ask.unnamed())
         return self._examined(ask, (), ahead)
 

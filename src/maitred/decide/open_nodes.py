@@ -69,7 +69,7 @@ class OpenNodes:
 
     def in_a_row(self, position: int, place: int) -> int:
         """How many members of a shape would choose this node one after the other, once it is the best: until
-        it is full, where nobody who sits down changes anything for others but the room that there is."""
+        it is full, where no member that sits down changes anything for others but the room that there is."""
         return 1 if self.one_by_one else int(self.copies[position, place])
 
     def seat(self, position: int, place: int, copies: int) -> None:

@@ -73,7 +73,7 @@ class TriedGroup:
     cut: bool = False
     """Whether its namespace had used its share of the cycle's budget when it was its turn."""
     refusal: str = ""
-    """Why nobody leaves for it, if it could not be seated."""
+    """Why no pod leaves for it, if it could not be seated."""
     blockers: tuple[Blocker, ...] = ()
     """What was in the way when it was promised its places, if that was to be explained at once."""
     sight: Sight | None = None

@@ -13,6 +13,7 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.supply.fit import Company, Conflict, Quota, Room
 from maitred.cluster.trial import Trial
+from maitred.decide.seats import Seats
 
 NO_MINIMUM = 2**31
 
@@ -65,6 +66,8 @@ class Rules:
     quotas: list[Quota]
     exact: bool = True
     """Whether every supply says that copies and rooms are all there is to it."""
+    sure: bool = True
+    """Whether members who hold to all this are served for certain."""
     _hospitable: Mask | None = field(default=None, init=False)
     _inside: tuple[Mask, Rows] | None = field(default=None, init=False)
     """The nodes that were asked for last, and those of them that are hospitable."""
@@ -81,6 +84,13 @@ class Rules:
         if self._inside is None or self._inside[0] is not within:
             self._inside = (within, np.flatnonzero(self.hospitable & within))
         return self._inside[1]
+
+    def serve(self, seats: Seats) -> bool:
+        """Whether every supply has enough for all of these together, where that is not certain."""
+        if self.sure:
+            return True
+        runs = [(self.shapes[position], row, copies) for position, row, copies in seats.runs]
+        return all(supply.serves(runs) for supply in self.trial.supplies)
 
     @property
     def simple(self) -> bool:

@@ -258,7 +258,7 @@ class SeatSearch:
         return spread.counts[domain] - brought
 
     def _can_have(self, company: _Company) -> bool:
-        """Those who seek the same company may found one domain at most, and only while nobody is anywhere."""
+        """Those who seek the same company may found one domain at most, and only while there is none."""
         self.steps.meter.take(self.table * len(company.codes))
         family = [s for s in self.shapes if company in self.companies[s]]
         independent = [s for s in self.shapes if company.provided_by[s] and s not in family]
@@ -307,6 +307,8 @@ class SeatSearch:
             for place in self.places
             if self.placed[place][shape]
         ]
-        if not self.rules.ordered:
-            return Seats(pairs)
-        return find_order(self.rules, Seats(pairs), self.steps)
+        seats = Seats(pairs)
+        self.steps.meter.take(0 if self.rules.sure else self.table)
+        if not self.rules.serve(seats):
+            return None
+        return find_order(self.rules, seats, self.steps) if self.rules.ordered else seats

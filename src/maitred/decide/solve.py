@@ -31,7 +31,9 @@ def solve(rules: Rules, among: Rows, demand: Demand, policy: Policy, steps: Step
     if most < max(1, demand.need):
         return None
     seats = greedy(rules, rows, demand, policy, steps)
-    if seats.count < most and not is_exact(rules):
+    if not rules.serve(seats):
+        seats = Seats()
+    if seats.count < most and not (rules.sure and is_exact(rules)):
         seats = improve(rules, rows, demand, most, seats, policy, steps)
     return seats if seats.count >= max(1, demand.need) else None
 

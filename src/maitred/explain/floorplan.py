@@ -1,5 +1,8 @@
 """The floor at a glance: which groups are seated where, which wait and why, and what is free in every rack.
 
+It is drawn from the objects of the cluster and from the verdicts of the scheduler. What that scheduler has
+written into conditions is not read: only other schedulers are quoted from there.
+
 Members and tables are made once for each change of a pod or node, so that drawing up the floor again, a few
 times a second while someone watches, only has to add them up.
 """
@@ -7,14 +10,28 @@ times a second while someone watches, only has to add them up.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal, get_args
+from typing import Literal
 
-from maitred.model.group import Marks, PodGroup, group_from_marks, group_from_pod_group, marks_of
-from maitred.model.membership import MARKS, membership_of
-from maitred.model.meta import Lean, Timestamp, key_of
+from maitred.explain.tenant_words import as_told_at_home
+from maitred.explain.verdicts import blocker_words
+from maitred.model.group import PodGroup, group_from_marks, group_from_pod_group
+from maitred.model.job import Job
+from maitred.model.membership import (
+    JOB,
+    POD_GROUP,
+    JobFacts,
+    PodWords,
+    Settled,
+    group_from_job,
+    said_by,
+    same_uid,
+    settle,
+)
+from maitred.model.meta import Lean, Timestamp, controller_of, key_of
 from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node, allocatable, effective_taints
-from maitred.model.plan import Verdict
+from maitred.model.plan import GroupVerdict, Verdict
 from maitred.model.pod import Pod, PodStatus
 from maitred.model.policy import Policy, is_device
 from maitred.model.quantity import CPU
@@ -28,7 +45,6 @@ LOST_TAINTS = (UNREACHABLE, NOT_READY)
 UNDECIDED = "no verdict yet"
 SANDBOX = "sandbox.maitred.dev/"
 _PARTS = re.compile(r"(\D*)(\d*)")
-_VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
 _POLICY = Policy()
 
 Outcome = Verdict | Literal["Finished"]
@@ -67,17 +83,16 @@ class FloorGroup(PodGroup, frozen=True):
 class FloorMember(Lean, frozen=True):
     """A pod as the floor shows it: as part of its group, and as room that is taken on its node."""
 
-    group: str
+    key: str
+    said: PodWords
     node: str
     standing: Standing
     needs: dict[str, int]
     created: Timestamp | None
     seated: Timestamp | None
+    scheduler: str
     words: str
-    marks: Marks | None
-    """What it says of its group, where no PodGroup is to say it."""
-    lone: bool = False
-    """Of no group but its own."""
+    """What that scheduler has written into the condition of a pod that waits."""
 
 
 class FloorNode(Lean, frozen=True):
@@ -140,19 +155,22 @@ class ClusterFloor(Lean, frozen=True, omit_defaults=False):
 
 
 def member_of(pod: FloorPod) -> FloorMember:
-    found = membership_of(pod)
     scheduled = next((said for said in pod.status.conditions if said.type == "PodScheduled"), SaidCondition())
     return FloorMember(
-        group=key_of(pod.metadata) if found is None else found.key,
+        key=key_of(pod.metadata),
+        said=said_by(pod),
         node=pod.spec.node_name,
         standing=standing(pod),
         needs=pod_requests(pod.spec),
         created=pod.metadata.creation_timestamp,
         seated=seated_at(pod, scheduled),
+        scheduler=pod.spec.scheduler_name,
         words="" if scheduled.status == "True" else scheduled.message,
-        marks=marks_of(pod.metadata) if found is not None and found.source == MARKS else None,
-        lone=found is None,
     )
+
+
+def facts_of(job: Job) -> JobFacts:
+    return JobFacts(job, group_from_job(job, _POLICY.workloads.jobs))
 
 
 def seated_at(pod: FloorPod, scheduled: SaidCondition) -> Timestamp | None:
@@ -188,13 +206,53 @@ def openness(node: Node) -> Openness:
     return "closed" if UNSCHEDULABLE in keys else "open"
 
 
+class FloorVerdicts:
+    """The last verdicts of the scheduler of this name, of groups that wait."""
+
+    def __init__(self, scheduler: str, verdicts: Iterable[GroupVerdict] = ()) -> None:
+        self._scheduler = scheduler
+        self._verdicts = {verdict.group: verdict for verdict in verdicts}
+
+    def verdict(self, group: str) -> GroupVerdict | None:
+        return self._verdicts.get(group)
+
+    def is_theirs(self, member: FloorMember) -> bool:
+        """Whether another scheduler places it."""
+        return member.scheduler != self._scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Objects that say which pods are one group, by their keys."""
+
+    pod_groups: Mapping[str, FloorGroup] = field(default_factory=dict)
+    jobs: Mapping[str, JobFacts] = field(default_factory=dict)
+
+    def settled(self, member: FloorMember) -> Settled:
+        """Which group a pod is in, as the scheduler has it."""
+        said = member.said
+        group = self.pod_groups.get(said.pod_group.key) if said.pod_group is not None else None
+        facts = self.jobs.get(said.job.key) if said.job is not None else None
+        if facts is not None and said.job is not None and not same_uid(said.job.uid, facts.job.metadata.uid):
+            facts = None
+        return settle(member.key.partition("/")[2], said, facts, group, waits=True)
+
+    def unused(self, group: FloorGroup) -> bool:
+        """Whether the pods that a PodGroup was made for are one group by their Job."""
+        owner = controller_of(group.metadata)
+        facts = None if owner is None else self.jobs.get(f"{group.metadata.namespace}/{owner.name}")
+        if owner is None or facts is None or owner.uid != facts.job.metadata.uid:
+            return False
+        return facts.group is not None and facts.job.spec.scheduling is None
+
+
 def floor_of(
-    tables: Iterable[FloorNode], members: Iterable[FloorMember], pod_groups: Mapping[str, FloorGroup]
+    tables: Iterable[FloorNode], members: Iterable[FloorMember], declared: Declared, decided: FloorVerdicts
 ) -> ClusterFloor:
-    """`pod_groups` by their keys."""
     tables, members = sorted(tables, key=lambda table: table.name), list(members)
     places = Places(tables)
-    return ClusterFloor(tuple(racks(tables, members, places)), tuple(rows(members, pod_groups, places)))
+    found = tuple(rows(members, declared, places, decided))
+    return ClusterFloor(tuple(racks(tables, members, places)), found)
 
 
 class Places:
@@ -247,22 +305,60 @@ def natural(name: str) -> list[tuple[int, str]]:
 # -- groups ------------------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class FloorCrew:
+    """The members of a group, and what says that they are one."""
+
+    pod_group: FloorGroup | None = None
+    members: list[FloorMember] = field(default_factory=list)
+    settled: list[Settled] = field(default_factory=list)
+
+    @property
+    def lone(self) -> bool:
+        """One pod that is of no group."""
+        return self.pod_group is None and all(found.id is None for found in self.settled)
+
+    def is_by(self, source: str) -> bool:
+        return any(found.id is not None and found.id.source == source for found in self.settled)
+
+    def quorum(self, key: str, declared: Declared) -> int:
+        if self.pod_group is not None:
+            return group_from_pod_group(self.pod_group).quorum
+        facts = declared.jobs.get(key) if self.is_by(JOB) else None
+        if facts is not None and facts.group is not None:
+            return facts.group.quorum
+        return group_from_marks(key, [found.marks for found in self.settled]).quorum
+
+
 def rows(
-    members: Iterable[FloorMember], pod_groups: Mapping[str, FloorGroup], places: Places
+    members: Iterable[FloorMember], declared: Declared, places: Places, decided: FloorVerdicts
 ) -> Iterator[FloorRow]:
-    groups: dict[str, list[FloorMember]] = {key: [] for key in pod_groups}
+    groups = dict[str, FloorCrew]()
     for member in members:
-        groups.setdefault(member.group, []).append(member)
+        settled = declared.settled(member)
+        crew = groups.setdefault(member.key if settled.id is None else settled.id.key, FloorCrew())
+        crew.members.append(member)
+        crew.settled.append(settled)
+    for key, pod_group in declared.pod_groups.items():
+        crew = groups.get(key) or FloorCrew()
+        if crew.is_by(POD_GROUP) or not (crew.members or declared.unused(pod_group)):
+            groups[key] = crew
+            crew.pod_group = pod_group
     for key in sorted(groups):
-        yield row(key, groups[key], pod_groups.get(key), places)
+        yield row(key, groups[key], declared, places, decided)
 
 
-def row(key: str, everyone: Sequence[FloorMember], pod_group: FloorGroup | None, places: Places) -> FloorRow:
-    """Those who leave are no longer of the group, and those who failed only if nobody came in their place."""
+def row(key: str, crew: FloorCrew, declared: Declared, places: Places, decided: FloorVerdicts) -> FloorRow:
+    """Members that leave or have failed are not counted."""
+    everyone, pod_group = crew.members, crew.pod_group
     staying = [member for member in everyone if member.standing not in ("leaving", "failed")]
     placed = [member for member in staying if member.standing != "waiting"]
-    quorum = quorum_of(key, everyone, pod_group)
-    verdict, why = verdict_of(everyone, staying, placed, quorum, pod_group)
+    quorum = crew.quorum(key, declared)
+    verdict, why = (
+        outcome_of_ended(everyone, staying, placed, quorum, pod_group)
+        or outcome_decided(decided.verdict(key), placed, quorum)
+        or outcome_elsewhere(crew, staying, placed, quorum, decided)
+    )
     seated = [member for member in placed if member.standing == "seated"]
     where = Counter(places.shortest(member.node) for member in seated)
     return FloorRow(
@@ -274,48 +370,59 @@ def row(key: str, everyone: Sequence[FloorMember], pod_group: FloorGroup | None,
         where={place: where[place] for place in sorted(where, key=natural)},
         since=since(verdict, everyone, seated, pod_group),
         why=why,
-        lone=pod_group is None and all(member.lone for member in everyone),
+        lone=crew.lone,
     )
 
 
-def quorum_of(key: str, members: Iterable[FloorMember], pod_group: FloorGroup | None) -> int:
-    if pod_group is not None:
-        return group_from_pod_group(pod_group).quorum
-    return group_from_marks(key, [member.marks for member in members if member.marks]).quorum
-
-
-def verdict_of(
+def outcome_of_ended(
     everyone: Sequence[FloorMember],
     staying: Sequence[FloorMember],
     placed: Sequence[FloorMember],
     quorum: int,
     pod_group: FloorGroup | None,
-) -> tuple[Outcome, str]:
-    """The verdict, and why: in the words of the scheduler where there are any."""
+) -> tuple[Outcome, str] | None:
+    """How a group stands whose pods have all ended, or leave, and why."""
     failed = sum(member.standing == "failed" for member in everyone)
     if everyone and all(member.standing in ("succeeded", "failed") for member in everyone):
         if quorum <= 1 or len(placed) >= quorum:
             return "Finished", f"{counted(failed, 'member')} failed" if failed else ""
         return "Waiting", f"Members: {counted(failed, 'member')} failed and not replaced yet"
-    if everyone and not staying and pod_group is None:
-        return "Finished", "leaving"
-    words = next((member.words for member in staying if member.words), "")
+    return ("Finished", "leaving") if everyone and not staying and pod_group is None else None
+
+
+def outcome_decided(
+    verdict: GroupVerdict | None, placed: Sequence[FloorMember], quorum: int
+) -> tuple[Outcome, str] | None:
+    """What the verdict says, while it is one of the group as it is now: places that were decided just now are
+    not taken yet, and a group whose quorum is placed is scheduled, whatever the rest waits for."""
+    if verdict is None or not verdict.blockers:
+        return None
+    why = blocker_words(as_told_at_home(verdict).blockers[0])
     if len(placed) >= quorum:
-        return "Scheduled", told(words)[1]
-    if not words and pod_group is None and any(not (member.lone or member.marks) for member in staying):
+        return "Scheduled", why
+    return None if verdict.verdict == "Scheduled" else (verdict.verdict, why)
+
+
+def outcome_elsewhere(
+    crew: FloorCrew,
+    staying: Sequence[FloorMember],
+    placed: Sequence[FloorMember],
+    quorum: int,
+    decided: FloorVerdicts,
+) -> tuple[Outcome, str]:
+    """How a group stands that has no verdict: in the words of another scheduler, if it is that one's."""
+    words = next((member.words for member in staying if member.words and decided.is_theirs(member)), "")
+    if len(placed) >= quorum:
+        return "Scheduled", words
+    if not words and staying and crew.pod_group is None and crew.is_by(POD_GROUP):
         return "Waiting", "Members: the PodGroup that its pods name does not exist"
     if not words and len(staying) < quorum:
         verb = "exists" if len(staying) == 1 else "exist"
         return "Waiting", f"Members: {len(staying)} of the {quorum} needed members {verb}"
-    if not words and pod_group is not None:
-        words = next((said.message for said in pod_group.status.conditions if said.status == "False"), "")
-    return told(words or UNDECIDED)
-
-
-def told(words: str) -> tuple[Verdict, str]:
-    """`Waiting: Capacity: needs ...` comes apart; anything else is what another scheduler has said."""
-    first, colon, rest = words.partition(": ")
-    return (_VERDICTS[first], rest) if colon and first in _VERDICTS else ("Waiting", words)
+    if not words and crew.pod_group is not None and all(decided.is_theirs(member) for member in staying):
+        said = (one.message for one in crew.pod_group.status.conditions if one.status == "False")
+        words = next(said, "")
+    return "Waiting", words or UNDECIDED
 
 
 def since(

@@ -1,7 +1,7 @@
 """A verdict in one sentence, as conditions and events carry it."""
 
 from maitred.model.categories import CATEGORIES
-from maitred.model.plan import GroupVerdict
+from maitred.model.plan import Blocker, GroupVerdict
 from maitred.model.words import counted
 
 UNSCHEDULABLE = "Unschedulable"
@@ -19,9 +19,12 @@ def verdict_words(group: GroupVerdict) -> str:
 
 def pod_words(group: GroupVerdict) -> str:
     """What a member without a seat waits for, also where the others have theirs."""
-    first = group.blockers[0]
-    verdict = "Waiting" if group.verdict == "Scheduled" else group.verdict
-    return f"{verdict}: {first.category}: {first.message}"
+    return f"{pod_head(group)}: {group.blockers[0].message}"
+
+
+def blocker_words(blocker: Blocker) -> str:
+    """`Capacity: needs ...`."""
+    return f"{blocker.category}: {blocker.message}"
 
 
 def pod_reason(group: GroupVerdict) -> str:
@@ -48,10 +51,17 @@ def group_reason(group: GroupVerdict) -> str:
 
 def head_of(group: GroupVerdict) -> str:
     """`Waiting: Capacity`, or `Scheduled`: a change of this is news, a change of numbers is not."""
-    return head_of_words(verdict_words(group))
+    return "Scheduled" if group.verdict == "Scheduled" else pod_head(group)
 
 
-def head_of_words(words: str) -> str:
-    """The same, of a message that was written earlier."""
-    parts = words.split(": ")
-    return parts[0] if parts[0] == "Scheduled" else ": ".join(parts[:2])
+def pod_head(group: GroupVerdict) -> str:
+    """The same for what is told of its members without a place; empty if nothing is in their way."""
+    if not group.blockers:
+        return ""
+    verdict = "Waiting" if group.verdict == "Scheduled" else group.verdict
+    return f"{verdict}: {group.blockers[0].category}"
+
+
+def begins_with(message: str, head: str) -> bool:
+    """Whether a message that was written earlier is one of this head."""
+    return message.startswith(f"{head}: ")

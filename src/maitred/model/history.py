@@ -34,7 +34,7 @@ class PastEviction:
 
 @dataclass(frozen=True)
 class History:
-    """Nothing, where nobody keeps a ledger."""
+    """Nothing, where no ledger is kept."""
 
     since: float | None = None
     """From when on it is complete, in seconds since 1970."""

@@ -91,7 +91,7 @@ class Job(Object, frozen=True):
 
     @property
     def is_new(self) -> bool:
-        """Whether it is a manifest that nobody has created yet, of a Job whose pods would be made at once."""
+        """Whether it is a manifest that was not created yet, of a Job whose pods would be made at once."""
         fresh = not self.metadata.uid and self.status == JobStatus()
         asks = bool(self.spec.template.spec.containers) and self.members > 0
         return fresh and asks and self.by_kubernetes and not self.spec.suspend

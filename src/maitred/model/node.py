@@ -74,7 +74,7 @@ def allocatable(node: Node) -> Amounts:
 
 
 def broken(node: Node) -> Amounts:
-    """Devices that are there and that nobody may have: a device plugin takes those that are unwell from what
+    """Devices that are there and that no pod may have: a device plugin takes those that are unwell from what
     is allocatable. What is kept for the system, of cpu and memory, is not broken."""
     have, free = node.status.capacity, node.status.allocatable
     amiss = {name for name in have if "/" in name and free and have[name] != free.get(name)}

@@ -12,7 +12,7 @@ Verdict = Literal["Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"]
 Detail = dict[str, Any]
 
 NO_LESSER = "there is no pod of a lower priority to evict"
-"""Why most groups that wait make nobody leave; the first blocker has it in its detail."""
+"""Why most groups that wait evict no pod; the first blocker has it in its detail."""
 
 
 class Record(Lean, frozen=True, omit_defaults=False):
@@ -52,7 +52,7 @@ class Departure(Record, frozen=True):
     """How a victim leaves, and what that does to whoever made it."""
 
     owner: str
-    """Kind and name of its controller; empty for a pod that nobody will make again."""
+    """Kind and name of its controller; empty for a pod that will not be made again."""
     by: Literal["suspend", "delete"]
     survives: bool | None
     """Whether the owner does; None where the owner is not known."""

@@ -1,6 +1,6 @@
 """What a pod or a group says about being evicted: what would be lost, and when it may not be at all.
 
-Who asks for protection in words that cannot be read is protected: nobody is evicted on a misunderstanding.
+Who asks for protection in words that cannot be read is protected: no pod is evicted on a misunderstanding.
 """
 
 from collections.abc import Callable

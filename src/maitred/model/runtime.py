@@ -1,7 +1,7 @@
 """What a pod or a group says about how long it runs, and how long it takes to leave.
 
 Estimates read it; no decision does. What cannot be read is not known: a start that was estimated on a
-misunderstanding helps nobody.
+misunderstanding is of no use.
 """
 
 from collections.abc import Iterable

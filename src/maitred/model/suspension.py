@@ -51,10 +51,10 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
         """For whoever looks at the Job, which may be people who must not read names of other namespaces."""
         namespace = self.job.partition("/")[0]
         here = self.preemptor.partition("/")[0] == namespace
-        whom = self.preemptor if here else "a group in another namespace"
+        group = self.preemptor if here else "a group in another namespace"
         at, pods = moment(int(self.at.timestamp())), counted(self.members, "pod")
         return (
-            f"suspended by {self.by} at {at}: {pods} of priority {self.priority} made room for {whom} of "
+            f"suspended by {self.by} at {at}: {pods} of priority {self.priority} made room for {group} of "
             f"priority {self.preemptor_priority}; the Job is resumed when it fits again"
         )
 

@@ -109,7 +109,7 @@ class House:
         selection = self.agenda.select(mirror.state.take_news(), mirror.waiting_by_group, 0.0)
         plan = decide(mirror.state.snapshot(), self.policy, NOW, Scope("maitred", selection))
         self.agenda.decided(plan.groups, selection, mirror.waiting_by_group)
-        left = without(plan, await self.returns.take(plan))
+        left = without(plan, await self.returns.take(plan), mirror.waiting)
         for bind in left.binds:
             assert mirror.overlay.assume(bind.pod, bind.uid, bind.node)
         for _ in range(10):

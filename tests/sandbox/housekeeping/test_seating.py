@@ -51,7 +51,7 @@ def test_a_gang_is_seated_in_part_where_nobody_knows_of_gangs(bare_plane: Contro
             left = await here.until(PODS, names[3], lambda pod: bool(pod["status"].get("conditions")))
             [told] = [c for c in left["status"]["conditions"] if c["type"] == "PodScheduled"]
             assert (told["status"], told["reason"]) == ("False", "Unschedulable")
-            assert told["message"].startswith("Waiting: ")
+            assert told["message"].startswith("Capacity: ")
             await here.delete(PODS, names[0])
             await here.until(PODS, names[3], lambda pod: pod["status"]["phase"] == "Running")
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from maitred.explain.floorplan import floor_of, table_of
+from maitred.explain.floorplan import Declared, FloorVerdicts, floor_of, table_of
 from maitred.model.node import Node
 from maitred.model.world import Levels, NodeKind, World
 from maitred.sandbox.kubelets import bodies
@@ -26,7 +26,10 @@ def nodes(found: list[Machine]) -> list[Json]:
 
 def racks(found: list[Json]) -> list[tuple[str, str, int]]:
     tables = [table_of(msgspec.convert(node, Node)) for node in found]
-    return [(rack.block, rack.rack, len(rack.nodes)) for rack in floor_of(tables, [], {}).racks]
+    return [
+        (rack.block, rack.rack, len(rack.nodes))
+        for rack in floor_of(tables, [], Declared(), FloorVerdicts("maitred")).racks
+    ]
 
 
 def test_the_floor_has_the_racks_of_a_world_whatever_they_are_called() -> None:

@@ -274,12 +274,12 @@ async def floor(client: "Client", watch: bool, form: str) -> None:
     from datetime import UTC, datetime
 
     from maitred.cli.floor import show
+    from maitred.cli.sandbox.asked_floor import watching_from_outside
     from maitred.explain.floorplan_tables import floor_lines
-    from maitred.sandbox.world.watcher import watching
 
     if watch and form != "table":
         raise InputError("--watch", "", "", f"goes only with -o table, not with -o {form}")
-    async with watching(client) as watcher:
+    async with watching_from_outside(client) as watcher:
         if watch:
             await show(watcher)
         plan = watcher.floor()

@@ -94,7 +94,7 @@ async def beside(guard: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 async def until_gone(client: "Client") -> None:
-    """Somebody may end the sandbox while a command waits for something in it. Raises KubeError then."""
+    """The sandbox may end while a command waits for something in it. Raises KubeError then."""
     from maitred.kube.errors import KubeError, Unreachable
 
     missed = 0

@@ -20,9 +20,9 @@ def is_story(data: bytes, source: str) -> bool:
 
 
 async def play(client: "Client", data: bytes, name: str, keep: bool) -> None:
+    from maitred.cli.sandbox.asked_floor import watching_from_outside
     from maitred.sandbox.world.player import Player
     from maitred.sandbox.world.story import read_story
-    from maitred.sandbox.world.watcher import watching
 
     story = read_story(data, name)
     began = time.monotonic()
@@ -31,7 +31,7 @@ async def play(client: "Client", data: bytes, name: str, keep: bool) -> None:
         click.echo(printable(f"{time.monotonic() - began:4.0f}s  {line}"))
 
     click.echo(story.title)
-    async with watching(client) as watcher:
+    async with watching_from_outside(client) as watcher:
         await Player(client, watcher, say).play(story, keep=keep)
 
 

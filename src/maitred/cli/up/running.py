@@ -38,7 +38,7 @@ from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.housekeeping.controllers import housekeeping
 from maitred.sandbox.kubeconfig import token_of_ours
 from maitred.sandbox.kubelets.fleet import kubelets_of_marked_nodes
-from maitred.sandbox.place import MARKER, MARKER_NAMESPACE, sandbox_kubeconfig_path
+from maitred.sandbox.place import MARKER, MARKER_NAMESPACE, SCHEDULER, sandbox_kubeconfig_path
 from maitred.sandbox.users import MAITRED
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.layout import machines
@@ -47,7 +47,6 @@ from maitred.sandbox.world.player import Player
 from maitred.sandbox.world.story import Story
 from maitred.sandbox.world.watcher import WorldWatcher, watching
 
-SCHEDULER = "maitred"
 LEDGER_DAYS = 1
 RENEW_SECONDS = 3.0
 """Numbers in messages are newer than in a cluster: people look at them beside the floor."""
@@ -98,25 +97,18 @@ async def run(evening: Evening, plane: ControlPlane | None) -> None:
             await stack.enter_async_context(housekeeping(admin))
         await stack.enter_async_context(kubelets_of_marked_nodes(admin))
         await stack.enter_async_context(written(access, evening.kubeconfig))
-        watcher = await stack.enter_async_context(watching(admin))
-        stage = stack.enter_context(showing(watcher, evening.kubeconfig, access.url, evening.next_verb))
-        await attend(evening, access, admin, watcher, stage, stop)
+        await attend(evening, access, admin, stop)
 
 
-async def attend(
-    evening: Evening,
-    access: Access,
-    admin: Client,
-    watcher: WorldWatcher,
-    stage: FloorDisplay,
-    stop: asyncio.Event,
-) -> None:
+async def attend(evening: Evening, access: Access, admin: Client, stop: asyncio.Event) -> None:
     """The scheduler, the story and the view, each until the end."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(Client(access.connection(MAITRED)))
         keeping = stack.enter_context(ledger_of_one_evening())
         metrics, backlog = Metrics(), Backlog()
         seating = scheduler(client, evening, keeping, backlog, metrics)
+        watcher = await stack.enter_async_context(watching(admin, seating.last_verdicts))
+        stage = stack.enter_context(showing(watcher, evening.kubeconfig, access.url, evening.next_verb))
         await stack.enter_async_context(answering(access, admin, backlog, keeping, metrics))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         scheduling = tasks.create_task(seating.run(stop))

@@ -137,7 +137,7 @@ class Screen:
 
 
 class Log(logging.Handler):
-    """Warnings go where the story goes: on a terminal that is drawn over, nobody could read them."""
+    """Warnings go where the story goes: on a terminal that is drawn over, they could not be read."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__(logging.WARNING)

@@ -214,6 +214,19 @@ class Attachments:
                 taken.own.append((need.driver, copies))
         return taken
 
+    def is_served(self, needs: Iterable[VolumeNeed], taken: Mount) -> bool:
+        """Whether each claim has a volume that exists and can be used there, or one can be made for it."""
+        for need, slots in zip(needs, taken.slots, strict=True):
+            reach = self.reach_of_shared(need.handle) if need.handle and need.unbound else None
+            if reach is not None and not reach[taken.row]:
+                return False
+            missing = reach is None and any(slot.volume is None for slot in slots)
+            if missing and not is_made_at(self._nodes, need, taken.row):
+                return False
+            if need.provisioned and reach is None and len(set(self.followed.get(need.handle, ()))) > 1:
+                return False  # a volume that is made for the claim is made for one node
+        return True
+
     def unmount(self, taken: Mount) -> None:
         """Give back what was mounted last."""
         row = taken.row

@@ -20,10 +20,10 @@ class DeviceSupply(Supply):
     category = "Devices"
 
     def take(self, entry: Seated) -> None:
-        """Nobody has any."""
+        """No pod has any."""
 
     def give_back(self, entry: Seated) -> None:
-        """Nobody had any."""
+        """No pod had any."""
 
     def move(self, entry: Moved, gone: bool) -> None:
         """What running pods have is not read."""

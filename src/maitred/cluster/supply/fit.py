@@ -68,6 +68,9 @@ class Fit:
     rooms: list[Room]
     conflicts: list[Conflict]
     quotas: list[Quota]
+    sure: bool = True
+    """Whether members who hold to all this are served for certain; if not, the supply must be asked once it
+    is known who sits where (`Supply.serves`)."""
 
     @classmethod
     def without_limits(cls, shapes: int) -> "Fit":

@@ -1,6 +1,7 @@
 """A supply: something that nodes run out of. All of them answer the same questions.
 
 - `fit`: how many copies of some shapes fit on each node, and whether that is exact;
+- `serves`: whether there is enough for pods whose nodes are chosen, where `fit` could not say so;
 - `take` and `give_back`: pods were seated, and are taken back; `let_go` for one that others came after;
 - `move`: pods have been evicted and give back what they took; or they are back.
 
@@ -27,6 +28,11 @@ class Supply(Account):
     @abstractmethod
     def asked_by(self, shape: int) -> bool:
         """Whether pods of a shape take any of it."""
+
+    def serves(self, seats: Sequence[tuple[int, int, int]]) -> bool:
+        """Whether there is enough for all of these together: shapes, rows, and how many copies. It is asked
+        where `fit` was not sure of it."""
+        return True
 
     def never_serves(self, shape: int) -> bool:
         """Whether pods of a shape get none, whatever other pods leave to them."""

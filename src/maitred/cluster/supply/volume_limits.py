@@ -40,6 +40,7 @@ class VolumeLimits:
         self._limit_attachments(needs, fit)
         fit.quotas += [self._exclusive_quota(claim, needs) for claim in _exclusive_claims(needs)]
         fit.quotas += list(self._pool_quotas(needs))
+        fit.sure = self._in_favour or not self._is_mixed(needs)
         return fit
 
     # -- reach -----------------------------------------------------------------------------------------
@@ -106,15 +107,18 @@ class VolumeLimits:
         """
         if self._in_favour and self._is_open(need):
             return None
-        if need.provisioned:
-            codes = self._nodes.column(NODE_NAME).codes
-        elif self._attachments.reach_of_shared(need.handle) is None:
+        if self._attachments.reach_of_shared(need.handle) is not None:
+            return None
+        alone, followed = self._nodes.column(NODE_NAME).codes, self._attachments.followed.get(need.handle, [])
+        if need.provisioned and (followed or not need.candidates):
+            codes = alone
+        else:
             rivals = {one for volumes in needs for one in self._undecided(volumes) if one.handle}
             codes = self._apart(need.candidates, 0 if self._in_favour else len(rivals))
-        else:
-            return None
+            if need.provisioned:
+                codes = np.where(codes < 0, len(need.candidates) + len(alone) + alone, codes)
         present = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.bool_)
-        present[codes[self._attachments.followed.get(need.handle, [])]] = True
+        present[codes[followed]] = True
         present[-1] = False
         provided_by = tuple(any(other.handle == need.handle for other in volumes) for volumes in needs)
         return Company((codes,), (present,), bool(present.any()), provided_by, own=True)
@@ -180,6 +184,15 @@ class VolumeLimits:
         everywhere: Codes = np.zeros(len(self._nodes.names), dtype=np.int32)
         use = tuple(int(any(need.exclusive == claim for need in volumes)) for volumes in needs)
         return Quota(everywhere, np.array([free], dtype=np.int64), use)
+
+    def _is_mixed(self, needs: Needs) -> bool:
+        """Whether claims compete for volumes in a way that limits do not tell. Each limit is for some kinds
+        of claims on some nodes, so where reaches overlap, those of one kind here and of another there may be
+        too many all the same. A claim that is shared competes with the others, and is in no limit."""
+        rivals = {need for volumes in needs for need in self._undecided(volumes)}
+        names = tuple(sorted({name for need in rivals for name in need.candidates}))
+        is_shared = any(need.handle for need in rivals)
+        return len(rivals) > 1 and (is_shared or bool(self._attachments.pools(names).overlapping))
 
     def _pool_quotas(self, needs: Needs) -> Iterator[Quota]:
         """Each volume that exists serves one claim: needs of several kinds that could have the same ones have

@@ -1,5 +1,6 @@
 """Volumes: nodes attach so many, claims share those that exist, and some have to be made."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from maitred.cluster.journal import Moved, Rows, Seated
 from maitred.cluster.load import Load
 from maitred.cluster.nodes import Mask
-from maitred.cluster.supply.attachments import Attachments
+from maitred.cluster.supply.attachments import Attachments, Mount
 from maitred.cluster.supply.fit import Fit
 from maitred.cluster.supply.interface import Lift, Supply
 from maitred.cluster.supply.volume_limits import VolumeLimits
@@ -97,6 +98,25 @@ class Volumes(Supply):
             known[key] = VolumeLimits(self.load, self.attachments, others_may_help).fit(needs)
         fit: Fit = known[key]
         return fit
+
+    def serves(self, seats: Sequence[tuple[int, int, int]]) -> bool:
+        """Whether every claim gets a volume: they are given out, and taken back."""
+        attachments, mounts = self.attachments, list[tuple[Sequence[VolumeNeed], Mount]]()
+        derived, attachments.derived = attachments.derived, {}
+        rows, copies = dict[int, list[int]](), Counter[tuple[int, int]]()
+        for shape, row, count in seats:
+            copies[shape, row] += count
+        for shape, row in sorted(copies):
+            rows.setdefault(shape, []).append(row)
+        for shape, row in sorted(copies):
+            volumes = self.load.shape(shape).volumes
+            mount = attachments.mount(volumes, row, copies[shape, row], rows[shape])
+            mounts.append((volumes, mount))
+        served = all(attachments.is_served(volumes, mount) for volumes, mount in mounts)
+        for _, mount in reversed(mounts):
+            attachments.unmount(mount)
+        attachments.derived = derived
+        return served
 
     def with_driver(self, need: VolumeNeed) -> Mask:
         """Nodes that have the driver of a volume, where the driver keeps pods away from the others."""

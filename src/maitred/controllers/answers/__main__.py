@@ -1,4 +1,4 @@
-"""The process that answers. `maitred scheduler` and `maitred up` start it; nobody else does.
+"""The process that answers. `maitred scheduler` and `maitred up` start it.
 
 Its arguments are numbers of files that it is given: the channel to the scheduling process, and the sockets
 that listen. It writes nothing to the API server but reviews of those who ask.
@@ -46,7 +46,7 @@ def main(numbers: Sequence[str]) -> None:
     first_to_go()
     asyncio.run(live(channel, sockets))
     logging.shutdown()
-    os._exit(0)  # The thread may still be at work, for nobody.
+    os._exit(0)  # The thread may still be at work on an answer that is not wanted any more.
 
 
 def first_to_go() -> None:

@@ -32,7 +32,7 @@ class StateFollower:
         while self._asked_at < came:
             if self._following is None:
                 self._following = asyncio.create_task(self._follow(question_queue))
-            # Whoever stops to wait stops nobody else, and news that are on their way are not lost.
+            # A caller that stops waiting does not stop the others, and no news are lost.
             await asyncio.shield(self._following)
         return self._view
 

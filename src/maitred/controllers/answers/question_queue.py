@@ -15,7 +15,7 @@ from maitred.kube.reviews import User
 
 MOST_QUESTIONS = 32
 MOST_EACH = 4
-"""Of one caller, so that nobody keeps the others out."""
+"""Of one caller, so that no caller keeps the others out."""
 MOST_BODIES, MOST_BODIES_EACH = 8, 2
 """Of these, questions that post something: it is in memory until they are answered."""
 BURST, PER_SECOND = 60.0, 10.0

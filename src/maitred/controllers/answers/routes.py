@@ -9,6 +9,7 @@ from maitred.explain.billing.bill import bill, read_month
 from maitred.explain.billing.document import Bill
 from maitred.explain.capacity.capacity import capacity
 from maitred.explain.capacity.document import Capacity
+from maitred.explain.group_verdicts import GroupVerdicts, group_verdicts
 from maitred.explain.proposal.answer import Proposals
 from maitred.explain.proposal.propose import proposals
 from maitred.explain.proposal.supposition import Request
@@ -81,6 +82,10 @@ def answer_capacity(asked: AnswerContext) -> Capacity:
     return capacity(asked.situation)
 
 
+def answer_groups(asked: AnswerContext) -> GroupVerdicts:
+    return group_verdicts(asked.situation)
+
+
 def answer_bill(asked: AnswerContext) -> Bill:
     values, situation = asked.question.values, asked.situation
     month, by = read_month(values.get("month"), situation.now), values.get("by", "namespace")
@@ -134,6 +139,12 @@ ROUTES = (
         "How large a gang could start, what blocks the waiting groups, and why devices are idle.",
         (Capacity,),
         answer_capacity,
+    ),
+    Route(
+        "groups",
+        "The verdict of every group that waits, and what is in its way.",
+        (GroupVerdicts,),
+        answer_groups,
     ),
     Route(
         "bill",

@@ -43,7 +43,7 @@ Past = Callable[[datetime, Collection[str] | None], History]
 
 
 Used = Callable[[int, int], Usage]
-"""What devices were used for on some days. Asked in a thread; raises RefusedError where nobody knows."""
+"""What devices were used for on some days. Asked in a thread; raises RefusedError where that is not known."""
 
 
 def nothing_remembered(now: datetime, namespaces: Collection[str] | None) -> History:
@@ -64,12 +64,12 @@ class AnswerInputs:
     version: int
     """Of the state."""
     supposed: bool = False
-    """Whether the snapshot has more than the state, which nobody else will suppose."""
+    """Whether the snapshot has more than the state, which no other question will suppose."""
 
 
 class Situations:
     """Those of the latest state, so that many questions about one moment take one cycle. What was worked out
-    for one takes much memory, and nobody asks about an earlier state again. Used in the thread alone."""
+    for one takes much memory, and no question is about an earlier state. Used in the thread alone."""
 
     def __init__(self) -> None:
         self._kept = OrderedDict[Hashable, Situation]()
@@ -227,6 +227,6 @@ def worked_out(route: Route, asked: AnswerContext) -> bytes:
 
 
 def namespaces_of(snapshot: Snapshot) -> Iterator[str]:
-    """Those first where somebody waits: their names count most, should there be too many to ask about."""
+    """Those first where pods wait: their names count most, should there be too many to ask about."""
     yield from (view.group.key.partition("/")[0] for view in snapshot.groups)
     yield from sorted(snapshot.namespaces)

@@ -44,7 +44,7 @@ async def serving_answers(
 
 
 def identity() -> ssl.SSLContext:
-    """A certificate of this process alone. The API server does not verify whom it proxies to."""
+    """A certificate of this process alone. The API server does not verify what it proxies to."""
     import trustme  # It takes a moment to load, which only those who serve need wait for.
 
     name = socket.gethostname()

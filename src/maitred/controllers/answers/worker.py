@@ -54,7 +54,7 @@ class AnswerWorker:
         return job
 
     def drop(self, job: AnswerTask) -> None:
-        """Nobody waits for it any more: it does not begin, or is stopped."""
+        """Its answer is not wanted any more: it does not begin, or is stopped."""
         with self._changed:
             if job is self._running and not job.whole and not job.stopped:
                 job.stopped = True
@@ -85,7 +85,7 @@ class AnswerWorker:
                 if not self._do_next():
                     return
             except InterruptedJob:
-                continue  # It came when the job was just done, or had yet to begin. Nobody waits for it.
+                continue  # It came when the job was just done, or had yet to begin. Its answer is not wanted.
 
     def _do_next(self) -> bool:
         job = self._next()

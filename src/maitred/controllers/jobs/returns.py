@@ -11,7 +11,7 @@ come back in vain, and its pods are not decided, so that a gang is not seated in
 may take the places, as they may take any that are held; then its pods wait like all others.
 
 Which Jobs were suspended by us is known from records that only we write. A Job may say of itself what it
-likes: nobody stands in for it without one. All of this is in the API, in the Job and its record: a scheduler
+likes: no pod stands in for it without one. All of this is in the API, in the Job and its record: a scheduler
 that starts anew goes on with it.
 """
 
@@ -146,7 +146,7 @@ class Returns:
             return
         absence, known = SuspendedJob(job, record), self._absences.get(key)
         if known is not None and known.made_from == absence.made_from:
-            known.job = job  # whatever else has changed, nobody else stands in for it
+            known.job = job  # whatever else has changed, the same pods stand in for it
         else:
             self._absences[key] = absence
 
@@ -172,7 +172,7 @@ class Returns:
                 await self._stand_in(key, absence)
 
     def _look_into_doubts(self, now: float) -> None:
-        """Records of Jobs that somebody has resumed, that have come to their end or that are gone."""
+        """Records of Jobs that were resumed, that have come to their end or that are gone."""
         suspensions = self.suspensions
         doubtful = {
             uid: record
@@ -451,7 +451,7 @@ def is_older(job: WatchedJob, resumed: WatchedJob | None) -> bool:
 
 
 def waits_for_room(verdict: GroupVerdict) -> bool:
-    """Room may come by itself. All else takes its pods, or somebody who sees them."""
+    """Room may come by itself. All else takes its pods, or a person who sees them."""
     if verdict.verdict not in ("Waiting", "Scheduled"):
         return False
     return not verdict.blockers or CATEGORIES[verdict.blockers[0].category].lifted_from_outside

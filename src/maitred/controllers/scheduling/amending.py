@@ -5,18 +5,20 @@ and this cycle explains only some; news, where a group waits as before; and the 
 that was suspended would make them.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from maitred.cluster.volumes import claim_names
 from maitred.controllers.scheduling.worklist import CycleSelection
-from maitred.model.plan import Plan
+from maitred.model.plan import Bind, Plan
+from maitred.model.pod import Pod
 
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """Groups of which some members do not exist, and for whom nothing is written."""
+    """Groups of which some members do not exist, and for which nothing is written."""
 
     groups: frozenset[str] = frozenset()
     untold: frozenset[str] = frozenset()
@@ -26,9 +28,9 @@ class Away:
 NOBODY_AWAY = Away()
 
 
-def of_those_present(plan: Plan, away: Collection[str]) -> Plan:
+def of_those_present(plan: Plan, away: Collection[str], waiting: Mapping[str, Pod]) -> Plan:
     """Without these groups."""
-    return without(plan, Away(frozenset(away), frozenset(away)))
+    return without(plan, Away(frozenset(away), frozenset(away)), waiting)
 
 
 def with_receipts(plan: Plan, selection: CycleSelection) -> Plan:
@@ -39,7 +41,7 @@ def with_receipts(plan: Plan, selection: CycleSelection) -> Plan:
         for verdict in plan.groups
         if verdict.verdict == "Preempting" and not selection.explains(verdict)
     )
-    return without(plan, Away(unsaid, unsaid))
+    return without(plan, Away(unsaid, unsaid), {})  # such groups bind no pod, so they get no volume either
 
 
 def as_told(plan: Plan, selection: CycleSelection) -> Plan:
@@ -49,14 +51,26 @@ def as_told(plan: Plan, selection: CycleSelection) -> Plan:
     return msgspec.structs.replace(plan, groups=tuple(known))
 
 
-def without(plan: Plan, away: Away) -> Plan:
-    """Nothing is bound, nominated or evicted for these groups, and of some of them nothing is told either."""
+def without(plan: Plan, away: Away, waiting: Mapping[str, Pod]) -> Plan:
+    """Nothing is bound, nominated or evicted for these groups, and of some of them nothing is told either.
+
+    `waiting`: the pods that wait, by their keys: a volume that only pods of these groups get is left out too.
+    """
     if not away.groups and not away.untold:
         return plan
+    binds = tuple(bind for bind in plan.binds if bind.group not in away.groups)
+    left_out = claims_of((bind for bind in plan.binds if bind.group in away.groups), waiting)
+    unused = left_out - claims_of(binds, waiting) if left_out else left_out
     return msgspec.structs.replace(
         plan,
-        binds=tuple(bind for bind in plan.binds if bind.group not in away.groups),
+        binds=binds,
+        volumes=tuple(choice for choice in plan.volumes if choice.claim not in unused),
         nominations=tuple(seat for seat in plan.nominations if seat.group not in away.groups),
         evictions=tuple(gone for gone in plan.evictions if gone.preemptor not in away.groups),
         groups=tuple(verdict for verdict in plan.groups if verdict.group not in away.untold),
     )
+
+
+def claims_of(binds: Iterable[Bind], waiting: Mapping[str, Pod]) -> set[str]:
+    pods = (waiting[bind.pod] for bind in binds if bind.pod in waiting)
+    return {claim for pod in pods for claim in claim_names(pod)}

@@ -98,7 +98,7 @@ class Binder:
                 tasks.create_task(self._prepare(await self._unprepared.get()))
 
     async def _prepare(self, order: Order) -> None:
-        """A group whose claims need volumes first. It may take minutes, and keeps nobody else waiting."""
+        """A group whose claims need volumes first. It may take minutes, and keeps no other group waiting."""
         try:
             problem = await self._claims.prepare(order.volumes)
         finally:

@@ -24,7 +24,7 @@ EVERYWHERE = "cluster"
 
 
 class CapacityGauges(Collector):
-    """One answer at a time; there is nothing to show before the first, or while nobody leads."""
+    """One answer at a time; there is nothing to show before the first, or while no scheduler leads."""
 
     def __init__(self, seconds_between: float = SECONDS_BETWEEN) -> None:
         self._latest: Capacity | None = None

@@ -1,7 +1,7 @@
 """Pods that are on their way out before the API server says so of them.
 
-A pod that was told to go holds its place until it is gone, but it counts for no quorum, and nobody evicts it
-a second time. The pods of a suspended Job are such pods too, whoever has suspended it: the Job controller of
+A pod that was told to go holds its place until it is gone, but it counts for no quorum, and is not evicted a
+second time. The pods of a suspended Job are such pods too, whoever has suspended it: the Job controller of
 Kubernetes deletes them, and may take a moment. What a Job says outlives us, so a scheduler that has just
 started sees who is leaving as well as the one that told them to.
 
@@ -32,7 +32,7 @@ LEAVE_SECONDS = 60.0
 """For the API server to say of a pod that it is being deleted, beyond the pod's own grace period."""
 DEFAULT_GRACE = 30
 LONGEST_GRACE = 600
-"""A pod may ask for years, and so long nobody waits for a deletion to begin."""
+"""A pod may ask for years, which is too long to wait for a deletion to begin."""
 
 Family = tuple[str, str]
 """The namespace and the UID of a controller. A pod may name any UID, also one of another namespace."""
@@ -159,7 +159,7 @@ class PodDepartures:
             return leaving
         if family not in self._suspended:
             return {}
-        # Somebody has resumed it: pods that are still there stay.
+        # It was resumed: pods that are still there stay.
         self._suspended.discard(family)
         self._told.difference_update(children)
         return children
@@ -173,7 +173,7 @@ class PodDepartures:
     # -- time ------------------------------------------------------------------------------------------
 
     def next_at(self) -> float:
-        """When somebody ought to have left."""
+        """When the next pod ought to have left."""
         return self._due[0][0] if self._due else math.inf
 
     def overdue(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Preemption carried out: places are promised first, then those who hold them are told to go.
 
-A scheduler may die after any step, and the next one need not know. A promise that nobody followed up is
+A scheduler may die after any step, and the next one need not know. A promise that was not followed up is
 decided again, a condition without a deletion is taken back by the disruption controller, and who was told to
 go is seen to be leaving. So the order is: nominate every member; then, for those who leave together, say on
 each pod why it must go, and make it go: by suspending its Job where all of its pods leave, otherwise by

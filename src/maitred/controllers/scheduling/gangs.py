@@ -61,7 +61,7 @@ class ShadowGangs:
         return None if stay is None or stay.membership is None else stay.membership.id
 
     def of(self, pod: str) -> FoundGroup | None:
-        """The gang that a pod is part of; None where it is of use by itself, or nobody says."""
+        """The gang that a pod is part of; None where it is of use by itself, or that is not said."""
         named = self.group_of(pod)
         if named is None:
             return None

@@ -112,7 +112,7 @@ class SchedulingLoop:
         try:
             await self._cycles(thread)
         finally:
-            # A search that is under way is not waited for: nobody will carry out what it finds.
+            # A search that is under way is not waited for: what it finds will not be carried out.
             thread.shutdown(wait=False, cancel_futures=True)
 
     async def _cycles(self, thread: ThreadPoolExecutor) -> None:
@@ -139,7 +139,7 @@ class SchedulingLoop:
                 await self._mirror.changed.wait()
 
     async def _cycle(self, thread: ThreadPoolExecutor) -> float:
-        """Decide for those to whom something happened. Returns how long that took."""
+        """Decide for those to which something happened. Returns how long that took."""
         mirror, started = self._mirror, time.monotonic()
         mirror.changed.clear()
         mirror.overlay.let_stay()
@@ -181,7 +181,7 @@ class SchedulingLoop:
         if self._tracing is not None:
             self._tracing.cycle(told, snapshot, took)
         if self._returns is not None:
-            plan = without(plan, await self._returns.take(plan))
+            plan = without(plan, await self._returns.take(plan), self._mirror.waiting)
             told = as_told(plan, selection)
         for actor in self._actors:
             actor.decided(plan, snapshot, time.monotonic())
@@ -200,7 +200,8 @@ class SchedulingLoop:
         orders, binder = list[Order](), self._binder
         if binder is None:
             return orders
-        seats = of_those_present(seats, self._mirror.away(verdict.group for verdict in seats.groups))
+        away = self._mirror.away(verdict.group for verdict in seats.groups)
+        seats = of_those_present(seats, away, self._mirror.waiting)
         if not seats.binds:
             return orders
         self._verdicts.note(seats.groups)

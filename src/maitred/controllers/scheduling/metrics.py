@@ -141,7 +141,7 @@ class Metrics:
                 self.notices.labels(kind, result)
 
     def follow(self, now: Now) -> None:
-        """Gauges are read when somebody asks, so that they are never older than that."""
+        """Gauges are read when they are asked for, so that they are never older than that."""
         self.waiting_pods.set_function(now.waiting_pods)
         self.assumed_pods.set_function(now.assumed_pods)
         self.short_groups.set_function(now.short_groups)

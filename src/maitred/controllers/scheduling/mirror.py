@@ -103,7 +103,7 @@ class Mirror:
         self.changed.set()
 
     def stand_down(self, job: str, most: int) -> bool:
-        """Nobody is to wait for the Job any more. So many go at once; whether others are left."""
+        """No stand-in is to wait for the Job any more. So many go at once; whether others are left."""
         for key in list(islice(self.overlay.standing.get(job, ()), most)):
             self.pod_gone(key)
             self.overlay.stand_down(key)

@@ -12,16 +12,17 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from maitred.cluster.snapshot import Snapshot
+from maitred.controllers.scheduling.last_verdicts import LastVerdicts
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.telling import Teller
-from maitred.explain.verdicts import head_of, head_of_words, pod_words
+from maitred.explain.verdicts import head_of, pod_head
 from maitred.kube.bodies import Regarding
 from maitred.model.group import group_from_pod_group
 from maitred.model.plan import GroupVerdict, Plan
 
 SETTLE_SECONDS = 1.0
 MEMBERS_SETTLE_SECONDS = 5.0
-"""A group is being created for as long as members come; that is no news to anybody."""
+"""A group is being created for as long as members come; that is no news."""
 LONGEST_SETTLE_SECONDS = 10.0
 """A verdict that keeps changing is told all the same, by then."""
 RENEW_SECONDS = 60.0
@@ -35,9 +36,10 @@ SLACK = 1000
 
 @dataclass(slots=True)
 class Notice:
-    """The verdict of a group, and what has been told of it."""
+    """What has been told of a group, and when to tell more. The verdict itself is in `LastVerdicts`."""
 
-    verdict: GroupVerdict
+    heads: tuple[str, str]
+    """Of the last verdict that was looked at: a verdict with others is news."""
     subject: Regarding | None
     due: float
     told: str = ""
@@ -57,16 +59,23 @@ class Notice:
 
 
 class Notices:
-    def __init__(self, mirror: Mirror, teller: Teller, renew_seconds: float = RENEW_SECONDS) -> None:
+    def __init__(
+        self,
+        mirror: Mirror,
+        verdicts: LastVerdicts,
+        teller: Teller,
+        renew_seconds: float = RENEW_SECONDS,
+    ) -> None:
         self._mirror = mirror
+        self._verdicts = verdicts
         self._teller = teller
         self._renew_seconds = renew_seconds
         self._notices: dict[str, Notice] = {}
         self._changed = asyncio.Event()
 
     def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
-        """These are told of when they are bound. Whom to tell of them is seen now, while their members wait:
-        when the rest of the Plan is known they may be bound."""
+        """These are told of when they are bound. Which object to tell of is seen now, while their members
+        wait: when the rest of the Plan is known they may be bound."""
         for verdict in seats.groups:
             self._note_on_its_way(verdict, self._teller.subject(verdict.group))
 
@@ -86,7 +95,7 @@ class Notices:
         if (known := self._notices.get(verdict.group)) is not None:
             known.subject, known.due = subject, NEVER
         else:
-            self._notices[verdict.group] = Notice(verdict, subject, NEVER)
+            self._notices[verdict.group] = Notice(heads(verdict), subject, NEVER)
 
     def seated(self, verdict: GroupVerdict) -> None:
         """All binds of the group went well."""
@@ -102,24 +111,26 @@ class Notices:
                 self.seated(GroupVerdict(key, "Scheduled", bound, quorum, bound))
 
     def _note(self, verdict: GroupVerdict, subject: Regarding | None, now: float) -> None:
+        if verdict.verdict == "Scheduled":
+            self._verdicts.scheduled(verdict)
         known = self._notices.get(verdict.group)
         if known is None or is_another(known.subject, subject):
-            known = self._notices[verdict.group] = Notice(verdict, subject, NEVER)
+            known = self._notices[verdict.group] = Notice(heads(verdict), subject, NEVER)
             is_new = True
         else:
-            is_new = heads(known.verdict) != heads(verdict) or (known.never_told and known.due == NEVER)
-            known.verdict, known.subject = verdict, subject or known.subject
+            is_new = known.heads != heads(verdict) or (known.never_told and known.due == NEVER)
+            known.heads, known.subject = heads(verdict), subject or known.subject
         if is_new:
             known.unsettled_since = min(known.unsettled_since, now)
             known.due = min(now + settling(verdict), known.unsettled_since + LONGEST_SETTLE_SECONDS)
         elif not known.never_told:
-            known.due = min(known.due, self._next_due(known, now))
+            known.due = min(known.due, self._next_due(known, verdict, now))
         self._changed.set()
 
-    def _next_due(self, notice: Notice, now: float) -> float:
+    def _next_due(self, notice: Notice, verdict: GroupVerdict, now: float) -> float:
         """Nothing new in kind: new members are told soon, and new numbers now and then."""
-        if self._unseated(notice.verdict.group) - notice.members:
-            return now + settling(notice.verdict)
+        if self._unseated(verdict.group) - notice.members:
+            return now + settling(verdict)
         return max(now, notice.told_at + self._renew_seconds)
 
     def _forget_the_gone(self, being_seated: Set[str]) -> None:
@@ -157,10 +168,13 @@ class Notices:
                 tasks.create_task(work())
 
     async def _tell(self, group: str, notice: Notice) -> None:
-        verdict = notice.verdict
-        if verdict.verdict != "Scheduled" and group not in self._mirror.waiting_by_group:
+        verdict, waits = self._verdicts.to_tell(group), group in self._mirror.waiting_by_group
+        if verdict is None and waits:
+            notice.due = NEVER  # it is told when it is bound
+            return
+        if verdict is None or (verdict.verdict != "Scheduled" and not waits):
             self._notices.pop(group, None)
-            return  # nobody waits any more
+            return
         notice.due, notice.told_at, notice.unsettled_since = NEVER, time.monotonic(), math.inf
         notice.members = self._unseated(group)
         head, subject = head_of(verdict), notice.subject
@@ -168,7 +182,7 @@ class Notices:
             notice.event_due = subject is not None and not self._teller.was_told(verdict)
             notice.told = head
         done = await self._teller.tell_group(verdict)
-        done &= await self._teller.tell_pods(verdict, lambda: heads(notice.verdict) == heads(verdict))
+        done &= await self._teller.tell_pods(verdict, lambda: notice.heads == heads(verdict))
         if notice.event_due and subject is not None:
             notice.event_due = not await self._teller.tell_event(verdict, subject)
         if not done or notice.event_due:
@@ -177,7 +191,10 @@ class Notices:
             notice.failures = min(notice.failures + 1, 10)
             return
         notice.failures = 0
-        if notice.due == NEVER and group not in self._mirror.waiting_by_group:
+        if notice.due != NEVER:
+            return
+        self._verdicts.told(group)
+        if group not in self._mirror.waiting_by_group:
             self._notices.pop(group, None)
 
 
@@ -198,4 +215,4 @@ def settling(verdict: GroupVerdict) -> float:
 
 def heads(verdict: GroupVerdict) -> tuple[str, str]:
     """What is said of the group, and what of its members without a seat."""
-    return head_of(verdict), head_of_words(pod_words(verdict)) if verdict.blockers else ""
+    return head_of(verdict), pod_head(verdict)

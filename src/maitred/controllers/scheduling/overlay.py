@@ -112,7 +112,7 @@ class Overlay:
             self.show(key, pod)
 
     def _as_made(self, key: str, pod: WatchedPod) -> WatchedPod:
-        """A stand-in of a Job that returns is what its pods will be: theirs to decide whom they name."""
+        """A stand-in of a Job that returns is what its pods will be, and names the same scheduler."""
         scheduler = self._resumed.get(self.stand_ins.get(key, ""), pod.spec.scheduler_name)
         return pod if scheduler == pod.spec.scheduler_name else of_scheduler(pod, scheduler)
 

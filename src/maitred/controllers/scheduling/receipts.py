@@ -1,6 +1,6 @@
 """Receipts handed out: an Event on each pod that has to go, on its group or owner, and on who comes instead.
 
-They are written when the pods have been told to go, one by one and not too fast: nobody waits for them.
+They are written when the pods have been told to go, one by one and not too fast: nothing waits for them.
 """
 
 import asyncio

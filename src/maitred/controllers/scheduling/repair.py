@@ -147,7 +147,7 @@ def waited_then(view: GroupView, seating: SeatingRecord) -> int:
     """How many of the members that wait now waited when the others were seated.
 
     Where no object says that a gang was once whole, this tells: if those who were bound and those who still
-    wait are together all who waited then, nobody has left since, and some were never bound.
+    wait are together all who waited then, none has left since, and some were never bound.
     """
     at = seating.at.timestamp()
     return sum(created <= at for _, created, _ in view.orders)

@@ -61,7 +61,7 @@ class Report:
         return head_of(before) != head_of(verdict)
 
     def _words(self, verdict: GroupVerdict, plan: Plan) -> str:
-        """A shadow seats nobody and evicts nobody, and so must not say that it did."""
+        """A shadow binds and evicts no pod, and so must not say that it did."""
         if not self._shadow:
             return verdict_words(verdict)
         victims = [eviction for eviction in plan.evictions if eviction.preemptor == verdict.group]

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -15,6 +15,7 @@ from maitred.kube.discovery import Served, discover
 from maitred.kube.errors import ApiError, KubeError, first_of
 from maitred.kube.lease import LeaderLease
 from maitred.kube.permit import Always, NotLeading, Permit, ShadowPermit
+from maitred.model.plan import GroupVerdict
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,10 @@ class Scheduler:
         self._health = health
         self._witnesses = witnesses
         self._term: SchedulingTerm | None = None
+
+    def last_verdicts(self) -> Iterable[GroupVerdict]:
+        """Of the groups that wait; none while another scheduler leads."""
+        return () if self._term is None else self._term.verdicts
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until asked to stop; what was begun by then is finished.

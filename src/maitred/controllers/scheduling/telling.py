@@ -10,7 +10,15 @@ from maitred.controllers.scheduling.departures import controller_of
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.tenant_words import as_told_at_home
-from maitred.explain.verdicts import group_reason, head_of_words, pod_reason, pod_words, verdict_words
+from maitred.explain.verdicts import (
+    begins_with,
+    group_reason,
+    head_of,
+    pod_head,
+    pod_reason,
+    pod_words,
+    verdict_words,
+)
 from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
@@ -68,16 +76,16 @@ class Teller:
 
     def was_told(self, verdict: GroupVerdict) -> bool:
         """Whether the conditions say this already: an earlier scheduler may have told it."""
-        head = head_of_words(verdict_words(verdict))
+        head = head_of(verdict)
         declared = self._mirror.groups.get(verdict.group)
         if declared is not None:
             current = self.condition_of(declared)
-            return current is not None and head_of_words(current.message) == head
+            return current is not None and begins_with(current.message, head)
         unseated = self._mirror.unseated(verdict.group)
         told = [condition(pod, POD_SCHEDULED) for pod in unseated if not pod.spec.scheduling_gates]
         if not told:
             return bool(unseated)  # all are gated, of which the API server itself tells
-        return all(c is not None and head_of_words(c.message) == head for c in told)
+        return all(c is not None and begins_with(c.message, head) for c in told)
 
     def condition_of(self, declared: WatchedGroup) -> Condition | None:
         return condition(declared, self._condition)
@@ -116,7 +124,8 @@ class Teller:
         if not verdict.blockers:
             return True
         reason, words = pod_reason(verdict), pod_words(as_told_at_home(verdict))[:LONGEST_MESSAGE]
-        untold = [pod for pod in self._mirror.unseated(verdict.group) if must_be_told(pod, reason, words)]
+        unseated, head = self._mirror.unseated(verdict.group), pod_head(verdict)
+        untold = [pod for pod in unseated if must_be_told(pod, reason, head)]
         await self._pace.take(len(untold))
         done = True
         for pod in untold:
@@ -162,16 +171,13 @@ def since(current: Condition | None, status: str) -> datetime:
     return before or datetime.now(UTC)
 
 
-def must_be_told(pod: WatchedPod, reason: str, words: str) -> bool:
+def must_be_told(pod: WatchedPod, reason: str, head: str) -> bool:
     """Once per change of reason or category. Of a gate the API server itself tells."""
     told = condition(pod, POD_SCHEDULED)
     if pod.spec.scheduling_gates:
         return False
-    return told is None or (told.status, told.reason, head_of_words(told.message)) != (
-        "False",
-        reason,
-        head_of_words(words),
-    )
+    is_same = told is not None and (told.status, told.reason) == ("False", reason)
+    return told is None or not is_same or not begins_with(told.message, head)
 
 
 class WritePace:

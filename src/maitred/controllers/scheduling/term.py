@@ -84,7 +84,7 @@ class SchedulerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Witnesses:
-    """Who else is told of what happens. Nobody need be, and none of them has a say."""
+    """Who else is told of what happens. All of them may be missing, and none of them has a say."""
 
     ring: Ring | None = None
     backlog: Backlog | None = None
@@ -138,7 +138,8 @@ class SchedulingTerm:
         events = Events(client, permit, instance)
         condition = served.group_condition
         teller = Teller(mirror, writer, events, served.groups, condition, metrics)
-        self._notices = Notices(mirror, teller, settings.renew_seconds)
+        self.verdicts = LastVerdicts(mirror.waiting_by_group)
+        self._notices = Notices(mirror, self.verdicts, teller, settings.renew_seconds)
         self._repair = GangRepair(mirror, writer, condition, settings.complete_within_seconds, metrics)
         self._binder = Binder(writer, mirror, settings.binds_in_flight, self._order_finished)
         self._evicter = Evicter(
@@ -150,12 +151,11 @@ class SchedulingTerm:
             self._room_order_finished,
         )
         self._receipts = Receipts(events, teller)
-        self._verdicts = LastVerdicts(mirror.waiting_by_group)
-        self._report = Report(mirror, self._verdicts, settings.shadow, lambda: keeper.policy)
+        self._report = Report(mirror, self.verdicts, settings.shadow, lambda: keeper.policy)
         self._bookkeeper = None
         if witnesses.ledger is not None:
             clerk = witnesses.ledger.clerk(instance)
-            self._bookkeeper = Bookkeeper(mirror, self._verdicts, ends, lambda: keeper.policy, clerk)
+            self._bookkeeper = Bookkeeper(mirror, self.verdicts, ends, lambda: keeper.policy, clerk)
         self._cycles: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -242,7 +242,7 @@ class SchedulingTerm:
         self._keeper.changed = self._policy_changed
         return SchedulingLoop(
             self._mirror,
-            self._verdicts,
+            self.verdicts,
             self._worklist,
             lambda: self._keeper.policy,
             self._settings.scheduler,

@@ -1,4 +1,4 @@
-"""Which groups the next cycle looks at: those to whom something happened since they were last decided.
+"""Which groups the next cycle looks at: those to which something happened since they were last decided.
 
 A group that waits for room has nothing to gain from a pod that was just bound, and one that lacks members
 nothing from a new node. So each waiting group is kept with the changes that could seat it.
@@ -117,7 +117,7 @@ class Worklist:
     def _explained(
         self, selection: CycleSelection, ours: Mapping[str, object], late: Sequence[str]
     ) -> Set[str] | None:
-        """Those to whom something happened come first, then who has waited longest to be told."""
+        """Those to which something happened come first, then who has waited longest to be told."""
         if len(ours) <= MOST_EXPLAINED:
             return None
         first = sorted(self._again - selection.resting)
@@ -141,7 +141,7 @@ class Worklist:
             self._wakes = {group: wakes for group, wakes in self._wakes.items() if group in ours}
 
     def _note_cut(self, verdict: GroupVerdict) -> None:
-        """The next cycle takes up whom this one did not get to."""
+        """The next cycle takes up the groups that this one did not get to."""
         if was_cut(verdict):
             self._cut.setdefault(verdict.group)
             self._again.add(verdict.group)

@@ -1,1 +1,1 @@
-"""Preemption: whom to make leave so that a group of higher rank can be seated, and at what cost."""
+"""Preemption: which pods to evict so that a group of higher rank can be seated, and at what cost."""

@@ -1,4 +1,4 @@
-"""Which units leave: the cheapest set that makes room for the whole quorum, in one search for where and whom.
+"""Which units leave: the cheapest set that makes room for the whole quorum, in one search for both.
 
 A set is compared by its Price. What is needed at most is found first: the least by broken budgets and by the
 highest priority touched. Within that, the order of pricing gives a set for each of the most promising
@@ -107,7 +107,7 @@ class _Search:
     # -- at most ---------------------------------------------------------------------------------------
 
     def _all_together(self) -> Mask | None:
-        """All candidates, if that is enough; but for those whom members must be near, if it is not."""
+        """All candidates, if that is enough; but for those that members must be near, if it is not."""
         helpful = self.feasibility.helpful
         if self._seats(helpful) is not None:
             return helpful

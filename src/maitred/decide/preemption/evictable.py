@@ -34,7 +34,7 @@ AT_ODDS = NOT_KNOWN + 1
 """The rank of a group that states none and whose members on nodes differ: each of them stands for itself, so
 that one pod of a high priority keeps no others of its group from making room."""
 SINGLE = -1
-"""The family of a pod that breaks with nobody."""
+"""The family of a pod that breaks with no other."""
 DEEPEST = 16
 """Composite groups within each other; more than any API server accepts."""
 NAMES_SHOWN = 5
@@ -50,7 +50,7 @@ class EvictablePods:
         self.grouped: Mask = self.bound.group != NO_GROUP
         self.leaving: Mask = self.bound.leaving(grace_limit(policy))
         """Pods whose room will be there without more ado. Others that terminate may have to be hurried: they
-        can be victims, and break with nobody, since they count for no quorum any more."""
+        can be victims, and break with no other, since they count for no quorum any more."""
 
     def _by_pod(self, groups: Ints, otherwise: Ints) -> Ints:
         """What the group of each pod has; for lone pods, what they have themselves."""
@@ -96,7 +96,7 @@ class EvictablePods:
             name = composite.spec.parent_composite_pod_group_name
             parent = f"{composite.metadata.namespace or 'default'}/{name}" if name else ""
 
-    # -- who breaks with whom --------------------------------------------------------------------------
+    # -- which break together --------------------------------------------------------------------------
 
     @cached_property
     def _families(self) -> tuple[Ints, Ints, dict[int, str]]:
@@ -188,7 +188,7 @@ class EvictablePods:
 
     @cached_property
     def _unreadable(self) -> Mask:
-        """Pods with marks that nobody can make sense of: their own, or else their group's."""
+        """Pods with marks that make no sense: their own, or else their group's."""
         own = np.array([bool(s.protection.unread) for s in self.snapshot.standings] + [False])
         groups = np.array([bool(g and g.group.protection.unread) for g in self.snapshot.seated] + [False])
         unreadable: Mask = own[self.bound.standing]
@@ -289,10 +289,10 @@ class EvictablePods:
     def started(self) -> Ints:
         return np.where(self.bound.started == UNKNOWN_TIME, self.now, self.bound.started)
 
-    # -- for whom --------------------------------------------------------------------------------------
+    # -- for which group -------------------------------------------------------------------------------
 
     def ranks_below(self, priority: int) -> Mask:
-        """Pods that rank lower, or of which nobody knows how they rank, whether or not they may leave."""
+        """Pods that rank lower, or of which it is not known how they rank, whether or not they may leave."""
         here: Mask = ~(self.bound.fixed | self.leaving)
         return here & (self.priority < priority)
 

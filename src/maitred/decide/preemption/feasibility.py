@@ -83,7 +83,7 @@ class Feasibility:
 
     @cached_property
     def by_sums(self) -> bool:
-        """Whether all that changes for the members is how much room there is: then nobody has to be evicted
+        """Whether all that changes for the members is how much room there is: then no pod has to be evicted
         to see where they would sit."""
         soft = any(has_soft_company(self.trial.needs(shape)) for shape in self.ask.distinct)
         return self.plain and not soft and not self.ask.topology.slice_size
@@ -123,7 +123,7 @@ class Feasibility:
 
     @cached_property
     def _before(self) -> tuple[Ints, Floats]:
-        """The measures of every node before anybody has left, and what they add up to in each domain."""
+        """The measures of every node before any pod has left, and what they add up to in each domain."""
         rows = np.flatnonzero(self._bounded)
         found = self._measures(rows, self.trial.columns.free[self.columns[:, None], rows])
         measures = np.zeros((len(found), len(self._bounded)), dtype=np.int64)
@@ -136,7 +136,7 @@ class Feasibility:
         return self.useful & (self.domains >= 0)
 
     def _measures(self, rows: Rows, free: Ints) -> Ints:
-        """On each of these nodes the members of each shape for whom so much is enough, and, where there are
+        """On each of these nodes the members of each shape for which so much is enough, and, where there are
         several shapes, how much it is: they share it."""
         copies = list[Ints]()
         for most, use in zip(self.empty.copies, self.uses, strict=True):
@@ -303,7 +303,7 @@ class Feasibility:
 
 
 def only_quorum(ask: Ask) -> Ask:
-    """Without the members above the quorum, for whom nobody leaves, where it does not matter who they are."""
+    """Without members above the quorum, for which no pod leaves, where it does not matter which these are."""
     if len(ask.distinct) > 1 or ask.topology.slice_size:
         return ask
     return replace(ask, shapes=ask.shapes[: ask.need], orders=ask.orders[: ask.need])

@@ -109,7 +109,7 @@ def _slots(feasibility: Feasibility, candidates: Mask, within: Mask, free: Ints)
     shape = int(np.argmax([feasibility.ask.shapes.count(shape) for shape in feasibility.ask.distinct]))
     uses, cap = feasibility.uses[shape][:, None], feasibility.empty.copies[shape]
     room = _fitting(free, uses, np.where(within, cap, 0))
-    # Where there is enough of something for all whom a node could ever take, it does not matter any more.
+    # Where there is enough of something for all that a node could ever take, it does not matter any more.
     short: Mask = (free < uses * np.maximum(cap, 1)) & (uses > 0) & within & (cap > 0)
     scarce: Mask = np.any(short, axis=1)
     free, uses, short = free[scarce], uses[scarce], short[scarce]

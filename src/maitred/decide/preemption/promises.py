@@ -86,10 +86,10 @@ class Promises:
         """In milliseconds: when time alone may allow what it forbids now."""
         self._deals: list[Deal] = []
         self._needed: Mask = np.zeros_like(self.leaving)
-        """Pods that must stay: somebody who was promised a place must be near them, or their group has got
+        """Pods that must stay: a group that was promised a place must be near them, or their group has got
         seats that count on them."""
         self._weighed_for: int | None = None
-        """The highest priority for which somebody might have had to leave."""
+        """The highest priority for which a pod might have had to leave."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
         self._outlook: Outlook | None = None
         self._units: Units | None = None
@@ -118,8 +118,8 @@ class Promises:
     def find(self, trial: Trial, preemptor: Preemptor, ahead: Callable[[], Sequence[Ask]]) -> Promise | str:
         """Places for the missing quorum, and who must leave for them; or why there are none.
 
-        `ahead` tells what groups of higher rank would like to have, for whom nobody leaves. It is asked only
-        when somebody would have to.
+        `ahead` tells what groups of higher rank would like to have, for which no pod leaves. It is asked only
+        when one would have to.
         """
         if self.leaving.any() or trial.columns.later is not None:
             found = self._without_more(self._once_left(trial), preemptor)
@@ -136,6 +136,11 @@ class Promises:
             self._refused[key] = result
         return self._refused[key]
 
+    def reconsider(self) -> None:
+        """Pods were seated that others need near them, or for their balance: what was refused is looked at
+        again."""
+        self._refused.clear()
+
     def hold(self, trial: Trial, ask: Ask, seats: Assignment) -> list[Seated]:
         """Keep these places on the trial against all who come after, and the company that they need there."""
         held = []
@@ -146,7 +151,7 @@ class Promises:
         return held
 
     def spare(self, groups: Set[str]) -> None:
-        """Nobody of these groups is made to leave from now on: they have got seats or promises in this cycle,
+        """No pod of these groups is made to leave from now on: they have got seats or promises in this cycle,
         which are worth nothing without those that run."""
         seated = enumerate(self.snapshot.seated)
         numbers = [number for number, one in seated if one is not None and one.group.key in groups]
@@ -219,7 +224,7 @@ class Promises:
     # -- those who need not ----------------------------------------------------------------------------
 
     def _forbidden(self, preemptor: Preemptor) -> str:
-        """Why nobody may be made to leave for it, whatever the hour."""
+        """Why no pod may be made to leave for it, whatever the hour."""
         policy = self.context.policy
         if policy.preemption.mode == "never":
             return "the policy allows no preemption"

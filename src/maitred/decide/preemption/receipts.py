@@ -1,4 +1,4 @@
-"""Receipts: what each eviction is for, what it costs, and why nobody else was chosen."""
+"""Receipts: what each eviction is for, what it costs, and why no other pods were chosen."""
 
 from collections import Counter
 from functools import cached_property

@@ -13,7 +13,7 @@ UNLIMITED = np.iinfo(np.int64).max // 4
 def spare(feasibility: Feasibility, chosen: Mask, seats: Assignment) -> Option | None:
     """The same units without those that can stay, the most valuable first.
 
-    None if that could not be found out within the steps of the cycle: nobody leaves in vain.
+    None if that could not be found out within the steps of the cycle: no pod leaves in vain.
     """
     return _Sparing(feasibility).apply(chosen, seats)
 
@@ -70,8 +70,9 @@ class _Sparing:
         return spared
 
     def _tried(self, chosen: Mask, seats: Assignment) -> tuple[Mask, Assignment]:
-        """Where members mind whom they are with, nobody is let off before it was tried. First all together of
-        whom nothing is needed, then half of them, and so on; seats may be others afterwards, so once more."""
+        """Where members mind which pods they are with, none is let off before it was tried. First all
+        together of which nothing is needed, then half of them, and so on; seats may be others afterwards, so
+        once more."""
         needed = np.zeros_like(chosen)
         while True:
             spared = self._can_stay(chosen & ~needed, self._slack(chosen, seats))
@@ -151,7 +152,7 @@ class _Sparing:
 
 
 def take_in_turn(slack: Ints, nodes: Rows, freed: Ints) -> Ints:
-    """Of pods that may stay one after the other, those for whom enough is left in their turn; it is taken.
+    """Of pods that may stay one after the other, those for which enough is left in their turn; it is taken.
 
     Nodes have nothing to do with each other, so the next of every node has its turn at once.
     """

@@ -226,7 +226,7 @@ def requirement_problem(requirement: Requirement) -> tuple[str, str] | None:
     if operator in ("Exists", "DoesNotExist") and values:
         return "values", f"operator {operator} takes no values"
     if operator in ("Gt", "Lt") and len(values) != 1:
-        # Whether it is a number nobody asks before the scheduler does, for whom no node is then above it.
+        # Only the scheduler looks whether it is a number; if not, no node is above it.
         return "values", f"operator {operator} needs exactly one value"
     return None
 

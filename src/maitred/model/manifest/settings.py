@@ -95,7 +95,7 @@ def only_document(data: bytes, source: str) -> Document:
 
 
 def check_policy(policy: Policy) -> None:
-    """What the types leave open; a policy that contradicts itself would decide in a way that nobody meant."""
+    """What the types leave open; a policy that contradicts itself would decide what was not meant."""
     levels = policy.topology.levels
     for position, level in enumerate(levels):
         if problem := name_problem(level.name):
@@ -131,7 +131,7 @@ def check_pattern(field: str, pattern: str, of: str) -> None:
 
 
 def check_prices(prices: Prices) -> None:
-    """What follows an entry for the same devices would never count, which nobody means."""
+    """What follows an entry for the same devices would never count, which cannot be meant."""
     if not prices.currency.isprintable() or not 0 < len(prices.currency.strip()) <= LONGEST_CURRENCY:
         raise FieldError("prices.currency", f"{prices.currency[:40]!r} is not a currency such as USD")
     seen: dict[tuple[str, str], int] = {}

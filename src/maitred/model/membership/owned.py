@@ -1,4 +1,4 @@
-"""Groups that nobody has named: pods of one owner, if it is of a kind whose pods need each other."""
+"""Groups that have no name: pods of one owner, if it is of a kind whose pods need each other."""
 
 from collections.abc import Iterable
 

@@ -16,7 +16,7 @@ import msgspec
 from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.decide import Scope, decide
 from maitred.explain.tenant_words import as_told_at_home
-from maitred.explain.verdicts import UNSCHEDULABLE, head_of_words, pod_words
+from maitred.explain.verdicts import UNSCHEDULABLE, begins_with, blocker_words
 from maitred.kube.client import Client
 from maitred.kube.outcomes import Bound, Done
 from maitred.kube.permit import Always
@@ -190,19 +190,19 @@ class PodScheduler:
         pod = self._pods.items.get(verdict.group)
         if not verdict.blockers or pod is None or verdict.group not in self._waiting:
             return False
-        head = head_of_words(pod_words(verdict))
-        told = pod.condition(POD_SCHEDULED)
-        before = "" if told is None or told.status != "False" else head_of_words(told.message)
-        if verdict.group in self._sent or head == self._told.get(verdict.group, before):
+        category, told = verdict.blockers[0].category, pod.condition(POD_SCHEDULED)
+        was_told = told is not None and told.status == "False" and begins_with(told.message, category)
+        before = self._told.get(verdict.group, category if was_told else "")
+        if verdict.group in self._sent or before == category:
             return False
-        self._told[verdict.group] = head
+        self._told[verdict.group] = category
         return True
 
     async def _tell(self, verdict: GroupVerdict) -> None:
         pod = self._pods.items.get(verdict.group)
         if pod is None:
             return
-        meta, words = pod.metadata, pod_words(as_told_at_home(verdict))[:LONGEST_MESSAGE]
+        meta, words = pod.metadata, blocker_words(as_told_at_home(verdict).blockers[0])[:LONGEST_MESSAGE]
         known = pod.condition(POD_SCHEDULED)
         since = known.last_transition_time if known is not None and known.status == "False" else None
         told = Condition(POD_SCHEDULED, "False", UNSCHEDULABLE, words, since or datetime.now(UTC))

@@ -118,7 +118,7 @@ class Player:
             del self._made[path]
 
     async def _left(self, groups: set[str]) -> None:
-        """Until nobody of these groups is on the floor, so that the next story finds it empty."""
+        """Until no pod of these groups is on the floor, so that the next story finds it empty."""
         try:
             async with asyncio.timeout(GONE_SECONDS):
                 await self._watcher.until(lambda floor: groups.isdisjoint(row.group for row in floor.groups))

@@ -2,21 +2,40 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from maitred.explain.floorplan import ClusterFloor, FloorGroup, FloorPod, floor_of, member_of, table_of
+from maitred.explain.floorplan import (
+    ClusterFloor,
+    Declared,
+    FloorGroup,
+    FloorPod,
+    FloorVerdicts,
+    facts_of,
+    floor_of,
+    member_of,
+    table_of,
+)
 from maitred.kube.client import Client
 from maitred.kube.discovery import discover
 from maitred.kube.reflector import Kept, Reflector
-from maitred.kube.resources import NODES, PODS
+from maitred.kube.resources import JOBS, NODES, PODS
+from maitred.model.job import Job
 from maitred.model.meta import key_of
 from maitred.model.node import Node
+from maitred.model.plan import GroupVerdict
 from maitred.sandbox.companions import companions
+from maitred.sandbox.place import SCHEDULER
 from maitred.sandbox.world.outpost import NOT_OUTPOSTS
 
 log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.5
+"""How long a new verdict may stay unseen if no object changes with it."""
+
+VerdictSource = Callable[[], Iterable[GroupVerdict]]
+"""The last verdict of every group that waits."""
 
 T = TypeVar("T", bound=Kept)
 V = TypeVar("V")
@@ -41,27 +60,35 @@ class ChangeCounter:
 
 
 class WorldWatcher:
-    """`floor` is how things stand now, and `news` says when they may stand differently."""
+    """`floor` is how things stand now, and `news` says when they may stand differently.
 
-    def __init__(self) -> None:
+    The verdicts are those of the scheduler of the sandbox."""
+
+    def __init__(self, verdicts: VerdictSource) -> None:
         self.news = ChangeCounter()
+        self._verdicts = verdicts
         self._members = KeptObjects(member_of, self.news)
         self._nodes = KeptObjects(table_of, self.news)
         self._groups = KeptObjects[FloorGroup, FloorGroup](lambda group: group, self.news)
+        self._jobs = KeptObjects(facts_of, self.news)
 
     def floor(self) -> ClusterFloor:
-        return floor_of(self._nodes.kept.values(), self._members.kept.values(), self._groups.kept)
+        decided = FloorVerdicts(SCHEDULER, self._verdicts())
+        declared = Declared(self._groups.kept, self._jobs.kept)
+        return floor_of(self._nodes.kept.values(), self._members.kept.values(), declared, decided)
 
     async def until(self, holds: Callable[[ClusterFloor], bool]) -> None:
         """Cancel it, or give it a timeout, for it to end before that."""
         seen = self.news.number
         while not holds(self.floor()):
-            seen = await self.news.after(seen)
+            with suppress(TimeoutError):
+                seen = await asyncio.wait_for(self.news.after(seen), LOOK_SECONDS)
 
     async def reflectors(self, client: Client) -> "list[Reflector[Any]]":
         found: list[Reflector[Any]] = [
             Reflector(client, NODES, Node, self._nodes),
             Reflector(client, PODS, FloorPod, self._members, selector=NOT_OUTPOSTS),
+            Reflector(client, JOBS, Job, self._jobs),
         ]
         groups = (await discover(client)).groups
         if groups is not None:
@@ -94,9 +121,9 @@ class KeptObjects(Generic[T, V]):
 
 
 @asynccontextmanager
-async def watching(client: Client) -> AsyncIterator[WorldWatcher]:
+async def watching(client: Client, verdicts: VerdictSource) -> AsyncIterator[WorldWatcher]:
     """A watcher that knows everything there was when it began."""
-    watcher = WorldWatcher()
+    watcher = WorldWatcher(verdicts)
     async with companions() as others:
         reflectors = await watcher.reflectors(client)
         for reflector in reflectors:
