@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from maitred.kube.resources import LEASES, NODES
-from maitred.model.node import UNREACHABLE
+from maitred.model.node import UNREACHABLE, Taint
 from maitred.sandbox.controlplane.run import ControlPlane
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.fleet import LEASE_NAMESPACE, kubelets
-from maitred.sandbox.kubelets.objects import Taint
 from tests.control_plane.cluster import Cluster, cluster
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ import pytest
 from maitred.kube.client import Client
 from maitred.kube.errors import ApiError
 from maitred.sandbox.apiserver.authorization import AUTHENTICATED, MOST_KNOWN, Authorizer
-from maitred.sandbox.apiserver.kinds.rbac import GROUP
+from maitred.sandbox.apiserver.kinds.simple import RBAC as GROUP
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Key, Store
 from maitred.sandbox.apiserver.users import ADMIN, User, service_account

@@ -8,7 +8,7 @@ from tests.sandbox.apiserver.session import Session, session
 
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
-OLD_MARK = "storageclass.beta.kubernetes.io/is-default-class"
+MARK = "storageclass.kubernetes.io/is-default-class"
 
 
 async def class_of_a_claim(here: Session, **spec: str) -> Any:
@@ -22,12 +22,12 @@ async def make_class(here: Session, name: str, annotations: Mapping[str, str]) -
     await here.make(CLASSES, {"metadata": metadata, "provisioner": "p.example"})
 
 
-def test_a_claim_gets_the_default_class_also_by_its_older_mark() -> None:
+def test_a_claim_gets_the_default_class() -> None:
     async def test() -> None:
         async with session() as here:
             await make_class(here, "plain", {})
             assert await class_of_a_claim(here) is None
-            await make_class(here, "marked", {OLD_MARK: "true"})
+            await make_class(here, "marked", {MARK: "true"})
             assert await class_of_a_claim(here) == "marked"
             assert await class_of_a_claim(here, storageClassName="") == ""
 

@@ -2,7 +2,6 @@
 
 from tests.sandbox.housekeeping.stories import Json, Story, Teller
 
-ADOPTED: Json = {"crew": "a", "job-name": "adopts"}
 GANG: Json = {"schedulingPolicy": {"gang": {}}}
 
 
@@ -135,14 +134,6 @@ async def elastic(job: Teller) -> None:
     await job.has("Complete")
 
 
-async def adopts(job: Teller) -> None:
-    """A stray pod that it selects is one too many."""
-    await job.active(1)
-    await job.add("stray", ADOPTED)
-    await job.end(await job.active(1), "Succeeded")
-    await job.has("Complete")
-
-
 async def cleared_away(job: Teller) -> None:
     await job.end(await job.active(1), "Succeeded")
     await job.gone()
@@ -213,12 +204,6 @@ STORIES = (
         "elastic",
         {"parallelism": 3, "completions": 3, "completionMode": "Indexed", "scheduling": GANG},
         elastic,
-    ),
-    Story(
-        "adopts",
-        {"completions": 1, "manualSelector": True, "selector": {"matchLabels": {"crew": "a"}}},
-        adopts,
-        labels=ADOPTED,
     ),
     Story("cleared-away", {"ttlSecondsAfterFinished": 0}, cleared_away),
 )

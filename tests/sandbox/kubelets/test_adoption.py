@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maitred.kube.errors import ApiError
+from maitred.model.node import NodeCondition
 from maitred.sandbox.kubelets.adoption import Adoption, NodeGone
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
-from maitred.sandbox.kubelets.objects import Node, NodeCondition, NodeMeta, NodeStatus
+from maitred.sandbox.kubelets.objects import Node, NodeMeta, NodeStatus
 
 
 class Machine:

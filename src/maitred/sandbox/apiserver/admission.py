@@ -3,7 +3,7 @@
 from typing import Any
 
 from maitred.sandbox.apiserver.kinds.kind import Kind
-from maitred.sandbox.apiserver.kinds.poddefaults import NOT_READY
+from maitred.sandbox.apiserver.kinds.pods import NOT_READY
 from maitred.sandbox.apiserver.kinds.priorities import PREEMPT
 from maitred.sandbox.apiserver.kinds.volumes import default_class
 from maitred.sandbox.apiserver.refusals import Refusal, forbidden, not_found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from maitred.sandbox.apiserver import refusals
-from maitred.sandbox.apiserver.kinds.rbac import GROUP
+from maitred.sandbox.apiserver.kinds.simple import RBAC as GROUP
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Change, Key, Shelf, Store

@@ -8,20 +8,14 @@ from typing import Any
 
 import yaml
 
-from maitred.sandbox.apiserver.kinds import events, groups, names, rbac
-from maitred.sandbox.apiserver.kinds.claims import PERSISTENT_VOLUME_CLAIMS
-from maitred.sandbox.apiserver.kinds.configuration import CONFIG_MAPS, SECRETS
+from maitred.sandbox.apiserver.kinds import events, groups, names, simple
 from maitred.sandbox.apiserver.kinds.definitions import DEFINITIONS
-from maitred.sandbox.apiserver.kinds.disruptions import DISRUPTION_BUDGETS
 from maitred.sandbox.apiserver.kinds.jobs import JOBS
 from maitred.sandbox.apiserver.kinds.kind import Kind
-from maitred.sandbox.apiserver.kinds.namespaces import NAMESPACES
-from maitred.sandbox.apiserver.kinds.nodes import NODES
 from maitred.sandbox.apiserver.kinds.pods import PODS
 from maitred.sandbox.apiserver.kinds.priorities import PRIORITY_CLASSES
-from maitred.sandbox.apiserver.kinds.services import SERVICES
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
-from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUMES
+from maitred.sandbox.apiserver.kinds.volumes import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.yamltext import LOADER
@@ -44,23 +38,17 @@ GROUPS = {
 STRATEGIES: dict[str, Strategy] = {
     "apiextensions.v1.CustomResourceDefinition": DEFINITIONS,
     "batch.v1.Job": JOBS,
-    "core.v1.ConfigMap": CONFIG_MAPS,
-    "core.v1.Event": events.EVENTS,
-    "core.v1.Namespace": NAMESPACES,
-    "core.v1.Node": NODES,
+    "core.v1.Namespace": simple.Namespaces(),
+    "core.v1.Node": simple.Nodes(),
     "core.v1.PersistentVolume": PERSISTENT_VOLUMES,
     "core.v1.PersistentVolumeClaim": PERSISTENT_VOLUME_CLAIMS,
     "core.v1.Pod": PODS,
-    "core.v1.Secret": SECRETS,
-    "core.v1.Service": SERVICES,
-    "events.v1.Event": events.STRICT_EVENTS,
-    "policy.v1.PodDisruptionBudget": DISRUPTION_BUDGETS,
-    "rbac.v1.ClusterRole": rbac.CLUSTER_ROLES,
-    "rbac.v1.ClusterRoleBinding": rbac.CLUSTER_ROLE_BINDINGS,
-    "rbac.v1.Role": rbac.ROLES,
-    "rbac.v1.RoleBinding": rbac.ROLE_BINDINGS,
+    "core.v1.Service": simple.Services(),
+    "policy.v1.PodDisruptionBudget": simple.DisruptionBudgets(),
     "scheduling.v1.PriorityClass": PRIORITY_CLASSES,
     "scheduling.v1alpha3.CompositePodGroup": groups.COMPOSITE_POD_GROUPS,
+    **dict.fromkeys(("core.v1.ConfigMap", "core.v1.Secret"), simple.Sealable()),
+    **dict.fromkeys(("rbac.v1.ClusterRoleBinding", "rbac.v1.RoleBinding"), simple.RoleBindings()),
     **dict.fromkeys(("scheduling.v1alpha3.PodGroup", "scheduling.v1beta1.PodGroup"), groups.POD_GROUPS),
     **dict.fromkeys(("scheduling.v1alpha3.Workload", "scheduling.v1beta1.Workload"), groups.WORKLOADS),
 }
@@ -92,7 +80,10 @@ CODE: dict[str, dict[str, Any]] = {
     },
     "scheduling.v1alpha3.PodGroup": ALPHA,
     "scheduling.v1alpha3.Workload": ALPHA,
-    **{name: {"name_rule": names.path_segment} for name in STRATEGIES if name.startswith("rbac.")},
+    **{
+        f"rbac.v1.{name}": {"name_rule": names.path_segment}
+        for name in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+    },
 }
 
 

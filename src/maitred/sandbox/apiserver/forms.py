@@ -8,14 +8,13 @@ from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.lists import Page
 from maitred.sandbox.apiserver.media import JSON, OBJECTS
-from maitred.sandbox.apiserver.printing.custom import custom_printer
-from maitred.sandbox.apiserver.printing.printer import Printer
+from maitred.sandbox.apiserver.printing.kinds import printer_for
+from maitred.sandbox.apiserver.printing.printer import Printer, custom_printer
 from maitred.sandbox.apiserver.printing.table import (
     PARTIAL,
     TABLE,
     Include,
     partial,
-    printer,
     table_of_list,
     table_of_one,
 )
@@ -96,7 +95,9 @@ def now() -> datetime:
 
 
 def printer_of(kind: Kind) -> Printer:
-    return custom_printer(kind.columns) if kind.is_custom or kind.columns else printer(kind.group, kind.name)
+    return (
+        custom_printer(kind.columns) if kind.is_custom or kind.columns else printer_for(kind.group, kind.name)
+    )
 
 
 def one(kind: Kind, item: Item, form: Form) -> bytes:

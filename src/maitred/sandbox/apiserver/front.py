@@ -14,7 +14,7 @@ from maitred.sandbox.apiserver.call import Call, call_of, truth
 from maitred.sandbox.apiserver.discovery import subresource_verbs
 from maitred.sandbox.apiserver.impersonation import impersonated
 from maitred.sandbox.apiserver.kinds.names import path_segment
-from maitred.sandbox.apiserver.lists import is_version, number, too_large_version, unreadable_version
+from maitred.sandbox.apiserver.lists import check_version, number
 from maitred.sandbox.apiserver.media import APPLY, JSON, YAML
 from maitred.sandbox.apiserver.pages import Pages
 from maitred.sandbox.apiserver.proxying import ServiceProxy
@@ -166,16 +166,9 @@ class Front:
         accept = request.headers.get("Accept", "")
         form = forms.form_of(accept, request.query, many=not target.name)
         if target.name:
-            self._check_version(request.query.get("resourceVersion", ""))
+            check_version(request.query.get("resourceVersion", ""), self._store.version)
             return respond(self._verbs.get(target, form), deprecations(target))
         return respond(self._verbs.list(target, request.query, form), deprecations(target))
-
-    def _check_version(self, text: str) -> None:
-        """An object is always as new as can be, but may be asked for as it is not yet."""
-        if not is_version(text):
-            raise unreadable_version(text)
-        if int(text or 0) > self._store.version:
-            raise too_large_version(int(text), self._store.version)
 
     async def _watch(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
         form = forms.watch_form(request.headers.get("Accept", ""), request.query)
@@ -300,9 +293,9 @@ def verb_of(request: web.BaseRequest, target: Target) -> str:
 
 
 def check_name(target: Target) -> None:
-    problems = path_segment(target.name) if target.name else []
-    if problems:
-        raise refusals.bad_request(f'Name parameter invalid: "{target.name}": {";".join(problems)}')
+    problem = path_segment(target.name)
+    if problem:
+        raise refusals.bad_request(f'Name parameter invalid: "{target.name}": {problem}')
 
 
 def verbs_on(target: Target) -> Collection[str]:

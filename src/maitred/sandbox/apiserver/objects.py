@@ -56,12 +56,7 @@ class Objects:
         self._give_birth(kind, meta, call)
         reset_status(kind, body)
         kind.strategy.before_create(body)
-        errors = check_metadata(
-            body,
-            namespaced=kind.namespaced,
-            name_rule=kind.name_rule,
-            any_finalizers=kind.takes_any_finalizers,
-        )
+        errors = check_metadata(body, kind.name_rule)
         errors += check_object(kind.type, body) + kind.strategy.check(body)
         self._refuse_invalid(kind, meta.get("name", ""), errors)
         kind.strategy.before_store(body)
@@ -114,11 +109,7 @@ class Objects:
             self._own(kind, old.body, body, call, part)
         self._admission.review(kind, body, old.body, part)
         errors = self._prepare(kind, body, old, part)
-        self._refuse_invalid(
-            kind,
-            old.key.name,
-            check_metadata_update(body, old.body, any_finalizers=kind.takes_any_finalizers) + errors,
-        )
+        self._refuse_invalid(kind, old.key.name, check_metadata_update(body, old.body) + errors)
         if not part:
             call.warnings += kind.strategy.warnings(body, old.body)
         return self._settle(kind, old, body, call)

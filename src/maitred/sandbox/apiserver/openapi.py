@@ -2,17 +2,15 @@
 
 `kubectl explain` reads the schemas and finds them by the operations on a resource, `kubectl apply` looks up
 how lists merge, and all commands that write look at whether the server can validate a patch, or try it
-without effect. Texts are left out.
+without effect. All else is left out: texts, bodies, answers, and operations that nobody looks for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 from maitred.sandbox.apiserver.kinds.kind import Kind
-from maitred.sandbox.apiserver.media import CUSTOM_PATCHES, JSON, PATCHES, YAML
-from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.types import (
     Body,
     Field,
@@ -24,38 +22,9 @@ from maitred.sandbox.apiserver.schema.types import (
     Type,
 )
 
-_STATUS: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Status"
-_OPTIONS: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
-_LIST_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
-OF_EVERY_GROUP: Final = ("meta.v1.ListMeta", "meta.v1.DeleteOptions", "meta.v1.Status")
-_VERBS: Final = {"post": "create", "put": "update"}
-"""Of actions that have another name than the verb that it takes a right to."""
 _REF: Final = "#/components/schemas/"
 _GVK: Final = "x-kubernetes-group-version-kind"
 _WRITING: Final = ("dryRun", "fieldManager", "fieldValidation")
-_DELETING: Final = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
-_SELECTING: Final = (
-    "continue",
-    "fieldSelector",
-    "labelSelector",
-    "limit",
-    "resourceVersion",
-    "resourceVersionMatch",
-    "sendInitialEvents",
-    "timeoutSeconds",
-)
-_LISTING: Final = (*_SELECTING, "allowWatchBookmarks", "watch")
-_TYPES: Final = {
-    "allowWatchBookmarks": "boolean",
-    "force": "boolean",
-    "gracePeriodSeconds": "integer",
-    "limit": "integer",
-    "orphanDependents": "boolean",
-    "sendInitialEvents": "boolean",
-    "timeoutSeconds": "integer",
-    "watch": "boolean",
-}
-"""Of query parameters that are no strings."""
 
 _NAMED_SCALARS: Final[dict[Type, tuple[str, Body]]] = {
     Scalar.QUANTITY: (
@@ -107,14 +76,11 @@ def document(kinds: Sequence[Kind], version: str) -> Body:
     """The description of the kinds of one group and version."""
     paths: Body = {}
     schemas: Body = {}
-    for needed in OF_EVERY_GROUP:
-        schemas.update(_reachable(struct(needed)))
     for kind in kinds:
         name = _kind_name(kind)
         schemas.update(_reachable(kind.type))
         schemas[name] = {**schema_of(kind.type), _GVK: [_gvk(kind)]}
-        schemas[f"{name}List"] = _list_of(kind, name)
-        paths.update(_paths(kind, name))
+        paths.update(_paths(kind))
     return {
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": version},
@@ -137,8 +103,8 @@ def _kind_name(kind: Kind) -> str:
     return ".".join([*reversed(kind.group.split(".")), kind.version, kind.name])
 
 
-def _gvk(kind: Kind, suffix: str = "") -> Body:
-    return {"group": kind.group, "version": kind.version, "kind": kind.name + suffix}
+def _gvk(kind: Kind) -> Body:
+    return {"group": kind.group, "version": kind.version, "kind": kind.name}
 
 
 @lru_cache(maxsize=256)
@@ -228,88 +194,24 @@ def _merging(field: Field) -> Body:
     return said
 
 
-def _list_of(kind: Kind, name: str) -> Body:
-    return {
-        "type": "object",
-        "required": ["items"],
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "items": {"type": "array", "items": {"$ref": _REF + name}},
-            "kind": {"type": "string"},
-            "metadata": {"allOf": [{"$ref": _REF + _LIST_META}]},
-        },
-        _GVK: [_gvk(kind, "List")],
-    }
-
-
 # Paths
 
 
-def _paths(kind: Kind, name: str) -> Body:
+def _paths(kind: Kind) -> Body:
     root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
-    scope = "/namespaces/{namespace}" if kind.namespaced else ""
-    collection = f"{root}{scope}/{kind.plural}"
-    item = f"{collection}/{{name}}"
-    paths = {
-        collection: {
-            "get": _operation(kind, "list", f"{name}List", _LISTING),
-            "post": _operation(kind, "post", name, _WRITING, takes=name),
-            "delete": _operation(
-                kind, "deletecollection", _STATUS, (*_DELETING, *_SELECTING), takes=_OPTIONS
-            ),
-        },
-        item: {
-            "get": _operation(kind, "get", name, ()),
-            "put": _operation(kind, "put", name, _WRITING, takes=name),
-            "patch": _patch(kind, name),
-            "delete": _operation(kind, "delete", _STATUS, _DELETING, takes=_OPTIONS),
-        },
-    }
-    if kind.namespaced:
-        paths[f"{root}/{kind.plural}"] = {"get": _operation(kind, "list", f"{name}List", _LISTING)}
-    if "status" in kind.subresources:
-        paths[f"{item}/status"] = {
-            "get": _operation(kind, "get", name, ()),
-            "put": _operation(kind, "put", name, _WRITING, takes=name),
-            "patch": _patch(kind, name),
-        }
-    return {
-        path: {**allowed, "parameters": _path_parameters(path)}
-        for path, operations in paths.items()
-        if (allowed := _allowed(kind, operations))
-    }
+    collection = f"{root}{'/namespaces/{namespace}' if kind.namespaced else ''}/{kind.plural}"
+    found: Body = {}
+    if "list" in kind.verbs:
+        found[collection] = {"get": _operation(kind, "list")}
+    if "get" in kind.verbs:
+        item = {"get": _operation(kind, "get"), "patch": _operation(kind, "patch", _WRITING)}
+        found[f"{collection}/{{name}}"] = item
+    return {path: {**operations, "parameters": _path_parameters(path)} for path, operations in found.items()}
 
 
-def _allowed(kind: Kind, operations: Body) -> Body:
-    return {
-        method: operation
-        for method, operation in operations.items()
-        if _VERBS.get(operation["x-kubernetes-action"], operation["x-kubernetes-action"]) in kind.verbs
-    }
-
-
-def _operation(kind: Kind, action: str, gives: str, query: Sequence[str], takes: str = "") -> Any:
-    operation: Body = {
-        "parameters": [
-            {"name": name, "in": "query", "schema": {"type": _TYPES.get(name, "string")}} for name in query
-        ],
-        "responses": {"200": {"description": "OK", "content": _content(gives, (JSON, YAML))}},
-        "x-kubernetes-action": action,
-        _GVK: _gvk(kind),
-    }
-    if takes:
-        operation["requestBody"] = {"content": _content(takes, ("*/*",))}
-    return operation
-
-
-def _patch(kind: Kind, name: str) -> Any:
-    patches = CUSTOM_PATCHES if kind.is_custom else PATCHES
-    content = {media: {"schema": {"type": "object"}} for media in patches}
-    return _operation(kind, "patch", name, (*_WRITING, "force")) | {"requestBody": {"content": content}}
-
-
-def _content(name: str, media_types: Sequence[str]) -> Body:
-    return {media: {"schema": {"$ref": _REF + name}} for media in media_types}
+def _operation(kind: Kind, action: str, query: Sequence[str] = ()) -> Body:
+    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in query]
+    return {"parameters": parameters, "x-kubernetes-action": action, _GVK: _gvk(kind)}
 
 
 def _path_parameters(path: str) -> list[Body]:

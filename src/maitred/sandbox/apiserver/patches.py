@@ -3,8 +3,7 @@
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.media import CUSTOM_PATCHES, JSON_PATCH, MERGE_PATCH, PATCHES
-from maitred.sandbox.apiserver.patching.jsonpatch import json_patch
-from maitred.sandbox.apiserver.patching.mergepatch import merge_patch
+from maitred.sandbox.apiserver.patching.jsonpatch import json_patch, merge_patch
 from maitred.sandbox.apiserver.patching.strategic import strategic_merge_patch
 from maitred.sandbox.apiserver.receiving import parse_json
 from maitred.sandbox.apiserver.refusals import Refusal

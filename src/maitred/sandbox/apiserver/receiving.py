@@ -22,7 +22,8 @@ from maitred.sandbox.apiserver.yamltext import YamlError, read_yaml
 
 def parse(data: bytes, media: str, type: Struct) -> Body:
     """What was sent, as an object. Only protobuf needs to know the type; YAML has become JSON before."""
-    readable = CUSTOM_OBJECTS if type.custom else OBJECTS
+    # Definitions have schemas within, and no client of ours sends those in protobuf.
+    readable = CUSTOM_OBJECTS if type.custom or type.name.startswith("apiextensions.") else OBJECTS
     if media not in ("", *readable):
         raise unsupported_media(readable)
     if media == PROTOBUF:

@@ -146,6 +146,16 @@ def unknown_patch() -> Refusal:
     return Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
+def rejected_patch() -> Refusal:
+    """The patch is well formed but does not fit the object. The real server does not say why."""
+    return Refusal(422, "Invalid", "the server rejected our request due to an error in our request", {})
+
+
+def failed_patch(message: str) -> Refusal:
+    """What the real server takes for its own failure, though the patch is to blame."""
+    return Refusal(500, "", message)
+
+
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> Refusal:
     unique = dict[str, FieldError]()
     for error in errors:

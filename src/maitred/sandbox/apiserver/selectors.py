@@ -6,7 +6,7 @@ from typing import Any
 
 from maitred.sandbox.apiserver.kinds.fielderrors import invalid
 from maitred.sandbox.apiserver.kinds.kind import Kind
-from maitred.sandbox.apiserver.kinds.names import label_key, label_value
+from maitred.sandbox.apiserver.kinds.names import NameRule, label_key, label_value
 from maitred.sandbox.apiserver.refusals import Refusal, bad_request
 from maitred.sandbox.apiserver.schema.types import Body
 
@@ -14,16 +14,14 @@ Test = Callable[[Body], bool]
 Labels = Mapping[str, str]
 LabelTest = Callable[[Labels], bool]
 
-TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|<|>|[^\s=!,()<>]+)\s*")
-ENDED_WORD = re.compile(r"(?<=[^\s=!,()<>\0])\0")
-MARKS = ("==", "!=", "=", ",", "(", ")", "<", ">")
-"""What can be neither a key nor a value, nor begin one."""
+REQUIREMENT = re.compile(
+    r"\s*(?:(?P<absent>!?)\s*(?P<named>[^\s=!,()<>]+)"
+    r"|(?P<key>[^\s=!,()<>]+)\s*(?:(?P<compared>==|=|!=)\s*(?P<value>[^\s=!,()<>]*)"
+    r"|\s(?P<among>in|notin)\s*\((?P<values>[^=!()<>]*)\)))\s*(?:,(?=\s*[^\s,])|$)"
+)
+"""One of a label selector, up to the next: `!a`, `a`, `a=b`, `a in (b, c)`."""
 FIELD = re.compile(r"(.*?)(==|!=|=)(.*)", re.DOTALL)
 EMPTY: Labels = {}
-
-
-class Unreadable(Exception):
-    pass
 
 
 def matcher(kind: Kind, labels: str, fields: str) -> Test | None:
@@ -38,133 +36,34 @@ def matcher(kind: Kind, labels: str, fields: str) -> Test | None:
 
 
 def label_tests(text: str) -> Iterator[Test]:
-    try:
-        text = until_zero(text)
-        requirements = list(Requirements(text)) if text.strip() else []
-    except Unreadable as error:
-        raise bad_request(str(error)) from None
-    for requirement in requirements:
-        yield on_labels(requirement)
-
-
-def until_zero(text: str) -> str:
-    """A zero ends a word, and without one before it the whole text: so it is read by the real server."""
-    return ENDED_WORD.sub(" ", text).partition("\0")[0]
+    position = 0
+    while position < len(text):
+        found = REQUIREMENT.match(text, position)
+        if found is None:
+            raise bad_request(f"unable to parse requirement: found unexpected {text[position:][:100]!r}")
+        yield on_labels(label_test(found))
+        position = found.end()
 
 
 def on_labels(test: LabelTest) -> Test:
     return lambda body: test(body["metadata"].get("labels", EMPTY))
 
 
-class Requirements:
-    """A parser of label selectors; it yields the requirements one by one."""
-
-    def __init__(self, text: str) -> None:
-        self._tokens = TOKEN.findall(text)
-        if "".join(self._tokens) != re.sub(r"\s", "", text):
-            raise Unreadable(f"found unexpected characters in {text[:100]!r}")
-        self._at = 0
-
-    def __iter__(self) -> Iterator[LabelTest]:
-        self._expect_word("!, identifier, or 'end of string'")
-        yield self._requirement()
-        while self._peek() == ",":
-            self._next()
-            self._expect_word("identifier after ','")
-            yield self._requirement()
-        if self._peek():
-            raise Unreadable(f"found '{self._peek()}', expected: ',' or 'end of string'")
-
-    def _expect_word(self, words: str) -> None:
-        if not self._peek() or self._peek() in MARKS:
-            raise Unreadable(f"found '{self._peek()}', expected: {words}")
-
-    def _peek(self) -> str:
-        return self._tokens[self._at] if self._at < len(self._tokens) else ""
-
-    def _next(self) -> str:
-        token = self._peek()
-        self._at += 1
-        return token
-
-    def _requirement(self) -> LabelTest:
-        try:
-            return self._one()
-        except Unreadable as error:
-            raise Unreadable(f"unable to parse requirement: {error}") from None
-
-    def _one(self) -> LabelTest:
-        absent = self._peek() == "!"
-        if absent:
-            self._next()
-        key = checked_key(self._next())
-        if absent or self._peek() in ("", ","):
-            return lambda labels: (key in labels) is not absent
-        return self._comparison(key, self._next())
-
-    def _comparison(self, key: str, operator: str) -> LabelTest:
-        match operator:
-            case "=" | "==":
-                value = self._value()
-                return lambda labels: labels.get(key) == value
-            case "!=":
-                value = self._value()
-                return lambda labels: labels.get(key) != value
-            case "in":
-                values = self._values()
-                return lambda labels: labels.get(key) in values
-            case "notin":
-                values = self._values()
-                return lambda labels: labels.get(key) not in values
-            case "<" | ">":
-                return above_or_below(key, operator, self._value())
-        raise Unreadable(f"found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
-
-    def _value(self) -> str:
-        return "" if self._peek() in ("", ",") else checked_value(self._next())
-
-    def _values(self) -> frozenset[str]:
-        if (token := self._next()) != "(":
-            raise Unreadable(f"found '{token}' expected: '('")
-        if not self._peek() or (self._peek() in MARKS and self._peek() not in (",", ")")):
-            raise Unreadable(f"found '{self._peek()}', expected: ',', ')' or identifier")
-        found = [self._value_in_set()]
-        while (token := self._next()) == ",":
-            found.append(self._value_in_set())
-        if token != ")":
-            raise Unreadable(f"found '{token}', expected: ',' or ')'")
-        return frozenset(found)
-
-    def _value_in_set(self) -> str:
-        return "" if self._peek() in (",", ")") else checked_value(self._next())
+def label_test(found: re.Match[str]) -> LabelTest:
+    key = checked("<nil>", found["named"] or found["key"], label_key)
+    if found["named"]:
+        present = not found["absent"]
+        return lambda labels: (key in labels) is present
+    given = [found["value"]] if found["compared"] else found["values"].split(",")
+    values = frozenset(checked("values", value.strip(), label_value) for value in given)
+    wanted = found["compared"] in ("=", "==") or found["among"] == "in"
+    return lambda labels: (labels.get(key) in values) is wanted
 
 
-def above_or_below(key: str, operator: str, bound: str) -> LabelTest:
-    try:
-        limit = int(bound)
-    except ValueError:
-        raise Unreadable(f"for '{operator}' the value must be an integer, not {bound!r}") from None
-    sign = 1 if operator == ">" else -1
-
-    def test(labels: Labels) -> bool:
-        text = labels.get(key, "")
-        return text.lstrip("-").isdecimal() and (int(text) - limit) * sign > 0
-
-    return test
-
-
-def checked_key(key: str) -> str:
-    problems = label_key(key)
-    if problems:
-        raise Unreadable(invalid("<nil>", key, "; ".join(problems)))
-    return key
-
-
-def checked_value(value: str) -> str:
-    problems = label_value(value)
-    if problems:
-        raise Unreadable(invalid("values", value, "; ".join(problems)))
-    return value
+def checked(what: str, text: str, rule: NameRule) -> str:
+    if problem := rule(text):
+        raise bad_request(f"unable to parse requirement: {invalid(what, text, problem)}")
+    return text
 
 
 # -- fields ------------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.admission import Admission
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.deletion import Deletion, check_preconditions, wish_of
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, invalid, required, unsupported
+from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, required, unsupported
 from maitred.sandbox.apiserver.kinds.kind import Kind
 from maitred.sandbox.apiserver.kinds.labels import selects
-from maitred.sandbox.apiserver.kinds.names import subdomain
+from maitred.sandbox.apiserver.kinds.names import check_name, subdomain
 from maitred.sandbox.apiserver.objects import Objects
 from maitred.sandbox.apiserver.refusals import Refusal, bad_request
 from maitred.sandbox.apiserver.schema.types import Body
@@ -98,7 +98,7 @@ def binding_errors(target: Body) -> list[FieldError]:
     if not name:
         errors.append(required("target.name"))
     elif not errors:
-        errors += [invalid("target.name", name, problem) for problem in subdomain(name)]
+        errors += check_name("target.name", name, subdomain)
     return errors
 
 

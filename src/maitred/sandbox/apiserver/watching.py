@@ -12,18 +12,8 @@ from dataclasses import dataclass
 
 from maitred.sandbox.apiserver import refusals
 from maitred.sandbox.apiserver.call import truth
-from maitred.sandbox.apiserver.kinds.fielderrors import FieldError, forbidden, unsupported
 from maitred.sandbox.apiserver.kinds.kind import Kind
-from maitred.sandbox.apiserver.lists import (
-    NOT_OLDER,
-    Question,
-    is_version,
-    number,
-    question,
-    too_large_version,
-    unreadable_version,
-    wanted,
-)
+from maitred.sandbox.apiserver.lists import Question, check_version, number, question, wanted
 from maitred.sandbox.apiserver.refusals import Refusal
 from maitred.sandbox.apiserver.schema.types import Body
 from maitred.sandbox.apiserver.store import Change, Item, Shelf, Store, encode
@@ -51,36 +41,13 @@ class Watch:
 
 
 def watch_of(kind: Kind, namespace: str, params: Mapping[str, str]) -> Watch:
-    initial = params.get("sendInitialEvents")
-    errors = contradictions(initial is not None, params.get("resourceVersionMatch", ""))
-    if errors:
-        raise refusals.invalid("meta.k8s.io", "ListOptions", "", errors)
-    plain = {
-        key: value
-        for key, value in params.items()
-        if key not in ("resourceVersionMatch", "sendInitialEvents", "limit", "continue")
-    }
-    if not is_version(params.get("resourceVersion", "")):
-        raise unreadable_version(params["resourceVersion"])
+    plain = {key: value for key, value in params.items() if key not in ("limit", "continue")}
     return Watch(
         question(kind, namespace, plain),
         number(params.get("timeoutSeconds", "")) or secrets.SystemRandom().randint(*WATCH_SECONDS),
         truth(params.get("allowWatchBookmarks", "")),
-        truth(initial or ""),
+        truth(params.get("sendInitialEvents", "")),
     )
-
-
-def contradictions(is_list: bool, match: str) -> list[FieldError]:
-    field, errors = "resourceVersionMatch", list[FieldError]()
-    if is_list and match != NOT_OLDER:
-        why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        errors.append(forbidden(field, why))
-        if match:
-            errors.append(unsupported(field, match, (NOT_OLDER,)))
-    elif match and not is_list:
-        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        errors.append(forbidden(field, why))
-    return errors
 
 
 class Stream:
@@ -103,9 +70,8 @@ class Stream:
             return
 
     async def _endless(self) -> AsyncIterator[bytes]:
+        check_version(self._watch.asked.version, self._store.version)
         version = int(self._watch.asked.version or 0)
-        if version > self._store.version:
-            raise too_large_version(version, self._store.version)
         if self._watch.is_list or not version:
             position = self._shelf.history.end
             for chunk in self._everything():

@@ -47,7 +47,7 @@ async def housekeeping(client: Client, *, schedules: bool = True) -> AsyncIterat
         TaintEvictions(stock, api, recorder),
         PodCollector(stock, api),
         VolumeController(stock, api),
-        Disruptions(stock, api, kinds),
+        Disruptions(stock, api),
     ]
     if schedules:
         keepers.append(PodScheduler(client, stock, recorder))

@@ -5,15 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from maitred.kube.errors import ApiError
 from maitred.kube.resources import PODS
 from maitred.kube.wire import Condition
-from maitred.model.meta import Lean, Timestamp
+from maitred.model.meta import Timestamp
 from maitred.model.selector import matches, selector_of
 from maitred.sandbox.housekeeping.api import ControllerApi
 from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
-from maitred.sandbox.housekeeping.kinds import Kinds
-from maitred.sandbox.housekeeping.objects import BUDGETS, BudgetStatus, DisruptionBudget, Json, Owner, Pod
+from maitred.sandbox.housekeeping.objects import BUDGETS, BudgetStatus, DisruptionBudget, Json, Pod
 from maitred.sandbox.housekeeping.work import WorkQueue
 
 DISRUPTION_ALLOWED = "DisruptionAllowed"
@@ -22,22 +20,13 @@ EVICTION_SECONDS = 120.0
 BATCH_SECONDS = 0.05
 
 
-class ScaleSpec(Lean, frozen=True):
-    replicas: int = 0
-
-
-class Scale(Lean, frozen=True):
-    spec: ScaleSpec = ScaleSpec()
-
-
 class UnknownScale(Exception):
     """How many pods a controller wants cannot be told."""
 
 
 class Disruptions:
-    def __init__(self, stock: ObjectCache, api: ControllerApi, kinds: Kinds) -> None:
+    def __init__(self, stock: ObjectCache, api: ControllerApi) -> None:
         self._api = api
-        self._kinds = kinds
         self._budgets = stock.shelf(BUDGETS, DisruptionBudget)
         pods = stock.shelf(PODS, Pod)
         self._pods_in = Index(pods, lambda pod: pod.metadata.namespace)
@@ -67,7 +56,7 @@ class Disruptions:
         pods = [pod for pod in self._pods_in[budget.metadata.namespace] if covers(budget, pod)]
         now = datetime.now(UTC)
         try:
-            scale = await self._scale(pods) if needs_scale(budget) else len(pods)
+            scale = scale_of(pods) if needs_scale(budget) else len(pods)
             status = status_of(budget, pods, scale, now)
         except UnknownScale as problem:
             status = failed(budget, str(problem), now)
@@ -82,23 +71,15 @@ class Disruptions:
             first = min(status.disrupted_pods.values()) + timedelta(seconds=EVICTION_SECONDS)
             self._queue.add_after(key, (first - now).total_seconds())
 
-    async def _scale(self, pods: Sequence[Pod]) -> int:
-        """The pods that all their controllers together want; pods without one are nobody's wish."""
-        owners = {owner.uid: owner for pod in pods if (owner := pod.metadata.controller) is not None}
-        namespace = pods[0].metadata.namespace if pods else ""
-        return sum([await self._replicas(owner, namespace) for owner in owners.values()])
 
-    async def _replicas(self, owner: Owner, namespace: str) -> int:
-        resource = self._kinds.named(owner.api_version, owner.kind)
-        if resource is None:
-            raise UnknownScale(f"no kind {owner.kind} in {owner.api_version} is served")
-        try:
-            path = resource.path(namespace, owner.name, "scale")
-            return (await self._api.client.get(path, Scale)).spec.replicas
-        except ApiError as error:
-            if error.is_gone:
-                raise UnknownScale(f"{resource} does not implement the scale subresource") from None
-            raise
+def scale_of(pods: Sequence[Pod]) -> int:
+    """The pods that their controllers want. No kind that makes pods here says so, and pods without a
+    controller are nobody's wish."""
+    owners = [owner for pod in pods if (owner := pod.metadata.controller) is not None]
+    if owners:
+        resource = f"{owners[0].kind.lower()}s.{owners[0].api_version.rpartition('/')[0]}"
+        raise UnknownScale(f"{resource} does not implement the scale subresource")
+    return 0
 
 
 def covers(budget: DisruptionBudget, pod: Pod) -> bool:

@@ -1,10 +1,13 @@
 """Whether a node takes a pod that was bound to it, in the order and the words of the kubelet."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from maitred.sandbox.kubelets.amounts import Amounts, amounts, requests
-from maitred.sandbox.kubelets.objects import Node, NodeSelectorTerm, Pod, Port, Requirement, Taint, Toleration
+from maitred.model.node import tolerates
+from maitred.model.pod import ContainerPort, NodeSelectorTerm
+from maitred.model.selector import holds
+from maitred.sandbox.kubelets.amounts import Amounts, amounts, is_sidecar, requests
+from maitred.sandbox.kubelets.objects import Node, Pod
 
 FIRST = {"cpu": 0, "memory": 1, "ephemeral-storage": 2}
 ANY_ADDRESS = "0.0.0.0"
@@ -23,7 +26,7 @@ class NodeRoom:
 
     requested: dict[str, Amounts] = field(default_factory=dict)
     """By pod UID."""
-    ports: dict[str, tuple[Port, ...]] = field(default_factory=dict)
+    ports: dict[str, tuple[ContainerPort, ...]] = field(default_factory=dict)
     used: Amounts = field(default_factory=dict)
 
     def __contains__(self, uid: str) -> bool:
@@ -54,7 +57,9 @@ def reasons(pod: Pod, node: Node, room: NodeRoom) -> Iterator[Rejection]:
         yield predicate(NODE_AFFINITY, "node(s) didn't match Pod's node affinity/selector")
     if clashes(host_ports(pod), room.ports.values()):
         yield predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports")
-    if not all(tolerated(taint, pod.spec.tolerations) for taint in node.spec.taints):
+    # The other effects are for schedulers.
+    taints = [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
+    if not all(any(tolerates(one, taint) for one in pod.spec.tolerations) for taint in taints):
         yield predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
 
@@ -91,7 +96,8 @@ def is_extended(resource: str) -> bool:
 
 
 def fits_node(pod: Pod, node: Node) -> bool:
-    labels, required = node.metadata.labels, pod.spec.affinity.node_affinity.required
+    labels, affinity = node.metadata.labels, pod.spec.affinity
+    required = None if affinity is None else affinity.node_affinity.required
     if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
         return False
     return required is None or any(matches(term, node) for term in required.node_selector_terms)
@@ -106,60 +112,22 @@ def matches(term: NodeSelectorTerm, node: Node) -> bool:
     )
 
 
-def holds(wanted: Requirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(wanted.key)
-    match wanted.operator:
-        case "In":
-            return value in wanted.values
-        case "NotIn":
-            return value not in wanted.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt" as operator:
-            return compares(value, operator, wanted.values[0])
-        case _:
-            return False
-
-
-def compares(value: str | None, operator: str, limit: str) -> bool:
-    try:
-        difference = int(value or "") - int(limit)
-    except ValueError:
-        return False
-    return difference > 0 if operator == "Gt" else difference < 0
-
-
 # -- ports and taints --------------------------------------------------------------------------------------
 
 
-def host_ports(pod: Pod) -> Iterator[Port]:
-    sidecars = (container for container in pod.spec.init_containers if container.is_sidecar)
+def host_ports(pod: Pod) -> Iterator[ContainerPort]:
+    sidecars = (container for container in pod.spec.init_containers if is_sidecar(container))
     for container in (*sidecars, *pod.spec.containers):
         yield from (port for port in container.ports if port.host_port)
 
 
-def clashes(wanted: Iterable[Port], taken: Iterable[tuple[Port, ...]]) -> bool:
+def clashes(wanted: Iterable[ContainerPort], taken: Iterable[tuple[ContainerPort, ...]]) -> bool:
     in_use = [port for ports in taken for port in ports]
     return any(clash(port, other) for port in wanted for other in in_use)
 
 
-def clash(one: Port, other: Port) -> bool:
+def clash(one: ContainerPort, other: ContainerPort) -> bool:
     if (one.host_port, one.protocol) != (other.host_port, other.protocol):
         return False
     addresses = {one.host_ip or ANY_ADDRESS, other.host_ip or ANY_ADDRESS}
     return len(addresses) == 1 or ANY_ADDRESS in addresses
-
-
-def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """A kubelet minds NoExecute only: the other effects are for schedulers."""
-    return taint.effect != "NoExecute" or any(tolerates(toleration, taint) for toleration in tolerations)
-
-
-def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return toleration.operator in ("", "Equal") and toleration.value == taint.value

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, Decimal
 from functools import lru_cache
 
-from maitred.sandbox.kubelets.objects import Pod, Quantities
+from maitred.model.pod import Container, Resources
+from maitred.sandbox.kubelets.objects import Pod
 
 Amounts = dict[str, int]
 Exact = dict[str, Decimal]
@@ -20,8 +21,8 @@ _UNITS = {
 
 
 @lru_cache(maxsize=4096)
-def exact(quantity: str) -> Decimal:
-    found = _NUMBER.fullmatch(quantity)
+def exact(quantity: str | float) -> Decimal:
+    found = _NUMBER.fullmatch(str(quantity))
     if found is None:
         raise ValueError(f"{quantity!r} is not a quantity")
     return Decimal(found[1]) * _UNITS[found[2]]
@@ -32,7 +33,7 @@ def counted(resource: str, amount: Decimal) -> int:
     return int((amount * 1000 if resource == "cpu" else amount).to_integral_value(ROUND_CEILING))
 
 
-def amounts(quantities: Quantities) -> Amounts:
+def amounts(quantities: Resources) -> Amounts:
     return {resource: counted(resource, exact(quantity)) for resource, quantity in quantities.items()}
 
 
@@ -40,7 +41,7 @@ def requests(pod: Pod) -> Amounts:
     """What the pod asks of its node; its own place among the node's pods is not in here."""
     spec = pod.spec
     total = largest(while_starting(pod), while_running(pod))
-    for resource, quantity in spec.resources.requests.items():
+    for resource, quantity in (spec.resources.requests if spec.resources else {}).items():
         if resource in ("cpu", "memory") or resource.startswith("hugepages-"):
             total[resource] = exact(quantity)
     total = summed([total, read(spec.overhead)])
@@ -48,7 +49,7 @@ def requests(pod: Pod) -> Amounts:
 
 
 def while_running(pod: Pod) -> Exact:
-    sidecars = [container for container in pod.spec.init_containers if container.is_sidecar]
+    sidecars = [container for container in pod.spec.init_containers if is_sidecar(container)]
     return summed(read(container.resources.requests) for container in (*pod.spec.containers, *sidecars))
 
 
@@ -58,12 +59,12 @@ def while_starting(pod: Pod) -> Exact:
     for container in pod.spec.init_containers:
         needed = summed([sidecars, read(container.resources.requests)])
         peak = largest(peak, needed)
-        if container.is_sidecar:
+        if is_sidecar(container):
             sidecars = needed
     return peak
 
 
-def read(quantities: Quantities) -> Exact:
+def read(quantities: Resources) -> Exact:
     return {resource: exact(quantity) for resource, quantity in quantities.items()}
 
 
@@ -80,3 +81,8 @@ def largest(one: Exact, other: Exact) -> Exact:
         resource: max(one.get(resource, Decimal()), other.get(resource, Decimal()))
         for resource in one.keys() | other.keys()
     }
+
+
+def is_sidecar(container: Container) -> bool:
+    """Of an init container: it starts in its turn and keeps running."""
+    return container.restart_policy == "Always"

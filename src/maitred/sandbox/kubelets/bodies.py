@@ -6,8 +6,10 @@ from typing import Any
 
 from maitred import __version__
 from maitred.kube.bodies import micro_time, timestamp, wall_clock
+from maitred.model.node import Taint
+from maitred.model.pod import Resources
 from maitred.sandbox.kubelets.admission import Rejection
-from maitred.sandbox.kubelets.objects import Container, Pod, Quantities, Taint
+from maitred.sandbox.kubelets.objects import Container, Pod
 
 Json = dict[str, Any]
 
@@ -49,7 +51,7 @@ def node_status(machine: Machine) -> Json:
     return {"capacity": resources, "allocatable": resources, "nodeInfo": SOFTWARE, **readiness(True)}
 
 
-def adopted_status(allocatable: Quantities) -> Json:
+def adopted_status(allocatable: Resources) -> Json:
     """Of a node that others have made: what it has is for them to say, but it has room for pods."""
     missing = {} if "pods" in allocatable else {"pods": MAX_PODS}
     return {"capacity": missing, "allocatable": missing, "nodeInfo": SOFTWARE, **readiness(True)}

@@ -9,7 +9,7 @@ from itertools import count
 from maitred.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, decoder
 from maitred.kube.reflector import Reflector, Sink
 from maitred.kube.resources import LEASES, NODES, PODS
-from maitred.model.node import NOT_READY, UNREACHABLE
+from maitred.model.node import NOT_READY, UNREACHABLE, Taint
 from maitred.sandbox.companions import Companions, companions
 from maitred.sandbox.housekeeping.work import all_of
 from maitred.sandbox.kubelets import bodies
@@ -19,7 +19,7 @@ from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.handlers import NodeHandler, PodHandler
 from maitred.sandbox.kubelets.kubelet import Kubelet, KubeletPace
 from maitred.sandbox.kubelets.marks import is_faulty
-from maitred.sandbox.kubelets.objects import Node, Pod, Taint
+from maitred.sandbox.kubelets.objects import Node, Pod
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +183,7 @@ class Fleet:
 
     async def _set_reachable(self, name: str, reachable: bool, node: Node | None = None) -> Node:
         """By the taints that the node controller would set. Others may write taints meanwhile."""
-        lost = [] if reachable else [Taint(UNREACHABLE, effect) for effect in ("NoSchedule", "NoExecute")]
+        lost = [] if reachable else [Taint(UNREACHABLE, "NoSchedule"), Taint(UNREACHABLE, "NoExecute")]
         while True:
             node = node or await self._api.node(name)
             if node is None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from maitred.model.node import Taint
 from maitred.model.policy import Level
 from maitred.model.world import BLOCK, KIND, RACK, Levels, NodePlace, World, places
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.marks import BLOCK_MARK, KUBELET, RACK_MARK, SIMULATED
-from maitred.sandbox.kubelets.objects import Taint
 
 
 def machines(world: World) -> Iterator[Machine]:

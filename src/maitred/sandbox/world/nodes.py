@@ -7,12 +7,11 @@ from typing import Any
 from maitred.kube.errors import ApiError, first_of
 from maitred.kube.resources import NODES
 from maitred.model.manifest import InputError
-from maitred.model.node import HEALTH_TAINTS, HOSTNAME
+from maitred.model.node import HEALTH_TAINTS, HOSTNAME, Taint
 from maitred.model.world import BLOCK, MOST_NODES, RACK, node_name
 from maitred.sandbox.kubelets import bodies
 from maitred.sandbox.kubelets.bodies import Machine
 from maitred.sandbox.kubelets.marks import FAULT, KUBELET, SIMULATED
-from maitred.sandbox.kubelets.objects import Taint
 from maitred.sandbox.world.objects import Json, WorldObjects
 from maitred.sandbox.world.targets import chosen, full_key, labels_of, name_of
 

@@ -88,9 +88,7 @@ def ask_here(case: Case) -> tuple[Body, list[FieldError]]:
     if kind.has_status and not kind.is_born_with_status:
         body["status"] = {}
     kind.strategy.before_create(body)
-    errors = check_metadata(
-        body, namespaced=kind.namespaced, name_rule=kind.name_rule, any_finalizers=kind.takes_any_finalizers
-    )
+    errors = check_metadata(body, kind.name_rule)
     errors += check_object(kind.type, body) + kind.strategy.check(body)
     if not errors:
         kind.strategy.before_store(body)
@@ -112,7 +110,7 @@ def change_here(kind: Kind, old: Body, case: Case) -> tuple[Body, list[FieldErro
     if kind.has_status:
         new["status"] = old["status"]
     kind.strategy.before_update(new, old)
-    errors = check_metadata_update(new, old, any_finalizers=kind.takes_any_finalizers)
+    errors = check_metadata_update(new, old)
     return new, errors + check_object(kind.type, new, old) + kind.strategy.check_update(new, old)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.sandbox.apiserver.kubectl.both import Both
+from tests.sandbox.apiserver.kubectl.test_writing import without_words
 
 
 @pytest.mark.parametrize(
@@ -27,5 +28,5 @@ def test_create(both: Both, command: str, resource: str) -> None:
 
 
 def test_a_wrong_object_is_refused_alike(both: Both) -> None:
-    assert "Invalid value" in both("create", "configmap", "Not_A_Name")
-    assert "Invalid value" in both("create", "job", "Not_A_Name", "--image=i")
+    assert "Invalid value" in both("create", "configmap", "Not_A_Name", view=without_words)
+    assert "Invalid value" in both("create", "job", "Not_A_Name", "--image=i", view=without_words)

@@ -3,14 +3,10 @@ from typing import Any
 
 import pytest
 
-from maitred.sandbox.apiserver.printing.custom import NotSimple, Path, custom_printer
-from maitred.sandbox.apiserver.printing.table import (
-    PRINTERS,
-    Include,
-    printer,
-    table_of_list,
-    table_of_one,
-)
+from maitred.sandbox.apiserver.printing.kinds import PRINTERS, printer_for
+from maitred.sandbox.apiserver.printing.paths import NotSimple, Path
+from maitred.sandbox.apiserver.printing.printer import custom_printer
+from maitred.sandbox.apiserver.printing.table import Include, table_of_list, table_of_one
 
 NOW = datetime(2026, 1, 2, 4, 0, tzinfo=UTC)
 AS_ASKED: dict[str, Any] = {"include": Include.METADATA, "version": "v1"}
@@ -31,11 +27,11 @@ def test_a_row_has_a_cell_for_every_column_even_of_an_empty_object() -> None:
 
 def test_a_kind_without_a_table_of_its_own_shows_its_name_and_when_it_was_made() -> None:
     body = {"metadata": {"name": "r", "creationTimestamp": CREATED}}
-    assert printer("rbac.authorization.k8s.io", "Role").cells(body, NOW) == ["r", CREATED]
+    assert printer_for("rbac.authorization.k8s.io", "Role").cells(body, NOW) == ["r", CREATED]
 
 
 def test_a_list_has_the_metadata_of_the_list_and_a_row_per_object() -> None:
-    table = table_of_list(printer("", "Pod"), [POD], {"resourceVersion": "9"}, NOW, **AS_ASKED)
+    table = table_of_list(printer_for("", "Pod"), [POD], {"resourceVersion": "9"}, NOW, **AS_ASKED)
     assert table["metadata"] == {"resourceVersion": "9"}
     [row] = table["rows"]
     assert row["cells"][:5] == ["p", "0/1", "Succeeded", "0", "2m"]
@@ -45,13 +41,15 @@ def test_a_list_has_the_metadata_of_the_list_and_a_row_per_object() -> None:
 
 @pytest.mark.parametrize(("include", "embedded"), [(Include.NONE, None), (Include.OBJECT, POD)])
 def test_rows_include_of_their_objects_what_was_asked_for(include: Include, embedded: object) -> None:
-    table = table_of_one(printer("", "Pod"), POD, NOW, include=include, version="v1")
+    table = table_of_one(printer_for("", "Pod"), POD, NOW, include=include, version="v1")
     assert table["rows"][0]["object"] == embedded
     assert table["metadata"] == {"resourceVersion": "7"}
 
 
 def test_only_the_first_event_of_a_watch_has_headers() -> None:
-    assert table_of_one(printer("", "Pod"), POD, NOW, **AS_ASKED, headers=False)["columnDefinitions"] is None
+    assert (
+        table_of_one(printer_for("", "Pod"), POD, NOW, **AS_ASKED, headers=False)["columnDefinitions"] is None
+    )
 
 
 def test_a_list_of_storage_classes_marks_the_youngest_default() -> None:
@@ -68,7 +66,7 @@ def test_a_list_of_storage_classes_marks_the_youngest_default() -> None:
         storage("c", "2026-01-02T00:00:00Z"),
         storage("d", "2026-01-03T00:00:00Z", default=False),
     ]
-    table = table_of_list(printer("storage.k8s.io", "StorageClass"), classes, {}, NOW, **AS_ASKED)
+    table = table_of_list(printer_for("storage.k8s.io", "StorageClass"), classes, {}, NOW, **AS_ASKED)
     assert [row["cells"][0] for row in table["rows"]] == ["a", "b (default)", "c", "d"]
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from maitred.sandbox.apiserver.printing.text import duration, selector
+from maitred.sandbox.apiserver.printing.text import duration
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 365 * 86_400
 
@@ -33,20 +33,3 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 365 * 86_400
 )
 def test_durations_have_the_digits_that_matter(seconds: float, text: str) -> None:
     assert duration(seconds) == text
-
-
-def test_a_selector_is_one_line_in_the_order_of_its_keys() -> None:
-    chosen = {
-        "matchLabels": {"c": "1"},
-        "matchExpressions": [
-            {"key": "b", "operator": "In", "values": ["y", "x"]},
-            {"key": "d", "operator": "DoesNotExist"},
-            {"key": "a", "operator": "NotIn", "values": ["x"]},
-            {"key": "e", "operator": "Exists"},
-        ],
-    }
-    assert selector(chosen) == "a notin (x),b in (x,y),c=1,!d,e"
-
-
-def test_an_empty_selector_is_said_to_be_none() -> None:
-    assert selector({}) == selector(None) == "<none>"

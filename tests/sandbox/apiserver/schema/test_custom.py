@@ -12,7 +12,6 @@ from maitred.sandbox.apiserver.schema.custom import from_openapi, violations
 from maitred.sandbox.apiserver.schema.defaults import fill
 from maitred.sandbox.apiserver.schema.types import Body, ListOf, MapOf, Relation, Scalar, Struct
 from tests.sandbox.apiserver.schema.custom_schema import DEFINITION, ILL, SCHEMA, WELL
-from tests.sandbox.apiserver.schema.format_cases import ILL_FORMED, WELL_FORMED
 from tests.sandbox.apiserver.schema.real import Real
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -60,20 +59,6 @@ def test_the_real_server_refuses_the_same(defined: Real) -> None:
     assert [spec for spec in ILL if defined.ask("POST", f"{THINGS}?dryRun=All", thing(spec))[0] != 422] == []
 
 
-def test_formats_are_those_of_the_real_server(defined: Real) -> None:
-    def taken(cases: dict[str, list[str]]) -> list[tuple[str, str]]:
-        texts = [(name, text) for name, found in cases.items() for text in found]
-        bodies = ((name, text, thing({"text": "xa", name: text})) for name, text in texts)
-        return [
-            (name, text)
-            for name, text, body in bodies
-            if defined.ask("POST", f"{THINGS}?dryRun=All", body)[0] == 201
-        ]
-
-    assert taken(ILL_FORMED) == []
-    assert len(taken(WELL_FORMED)) == sum(map(len, WELL_FORMED.values()))
-
-
 # -- without a server --------------------------------------------------------------------------------------
 
 
@@ -118,15 +103,6 @@ def test_every_ill_body_has_violations(spec: Any) -> None:
 @pytest.mark.parametrize("spec", WELL)
 def test_no_well_body_has_any(spec: Any) -> None:
     assert violations(read(spec), SCHEMA) == []
-
-
-@pytest.mark.parametrize("name", WELL_FORMED)
-def test_texts_are_held_to_their_format(name: str) -> None:
-    def is_taken(text: str) -> bool:
-        return violations(read({"text": "xa", name: text}), SCHEMA) == []
-
-    assert [text for text in WELL_FORMED[name] if not is_taken(text)] == []
-    assert [text for text in ILL_FORMED.get(name, ()) if is_taken(text)] == []
 
 
 def test_what_is_free_may_be_as_deep_as_it_likes() -> None:

@@ -23,7 +23,6 @@ WITHOUT_NAMESPACE = {
     "ClusterRoleBinding",
     "CSIDriver",
     "CSINode",
-    "CustomResourceDefinition",
     "Namespace",
     "Node",
     "PersistentVolume",

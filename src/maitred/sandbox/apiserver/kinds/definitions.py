@@ -1,29 +1,32 @@
-"""CustomResourceDefinition: a kind that users add."""
+"""CustomResourceDefinition: a kind that users add.
+
+Checked is what this server needs of a definition and of its schemas. The rest is left to the real server.
+"""
 
 from collections.abc import Iterator
 
-from maitred.sandbox.apiserver.kinds.conditions import is_true
-from maitred.sandbox.apiserver.kinds.fielderrors import OMITTED, FieldError, invalid, required
-from maitred.sandbox.apiserver.kinds.metadata import immutable
+from maitred.sandbox.apiserver.kinds.fielderrors import (
+    OMITTED,
+    FieldError,
+    immutable,
+    invalid,
+    required,
+    unsupported,
+)
 from maitred.sandbox.apiserver.kinds.strategy import Strategy
-from maitred.sandbox.apiserver.kinds.structural import check_schema, every_schema
+from maitred.sandbox.apiserver.schema.patterns import BadPattern, compiled
 from maitred.sandbox.apiserver.schema.types import Body
 
-ACCEPTED: tuple[Body, ...] = (
-    {
-        "type": "NamesAccepted",
-        "status": "True",
-        "reason": "NoConflicts",
-        "message": "no conflicts found",
-    },
-    {
-        "type": "Established",
-        "status": "True",
-        "reason": "InitialNamesAccepted",
-        "message": "the initial names have been accepted",
-    },
+ACCEPTED = (
+    ("NamesAccepted", "NoConflicts", "no conflicts found"),
+    ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
 )
 RULES = "x-kubernetes-validations"
+CHOICES = {
+    "type": ("array", "boolean", "integer", "number", "object", "string"),
+    "x-kubernetes-list-type": ("atomic", "set", "map"),
+}
+"""What a schema can say here, if it says anything."""
 
 
 class DefinitionStrategy(Strategy):
@@ -46,14 +49,20 @@ class DefinitionStrategy(Strategy):
         new["status"] = {**old["status"], "storedVersions": [*stored, *added]}
 
     def check(self, body: Body) -> list[FieldError]:
-        return [*check_own_name(body), *check_spec(body["spec"]), *check_stored(body)]
+        spec, errors = body["spec"], list(check_versions(body["spec"].get("versions") or []))
+        if body["metadata"].get("name", "") != f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
+            errors.append(invalid("metadata.name", OMITTED, 'must be spec.names.plural+"."+spec.group'))
+        return errors
 
     def check_update(self, new: Body, old: Body) -> list[FieldError]:
-        return [
-            *check_spec(new["spec"]),
-            *check_fixed(new["spec"], old["spec"], is_established=is_true(old, "Established")),
-            *check_stored(new),
-        ]
+        spec, before = new["spec"], old["spec"]
+        fixed = [("scope", spec, before), ("names.kind", spec["names"], before["names"])]
+        fixed.append(("names.plural", spec["names"], before["names"]))
+        errors = list(check_versions(spec.get("versions") or []))
+        for path, now, then in fixed:
+            name = path.rpartition(".")[2]
+            errors += immutable(f"spec.{path}", now.get(name), then.get(name))
+        return errors
 
     def warnings(self, body: Body, old: Body | None) -> list[str]:
         """What is left to the real server."""
@@ -61,9 +70,12 @@ class DefinitionStrategy(Strategy):
         if spec["conversion"].get("strategy") == "Webhook":
             why = "no webhook is called here, so versions differ in nothing but their names"
             said.append(f"spec.conversion: {why}")
-        if any(schema.get(RULES) for schema in schemas_of(spec)):
+        if any(schema.get(RULES) for root in schemas_of(spec) for schema, _ in within(root, "")):
             said.append(f"{RULES}: CEL is not read here, so these rules are neither checked nor enforced")
         return said
+
+
+DEFINITIONS = DefinitionStrategy()
 
 
 def accept(body: Body, now: str) -> bool:
@@ -73,77 +85,55 @@ def accept(body: Body, now: str) -> bool:
         return False
     status["acceptedNames"] = dict(names)
     status["conditions"] = status.get("conditions") or [
-        {**condition, "lastTransitionTime": now} for condition in ACCEPTED
+        {"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
+        for kind, reason, message in ACCEPTED
     ]
     return True
 
 
-def schemas_of(spec: Body) -> Iterator[Body]:
-    for version in spec.get("versions") or []:
-        yield from every_schema(version.get("schema", {}).get("openAPIV3Schema", {}))
+def schemas_of(spec: Body) -> list[Body]:
+    return [v.get("schema", {}).get("openAPIV3Schema", {}) for v in spec.get("versions") or []]
 
 
 def stored_versions(spec: Body) -> list[str]:
     return [version["name"] for version in spec.get("versions") or [] if version.get("storage")]
 
 
-def check_own_name(body: Body) -> Iterator[FieldError]:
-    name, spec = body["metadata"].get("name", ""), body["spec"]
-    if name != f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
-        yield invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
-
-
-def check_spec(spec: Body) -> Iterator[FieldError]:
-    names, versions = spec["names"], spec.get("versions") or []
-    if spec.get("group") and "." not in spec["group"]:
-        yield invalid("spec.group", spec["group"], "should be a domain with at least one dot")
-    if names.get("kind") and names["kind"] == names.get("listKind"):
-        yield invalid("spec.names.listKind", names["kind"], "kind and listKind may not be the same")
+def check_versions(versions: list[Body]) -> Iterator[FieldError]:
     if len({version.get("name") for version in versions}) < len(versions):
         yield invalid("spec.versions", OMITTED, "must contain unique version names")
     if sum(bool(version.get("storage")) for version in versions) != 1:
         yield invalid("spec.versions", OMITTED, "must have exactly one version marked as storage version")
     for index, version in enumerate(versions):
-        yield from check_version(version, f"spec.versions[{index}]")
-    if spec.get("preserveUnknownFields"):
-        instead = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
-        yield invalid("spec.preserveUnknownFields", True, f"cannot set to true, {instead}")
+        path, schema = f"spec.versions[{index}].schema.openAPIV3Schema", version.get("schema", {})
+        if "openAPIV3Schema" not in schema:
+            yield required(path)
+            continue
+        if schema["openAPIV3Schema"].get("type") != "object":
+            yield required(f"{path}.type", "must be object at the root")
+        for each, here in within(schema["openAPIV3Schema"], path):
+            yield from check_schema(each, here)
 
 
-def check_version(version: Body, path: str) -> Iterator[FieldError]:
-    schema = version.get("schema", {}).get("openAPIV3Schema")
-    if schema is None:
-        yield required(f"{path}.schema.openAPIV3Schema")
-    else:
-        yield from check_schema(schema, f"{path}.schema.openAPIV3Schema")
-    for index, column in enumerate(version.get("additionalPrinterColumns", ())):
-        if column.get("jsonPath") and not column["jsonPath"].startswith("."):
-            here = f"{path}.additionalPrinterColumns[{index}].jsonPath"
-            yield invalid(here, column["jsonPath"], "must be a simple json path starting with .")
+def check_schema(schema: Body, path: str) -> Iterator[FieldError]:
+    for name, choices in CHOICES.items():
+        if schema.get(name) and schema[name] not in choices:
+            yield unsupported(f"{path}.{name}", schema[name], choices)
+    if schema.get("pattern"):
+        try:
+            compiled(schema["pattern"])
+        except BadPattern as bad:
+            yield invalid(f"{path}.pattern", schema["pattern"], f"must be a valid regular expression: {bad}")
 
 
-def check_fixed(new: Body, old: Body, *, is_established: bool) -> Iterator[FieldError]:
-    if is_established:
-        yield from immutable("spec.scope", new.get("scope"), old.get("scope"))
-        yield from immutable("spec.names.kind", new["names"].get("kind"), old["names"].get("kind"))
-    yield from immutable("spec.names.plural", new["names"].get("plural"), old["names"].get("plural"))
-
-
-def check_stored(body: Body) -> Iterator[FieldError]:
-    stored: list[str] | None = body["status"].get("storedVersions")
-    path = "status.storedVersions"
-    if not stored:
-        yield invalid(path, stored, "must have at least one stored version")
-        return
-    known = {version.get("name") for version in body["spec"].get("versions") or []}
-    for index, name in enumerate(stored):
-        if name not in known:
-            why = (
-                f"missing from spec.versions; {name} was previously a storage version, and must remain in "
-                f"spec.versions until a storage migration ensures no data remains persisted in {name} and "
-                f"removes {name} from status.storedVersions"
-            )
-            yield invalid(f"{path}[{index}]", name, why)
-
-
-DEFINITIONS = DefinitionStrategy()
+def within(schema: Body, path: str) -> Iterator[tuple[Body, str]]:
+    """This schema and all within it, with their paths."""
+    yield schema, path
+    for name in ("items", "additionalProperties", "not"):
+        if isinstance(schema.get(name), dict):
+            yield from within(schema[name], f"{path}.{name}")
+    for name, child in schema.get("properties", {}).items():
+        yield from within(child, f"{path}.properties[{name}]")
+    for junctor in ("anyOf", "allOf", "oneOf"):
+        for index, nested in enumerate(schema.get(junctor, [])):
+            yield from within(nested, f"{path}.{junctor}[{index}]")

@@ -1,5 +1,6 @@
 """What is wrong with an object, field by field, in the words of the API server."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -25,6 +26,7 @@ class Omitted(Enum):
     OMITTED = "omitted"
 
 
+IMMUTABLE: Final = "field is immutable"
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 OMITTED: Final = Omitted.OMITTED
 """As the value of an error whose message is not to show it."""
@@ -85,3 +87,8 @@ def unsupported(field: str, value: Any, supported: list[str] | tuple[str, ...]) 
     """`supported` in the order in which the server names them, which is not always sorted."""
     known = ", ".join(f'"{name}"' for name in supported)
     return FieldError(FieldFault.NOT_SUPPORTED, field, value, f"supported values: {known}")
+
+
+def immutable(field: str, new: object, old: object) -> Iterator[FieldError]:
+    if new != old:
+        yield invalid(field, new, IMMUTABLE)

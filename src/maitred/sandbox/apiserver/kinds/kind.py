@@ -84,11 +84,6 @@ class Kind:
         return self.type.custom
 
     @property
-    def takes_any_finalizers(self) -> bool:
-        """Others take those of Kubernetes, and such as say whose they are."""
-        return self.is_custom or self.group == "apiextensions.k8s.io"
-
-    @property
     def has_status(self) -> bool:
         return "status" in self.subresources
 

@@ -1,10 +1,7 @@
-"""The rules for what containers and pods request, and for how it is added up."""
+"""What containers and pods request: the rules for it, how it is added up, and what follows from it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import TypeAlias
 
-from maitred.sandbox.apiserver.kinds.amounts import add, is_whole, raise_to
 from maitred.sandbox.apiserver.kinds.fielderrors import (
     NOT_NEGATIVE,
     FieldError,
@@ -15,146 +12,92 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     unsupported,
 )
 from maitred.sandbox.apiserver.kinds.names import check_name, label_key
-from maitred.sandbox.apiserver.schema.quantities import QuantityError, nano
+from maitred.sandbox.apiserver.schema.quantities import canonical, nano
 from maitred.sandbox.apiserver.schema.types import Body
 
-ResourceCheck: TypeAlias = Callable[[str, str], Iterator[FieldError]]
-"""Of the name of a resource, at a path."""
-
+UNIT = 10**9
+"""Quantities are counted in billionths."""
+KIBI = 1024 * UNIT
 HUGE_PAGES = "hugepages-"
 QOS_RESOURCES = ("cpu", "memory")
-OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
-COUNTED = (
-    "configmaps",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-)
-STANDARD = frozenset(
-    {
-        *OF_CONTAINERS,
-        *(f"{kind}.{name}" for kind in ("requests", "limits") for name in OF_CONTAINERS),
-        *COUNTED,
-        "storage",
-        "requests.storage",
-    }
-)
+OF_CONTAINERS = (*QOS_RESOURCES, "ephemeral-storage")
 OF_PODS = ("cpu", HUGE_PAGES, "memory")
 """Resources that the pod as a whole can have; all huge pages count as one."""
+BEST_EFFORT, BURSTABLE, GUARANTEED = "BestEffort", "Burstable", "Guaranteed"
 
 
-def is_native(name: str) -> bool:
-    return "/" not in name or "kubernetes.io/" in name
-
-
-@lru_cache(maxsize=4096)
 def is_extended(name: str) -> bool:
     """Whether it is counted in whole units, never given to more than one, and named by its vendor."""
-    return not is_native(name) and not name.startswith("requests.") and not label_key(f"requests.{name}")
+    return "/" in name and "kubernetes.io/" not in name
 
 
 def is_overcommitted(name: str) -> bool:
-    return is_native(name) and not name.startswith(HUGE_PAGES)
+    return not is_extended(name) and not name.startswith(HUGE_PAGES)
 
 
 def is_of_pods(name: str) -> bool:
-    return name in OF_PODS or name.startswith(HUGE_PAGES)
+    return name in QOS_RESOURCES or name.startswith(HUGE_PAGES)
+
+
+# -- rules -------------------------------------------------------------------------------------------------
 
 
 def check_quantity(name: str, quantity: str, path: str) -> Iterator[FieldError]:
     if nano(quantity) < 0:
         yield invalid(path, quantity, NOT_NEGATIVE)
-    if (name in COUNTED or is_extended(name)) and not is_whole(quantity):
+    if (name == "pods" or is_extended(name)) and nano(quantity) % UNIT:
         yield invalid(path, quantity, "must be an integer")
 
 
 def check_requirements(resources: Body, claims: Sequence[str], path: str) -> Iterator[FieldError]:
     """Of a container. `claims` are the names of the pod's claims."""
     yield from _check_amounts(resources, _check_container_resource, path)
-    yield from _check_claims(resources.get("claims", []), claims, f"{path}.claims")
-
-
-def check_overhead(overhead: Mapping[str, str], path: str) -> Iterator[FieldError]:
-    return check_requirements({"limits": overhead}, (), path)
+    for index, claim in enumerate(resources.get("claims", [])):
+        name = claim.get("name", "")
+        if name and name not in claims:
+            detail = "must be one of the names in pod.spec.resourceClaims"
+            yield FieldError(FieldFault.NOT_FOUND, f"{path}.claims[{index}]", name, detail)
 
 
 def check_pod_resources(spec: Body, path: str) -> Iterator[FieldError]:
     """Those of the pod as a whole, which bound those of its containers."""
-    resources = spec.get("resources")
-    if resources is None:
-        return
+    resources = spec.get("resources", {})
     if "claims" in resources:
         yield forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
     yield from _check_amounts(resources, _check_pod_resource, path)
-    yield from _check_sums(spec, resources, path)
-    yield from _check_container_limits(spec, resources.get("limits", {}), path)
-
-
-def sum_of_containers(spec: Body, which: str) -> dict[str, str]:
-    """`requests` or `limits`: the most that is needed at one time, while it starts or afterwards."""
-    running, starting, sidecars = dict[str, str](), dict[str, str](), dict[str, str]()
-    for container in spec.get("containers", ()):
-        add(running, container.get("resources", {}).get(which, {}))
-    for container in spec.get("initContainers", ()):
-        amounts = container.get("resources", {}).get(which, {})
-        if container.get("restartPolicy") == "Always":
-            add(running, amounts)
-            add(sidecars, amounts)
-            needed = dict(sidecars)
-        else:
-            needed = dict(amounts)
-            add(needed, sidecars)
-        raise_to(starting, needed)
-    raise_to(running, starting)
-    return running
+    requests, limits = resources.get("requests", {}), resources.get("limits", {})
+    for name, needed in sum_of_containers(spec, "requests").items():
+        if name in requests and nano(needed) > nano(requests[name]):
+            why = f"must be greater than or equal to aggregate container requests of {needed}"
+            yield invalid(f"{path}.requests[{name}]", requests[name], why)
+    for index, container in enumerate(spec.get("containers", ())):
+        for name, limit in container.get("resources", {}).get("limits", {}).items():
+            if name in limits and nano(limit) > nano(limits[name]):
+                why = f"must be less than or equal to pod limits of {limits[name]}"
+                yield invalid(f"{path}.containers[{index}][{name}].limits", limit, why)
 
 
 def _check_container_resource(name: str, path: str) -> Iterator[FieldError]:
-    yield from check_name(path, name, _resource)
-    if "/" not in name:
-        if name not in OF_CONTAINERS and not name.startswith(HUGE_PAGES):
-            yield invalid(path, name, "must be a standard resource for containers")
-    elif not is_native(name) and not is_extended(name):
-        yield invalid(path, name, "doesn't follow extended resource name standard")
+    yield from check_name(path, name, label_key)
+    if "/" not in name and name not in OF_CONTAINERS and not name.startswith(HUGE_PAGES):
+        yield invalid(path, name, "must be a standard resource for containers")
 
 
 def _check_pod_resource(name: str, path: str) -> Iterator[FieldError]:
-    problems = list(check_name(path, name, _resource))
-    if not problems and not is_of_pods(name):
-        problems.append(unsupported(path, name, OF_PODS))
-    yield from problems
+    if not is_of_pods(name):
+        yield unsupported(path, name, OF_PODS)
 
 
-def _resource(name: str) -> list[str]:
-    problems = label_key(name)
-    if problems or "/" in name or name in STANDARD:
-        return problems
-    if name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
-        return problems
-    return ["must be a standard resource type or fully qualified"]
-
-
-def _check_amounts(resources: Body, check_resource: ResourceCheck, path: str) -> Iterator[FieldError]:
+def _check_amounts(
+    resources: Body, check_resource: Callable[[str, str], Iterator[FieldError]], path: str
+) -> Iterator[FieldError]:
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
-    for name, quantity in limits.items():
-        here = f"{path}.limits[{name}]"
-        yield from check_resource(name, here)
-        yield from check_quantity(name, quantity, here)
-        yield from _check_pages(name, quantity, here)
+    for which, amounts in (("limits", limits), ("requests", requests)):
+        for name, quantity in amounts.items():
+            yield from check_resource(name, f"{path}.{which}[{name}]")
+            yield from check_quantity(name, quantity, f"{path}.{which}[{name}]")
     for name, quantity in requests.items():
-        here = f"{path}.requests[{name}]"
-        yield from check_resource(name, here)
-        yield from check_quantity(name, quantity, here)
         yield from _check_within_limit(name, quantity, limits.get(name), path)
-        yield from _check_pages(name, quantity, here)
-    names = {*limits, *requests}
-    if any(name.startswith(HUGE_PAGES) for name in names) and names.isdisjoint(QOS_RESOURCES):
-        yield forbidden(path, "HugePages require cpu or memory")
 
 
 def _check_within_limit(name: str, quantity: str, limit: str | None, path: str) -> Iterator[FieldError]:
@@ -169,42 +112,89 @@ def _check_within_limit(name: str, quantity: str, limit: str | None, path: str) 
         yield invalid(f"{path}.requests", quantity, f"must be less than or equal to {name} limit of {limit}")
 
 
-def _check_pages(name: str, quantity: str, path: str) -> Iterator[FieldError]:
-    if not name.startswith(HUGE_PAGES):
+# -- sums --------------------------------------------------------------------------------------------------
+
+
+def total(first: str, second: str) -> str:
+    """Written in the way of the first."""
+    both = nano(first) + nano(second)
+    if first.endswith("i") and both % KIBI == 0:
+        return canonical(f"{both // KIBI}Ki")
+    return canonical(f"{both}n")
+
+
+def largest(first: str, second: str) -> str:
+    return second if nano(second) > nano(first) else first
+
+
+def combine(amounts: dict[str, str], more: Mapping[str, str], how: Callable[[str, str], str]) -> None:
+    for name, quantity in more.items():
+        amounts[name] = how(amounts[name], quantity) if name in amounts else quantity
+
+
+def sum_of_containers(spec: Body, which: str) -> dict[str, str]:
+    """`requests` or `limits`: the most that is needed at one time, while it starts or afterwards."""
+    running, starting, sidecars = dict[str, str](), dict[str, str](), dict[str, str]()
+    for container in spec.get("containers", ()):
+        combine(running, container.get("resources", {}).get(which, {}), total)
+    for container in spec.get("initContainers", ()):
+        amounts = container.get("resources", {}).get(which, {})
+        if container.get("restartPolicy") == "Always":
+            combine(running, amounts, total)
+            combine(sidecars, amounts, total)
+            needed = dict(sidecars)
+        else:
+            needed = dict(amounts)
+            combine(needed, sidecars, total)
+        combine(starting, needed, largest)
+    combine(running, starting, largest)
+    return running
+
+
+# -- what follows ------------------------------------------------------------------------------------------
+
+
+def set_pod_resources(spec: Body) -> None:
+    """What a pod as a whole gets where only its containers say it, if it has resources of its own at all."""
+    own = spec.get("resources", {})
+    limits, requests = own.get("limits", {}), own.get("requests", {})
+    if not requests and not limits:
         return
-    try:
-        page = nano(name.removeprefix(HUGE_PAGES))
-    except QuantityError:
-        page = 0
-    if page <= 0 or nano(quantity) % page:
-        yield invalid(path, quantity, f"{quantity} is not positive integer multiple of {name}")
+    sums = sum_of_containers(spec, "limits")
+    for name, amount in sums.items():
+        if name.startswith(HUGE_PAGES) and name not in requests:
+            limits.setdefault(name, amount)
+    for name, amount in sum_of_containers(spec, "requests").items():
+        if name in QOS_RESOURCES:
+            requests.setdefault(name, amount)
+    for name, amount in limits.items():
+        if is_of_pods(name):
+            requests.setdefault(name, amount)
+    # Only what all containers limit; never less than what the pod requests.
+    containers = [*spec.get("initContainers", ()), *spec.get("containers", ())]
+    for name, amount in sums.items():
+        open_ended = name in requests and name not in limits and is_of_pods(name)
+        if open_ended and all(name in each.get("resources", {}).get("limits", {}) for each in containers):
+            limits[name] = largest(amount, requests[name])
+    own.update((name, amounts) for name, amounts in (("requests", requests), ("limits", limits)) if amounts)
 
 
-def _check_claims(claims: list[Body], known: Sequence[str], path: str) -> Iterator[FieldError]:
-    for index, claim in enumerate(claims):
-        name = claim.get("name", "")
-        if name and name not in known:
-            among = f": {', '.join(sorted(known))}" if known else " which is empty"
-            detail = f"must be one of the names in pod.spec.resourceClaims{among}"
-            yield FieldError(FieldFault.NOT_FOUND, f"{path}[{index}]", name, detail)
+def quality_of_service(spec: Body) -> str:
+    """How a pod is treated when its node runs short."""
+    own = spec.get("resources", {})
+    if any(is_of_pods(name) for which in ("requests", "limits") for name in own.get(which, {})):
+        return _quality_of([own])
+    containers = [*spec.get("initContainers", ()), *spec.get("containers", ())]
+    return _quality_of([container.get("resources", {}) for container in containers])
 
 
-def _check_sums(spec: Body, resources: Body, path: str) -> Iterator[FieldError]:
-    requests, limits = resources.get("requests", {}), resources.get("limits", {})
-    for name, needed in sum_of_containers(spec, "requests").items():
-        if name in requests and nano(needed) > nano(requests[name]):
-            why = f"must be greater than or equal to aggregate container requests of {needed}"
-            yield invalid(f"{path}.requests[{name}]", requests[name], why)
-    for name, needed in sum_of_containers(spec, "limits").items():
-        bounded = name.startswith(HUGE_PAGES) and name in limits
-        if bounded and nano(needed) > nano(limits[name]):
-            why = f"must be greater than or equal to aggregate container limits of {needed}"
-            yield invalid(f"{path}.limits[{name}]", limits[name], why)
+def _quality_of(resources: Sequence[Body]) -> str:
+    classes = {_class_of(each, name) for each in resources for name in QOS_RESOURCES}
+    return classes.pop() if len(classes) == 1 else BURSTABLE if classes else BEST_EFFORT
 
 
-def _check_container_limits(spec: Body, limits: Mapping[str, str], path: str) -> Iterator[FieldError]:
-    for index, container in enumerate(spec.get("containers", ())):
-        for name, limit in container.get("resources", {}).get("limits", {}).items():
-            if name in limits and nano(limit) > nano(limits[name]):
-                why = f"must be less than or equal to pod limits of {limits[name]}"
-                yield invalid(f"{path}.containers[{index}][{name}].limits", limit, why)
+def _class_of(resources: Body, name: str) -> str:
+    asked, most = (nano(resources.get(which, {}).get(name, "0")) for which in ("requests", "limits"))
+    if not asked and not most:
+        return BEST_EFFORT
+    return GUARANTEED if asked == most else BURSTABLE

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from maitred.sandbox.apiserver.kinds.amounts import UNIT
-from maitred.sandbox.apiserver.kinds.claims import check_claim
 from maitred.sandbox.apiserver.kinds.fielderrors import (
+    IMMUTABLE,
     FieldError,
     duplicate,
     forbidden,
@@ -20,8 +19,12 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     too_many,
     unsupported,
 )
-from maitred.sandbox.apiserver.kinds.labels import check_label_selector, check_labels, check_node_selector
-from maitred.sandbox.apiserver.kinds.metadata import IMMUTABLE
+from maitred.sandbox.apiserver.kinds.labels import (
+    check_annotations,
+    check_labels,
+    check_node_term,
+    check_requirement,
+)
 from maitred.sandbox.apiserver.kinds.names import (
     NameRule,
     address,
@@ -36,12 +39,10 @@ from maitred.sandbox.apiserver.kinds.names import (
     port_name,
     subdomain,
 )
-from maitred.sandbox.apiserver.kinds.placement import (
-    check_affinity_term,
-    check_node_term,
-    check_spread,
-    check_toleration,
-)
+from maitred.sandbox.apiserver.kinds.placement import check_spread, check_toleration
+from maitred.sandbox.apiserver.kinds.resources import UNIT
+from maitred.sandbox.apiserver.kinds.volumes import check_claim
+from maitred.sandbox.apiserver.schema.catalogue import struct
 from maitred.sandbox.apiserver.schema.notation import UNBOUNDED
 from maitred.sandbox.apiserver.schema.quantities import nano
 from maitred.sandbox.apiserver.schema.types import Body, Field, ListOf, MapOf, Scalar, Struct, Type
@@ -58,13 +59,12 @@ FORMS: Mapping[str, NameRule] = {
     "value": label_value,
 }
 OF_TYPES: Mapping[str, Callable[[Body, str], Iterator[FieldError]]] = {
-    "core.v1.PersistentVolumeClaimSpec": check_claim,
-    "core.v1.NodeSelector": check_node_selector,
+    "core.v1.NodeSelectorRequirement": check_requirement,
     "core.v1.NodeSelectorTerm": check_node_term,
-    "core.v1.PodAffinityTerm": check_affinity_term,
+    "core.v1.PersistentVolumeClaimSpec": check_claim,
     "core.v1.Toleration": check_toleration,
     "core.v1.TopologySpreadConstraint": check_spread,
-    "meta.v1.LabelSelector": check_label_selector,
+    "meta.v1.LabelSelectorRequirement": check_requirement,
 }
 BESIDES = ("apiVersion", "kind", "metadata", "status")
 """Of an object: looked at elsewhere."""
@@ -79,6 +79,16 @@ def check_object(type: Struct, new: Body, old: Body | None = None) -> list[Field
         for name, field in ruled(type)
         if name not in BESIDES
         for error in check_member(name, field, name, new, old)
+    ]
+
+
+def check_conditions(body: Body) -> list[FieldError]:
+    """Those in the status of an object whose kind uses the common type for them."""
+    type = struct("meta.v1.Condition")
+    return [
+        error
+        for index, condition in enumerate(body.get("status", {}).get("conditions", []))
+        for error in check_struct(type, f"status.conditions[{index}]", condition)
     ]
 
 
@@ -202,6 +212,8 @@ def key_of(item: Any, keys: tuple[str, ...]) -> tuple[Any, ...]:
 def check_map(field: Field, type: MapOf, path: str, values: Body, old: Body) -> Iterator[FieldError]:
     if field.form == "labels":
         yield from check_labels(values, path)
+    elif field.form == "annotations":
+        yield from check_annotations(values, path)
     elif field.form == "config":
         for key in values:
             yield from check_name(f"{path}[{key}]", key, config_key)

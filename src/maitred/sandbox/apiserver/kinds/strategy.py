@@ -48,3 +48,9 @@ class Strategy:
 
 
 PLAIN = Strategy()
+
+
+def is_true(body: Body, kind: str) -> bool:
+    """Whether the status of an object has this condition."""
+    conditions: list[Body] = body.get("status", {}).get("conditions") or []
+    return any(found.get("type") == kind and found.get("status") == "True" for found in conditions)

@@ -4,21 +4,16 @@ What it wanted before and no longer says is removed, unless someone else wants i
 and has set to another value is a conflict, which only force resolves.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from maitred.sandbox.apiserver.call import Call
 from maitred.sandbox.apiserver.kinds.kind import Kind
-from maitred.sandbox.apiserver.kinds.labels import are_too_large
-from maitred.sandbox.apiserver.patching.applicable import check_applicable, misfits
-from maitred.sandbox.apiserver.patching.errors import PatchError, failed, malformed
 from maitred.sandbox.apiserver.patching.fieldsets import (
     FieldSet,
     Path,
     compare,
-    contains,
     difference,
     fields_of,
     intersection,
@@ -45,13 +40,16 @@ from maitred.sandbox.apiserver.patching.ownership import (
     served,
     write,
 )
-from maitred.sandbox.apiserver.patching.steps import Nameless, json_text, quoted, shown
+from maitred.sandbox.apiserver.patching.steps import Nameless, quoted, shown
+from maitred.sandbox.apiserver.refusals import Refusal, bad_request, failed_patch
+from maitred.sandbox.apiserver.schema.conform import conform
+from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.types import Body, Struct
 
 BEFORE_FIRST_APPLY = "before-first-apply"
-KUBECTL = "kubectl"
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+KUBECTL, KUBECTL_BEFORE = "kubectl", "kubectl-client-side-apply"
 _decode = msgspec.json.decode
+_encode = msgspec.json.encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +69,12 @@ class Conflict:
         return f"{name} using {self.manager.version}" if self.manager.operation == UPDATE else name
 
 
-class Conflicts(PatchError):
-    def __init__(self, conflicts: list[Conflict]) -> None:
-        self.conflicts = conflicts
-        causes = [
-            {"reason": "FieldManagerConflict", "message": f"conflict with {each.whom}", "field": each.field}
-            for each in conflicts
-        ]
-        super().__init__(409, "Conflict", conflict_message(conflicts), {"causes": causes})
+def conflicting(conflicts: list[Conflict]) -> Refusal:
+    causes = [
+        {"reason": "FieldManagerConflict", "message": f"conflict with {each.whom}", "field": each.field}
+        for each in conflicts
+    ]
+    return Refusal(409, "Conflict", conflict_message(conflicts), {"causes": causes})
 
 
 def conflict_message(conflicts: list[Conflict]) -> str:
@@ -104,35 +100,28 @@ def apply(live: Body | None, applied: Body, kind: Kind, call: Call, part: str = 
     if not holdings and live is not None:
         holdings = first_holdings(live, kind, call, part)
     try:
-        result = attempt(old, applied, holdings, kind, call, part)
-    except Conflicts as conflicts:
-        if call.manager != KUBECTL:
-            raise
-        if left := remaining(conflicts.conflicts, old, kind):
-            raise Conflicts(left) from None
-        result = attempt(old, applied, holdings, kind, replace(call, force=True), part)
+        return attempt(old, applied, holdings, kind, call, part)
     except Nameless as nameless:
-        raise failed(f"failed to merge config: {nameless}") from None
-    if call.manager == KUBECTL:
-        renew_last_applied(result, applied)
-    return result
+        raise failed_patch(f"failed to merge config: {nameless}") from None
 
 
 def check_type(applied: Body, kind: Kind) -> None:
+    """It must fit its type before anything is converted or defaulted."""
     version, name = applied.get("apiVersion") or "", applied.get("kind") or ""
     if (version, name) != (kind.api_version, kind.name):
-        raise malformed(f"invalid object type: {title_of(version, name)}")
+        group, _, version = version.rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{version}, Kind={name}")
     metadata = applied.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    if metadata.get("managedFields") is not None:
-        raise malformed("metadata.managedFields must be nil")
-    whom = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-    check_applicable(applied, kind.type, f"{whom}; {title_of(version, name)}")
-
-
-def title_of(version: str, name: str) -> str:
-    group, _, version = version.rpartition("/")
-    return f"{group}/{version}, Kind={name}"
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+        raise bad_request("metadata.managedFields must be nil")
+    try:
+        unknown = conform(_decode(_encode(applied)), kind.type)
+    except Misfit as misfit:
+        raise failed_patch(f"failed to create typed patch object: {misfit}") from None
+    if unknown:
+        raise failed_patch(
+            f"failed to create typed patch object: .{unknown[0]}: field not declared in schema"
+        )
 
 
 def first_holdings(live: Body, kind: Kind, call: Call, part: str) -> Holdings:
@@ -152,14 +141,14 @@ def attempt(live: Body, applied: Body, holdings: Holdings, kind: Kind, call: Cal
         body = pruned(body, last.fields, owned, kind.type)
     changes = compare(live, body, kind.type).outside(reset)
     if not call.force:
-        refuse_conflicts(others, changes.touched)
+        refuse_conflicts(others, changes.touched, call.manager)
     after = left_to(others, changes)
     held = difference(mine, SYSTEM_FIELDS)
     if held:
         # Who agrees with what is there already has done nothing, so there is no time when it did.
         time = call.now if body != live else last.time if last is not None else None
         after[manager] = Holding(ordered(held), kind.api_version, time)
-    result: Body = _decode(msgspec.json.encode(body))
+    result: Body = _decode(_encode(body))
     result["metadata"] = result.get("metadata") or {}
     write(result, after)
     return result
@@ -185,55 +174,13 @@ def pruned(body: Body, last: FieldSet, owned: FieldSet, type: Struct) -> Body:
     return taken_out(body, intersection(gone, with_named(last, type)), type)
 
 
-def refuse_conflicts(others: Holdings, touched: FieldSet) -> None:
+def refuse_conflicts(others: Holdings, touched: FieldSet, applier: str) -> None:
+    """What kubectl applied by itself before, on the client, is its own."""
     conflicts = [
         Conflict(manager, path)
         for manager in sorted(others, key=identity)
+        if (applier, manager.name) != (KUBECTL, KUBECTL_BEFORE)
         for path in paths(intersection(others[manager].fields, touched))
     ]
     if conflicts:
-        raise Conflicts(conflicts)
-
-
-# -- kubectl -----------------------------------------------------------------------------------------------
-
-
-def remaining(conflicts: Iterable[Conflict], live: Body, kind: Kind) -> list[Conflict]:
-    """What kubectl applied by itself before, on the client, is its own, whoever is said to own it now."""
-    allowed = last_applied_fields(live, kind)
-    return [each for each in conflicts if not contains(allowed, each.path)]
-
-
-def last_applied_fields(live: Body, kind: Kind) -> FieldSet:
-    """Those that are still as they were applied."""
-    text = annotations_of(live).get(LAST_APPLIED, "")
-    try:
-        last = _decode(text)
-    except msgspec.DecodeError:
-        return {}
-    if not isinstance(last, dict) or last.get("apiVersion") != kind.api_version:
-        return {}
-    if any(misfits(last, kind.type)):
-        return {}
-    changes = compare(last, live, kind.type)
-    return difference(difference(fields_of(last, kind.type), changes.touched), changes.removed)
-
-
-def renew_last_applied(body: Body, applied: Body) -> None:
-    """Where kubectl has left a note of what it applied, it must stay true."""
-    annotations = annotations_of(body)
-    if not annotations.get(LAST_APPLIED):
-        return
-    said = dict(applied["metadata"])
-    if said.get("annotations"):
-        said["annotations"] = {
-            name: value for name, value in said["annotations"].items() if name != LAST_APPLIED
-        }
-    annotations[LAST_APPLIED] = json_text({**applied, "metadata": said}) + "\n"
-    if are_too_large(annotations):
-        del annotations[LAST_APPLIED]
-
-
-def annotations_of(body: Body) -> Body:
-    annotations: Body = body.get("metadata", {}).get("annotations") or {}
-    return annotations
+        raise conflicting(conflicts)

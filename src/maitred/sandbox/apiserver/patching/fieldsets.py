@@ -116,15 +116,6 @@ def intersection(one: FieldSet, other: FieldSet) -> FieldSet:
     return result
 
 
-def contains(fields: FieldSet, path: Path) -> bool:
-    for step in path:
-        found = fields.get(step)
-        if found is None:
-            return False
-        fields = found
-    return is_member(fields)
-
-
 def paths(fields: FieldSet, begin: Path = ()) -> Iterator[Path]:
     """All of them, in the order in which the real server tells them: short ones first."""
     steps = sorted((step for step in fields if step != ITSELF), key=rank)
@@ -188,10 +179,13 @@ def fields_of(body: Body, type: Struct) -> FieldSet:
 def _applied(value: Any, type: Type) -> FieldSet | None:
     if isinstance(type, Scalar) or is_whole(type):
         return LEAF
-    if isinstance(type, ListOf):
-        return {step: as_member(node) for step, node in _applied_items(value or [], type)} or None
     if value is None:
         return None
+    if isinstance(type, ListOf):
+        if not isinstance(value, list):
+            return LEAF
+        nodes = {step: _applied_item(same, type) for step, same in _by_step(value, type).items()}
+        return {step: as_member(node) for step, node in nodes.items()} or None
     if not isinstance(value, dict):
         return LEAF
     result: FieldSet = {}
@@ -204,9 +198,8 @@ def _applied(value: Any, type: Type) -> FieldSet | None:
     return result or None
 
 
-def _applied_items(items: list[Any], type: ListOf) -> Iterator[tuple[str, FieldSet | None]]:
-    for step, same in _by_step(items, type).items():
-        yield step, _applied(same[0], type.item) if len(same) == 1 else LEAF
+def _applied_item(same: list[Any], type: ListOf) -> FieldSet | None:
+    return _applied(same[0], type.item) if len(same) == 1 else LEAF
 
 
 def _by_step(items: list[Any], type: ListOf) -> dict[str, list[Any]]:

@@ -1,7 +1,7 @@
-"""JSON Patch (RFC 6902), with the habits of the library that the real server uses.
+"""JSON Patch (RFC 6902), with the habits of the library that the real server uses, and JSON Merge Patch.
 
-It differs from the RFC where it is lenient: `replace` sets a member that is not there, indices may count from
-the end, and `add` without a value adds null.
+JSON Patch differs from the RFC where it is lenient: `replace` sets a member that is not there, indices may
+count from the end, and `add` without a value adds null.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from maitred.sandbox.apiserver.patching.errors import PatchError, json_name, malformed, rejected
+from maitred.sandbox.apiserver.refusals import bad_request, rejected_patch, too_large
 from maitred.sandbox.apiserver.schema.types import Body
 
 MOST_OPERATIONS = 10_000
@@ -23,43 +23,20 @@ _decode = msgspec.json.decode
 
 def json_patch(body: Body, operations: Any) -> Body:
     """The patched body. It may no longer be an object of its kind: that is for the caller to find out."""
-    check_operations(operations)
+    if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
+        raise bad_request("error decoding patch: it must be a list of operations")
+    if len(operations) > MOST_OPERATIONS:
+        raise too_large(MOST_OPERATIONS)
     # One level above the body, so that replacing all of it is replacing a member as well.
     document = {ROOT: body}
     copied = 0
     for operation in operations:
         copied += execute(document, operation)
         if copied > MOST_COPIED:
-            raise rejected()
+            raise rejected_patch()
     if not isinstance(document[ROOT], dict):
-        raise rejected()
+        raise rejected_patch()
     return document[ROOT]
-
-
-def check_operations(operations: Any) -> None:
-    target = "[]handlers.jsonPatchOp"
-    if not isinstance(operations, list):
-        raise cannot_decode(operations, target)
-    for operation in operations:
-        if not isinstance(operation, dict):
-            raise cannot_decode(operation, "handlers.jsonPatchOp")
-        for name in ("op", "path", "from"):
-            if not isinstance(operation.get(name, ""), str | None):
-                raise cannot_decode(operation[name], "string", f"jsonPatchOp.{name}")
-    if len(operations) > MOST_OPERATIONS:
-        raise PatchError(
-            413,
-            "RequestEntityTooLarge",
-            "Request entity too large: The allowed maximum operations in a JSON patch is "
-            f"{MOST_OPERATIONS}, got {len(operations)}",
-        )
-
-
-def cannot_decode(value: Any, wanted: str, field: str = "") -> PatchError:
-    where = f"Go struct field {field}" if field else "Go value"
-    return malformed(
-        f"error decoding patch: json: cannot unmarshal {json_name(value)} into {where} of type {wanted}"
-    )
 
 
 def execute(document: Body, operation: Body) -> int:
@@ -80,16 +57,16 @@ def execute(document: Body, operation: Body) -> int:
             return len(found)
         case "test":
             if _encode(value_at(document, steps(operation, "path"))) != _encode(operation.get("value")):
-                raise rejected()
+                raise rejected_patch()
         case _:
-            raise rejected()
+            raise rejected_patch()
     return 0
 
 
 def steps(operation: Body, name: str) -> list[str]:
     path = operation.get(name)
-    if path is None:
-        raise rejected()
+    if not isinstance(path, str):
+        raise rejected_patch()
     return [ROOT, *(step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:])]
 
 
@@ -104,19 +81,17 @@ def holder_of(document: Body, path: list[str]) -> Body | list[Any]:
     for step in path[:-1]:
         found = found[index_in(found, step)] if isinstance(found, list) else found.get(step)
         if not isinstance(found, dict | list):
-            raise rejected()
+            raise rejected_patch()
     holder: Body | list[Any] = found
     return holder
 
 
 def index_in(items: list[Any], step: str, more: int = 0) -> int:
     """`more`: how far behind the last item it may point."""
-    if not _INDEX.fullmatch(step):
-        raise rejected()
-    index, size = int(step), len(items) + more
-    if not -size <= index < size:
-        raise rejected()
-    return index % size
+    size = len(items) + more
+    if not _INDEX.fullmatch(step) or not -size <= int(step) < size:
+        raise rejected_patch()
+    return int(step) % size
 
 
 def add(document: Body, path: list[str], value: Any) -> None:
@@ -132,7 +107,7 @@ def remove(document: Body, path: list[str]) -> Any:
     if isinstance(holder, list):
         return holder.pop(index_in(holder, step))
     if step not in holder:
-        raise rejected()
+        raise rejected_patch()
     return holder.pop(step)
 
 
@@ -147,5 +122,32 @@ def replace(document: Body, path: list[str], value: Any) -> None:
 def inner(path: list[str]) -> list[str]:
     """All of the object can be replaced and tested, but neither added, removed nor copied."""
     if len(path) == 1:
-        raise rejected()
+        raise rejected_patch()
     return path
+
+
+# -- merge patch (RFC 7386) --------------------------------------------------------------------------------
+
+
+def merge_patch(body: Body, patch: Any) -> Body:
+    """The body, changed in place."""
+    if not isinstance(patch, dict):
+        raise bad_request("a merge patch must be an object")
+    for name, value in patch.items():
+        old = body.get(name)
+        if value is None:
+            body.pop(name, None)
+        elif isinstance(old, dict) and isinstance(value, dict):
+            merge_patch(old, value)
+        else:
+            body[name] = without_nulls(value)
+    return body
+
+
+def without_nulls(value: Any) -> Any:
+    """Null means absent, also within what is new. As an item of a list it is kept: it counts there."""
+    if isinstance(value, dict):
+        return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value

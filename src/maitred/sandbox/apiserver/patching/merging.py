@@ -29,7 +29,8 @@ def _merged(live: Any, applied: Any, type: Type) -> Any:
     if isinstance(type, Scalar) or is_whole(type) or not (live or applied):
         return applied
     if isinstance(type, ListOf):
-        return _merged_items(live or [], applied or [], type)
+        fits = isinstance(live, list | None) and isinstance(applied, list | None)
+        return _merged_items(live or [], applied or [], type) if fits else applied
     if not isinstance(live, dict | None) or not isinstance(applied, dict | None):
         return applied
     live, applied = live or {}, applied or {}

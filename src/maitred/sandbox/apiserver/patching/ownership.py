@@ -25,7 +25,6 @@ from maitred.sandbox.apiserver.schema.types import Body, ListOf, MapOf, Struct, 
 
 APPLY, UPDATE = "Apply", "Update"
 MOST_UPDATERS = 10
-ANCIENT = "ancient-changes"
 SYSTEM_FIELDS: Final[FieldSet] = {
     "f:apiVersion": LEAF,
     "f:kind": LEAF,
@@ -145,29 +144,11 @@ def reset_fields(kind: Kind, part: str) -> FieldSet:
 
 
 def capped(holdings: Holdings) -> Holdings:
-    """Too many who have updated: the oldest become one."""
+    """Of too many who have updated, the latest: what the others had set belongs to nobody."""
     updaters = [manager for manager in holdings if manager.operation == UPDATE]
-    excess = len(updaters) - MOST_UPDATERS
-    if excess <= 0:
-        return holdings
-    result = dict(holdings)
-    firsts = dict[str, Manager]()
-    updaters.sort(key=lambda manager: (result[manager].time or "", *identity(manager)))
-    for manager in updaters:
-        if excess == 0:
-            break
-        newer = result[manager]
-        bucket = Manager(ANCIENT, UPDATE, newer.version, "")
-        if newer.version not in firsts:
-            firsts[newer.version] = manager
-            continue
-        if bucket not in result:
-            result[bucket] = result.pop(firsts[newer.version])
-        result[bucket] = replace(newer, fields=ordered(union(newer.fields, result[bucket].fields)))
-        # In the real server this is gone too when it is the bucket itself that is not the oldest.
-        del result[manager]
-        excess -= 1
-    return result
+    updaters.sort(key=lambda manager: (holdings[manager].time or "", *identity(manager)))
+    oldest = updaters[:-MOST_UPDATERS]
+    return {manager: held for manager, held in holdings.items() if manager not in oldest}
 
 
 @lru_cache(maxsize=256)

@@ -4,43 +4,12 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import Enum
 
-from maitred.sandbox.apiserver.printing import core, pods, storage, workloads
+from maitred.sandbox.apiserver.printing.kinds import row_conditions
 from maitred.sandbox.apiserver.printing.printer import Printer
 from maitred.sandbox.apiserver.schema.types import Body
 
 GROUP = "meta.k8s.io"
 PARTIAL, TABLE = "PartialObjectMetadata", "Table"
-
-PRINTERS: dict[tuple[str, str], Printer] = {
-    ("", "Pod"): pods.POD,
-    ("", "Node"): core.NODE,
-    ("", "Namespace"): core.NAMESPACE,
-    ("", "Event"): core.EVENT,
-    ("events.k8s.io", "Event"): core.EVENT,
-    ("", "ConfigMap"): core.CONFIG_MAP,
-    ("", "Secret"): core.SECRET,
-    ("", "ServiceAccount"): core.NAME_AND_AGE,
-    ("", "Service"): core.SERVICE,
-    ("", "PersistentVolume"): storage.VOLUME,
-    ("", "PersistentVolumeClaim"): storage.VOLUME_CLAIM,
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): core.DEFINITION,
-    ("batch", "Job"): workloads.JOB,
-    ("coordination.k8s.io", "Lease"): core.LEASE,
-    ("discovery.k8s.io", "EndpointSlice"): core.ENDPOINT_SLICE,
-    ("policy", "PodDisruptionBudget"): workloads.DISRUPTION_BUDGET,
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): core.ROLE_BINDING,
-    ("rbac.authorization.k8s.io", "RoleBinding"): core.ROLE_BINDING,
-    ("scheduling.k8s.io", "CompositePodGroup"): workloads.COMPOSITE_POD_GROUP,
-    ("scheduling.k8s.io", "PodGroup"): workloads.POD_GROUP,
-    ("scheduling.k8s.io", "PriorityClass"): workloads.PRIORITY_CLASS,
-    ("scheduling.k8s.io", "Workload"): core.NAME_AND_AGE,
-    ("storage.k8s.io", "CSINode"): storage.CSI_NODE,
-    ("storage.k8s.io", "StorageClass"): storage.STORAGE_CLASS,
-}
-
-
-def printer(group: str, kind: str) -> Printer:
-    return PRINTERS.get((group, kind), core.CREATED_AT)
 
 
 class Include(Enum):
@@ -94,7 +63,7 @@ def _rows(
     rows = list[Body]()
     for body in bodies:
         row: Body = {"cells": printer.cells(body, now)}
-        if conditions := printer.conditions(body):
+        if conditions := row_conditions(body):
             row["conditions"] = conditions
         row["object"] = embed(body)
         rows.append(row)

@@ -1,14 +1,12 @@
 """How the API server writes times, labels and selectors in tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from maitred.sandbox.apiserver.schema.types import Body
 
 UNKNOWN = "<unknown>"
 NONE = "<none>"
-UNSET = "<unset>"
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 365 * 86_400
 
@@ -54,17 +52,6 @@ def name_of(body: Body) -> str:
     return str(body["metadata"].get("name", ""))
 
 
-def spec_of(body: Body) -> Body:
-    """Empty for an object that a bookmark stands for, of which there is nothing but a version."""
-    spec: Body = body.get("spec", {})
-    return spec
-
-
-def status_of(body: Body) -> Body:
-    status: Body = body.get("status", {})
-    return status
-
-
 def age(body: Body, now: datetime) -> str:
     return since(body["metadata"].get("creationTimestamp"), now)
 
@@ -73,30 +60,7 @@ def labels(chosen: Mapping[str, str] | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(chosen.items())) if chosen else NONE
 
 
-def selector(chosen: Body | None) -> str:
-    """A label selector in one line, ordered by key."""
-    chosen = chosen or {}
-    lines = [(key, f"{key}={value}") for key, value in chosen.get("matchLabels", {}).items()]
-    lines += [(each["key"], _requirement(each)) for each in chosen.get("matchExpressions", ())]
-    return ",".join(line for _, line in sorted(lines, key=lambda line: line[0])) or NONE
-
-
-def _requirement(expression: Body) -> str:
-    key, operator = expression["key"], expression["operator"]
-    if operator == "Exists":
-        return str(key)
-    if operator == "DoesNotExist":
-        return f"!{key}"
-    return f"{key} {operator.lower()} ({','.join(sorted(expression.get('values', ())))})"
-
-
-def container_names(template: Body) -> tuple[str, str]:
-    """The containers of a pod template, and their images."""
-    containers: Sequence[Any] = spec_of(template).get("containers", ())
-    return ",".join(c["name"] for c in containers), ",".join(c.get("image", "") for c in containers)
-
-
 def conditions(body: Body) -> dict[str, str]:
     """By type: True, False or Unknown."""
-    found = status_of(body).get("conditions") or ()
+    found = body.get("status", {}).get("conditions") or ()
     return {condition["type"]: condition["status"] for condition in found}

@@ -16,7 +16,6 @@ from maitred.sandbox.apiserver.kinds.fielderrors import (
     unsupported,
 )
 from maitred.sandbox.apiserver.schema.catalogue import struct
-from maitred.sandbox.apiserver.schema.formats import has_format, is_known
 from maitred.sandbox.apiserver.schema.patterns import matches
 from maitred.sandbox.apiserver.schema.types import (
     UNSET,
@@ -151,15 +150,13 @@ def _shown(value: Any) -> str:
 
 
 def _text_faults(text: str, schema: Body, path: str) -> Iterator[FieldError]:
-    pattern, format = schema.get("pattern"), schema.get("format", "")
+    pattern = schema.get("pattern")
     if len(text) > schema.get("maxLength", len(text)):
         yield too_long(path, schema["maxLength"])
     elif len(text) < schema.get("minLength", 0):
         yield invalid(path, text, f"should be at least {schema['minLength']} chars long")
     elif pattern and not matches(pattern, text):
         yield invalid(path, text, f"should match '{pattern}'")
-    if format and is_known(format, "string") and not has_format(text, format):
-        yield FieldError(FieldFault.TYPE_INVALID, path, text, f"must be of type {format}")
 
 
 def _number_faults(value: float, schema: Body, path: str) -> Iterator[FieldError]:

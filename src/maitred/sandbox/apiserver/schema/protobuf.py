@@ -16,10 +16,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from maitred.sandbox.apiserver.schema.conform import conform
 from maitred.sandbox.apiserver.schema.scalars import Misfit
 from maitred.sandbox.apiserver.schema.types import Body, ListOf, MapOf, Scalar, Struct, Type
-from maitred.sandbox.apiserver.schema.wire import Malformed, Wire, fields, whole_numbers
+from maitred.sandbox.apiserver.schema.wire import Malformed, Wire, fields
 
 _PREFIX: Final = b"k8s\0"
 _EPOCH: Final = datetime(1970, 1, 1)
@@ -80,8 +79,6 @@ class _Slot(NamedTuple):
     name: str
     wire: Wire
     put: Callable[[Body, Any], None]
-    is_packable: bool = False
-    """Whether several numbers may come as one value, in a row."""
 
 
 _Table: TypeAlias = dict[int, _Slot]
@@ -97,9 +94,6 @@ def _read(message: bytes, table: _Table, into: Body) -> Body:
             continue
         if wire == slot.wire:
             slot.put(into, value)
-        elif wire == Wire.LENGTH and slot.is_packable:
-            for each in whole_numbers(value):
-                slot.put(into, each)
         else:
             raise Malformed(f"proto: wrong wireType = {wire} for field {slot.name}")
     return into
@@ -107,10 +101,7 @@ def _read(message: bytes, table: _Table, into: Body) -> Body:
 
 @lru_cache(maxsize=4096)
 def _table(type: Struct) -> _Table:
-    table = _table_of((field.number, name, field.type) for name, field in type.fields.items())
-    if type.name == "apiextensions.v1.JSONSchemaProps":
-        table |= _choices(type)
-    return table
+    return _table_of((field.number, name, field.type) for name, field in type.fields.items())
 
 
 def _table_of(members: Iterable[_Member]) -> _Table:
@@ -173,7 +164,7 @@ def _list(name: str, reader: _Reader) -> _Slot:
     def put(body: Body, value: Any) -> None:
         body.setdefault(name, []).append(read(value))
 
-    return _Slot(name, wire, put, is_packable=wire == Wire.VARINT)
+    return _Slot(name, wire, put)
 
 
 def _map(name: str, reader: _Reader) -> _Slot:
@@ -201,34 +192,6 @@ def _reader(type: Type) -> _Reader:
             return Wire.LENGTH, lambda value: _read(value, items, {}).get("items", [])
         case MapOf():
             raise TypeError("a map in a list or in a map has no form in protobuf")
-
-
-def _choices(schema: Struct) -> _Table:
-    """The fields of a JSON schema that may be a schema or something else: a message has room for both."""
-    first, second = (1,), (2,)
-    or_bool = _choice(schema, (first, "allows", Scalar.BOOL), (second, "schema", schema))
-    or_array = _choice(schema, (first, "schema", schema), (second, "schemas", ListOf(schema)))
-    or_strings = _choice(schema, (first, "schema", schema), (second, "strings", ListOf(Scalar.STRING)))
-    slots = (
-        _single("items", or_array),
-        _single("additionalItems", or_bool),
-        _single("additionalProperties", or_bool),
-        _map("dependencies", or_strings),
-    )
-    return {schema.fields[slot.name].number[0]: slot for slot in slots}
-
-
-def _choice(schema: Struct, *members: _Member) -> _Reader:
-    table = _table_of(members)
-
-    def read(message: bytes) -> Any:
-        found = _read(message, table, {})
-        for each in (found.get("schema", {}), *found.get("schemas", ())):
-            # To the catalogue, such a field is of any form, so nobody drops what is empty later.
-            conform(each, schema)
-        return found.get("schemas") or found.get("strings") or found.get("schema", found.get("allows"))
-
-    return Wire.LENGTH, read
 
 
 # Scalars, and small messages that are one value in JSON

@@ -40,14 +40,6 @@ def fields(message: bytes) -> Iterator[tuple[int, int, Any]]:
             yield number, wire, message[start:at]
 
 
-def whole_numbers(row: bytes) -> Iterator[int]:
-    """Of a list that comes as one value."""
-    at = 0
-    while at < len(row):
-        value, at = _varint(row, at)
-        yield value
-
-
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     for byte in message[at : at + 10]:

@@ -10,7 +10,6 @@ import msgspec
 
 from maitred.kube.errors import ApiError, KubeError
 from maitred.kube.resources import PODS
-from maitred.model.selector import matches, selector_of
 from maitred.sandbox.housekeeping.api import ControllerApi
 from maitred.sandbox.housekeeping.cache import Index, ObjectCache, key_of
 from maitred.sandbox.housekeeping.jobs.account import Closing, JobAccount, PodSteps, concluded, counted
@@ -26,7 +25,7 @@ from maitred.sandbox.housekeeping.jobs.objects import (
     is_tracked,
     merge_patch,
 )
-from maitred.sandbox.housekeeping.jobs.pods import owned_by, pod_body
+from maitred.sandbox.housekeeping.jobs.pods import pod_body
 from maitred.sandbox.housekeeping.objects import JOBS, WORKLOADS, Owner, Pod, PodGroup
 from maitred.sandbox.housekeeping.recorder import EventRecorder
 from maitred.sandbox.housekeeping.work import WorkQueue, all_of
@@ -63,10 +62,6 @@ class JobController:
         self._jobs = stock.shelf(JOBS, Job)
         self._pods = stock.shelf(PODS, Pod)
         self._pods_of = Index(self._pods, controlling_job)
-        self._strays = Index(self._pods, stray_in)
-        self._jobs_in = Index(self._jobs, lambda job: job.metadata.namespace)
-        self._offered: dict[str, set[str]] = {}
-        """Job -> pods that belong to nobody and that it selects."""
         self._groups = Groups(stock, api, recorder) if stock.has(WORKLOADS) else None
         self._records: dict[str, FailureRecord] = {}
         self._sent: dict[str, Sent] = {}
@@ -85,35 +80,19 @@ class JobController:
     def _job_told(self, old: Job | None, new: Job | None) -> None:
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             key = key_of(old.metadata)
-            for notes in (self._sent, self._records, self._offered):
+            for notes in (self._sent, self._records):
                 notes.pop(key, None)
             for pod in self._pods_of[old.metadata.uid]:
                 self._left.add(key_of(pod.metadata))
-            old = None
         if new is not None:
-            if old is None:
-                self._offer(self._strays[new.metadata.namespace], [new])
             self._queue.add(key_of(new.metadata))
 
     def _pod_told(self, old: Pod | None, new: Pod | None) -> None:
         for job in {job_name(pod) for pod in (old, new)}:
             if job is not None:
                 self._seen(job, old, new)
-        if new is None:
-            return
-        if new.metadata.controller is None and not was_stray(old, new):
-            self._offer([new], self._jobs_in[new.metadata.namespace])
-        if is_tracked(new) and self._job_of(new) is None:
+        if new is not None and is_tracked(new) and self._job_of(new) is None:
             self._left.add(key_of(new.metadata))
-
-    def _offer(self, strays: Iterable[Pod], jobs: Iterable[Job]) -> None:
-        """Pods that belong to nobody, to the Jobs that they look like."""
-        for job in jobs:
-            selector, key = selector_of(job.spec.selector), key_of(job.metadata)
-            found = {key_of(pod.metadata) for pod in strays if matches(selector, pod.metadata.labels)}
-            if found:
-                self._offered.setdefault(key, set()).update(found)
-                self._queue.add(key)
 
     def _seen(self, job: str, old: Pod | None, new: Pod | None) -> None:
         sent = self._sent.get(job)
@@ -149,8 +128,8 @@ class JobController:
                     self._left.add(key_of(pod.metadata))
             return
         sent = self._sent.setdefault(key, Sent())
-        sent.forget_all_but({pod.metadata.uid for pod in self._pods_of[job.metadata.uid]})
-        pods = await self._claim(job)
+        pods = list(self._pods_of[job.metadata.uid])
+        sent.forget_all_but({pod.metadata.uid for pod in pods})
         group = await self._groups.ensure(job, pods) if self._groups is not None else None
         record = self._records.get(key, FailureRecord())
         account = JobAccount(job, pods, sent.released, record, datetime.now(UTC))
@@ -265,27 +244,6 @@ class JobController:
             sent.released.discard(pod.metadata.uid)
             raise
 
-    async def _claim(self, job: Job) -> list[Pod]:
-        """The pods of the Job. Strays that it selects become its own; its own that it does not, strays."""
-        pods = list(self._pods_of[job.metadata.uid])
-        if job.metadata.deletion_timestamp is not None:
-            return pods
-        for key in list(self._offered.get(key_of(job.metadata), ())):
-            stray = self._pods.items.get(key)
-            if stray is not None and stray.metadata.controller is None and stray.is_active:
-                body = {"metadata": {"ownerReferences": [owned_by(job)], "finalizers": [TRACKING]}}
-                await self._api.patch(PODS, stray.metadata, body)
-            self._offered[key_of(job.metadata)].discard(key)
-        selector, kept = selector_of(job.spec.selector), list[Pod]()
-        for pod in pods:
-            if matches(selector, pod.metadata.labels):
-                kept.append(pod)
-            else:
-                released = {"ownerReferences": [{"$patch": "delete", "uid": job.metadata.uid}]}
-                body = {"metadata": {**released, **WITHOUT_TRACKING["metadata"]}}
-                await self._api.patch(PODS, pod.metadata, body)
-        return kept
-
     async def let_go(self, key: str) -> None:
         """A pod that no Job keeps account of any more."""
         pod = self._pods.items.get(key)
@@ -343,20 +301,6 @@ def job_name(pod: Pod | None) -> str | None:
 def controlling_job(pod: Pod) -> str | None:
     owner = controller_of(pod)
     return None if owner is None else owner.uid
-
-
-def stray_in(pod: Pod) -> str | None:
-    """The namespace of a pod that nothing controls."""
-    return pod.metadata.namespace if pod.metadata.controller is None else None
-
-
-def was_stray(old: Pod | None, new: Pod) -> bool:
-    """It belonged to nobody before, and looks the same."""
-    return (
-        old is not None
-        and old.metadata.controller is None
-        and (old.metadata.uid, old.metadata.labels) == (new.metadata.uid, new.metadata.labels)
-    )
 
 
 def is_ending(error: ApiError) -> bool:

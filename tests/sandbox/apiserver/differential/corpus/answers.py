@@ -5,7 +5,6 @@ from typing import Any
 from tests.sandbox.apiserver.differential.corpus.objects import of_kind, pod
 from tests.sandbox.apiserver.differential.requests import (
     PODS,
-    TABLE,
     Json,
     delete,
     get,
@@ -54,11 +53,6 @@ STORIES = [
         "slices",
         post(SLICES, slices("a", "192.0.2.1")).named("a"),
         get(f"{SLICES}/a"),
-        get(f"{SLICES}/a").as_(TABLE),
-        post(SLICES, slices("none", "192.0.2.1", ports=None)),
-        get(f"{SLICES}/none").as_(TABLE),
-        post(SLICES, slices("many", *(f"192.0.2.{number}" for number in range(1, 6)))),
-        get(f"{SLICES}/many").as_(TABLE),
         post(SLICES, slices("plain", "192.0.2.1", ports=[{"port": 80}])),
         put(f"{SLICES}/a", slices("a", "192.0.2.2")),
         put(f"{SLICES}/a", slices("a", "192.0.2.2", addressType="IPv6")),

@@ -61,7 +61,7 @@ EVENT_TIME = "2026-01-02T03:04:05.000006Z"
 STORIES = [
     life("pod", PODS, pod("a"), {"spec": {"activeDeadlineSeconds": 60}}),
     life("config-map", CONFIG_MAPS, config_map("a", key="value"), {"data": {"key": None, "other": "value"}}),
-    life("node", NODES, node("{ns}-a", podCIDR="10.9.0.0/24"), {"spec": {"unschedulable": True}}),
+    life("node", NODES, node("{ns}-a"), {"spec": {"unschedulable": True}}),
     life("namespace", NAMESPACES, namespace("{ns}-a"), {}),
     life("job", JOBS, job("a", parallelism=2), {"spec": {"parallelism": 3}}),
     life("pod-group", POD_GROUPS, pod_group("a"), {}),

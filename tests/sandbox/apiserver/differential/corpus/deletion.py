@@ -54,8 +54,6 @@ STORIES = [
         post(CONFIG_MAPS, held("a")),
         patch("merge", MAP, {"metadata": {"finalizers": None}}),
         get(MAP),
-        post(CONFIG_MAPS, config_map("b", metadata={"finalizers": ["no domain"]})),
-        post(CONFIG_MAPS, config_map("b", metadata={"finalizers": ["bare"]})),
         post(CONFIG_MAPS, config_map("c", metadata={"deletionTimestamp": "2026-01-02T03:04:05Z"})),
     ),
     story(

@@ -137,7 +137,7 @@ STORIES = [
     story(
         "tables",
         post(PODS, pod("a", metadata={"labels": {"colour": "red"}})),
-        post(PODS, pod("b", nodeName="n1", readinessGates=[{"conditionType": "x"}])),
+        post(PODS, pod("b", nodeName="n1")),
         patch("merge", f"{PODS}/b/status", {"status": {"phase": "Succeeded"}}),
         get(PODS).as_(TABLE),
         get(PODS, includeObject="None").as_(TABLE),

@@ -94,11 +94,6 @@ STORIES = [
         patch("strategic", POD, {"spec": {"tolerations": [{"key": "k", "operator": "Exists"}]}}),
         patch("strategic", f"{POD}/status", {"status": {"conditions": [{"type": "A", "status": "True"}]}}),
         patch("strategic", f"{POD}/status", {"status": {"conditions": [{"type": "B", "status": "True"}]}}),
-        patch(
-            "strategic",
-            f"{POD}/status",
-            {"status": {"$setElementOrder/conditions": [{"type": "B"}, {"type": "A"}]}},
-        ),
         post(NODES, node("{ns}-n", taints=[{"key": "a", "effect": "NoSchedule"}])),
         patch("strategic", f"{NODES}/{{ns}}-n", {"spec": {"taints": [{"key": "b", "effect": "NoExecute"}]}}),
     ),

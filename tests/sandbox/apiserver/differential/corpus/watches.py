@@ -118,9 +118,6 @@ STORIES = [
             resourceVersionMatch="NotOlderThan",
             resourceVersion=VERSION,
         ),
-        watch(CONFIG_MAPS, sendInitialEvents="true"),
-        watch(CONFIG_MAPS, sendInitialEvents="true", resourceVersionMatch="Exact"),
-        watch(CONFIG_MAPS, resourceVersionMatch="NotOlderThan"),
     ),
     story(
         "watch-ends",

@@ -1,14 +1,9 @@
-"""Custom resources in tables: the columns that their definition names, found by simple JSONPaths."""
+"""Simple JSONPaths, as columns of tables have them."""
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable
 from typing import Any
-
-from maitred.sandbox.apiserver.printing.printer import AGE, NAME, Cells, Column, Printer
-from maitred.sandbox.apiserver.printing.text import age, name_of, since
-from maitred.sandbox.apiserver.schema.types import Body
 
 STEP = re.compile(
     r"""
@@ -77,51 +72,3 @@ def _literal(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def custom_printer(columns: Sequence[Body]) -> Printer:
-    """For the `additionalPrinterColumns` of a version of a definition; the age if it has none."""
-    if not columns:
-        return Printer((NAME, AGE), lambda body, now: [name_of(body), age(body, now)])
-    paths = [(Path(column["jsonPath"]), column["type"]) for column in columns]
-
-    def cells(body: Body, now: datetime) -> Cells:
-        found = ((path.find(body), kind) for path, kind in paths)
-        return [name_of(body), *(_cell(values, kind, now) for values, kind in found)]
-
-    return Printer((NAME, *map(_column, columns)), cells)
-
-
-def _column(column: Body) -> Column:
-    path = column["jsonPath"]
-    return Column(
-        name=column["name"],
-        description=column.get("description")
-        or f"Custom resource definition column (in JSONPath format): {path}",
-        type=column["type"],
-        format=column.get("format", ""),
-        priority=column.get("priority", 0),
-    )
-
-
-def _cell(values: list[Any], kind: str, now: datetime) -> Any:
-    """The first of the values, if it is of the kind that the column says."""
-    if not values or values[0] is None:
-        return None
-    value = values[0]
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    match kind:
-        case "string":
-            return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-        case "integer" if number:
-            return int(value)
-        case "number" if number:
-            return value
-        case "boolean" if isinstance(value, bool):
-            return value
-        case "date" if isinstance(value, str):
-            try:
-                return since(value, now)
-            except ValueError:
-                return "<invalid>"
-    return None
