@@ -1,4 +1,4 @@
-"""Objects of operators, as their APIs write them: what is read, and what is refused of what tenants make up."""
+"""Objects of operators, as their APIs write them: what is read, and what tenants make up and is refused."""
 
 from typing import Any
 
