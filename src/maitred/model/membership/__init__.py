@@ -41,7 +41,7 @@ from maitred.model.membership.table import (
     sorting_key,
     words_of_template,
 )
-from maitred.model.membership.words import KEYS, SILENT, PodWords, said_by
+from maitred.model.membership.words import KEYS, SILENT, PodWords, leads, said_by
 
 __all__ = [
     "ALL_ALONE",
@@ -75,6 +75,7 @@ __all__ = [
     "group_of_pods",
     "group_of_template",
     "is_written",
+    "leads",
     "named_group",
     "not_one_gang",
     "renamed",

@@ -172,10 +172,10 @@ def _stages_of(
 def is_exclusive(job_set: JobSet, one: ReplicatedJob) -> bool:
     """Whether the pods of each of its Jobs but the first are created when that one has its place. The webhook
     of JobSets then binds them to the domain that the first is in, so that we need not."""
-    own = (job_set.metadata.annotations, one.template.metadata.annotations)
-    return any(jobset.EXCLUSIVE_TOPOLOGY in said for said in own) and not any(
-        NODE_SELECTOR_STRATEGY in said for said in own
-    )
+    said = (job_set.metadata.annotations, one.template.metadata.annotations)
+    asked = [where for where in said if jobset.EXCLUSIVE_TOPOLOGY in where]
+    labelled = any(NODE_SELECTOR_STRATEGY in where for where in asked)
+    return bool(asked) and not labelled and one.template.spec.completion_mode == "Indexed"
 
 
 # -- LeaderWorkerSets --------------------------------------------------------------------------------------

@@ -72,7 +72,6 @@ def said_by(pod: Pod) -> PodWords:
 
 
 def _marked(about: ObjectMeta, owner: OwnerReference | None, pod_group: str) -> PodWords:
-    exclusive = jobset.EXCLUSIVE_TOPOLOGY in about.annotations
     return PodWords(
         namespace=about.namespace or "default",
         owner=owner,
@@ -80,9 +79,15 @@ def _marked(about: ObjectMeta, owner: OwnerReference | None, pod_group: str) -> 
         group=mark(about, GROUP) or "",
         named=tuple([said for one in CONVENTIONS if (said := one.said_by(about)) is not None]),
         worker_set=_set_place(about) if owner is None else None,
-        leads=not exclusive or mark(about, COMPLETION_INDEX) in (None, "0"),
+        leads=leads(about),
         marks=all_marks(about),
     )
+
+
+def leads(about: ObjectMeta) -> bool:
+    """Whether a pod does not wait for the first pod of its Job to have a place."""
+    exclusive = jobset.EXCLUSIVE_TOPOLOGY in about.annotations
+    return not exclusive or mark(about, COMPLETION_INDEX) in (None, "0")
 
 
 def _set_place(about: ObjectMeta) -> SetPlace | None:
