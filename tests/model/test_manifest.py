@@ -152,9 +152,9 @@ def test_one_warning_for_each_kind_left_out() -> None:
     service = {"apiVersion": "v1", "kind": "Service"}
     queue = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "g"}}
     expected = (
-        "Job: this command does not create its pods; give the pods themselves (2 objects skipped)",
         "Job.batch.volcano.sh: this command does not create its pods; give the pods themselves (1 object "
         "skipped)",
+        "Job: this command does not create its pods; give the pods themselves (2 objects skipped)",
         "Service of v1: not read (1 object skipped)",
     )
     assert read(jobs[0], service, listed(jobs[1], queue)).warnings() == expected
