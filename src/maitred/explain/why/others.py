@@ -10,10 +10,9 @@ from maitred.explain.why.names import Names
 from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.progress import ImageSizes, progress_of
 from maitred.explain.why.seen import SeenPod
-from maitred.model.group import Group
+from maitred.model.group import PodGroup, group_from_pod_group
 from maitred.model.job import Job
-from maitred.model.membership import group_of_pods
-from maitred.model.meta import key_of
+from maitred.model.membership import ALL_ALONE, group_of
 from maitred.model.words import counted
 
 
@@ -37,22 +36,27 @@ def of_past(situation: Situation, key: str, pods: Sequence[SeenPod], names: Name
         group=key,
         state="Finished" if done else "Failed",
         members=len(pods),
-        quorum=group_of(key, pods, names).quorum,
+        quorum=quorum_of(pods, names),
         placed=progress.succeeded,
         progress=progress,
         notes=tuple(filter(None, (failure_of(names, key), refusal_of(names, key)))),
     )
 
 
-def group_of(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
-    declared = {key_of(group.metadata): group for group in names.seen.groups}
-    return group_of_pods(key, pods, declared)
+def quorum_of(pods: Sequence[SeenPod], names: Names) -> int:
+    """Of the group that these pods were."""
+    settled = [names.settled(pod) for pod in pods]
+    first = settled[0] if settled else ALL_ALONE
+    if first.id is None:
+        return 1
+    return group_of(first.id, [one.marks for one in settled], first.group, len(pods)).quorum
 
 
 def of_declared(key: str, names: Names) -> Why:
-    group = group_of(key, (), names)
+    declared = names.find(PodGroup, key)
+    quorum = 1 if declared is None else group_from_pod_group(declared).quorum
     created = f"PodGroup {key} exists, but none of its pods"
-    return Why(group=key, state="NoPods", quorum=group.quorum, notes=(created,))
+    return Why(group=key, state="NoPods", quorum=quorum, notes=(created,))
 
 
 def of_job(key: str, job: Job, names: Names) -> Why:

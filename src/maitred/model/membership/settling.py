@@ -86,21 +86,29 @@ def settle(said: PodWords, known: Known, rules: Workloads, waits: bool = False) 
     return _Settling(said, known, rules, waits).result()
 
 
+def chain_of(said: PodWords, known: Known) -> Chain:
+    """The owners above a pod, nearest first."""
+    place = said.worker_set
+    if place is None:
+        return climb(said.namespace, said.owner, known)
+    found = known.find(LeaderWorkerSet, f"{said.namespace}/{place.name}")
+    if found is None:
+        return Chain((), OwnerReference("LeaderWorkerSet", place.name, controller=True))
+    return Chain((found, *owners_above(found.metadata, known)))
+
+
+def top_owner(said: PodWords, known: Known) -> Object | None:
+    """What somebody has made in the end, of which a pod is a part, as far as it is known."""
+    owners = chain_of(said, known).owners
+    return owners[-1] if owners else None
+
+
 class _Settling:
     def __init__(self, said: PodWords, known: Known, rules: Workloads, waits: bool) -> None:
         self.said, self.known, self.rules, self.waits = said, known, rules, waits
-        self.chain = self._chain()
+        self.chain = chain_of(said, known)
         first = self.chain.owners[0] if self.chain.owners else None
         self.job = first if isinstance(first, Job) else None
-
-    def _chain(self) -> Chain:
-        place = self.said.worker_set
-        if place is None:
-            return climb(self.said.namespace, self.said.owner, self.known)
-        found = self.known.find(LeaderWorkerSet, f"{self.said.namespace}/{place.name}")
-        if found is None:
-            return Chain((), OwnerReference("LeaderWorkerSet", place.name, controller=True))
-        return Chain((found, *owners_above(found.metadata, self.known)))
 
     def result(self) -> Settled:
         claims = list(self._claims())
