@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.news import PodEnd
-from maitred.cluster.settling import NO_CREW, Crew
+from maitred.cluster.settling import NO_SPEAKERS, Speakers
 from maitred.cluster.snapshot import (
     NO_GROUP,
     UNKNOWN_TIME,
@@ -85,7 +85,7 @@ class Member:
     """By when it is to be gone, if it is being deleted,"""
     grace: int = 0
     """and how long it was given."""
-    crew: Crew = NO_CREW
+    crew: Speakers = NO_SPEAKERS
     """Those who say the same of their group."""
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND

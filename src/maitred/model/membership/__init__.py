@@ -24,13 +24,13 @@ group: PodGroups of Kubernetes, our marks on the pod or on an owner above it, th
 conventions. To add a source, write a row for it in `conventions` or in `owners`.
 """
 
-from maitred.model.membership.conventions import CONVENTIONS, Convention, Named, all_marks
+from maitred.model.membership.conventions import CONVENTIONS, Convention, NamedGroup, all_marks
 from maitred.model.membership.jobs import group_from_job, group_named_by, not_one_gang, size
 from maitred.model.membership.owners import OWNERS, OwnerRow
 from maitred.model.membership.renaming import renamed
 from maitred.model.membership.settling import ALL_ALONE, SAYING, Settled, chain_of, settle, top_owner
 from maitred.model.membership.source import ALONE, JOB, MARKS, OWNER, POD_GROUP, GroupId, Known
-from maitred.model.membership.stages import After, Role, Stage, stages_of
+from maitred.model.membership.stages import Stage, StageNeed, StageRole, stages_of
 from maitred.model.membership.table import (
     SOURCES,
     Source,
@@ -57,17 +57,17 @@ __all__ = [
     "SAYING",
     "SILENT",
     "SOURCES",
-    "After",
     "Convention",
     "GroupId",
     "Known",
-    "Named",
+    "NamedGroup",
     "OwnerRow",
     "PodWords",
-    "Role",
     "Settled",
     "Source",
     "Stage",
+    "StageNeed",
+    "StageRole",
     "all_marks",
     "chain_of",
     "group_from_job",
