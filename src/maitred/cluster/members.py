@@ -23,7 +23,8 @@ from maitred.cluster.snapshot import (
 )
 from maitred.model.group import Group, Marks
 from maitred.model.membership import ALONE, GroupId, PodWords, Settled, group_of, size
-from maitred.model.meta import Timestamp, controller_of, mark
+from maitred.model.meta import ObjectMeta, Timestamp, controller_of, mark
+from maitred.model.operators.jobset import JOB_GLOBAL_INDEX, JOB_INDEX
 from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
 from maitred.model.runtime import Runtime, together
@@ -36,7 +37,11 @@ INDEX_MARKS = (
     "training.kubeflow.org/replica-index",
     "leaderworkerset.sigs.k8s.io/worker-index",
 )
-NO_INDEX = 2**62
+JOB_INDEX_MARKS = (JOB_GLOBAL_INDEX, JOB_INDEX)
+JOB_SPAN = 2**31
+"""More than the indexes of one Job: the index of a member of a JobSet is its index in its Job, and so many
+for each Job before that."""
+NO_INDEX = JOB_SPAN**2
 NOT_CREATED = math.inf
 """The age of what has no creation time yet: younger than everything."""
 
@@ -141,12 +146,25 @@ def state_of(pod: Pod) -> State:
 def order_of(pod: Pod) -> MemberOrder:
     meta = pod.metadata
     created = meta.creation_timestamp.timestamp() if meta.creation_timestamp else NOT_CREATED
-    for name in INDEX_MARKS:
+    index = _first_index(meta, INDEX_MARKS)
+    if index is None:
+        return (NO_INDEX, created, meta.name)
+    job = _first_index(meta, JOB_INDEX_MARKS) or 0
+    return (job * JOB_SPAN + index, created, meta.name)
+
+
+def _first_index(meta: ObjectMeta, names: Iterable[str]) -> int | None:
+    """What is too large for Kubernetes, or no number, is none."""
+    for name in names:
         text = mark(meta, name)
         index = integer(text) if text is not None else None
-        if index is not None and index >= 0:
-            return (index, created, meta.name)
-    return (NO_INDEX, created, meta.name)
+        if index is not None and 0 <= index < JOB_SPAN:
+            return index
+    return None
+
+
+def index_in_job(order: MemberOrder) -> int:
+    return order[0] if order[0] == NO_INDEX else order[0] % JOB_SPAN
 
 
 def owner_of(pod: Pod) -> tuple[str, str, str]:
@@ -257,7 +275,7 @@ def _succeeded_and_removed(group: Group, members: Iterable[Member]) -> int:
     """Indexes that have succeeded and whose pods are not there any more."""
     if not group.completed:
         return 0
-    kept = {m.order[0] for m in members if m.state == State.SUCCEEDED}
+    kept = {index_in_job(m.order) for m in members if m.state == State.SUCCEEDED}
     return size(group.completed) - sum(
         any(first <= index <= last for first, last in group.completed) for index in kept
     )

@@ -75,6 +75,8 @@ class _Cycle:
         while (turn_now := agenda.next(self.trial)) is not None:
             self._take_turn(everyone[turn_now.number], turn_now, agenda)
         self._retry_those_who_wait_for_others()
+        for group in self.record.groups:
+            group.sit_in_rank_order(self.record.snapshot.nodes, self.context)
 
     def _first_turn(self, group: TriedGroup, number: int) -> Turn:
         return first_turn(
