@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import ne, sub
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from maitred.cluster.members import JOB_SPAN, NO_INDEX
 from maitred.cluster.nodes import Codes, NodeView
 from maitred.cluster.snapshot import GroupView, MemberOrder, RunningMember
 from maitred.decide.ask import Assignment
+from maitred.decide.context import Context
 from maitred.decide.levels import codes_of
 from maitred.decide.ranks_along import Neighbours, fewest_crossings, tried
 from maitred.decide.seats import Meter
@@ -100,36 +102,58 @@ class Line:
         return tuple(fewest_crossings(self.follows, at.tolist()) for at in scales.domains(self.rows))
 
 
-def in_rank_order(
-    nodes: NodeView,
-    levels: Sequence[Level],
-    view: GroupView,
-    seats: Assignment,
-    seated: Sequence[RunningMember],
-    meter: Meter,
-) -> Assignment:
-    """The same seats for the same members of a group, of each shape the same, with neighbours together.
+class RankOrder:
+    """Gives members other seats of their group. One for a cycle."""
 
-    `seated` are members that stay where they are.
-    """
-    ranked = [(member, row) for member, row in seats if view.orders[member][0] != NO_INDEX]
-    if len(ranked) < 2:
-        return seats
-    members = sorted([(view.orders[member], row) for member, row in ranked])
-    line = Line.of([*members, *((one.order, one.node) for one in seated)])
-    scales = Scales.of(nodes, levels)
-    before = line.crossings(scales)
-    if not any(before) or (line.unbroken and before == line.least(scales)):
-        return seats
-    meter.take(len(line.rows) * len(before))
-    shapes = {view.orders[member]: int(view.shapes[member]) for member, _ in ranked}
-    arranged = _Arrangement(line, scales, shapes, meter)
-    if view.group.topology.slice_size:
-        arranged.by_slices(nodes, levels, view)
-    else:
-        arranged.improve(range(len(line.rows)))
-    after = dict(zip(line.orders, line.rows, strict=True))
-    return [(member, after.get(view.orders[member], row)) for member, row in seats]
+    def __init__(self, nodes: NodeView, context: Context) -> None:
+        self.nodes, self.context = nodes, context
+        self.scales = Scales.of(nodes, context.levels)
+
+    def of(self, view: GroupView, seats: Assignment, seated: Sequence[RunningMember]) -> Assignment:
+        """The same seats for the same members of a group, of each shape the same, with neighbours together.
+
+        `seated` are members that stay where they are.
+        """
+        if len(seats) < 2 or (not seated and self._is_plainly_best(view, seats)):
+            return seats
+        ranked = [(member, row) for member, row in seats if view.orders[member][0] != NO_INDEX]
+        if len(ranked) < 2:
+            return seats
+        members = [(view.orders[member], row) for member, row in ranked]
+        line = Line.of([*members, *((one.order, one.node) for one in seated)])
+        if not any(line.crossings(self.scales)):
+            return seats
+        self.context.meter.take(len(line.rows) * (1 + len(self.scales.columns)))
+        shapes = {view.orders[member]: int(view.shapes[member]) for member, _ in ranked}
+        arrangement = _Arrangement(line, self.scales, shapes, self.context.meter)
+        if view.group.topology.slice_size:
+            key = self.context.key(view.group.topology.slice_level)
+            arrangement.by_slices(codes_of(self.nodes, key), view.group.topology.slice_size)
+        else:
+            arrangement.improve(range(len(line.rows)))
+        after = dict(zip(line.orders, line.rows, strict=True))
+        return [(member, after.get(view.orders[member], row)) for member, row in seats]
+
+    def _is_plainly_best(self, view: GroupView, seats: Assignment) -> bool:
+        """Whether each domain is left but once, and no index is missing: mostly it is so, and this is seen
+        sooner than anything is counted."""
+        members, rows = zip(*seats, strict=True)
+        orders = view.orders
+        indexes = [orders[member][0] for member in members]
+        if not STEPS.issuperset(map(sub, indexes[1:], indexes)) or not _left_once(rows):
+            return False
+        nodes = np.array(list(dict.fromkeys(rows)))
+        return all(_left_once(column[nodes].tolist()) for column in self.scales.columns)
+
+
+STEPS = frozenset((0, 1))
+"""From an index to the next, if none is missing."""
+
+
+def _left_once(domains: Sequence[int]) -> bool:
+    """Whether nobody comes back to a domain that others have left."""
+    left: int = sum(map(ne, domains[1:], domains))
+    return left == len(set(domains)) - 1
 
 
 class _Arrangement:
@@ -171,71 +195,82 @@ class _Arrangement:
         """First the domain of the narrowest level for each, then the node in it."""
         rows = [self.line.rows[place] for place in places]
         paths = {row: self.scales.path(row) for row in self.line.rows}
-        widths = len(self.scales.columns)
-        if not widths:
-            return self._nodes(places, rows, paths)
-        chosen = tried(
-            self._neighbours(places, paths),
-            Counter(paths[row][0] for row in rows),
-            {paths[row][0]: paths[row][:widths] for row in self.line.rows},
-            self.meter,
-        )
+        if not self.scales.columns:
+            return self._nodes(places, rows)
+        around = {path[0]: path[:-1] for path in paths.values()}
+        at = [paths[row][0] for row in self.line.rows]
+        beside = neighbours_of(self.line.follows, places, at)
+        chosen = tried(beside, Counter(paths[row][0] for row in rows), around, self.meter)
         found: dict[int, int] = {}
         for domain in dict.fromkeys(chosen):
-            inside = [place for place, at in zip(places, chosen, strict=True) if at == domain]
-            found |= self._nodes(inside, [row for row in rows if paths[row][0] == domain], paths)
+            inside = [place for place, one in zip(places, chosen, strict=True) if one == domain]
+            found |= self._nodes(inside, [row for row in rows if paths[row][0] == domain])
         return found
 
-    def _nodes(
-        self, places: list[int], rows: list[int], paths: Mapping[int, tuple[int, ...]]
-    ) -> dict[int, int]:
-        themselves = {row: (row,) for row in paths}
-        chosen = tried(self._neighbours(places, themselves), Counter(rows), themselves, self.meter)
+    def _nodes(self, places: list[int], rows: list[int]) -> dict[int, int]:
+        beside = neighbours_of(self.line.follows, places, self.line.rows)
+        chosen = tried(beside, Counter(rows), {row: (row,) for row in self.line.rows}, self.meter)
         return dict(zip(places, chosen, strict=True))
-
-    def _neighbours(self, places: list[int], paths: Mapping[int, tuple[int, ...]]) -> Neighbours:
-        """Where those sit who stay, beside each of these; whether its neighbour before it is one of these."""
-        line, moving = self.line, set(places)
-        found: Neighbours = []
-        for place in places:
-            linked = line.follows[place] and place - 1 in moving
-            beside = list[int]()
-            if line.follows[place] and not linked:
-                beside.append(paths[line.rows[place - 1]][0])
-            if place + 1 < len(line.rows) and line.follows[place + 1] and place + 1 not in moving:
-                beside.append(paths[line.rows[place + 1]][0])
-            found.append((linked, tuple(beside)))
-        return found
 
     # -- slices ----------------------------------------------------------------------------------------
 
-    def by_slices(self, nodes: NodeView, levels: Sequence[Level], view: GroupView) -> None:
+    def by_slices(self, codes: Codes, size: int) -> None:
         """Slices that are alike change domains as a whole; then members change seats within a domain."""
-        request = view.group.topology
-        key = next((level.key for level in levels if level.name == request.slice_level), request.slice_level)
-        codes, line = codes_of(nodes, key), self.line
         pieces: dict[int, list[int]] = {}
-        for place, number in enumerate(slice_numbers(line.orders, request.slice_size)):
+        for place, number in enumerate(slice_numbers(self.line.orders, size)):
             pieces.setdefault(number, []).append(place)
-        alike: dict[tuple[int | None, ...], list[list[int]]] = {}
-        for piece in pieces.values():
-            composition = tuple(sorted(self.shapes[p] or 0 for p in piece))
-            if all(self.shapes[place] is not None for place in piece):
-                alike.setdefault(composition, []).append(piece)
-        order = tree_order(self.scales, line.rows)
-        swapped: dict[int, int] = {}
+        slices = list(pieces.values())
+        alike: dict[tuple[int | None, ...], list[int]] = {}
+        for number, piece in enumerate(slices):
+            shapes = [self.shapes[place] for place in piece]
+            if None not in shapes:
+                alike.setdefault(tuple(sorted(shapes, key=str)), []).append(number)
         for some in alike.values():
-            first = {id(piece): min(order[line.rows[place]] for place in piece) for piece in some}
-            for piece, other in zip(some, sorted(some, key=lambda one: first[id(one)]), strict=True):
-                seats = sorted(other, key=lambda place: (self.shapes[place] or 0, place))
-                takers = sorted(piece, key=lambda place: (self.shapes[place] or 0, place))
-                swapped |= {taker: line.rows[seat] for taker, seat in zip(takers, seats, strict=True)}
-        self._try(swapped)
+            self._swap_slices(slices, some, codes)
         inside: dict[int, list[int]] = {}
-        for place, row in enumerate(line.rows):
+        for place, row in enumerate(self.line.rows):
             inside.setdefault(int(codes[row]), []).append(place)
         for places in inside.values():
             self.improve(places)
+
+    def _swap_slices(self, slices: list[list[int]], alike: list[int], codes: Codes) -> None:
+        """In the order of the tree of domains; or beside those that stay, if that is better."""
+        kept = self.line.rows
+        rows = [kept[piece[0]] for piece in slices]
+        at = [int(codes[row]) for row in rows]
+        tree = tree_order(self.scales, kept)
+        first = {domain: tree[row] for row, domain in reversed(list(zip(rows, at, strict=True)))}
+        seats = Counter(at[number] for number in alike)
+        follows = [self.line.follows[piece[0]] for piece in slices]
+        around = {domain: (domain,) for domain in at}
+        contiguous = sorted(seats.elements(), key=first.__getitem__)
+        beside = tried(neighbours_of(follows, alike, at), seats, around, self.meter)
+        for chosen in (contiguous, beside):
+            given = {domain: [number for number in alike if at[number] == domain] for domain in seats}
+            moved = [
+                (slices[n], slices[given[domain].pop(0)]) for n, domain in zip(alike, chosen, strict=True)
+            ]
+            self._try({p: row for one, other in moved for p, row in self._seats_of(one, other, kept)})
+
+    def _seats_of(self, piece: list[int], other: list[int], kept: list[int]) -> Iterator[tuple[int, int]]:
+        """The members of a slice, with the seats that those of another had, shape by shape."""
+        own, theirs = (sorted(one, key=lambda place: (self.shapes[place], place)) for one in (piece, other))
+        return zip(own, [kept[place] for place in theirs], strict=True)
+
+
+def neighbours_of(follows: Sequence[bool], moving: Sequence[int], at: Sequence[int]) -> Neighbours:
+    """Of those that move, along the line: whether the neighbour before is one of them, and in which domains
+    the neighbours are that stay."""
+    among, found = set(moving), Neighbours()
+    for place in moving:
+        linked = follows[place] and place - 1 in among
+        beside = list[int]()
+        if follows[place] and not linked:
+            beside.append(at[place - 1])
+        if place + 1 < len(at) and follows[place + 1] and place + 1 not in among:
+            beside.append(at[place + 1])
+        found.append((linked, tuple(beside)))
+    return found
 
 
 def tree_order(scales: Scales, rows: Sequence[int]) -> dict[int, tuple[int, ...]]:

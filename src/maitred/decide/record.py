@@ -10,7 +10,6 @@ from datetime import datetime
 from functools import cached_property
 
 from maitred.cluster.journal import Seated
-from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn, rank
@@ -21,7 +20,7 @@ from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.hindsight import Hindsight
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.promises import Preemptor, Promises
-from maitred.decide.ranks import in_rank_order
+from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
 from maitred.decide.screen import Screening, screen
 from maitred.model.plan import Blocker, Verdict
@@ -135,15 +134,14 @@ class TriedGroup:
         self.waiting = [place for member, place in enumerate(waiting) if member not in gone]
         self.ask = self.ask.without(assignment)
 
-    def sit_in_rank_order(self, nodes: NodeView, context: Context) -> None:
+    def sit_in_rank_order(self, ranks: RankOrder) -> None:
         """Members change seats once all have theirs, so that neighbours are together: what each shape has on
         each node stays as it is."""
-        levels, meter, running = context.levels, context.meter, self.view.running
-        if len(self.seated) > 1:
-            self.seated = in_rank_order(nodes, levels, self.view, self.seated, running, meter)
-        if len(self.promised) > 1:
+        running = self.view.running
+        self.seated = ranks.of(self.view, self.seated, running)
+        if self.promised:
             added = [RunningMember(self.view.orders[member], row) for member, row in self.seated]
-            self.promised = in_rank_order(nodes, levels, self.view, self.promised, (*running, *added), meter)
+            self.promised = ranks.of(self.view, self.promised, (*running, *added))
 
 
 Taken = tuple[TriedGroup, tuple[str, tuple[int, ...]]]
