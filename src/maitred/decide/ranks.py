@@ -23,8 +23,8 @@ from maitred.cluster.snapshot import GroupView, MemberOrder, RunningMember
 from maitred.decide.ask import Assignment
 from maitred.decide.context import Context
 from maitred.decide.levels import codes_of
-from maitred.decide.ranks_along import Neighbours, fewest_crossings, tried
-from maitred.decide.seats import Meter
+from maitred.decide.ranks_along import MOST_LOOKS, Neighbours, fewest_crossings, tried
+from maitred.decide.seats import Meter, Steps
 from maitred.decide.slices import slice_numbers
 from maitred.model.policy import Level
 
@@ -160,7 +160,7 @@ class _Arrangement:
     """Members of a line change places. Those that have no shape here stay where they are."""
 
     def __init__(self, line: Line, scales: Scales, shapes: Mapping[MemberOrder, int], meter: Meter) -> None:
-        self.line, self.scales, self.meter = line, scales, meter
+        self.line, self.scales, self.steps = line, scales, Steps(MOST_LOOKS, meter=meter)
         self.shapes = [shapes.get(order) for order in line.orders]
 
     def improve(self, places: Iterable[int]) -> None:
@@ -200,7 +200,7 @@ class _Arrangement:
         around = {path[0]: path[:-1] for path in paths.values()}
         at = [paths[row][0] for row in self.line.rows]
         beside = neighbours_of(self.line.follows, places, at)
-        chosen = tried(beside, Counter(paths[row][0] for row in rows), around, self.meter)
+        chosen = tried(beside, Counter(paths[row][0] for row in rows), around, self.steps)
         found: dict[int, int] = {}
         for domain in dict.fromkeys(chosen):
             inside = [place for place, one in zip(places, chosen, strict=True) if one == domain]
@@ -209,7 +209,7 @@ class _Arrangement:
 
     def _nodes(self, places: list[int], rows: list[int]) -> dict[int, int]:
         beside = neighbours_of(self.line.follows, places, self.line.rows)
-        chosen = tried(beside, Counter(rows), {row: (row,) for row in self.line.rows}, self.meter)
+        chosen = tried(beside, Counter(rows), {row: (row,) for row in self.line.rows}, self.steps)
         return dict(zip(places, chosen, strict=True))
 
     # -- slices ----------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class _Arrangement:
         follows = [self.line.follows[piece[0]] for piece in slices]
         around = {domain: (domain,) for domain in at}
         contiguous = sorted(seats.elements(), key=first.__getitem__)
-        beside = tried(neighbours_of(follows, alike, at), seats, around, self.meter)
+        beside = tried(neighbours_of(follows, alike, at), seats, around, self.steps)
         for chosen in (contiguous, beside):
             given = {domain: [number for number in alike if at[number] == domain] for domain in seats}
             moved = [

@@ -8,10 +8,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from maitred.decide.seats import Meter
+from maitred.decide.seats import Steps
 
 MOST_LOOKS = 30_000
-"""More ways than this are not looked at: it takes some 20 milliseconds."""
+"""More than this are not taken for one group: they last some 20 milliseconds."""
 
 Neighbours = list[tuple[bool, tuple[int, ...]]]
 """For each member: whether the member before it in the list is its neighbour, and the domains of neighbours
@@ -23,7 +23,7 @@ Distance = Callable[[int, int], int]
 
 
 def tried(
-    neighbours: Neighbours, seats: Counter[int], paths: Mapping[int, tuple[int, ...]], meter: Meter
+    neighbours: Neighbours, seats: Counter[int], paths: Mapping[int, tuple[int, ...]], steps: Steps
 ) -> list[int]:
     """A domain for each member. `paths` has each domain with the wider ones around it."""
 
@@ -35,8 +35,9 @@ def tried(
         return cost
 
     looks = _looks(neighbours, seats)
-    meter.take(min(looks, MOST_LOOKS))
-    return _best(neighbours, seats, distance)[1] if looks <= MOST_LOOKS else _in_one_pass(neighbours, seats)
+    if looks <= steps.left and steps.take(looks):
+        return _best(neighbours, seats, distance)[1]
+    return _in_one_pass(neighbours, seats)
 
 
 def fewest_crossings(follows: Sequence[bool], domains: Sequence[int]) -> int | None:
