@@ -11,7 +11,9 @@ import numpy as np
 
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import (
+    JOB_SPAN,
     NO_GROUP,
+    NO_INDEX,
     UNKNOWN_TIME,
     GroupRank,
     GroupView,
@@ -38,10 +40,6 @@ INDEX_MARKS = (
     "leaderworkerset.sigs.k8s.io/worker-index",
 )
 JOB_INDEX_MARKS = (JOB_GLOBAL_INDEX, JOB_INDEX)
-JOB_SPAN = 2**31
-"""More than the indexes of one Job: the index of a member of a JobSet is its index in its Job, and so many
-for each Job before that."""
-NO_INDEX = JOB_SPAN**2
 NOT_CREATED = math.inf
 """The age of what has no creation time yet: younger than everything."""
 
@@ -143,8 +141,7 @@ def state_of(pod: Pod) -> State:
     return State.RUNNING if pod.spec.node_name else State.PENDING
 
 
-def order_of(pod: Pod) -> MemberOrder:
-    meta = pod.metadata
+def order_of(meta: ObjectMeta) -> MemberOrder:
     created = meta.creation_timestamp.timestamp() if meta.creation_timestamp else NOT_CREATED
     index = _first_index(meta, INDEX_MARKS)
     if index is None:

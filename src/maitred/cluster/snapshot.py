@@ -23,6 +23,10 @@ from maitred.model.selector import Labels
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 MemberOrder = tuple[int, float, str]
 """Index, creation time, name: the order in which the members of a group are seated."""
+JOB_SPAN = 2**31
+"""More than the indexes of one Job: the index of a member of a JobSet is its index in its Job, and so many
+for each Job before that."""
+NO_INDEX = JOB_SPAN**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ class Occupant:
     """Kind, name and UID of its controller; empty if it has none."""
     claims: tuple[str, ...]
     labels: Labels = field(default_factory=dict)
+    order: MemberOrder = (NO_INDEX, 0.0, "")
+    """Among the members of its group."""
 
 
 AS_USUAL = Workloads()

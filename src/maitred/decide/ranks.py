@@ -17,9 +17,8 @@ from operator import ne, sub
 
 import numpy as np
 
-from maitred.cluster.members import JOB_SPAN, NO_INDEX
 from maitred.cluster.nodes import Codes, NodeView
-from maitred.cluster.snapshot import GroupView, MemberOrder, RunningMember
+from maitred.cluster.snapshot import JOB_SPAN, NO_INDEX, GroupView, MemberOrder, RunningMember
 from maitred.decide.ask import Assignment
 from maitred.decide.context import Context
 from maitred.decide.levels import codes_of

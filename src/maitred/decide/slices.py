@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from maitred.cluster.members import JOB_SPAN
 from maitred.cluster.nodes import Codes, Mask
-from maitred.cluster.snapshot import MemberOrder, RunningMember
+from maitred.cluster.snapshot import JOB_SPAN, MemberOrder, RunningMember
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.context import Context, Waiver

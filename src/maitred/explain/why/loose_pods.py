@@ -41,6 +41,7 @@ def of_loose(situation: Situation, workload: NamedWorkload, names: Names) -> Why
         placed=loose.placed,
         leaving=len(loose.rows) - loose.running,
         placement=loose.placement(),
+        ranks=None,
         blockers=loose.blockers(),
         progress=loose.progress(),
         notes=(*loose.notes(), *loose.told.notes),
