@@ -1,6 +1,7 @@
 """Answers as lines for people. They are made from the answer alone, which may have come from elsewhere."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 
 from rich.text import Text
 
@@ -52,7 +53,7 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
     if answer.placement is not None:
         yield "Room" if answer.state == "Unattended" else "Where", where_words(answer)
     if answer.ranks is not None:
-        yield from (("Ranks", one) for one in rank_words(answer.ranks))
+        yield from zip(chain(("Ranks",), repeat("")), rank_words(answer.ranks), strict=False)
     if answer.progress is not None:
         yield "Progress", ready_words(answer.progress)
     if answer.waited is not None:

@@ -62,11 +62,12 @@ def by_marks(pod: Pod) -> Membership | None:
 
 def group_of_marks(key: str, marks: Iterable[Marks], _: Group | None) -> Group:
     said = list(marks)
-    group = msgspec.structs.replace(group_from_marks(key, said), origin=f"{MIN_COUNT} of its members")
+    group = group_from_marks(key, said)
     if any(one.min_count is not None for one in said):
-        return group
+        return msgspec.structs.replace(group, origin=f"{MIN_COUNT} of its members")
+    origin = f"{GROUP} of its members, none of which has {MIN_COUNT}"
     unsaid = f"group {key}: no member has {MIN_COUNT}, so the quorum is 1"
-    return msgspec.structs.replace(group, warnings=(unsaid,))
+    return msgspec.structs.replace(group, origin=origin, warnings=(unsaid,))
 
 
 def quorum_of_marks(id: GroupId, members: Members, _: Objects) -> int | None:
