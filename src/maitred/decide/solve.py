@@ -3,6 +3,7 @@
 import numpy as np
 
 from maitred.cluster.journal import Rows
+from maitred.cluster.nodes import Ints
 from maitred.decide.bounds import most_among
 from maitred.decide.greedy import greedy, is_exact
 from maitred.decide.levels import Ladder
@@ -48,17 +49,28 @@ def fill(rules: Rules, position: int, rows: Rows, count: int, ladder: Ladder, po
     rows = alone if len(alone) else rows  # one node that holds them all, if there is one
     order = seating_order(rules.trial, rules.shapes[position], copies, rows, policy)
     by_order = np.argsort(order)
-    rows, scores = rows[by_order], without_name(order[by_order])
-    last = int(np.searchsorted(np.cumsum(copies[rows]), count))
-    if ladder.rungs and 0 < last < len(rows) - 1 and scores[last] == scores[last + 1]:
-        first, end = (int(np.searchsorted(scores, scores[last], side)) for side in ("left", "right"))
-        rows[first:end] = in_fewest_domains(rows[first:end], last + 1 - first, rows[:first], ladder)
+    rows = rows[by_order]
     room = copies[rows]
     total = np.cumsum(room)
     last = int(np.searchsorted(total, count))
+    if ladder.rungs and 0 < last < len(rows) - 1:
+        rows = among_equals(rows, without_name(order[by_order]), last, ladder)
+        room = copies[rows]
+        total = np.cumsum(room)
+        last = int(np.searchsorted(total, count))
     taken = room[: last + 1].copy()
     taken[last] -= total[last] - count
     return Seats(runs_of(position, rows[: last + 1], taken))
+
+
+def among_equals(rows: Rows, scores: Ints, last: int, ladder: Ladder) -> Rows:
+    """The same nodes, best first. Of those that are as good as the last that is needed, so many are needed:
+    they are in few domains."""
+    first, end = (int(np.searchsorted(scores, scores[last], side)) for side in ("left", "right"))
+    if end - 1 == last:
+        return rows
+    chosen = in_fewest_domains(rows[first:end], last + 1 - first, rows[:first], ladder)
+    return np.concatenate((rows[:first], chosen, rows[end:]))
 
 
 def in_fewest_domains(rows: Rows, count: int, others: Rows, ladder: Ladder) -> Rows:
