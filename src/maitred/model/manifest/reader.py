@@ -9,7 +9,7 @@ import msgspec
 
 from maitred.model.group import MARK_PREFIX, MARKS
 from maitred.model.job import JOB_NAMES, Job
-from maitred.model.kinds import KINDS, Heeded, Kind
+from maitred.model.kinds import KINDS, OPERATED, Heeded, Kind
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
@@ -32,17 +32,11 @@ ELSEWHERE = {
 }
 
 
-DECISIONS = frozenset({Heeded.BY_DECISIONS})
-
-
 class Reader:
-    """Collects the objects of all sources. The same object twice, wherever, is refused.
+    """Collects the objects of all sources. The same object twice, wherever, is refused. An object of an operator or
+    of another scheduler that cannot be read is left out with a warning: it may be newer than we are."""
 
-    `heeded`: the kinds that whoever reads them goes by. The warnings name the rest.
-    """
-
-    def __init__(self, heeded: frozenset[Heeded] = DECISIONS) -> None:
-        self._heeded = heeded
+    def __init__(self) -> None:
         self.objects: list[Object] = []
         self._seen: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._skipped: Counter[tuple[str, str]] = Counter()
@@ -63,13 +57,13 @@ class Reader:
             return self._take(document, row)
         except FieldError as problem:
             error = InputError(document.source, document.title, problem.field, problem.what)
-            if row is None or row.heeded in self._heeded:
+            if row is None or row not in OPERATED:
                 raise error from None
             self.note(f"{error} (ignored)")
             return None
 
     def _take(self, document: Document, row: Kind) -> Object:
-        if row.heeded not in self._heeded:
+        if row.heeded is Heeded.NOT_YET:
             self._skipped[document.kind, document.api_version] += 1
         found = decode(document, row.type)
         checks.check_name(found.metadata)
@@ -165,7 +159,7 @@ def skip_words(kind: str, version: str, count: int) -> str:
             f"{owner.title}: this command does not create its pods; give the pods themselves ({objects} "
             f"skipped)"
         )
-    known = [read for (read, name), row in READ.items() if name == kind and row.heeded in DECISIONS]
+    known = [read for (read, name), row in READ.items() if name == kind and row.heeded is Heeded.BY_DECISIONS]
     if known:
         return f"{kind} of {version}: not read; {', '.join(sorted(known))} are ({objects} skipped)"
     return f"{kind} of {version}: not read ({objects} skipped)"
