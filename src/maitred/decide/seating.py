@@ -90,8 +90,8 @@ def _too_full(trial: Trial, ask: Ask, within: Mask, context: Context, waiver: Wa
     context.meter.take(PASS + len(within) * len(ask.distinct))
     room, lifted = 0, "Affinity" in waiver.lift
     for shape, count in zip(ask.distinct, ask.demand().counts, strict=True):
-        there = trial.columns.copies(shape)[within & acceptable(trial, shape, context.policy, lifted)]
-        room += min(int(there.sum()), count)
+        there = within & acceptable(trial, shape, context.policy, lifted)
+        room += min(int(trial.columns.copies(shape) @ there), count)
     return room < max(1, ask.need)
 
 

@@ -283,10 +283,9 @@ class Feasibility:
 
     def touching(self, chosen: Mask, within: Mask) -> Mask:
         """Those of some units that have a pod on one of these nodes."""
-        if self.units.single:
-            return chosen & within[self.nodes]
-        touching, entries = np.zeros(len(self.units), dtype=np.bool_), self.units.entries_of(chosen)
-        touching[self.units.unit[entries[within[self.nodes[entries]]]]] = True
+        touching, (entries, _) = np.zeros_like(chosen), self.units.on_nodes(np.flatnonzero(within))
+        touching[self.units.unit[entries]] = True
+        touching &= chosen
         return touching
 
     @cached_property
