@@ -218,15 +218,30 @@ class RandomTenant(RuleBasedStateMachine):
         uid=st.sampled_from(["uid-away", "uid-theirs"]),
         suspend=st.booleans(),
         manager=st.sampled_from(["", "kubernetes.io/job-controller", "example.com/nobody"]),
-        size=st.sampled_from([1, NODES, 10_000, 2**31 - 1]),
+        size=st.sampled_from([1, 2, NODES, 10_000, 2**31 - 1]),
+        marked=st.booleans(),
+        indexed=st.booleans(),
+        status=st.sampled_from(["", "0", "0-2147483646", "1,3-2", ",".join(map(str, range(0, 999, 2)))]),
+        known_by=st.sampled_from(["", "another"]),
         line=st.sampled_from(["", "{}", str(record(job="mallory/uid-away", uid="uid-away"))]),
         active=st.integers(0, 3),
     )
     def she_writes_a_job(
-        self, uid: str, suspend: bool, manager: str, size: int, line: str, active: int
+        self,
+        uid: str,
+        suspend: bool,
+        manager: str,
+        size: int,
+        marked: bool,
+        indexed: bool,
+        status: str,
+        known_by: str,
+        line: str,
+        active: int,
     ) -> None:
+        """It may be one gang by its form; she may write it again, with another size or another UID."""
         template: Obj = {
-            "metadata": {"annotations": gang("g", 3)},
+            "metadata": {"annotations": gang("g", 3) if marked else {}},
             "spec": {
                 "schedulerName": "maitred",
                 "priority": 2_000_000_000,
@@ -234,14 +249,18 @@ class RandomTenant(RuleBasedStateMachine):
             },
         }
         spec = {"parallelism": size, "completions": size, "suspend": suspend, "template": template}
+        spec["completionMode"] = "Indexed" if indexed else "NonIndexed"
         meta = metadata(uid, MALLORY, annotations={SUSPENDED: line} if line else {}, created=self.hers_came)
         self.lies.put(
             {
                 "apiVersion": "batch/v1",
                 "kind": "Job",
-                "metadata": {**meta, "uid": uid},
+                "metadata": {**meta, "uid": known_by or uid},
                 "spec": {**spec, **({"managedBy": manager} if manager else {})},
-                "status": {"active": active, "terminating": active},
+                "status": {
+                    **{"active": active, "terminating": active, "succeeded": active},
+                    **{"completedIndexes": status, "failedIndexes": status[:1]},
+                },
             }
         )
 

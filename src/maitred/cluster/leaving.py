@@ -3,8 +3,8 @@
 `deletionTimestamp` is the time by which a pod is to be gone: that of its deletion, and the grace period that
 it was given. A pod that is there LATE after that is stuck, and so is one whose kubelet is silent, because
 nobody stops its containers. A stuck pod holds its place like one that runs, and is not evicted: it was
-deleted before, and a second deletion changes nothing. A pod that was given more time than the policy gives anyone
-lingers in its place, but may be evicted, which gives it less.
+deleted before, and a second deletion changes nothing. A pod that was given more time than the policy gives
+anyone lingers in its place, but may be evicted, which gives it less.
 """
 
 import numpy as np

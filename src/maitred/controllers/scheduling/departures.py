@@ -10,8 +10,8 @@ counts as running again, and may be evicted again. Otherwise a group that was pr
 without end.
 
 Pods that have a `deletionTimestamp` are the business of `cluster.leaving`: those that are there too long
-after that time are no longer counted on. A pod that was given more time than `preemption.graceLimit` of the policy
-does not count as leaving either: it lingers in its place until it is evicted, which gives it less.
+after that time are no longer counted on. A pod that was given more time than `preemption.graceLimit` of the
+policy does not count as leaving either: it lingers in its place until it is evicted, which gives it less.
 """
 
 import heapq
