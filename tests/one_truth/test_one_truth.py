@@ -103,7 +103,9 @@ def owned(draw: st.DrawFn) -> list[Obj]:
         template = {"metadata": {"labels": labels}, "spec": deepcopy(own[0]["spec"])}
         template["spec"].pop("nodeName", None)
         spec = {"parallelism": size, "completions": size, "completionMode": "Indexed", "template": template}
-        objects.append({"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec, "status": {}})
+        objects.append(
+            {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec, "status": {}}
+        )
     return objects
 
 
