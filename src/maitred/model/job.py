@@ -63,8 +63,8 @@ Ranges = tuple[tuple[int, int], ...]
 
 def index_ranges(text: str, end: int) -> Ranges:
     """Those below `end`: others are left over from a time when the Job had more. Empty for what the Job
-    controller does not write. Whoever may write the status of a Job may write anything there, so a text that is
-    too long for so many indexes is not read at all."""
+    controller does not write. Whoever may write the status of a Job may write anything there, so a text that
+    is too long for so many indexes is not read at all."""
     found = list[tuple[int, int]]()
     for part in text.split(",") if text and len(text) <= LONGEST_RANGE * end + LONGEST_REST else ():
         first, dash, last = part.partition("-")
