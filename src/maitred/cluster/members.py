@@ -1,6 +1,7 @@
 """Pods as members of groups: what the state remembers of each, and what a decision sees of a group."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -287,9 +288,10 @@ def _succeeded_and_removed(group: Group, members: Iterable[Member]) -> int:
     if not group.completed:
         return 0
     kept = {index_in_job(m.order) for m in members if m.state == State.SUCCEEDED}
-    return size(group.completed) - sum(
-        any(first <= index <= last for first, last in group.completed) for index in kept
-    )
+    ends = [last for _, last in group.completed]
+    places = ((index, bisect_left(ends, index)) for index in kept)
+    counted = (place < len(ends) and group.completed[place][0] <= index for index, place in places)
+    return size(group.completed) - sum(counted)
 
 
 def _owner(members: Iterable[Member]) -> tuple[str, str, str]:

@@ -112,11 +112,6 @@ class BoundPods:
     occupants: NDArray[np.object_]
     """An Occupant each."""
 
-    def leaving(self, limit: int | None) -> Mask:
-        """Terminating pods whose room may be counted on: those that were given more than so many seconds to
-        leave linger, and hold their places as if they ran."""
-        return self.terminating & (self.grace <= limit * 1000) if limit is not None else self.terminating
-
     def where(self, chosen: "Mask | NDArray[np.intp]") -> "BoundPods":
         """Some of the pods, by a mask or by their places."""
         return BoundPods(*(getattr(self, column)[chosen] for column in self.__slots__))

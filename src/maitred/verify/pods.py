@@ -85,7 +85,8 @@ class Pod:
     labels: Labels
     annotations: Labels
     created: float | None
-    deleting: bool
+    due: float | None
+    """If it is being deleted, the time by which it is to be gone."""
     given: int
     """If it is being deleted, the seconds that it was given to leave."""
     phase: str
@@ -124,6 +125,10 @@ class Pod:
     @property
     def succeeded(self) -> bool:
         return self.phase == "Succeeded"
+
+    @property
+    def deleting(self) -> bool:
+        return self.due is not None
 
     @property
     def terminating(self) -> bool:
@@ -184,7 +189,7 @@ def read_pod(doc: Doc) -> Pod:
         labels=labels,
         annotations=meta.strings("annotations"),
         created=meta.moment("creationTimestamp"),
-        deleting=meta.moment("deletionTimestamp") is not None,
+        due=meta.moment("deletionTimestamp"),
         given=meta.integer("deletionGracePeriodSeconds"),
         phase=status.text("phase"),
         node_name=spec.text("nodeName"),

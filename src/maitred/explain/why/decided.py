@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from maitred.cluster.leaving import stuck_pods
 from maitred.cluster.snapshot import GroupView
 from maitred.decide.record import TriedGroup
 from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.empty import blocker_on_empty_cluster
-from maitred.explain.forecast.ends import stuck_pods
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
 from maitred.explain.remedies.seeking import Sought, sought_for
@@ -175,7 +175,7 @@ def _notes(
 def _stuck_words(situation: Situation) -> Iterator[str]:
     """Pods whose room nobody gets, though they were told to go."""
     bound, nodes = situation.snapshot.bound, situation.snapshot.nodes
-    rows = np.flatnonzero(stuck_pods(situation.snapshot, situation.now.timestamp()))
+    rows = np.flatnonzero(stuck_pods(situation.snapshot, round(situation.now.timestamp() * 1000)))
     names = sorted(f"{bound.occupants[row].key} on {nodes.names[bound.node[row]]}" for row in rows)
     if names:
         more = f" and {len(names) - MOST_STUCK} more" if len(names) > MOST_STUCK else ""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from maitred.cluster.journal import Rows
+from maitred.cluster.leaving import lost_nodes
 from maitred.cluster.snapshot import UNKNOWN_TIME
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
-from maitred.explain.forecast.ends import lost_nodes
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
 from maitred.explain.why.names import Names
