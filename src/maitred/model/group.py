@@ -171,9 +171,12 @@ TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOL
 MARKS = (GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME)
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
+_OF_GROUPS = frozenset((MIN_COUNT, *TOPOLOGY_MARKS))
 
 
 def marks_of(metadata: ObjectMeta) -> Marks:
+    if _OF_GROUPS.isdisjoint(metadata.labels) and _OF_GROUPS.isdisjoint(metadata.annotations):
+        return NO_MARKS
     required, preferred, size, level = [own_mark(metadata, key) for key in TOPOLOGY_MARKS]
     return Marks(own_mark(metadata, MIN_COUNT), (required, preferred, size, level))
 
