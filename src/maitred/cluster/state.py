@@ -395,11 +395,6 @@ class ClusterState:
         member = self._pods.get(pod)
         return None if member is None else member.settled.id
 
-    def members_of(self, group: GroupId) -> Mapping[str, Settled]:
-        """The pods of a group, and how each of them was found to be in it."""
-        record = self._groups.get(group)
-        return {} if record is None else {key: one.settled for key, one in record.members.items()}
-
     def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         """An object that says which group pods are in. With a UID: this one, and no other of its name."""
         return self._settling.find(kind, key, uid)
