@@ -26,6 +26,10 @@ T = TypeVar("T", bound=Object)
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 MemberOrder = tuple[int, float, str]
 """Index, creation time, name: the order in which the members of a group are seated."""
+JOB_SPAN = 2**31
+"""More than the indexes of one Job: the index of a member of a JobSet is its index in its Job, and so many
+for each Job before that."""
+NO_INDEX = JOB_SPAN**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class Occupant(msgspec.Struct, frozen=True, gc=False):
     """Kind, name and UID of its controller; empty if it has none."""
     claims: tuple[str, ...]
     labels: Labels = {}
+    order: MemberOrder = (NO_INDEX, 0.0, "")
+    """Among the members of its group."""
 
 
 AS_USUAL = Workloads()
@@ -105,11 +111,6 @@ class BoundPods:
     """How long it was given to leave, if it is terminating, in milliseconds."""
     occupants: NDArray[np.object_]
     """An Occupant each."""
-
-    def leaving(self, limit: int | None) -> Mask:
-        """Terminating pods whose room may be counted on: those that were given more than so many seconds to
-        leave linger, and hold their places as if they ran."""
-        return self.terminating & (self.grace <= limit * 1000) if limit is not None else self.terminating
 
     def where(self, chosen: "Mask | NDArray[np.intp]") -> "BoundPods":
         """Some of the pods, by a mask or by their places."""
@@ -163,6 +164,9 @@ class GroupView:
     members: int
     succeeded: int
     created: float
+    """When the first of its members, its PodGroup or an owner of theirs was created: its age in the order."""
+    arrived: float
+    """When the first of its members was."""
     ranks: tuple[GroupRank, ...]
     schedulers: tuple[str, ...]
     pending_schedulers: tuple[str, ...]

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 
 from maitred.cluster.journal import Seated
-from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
@@ -20,6 +20,7 @@ from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.hindsight import Hindsight
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.promises import Preemptor, Promises
+from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
 from maitred.decide.screen import Screening, screen
 from maitred.model.plan import Blocker, Verdict
@@ -133,6 +134,15 @@ class TriedGroup:
         gone = {member for member, _ in assignment}
         self.waiting = [place for member, place in enumerate(waiting) if member not in gone]
         self.ask = self.ask.without(assignment)
+
+    def sit_in_rank_order(self, ranks: RankOrder) -> None:
+        """Members change seats once all have theirs, so that neighbours are together: what each shape has on
+        each node stays as it is."""
+        running = self.view.running
+        self.seated = ranks.of(self.view, self.seated, running)
+        if self.promised:
+            added = [RunningMember(self.view.orders[member], row) for member, row in self.seated]
+            self.promised = ranks.of(self.view, self.promised, (*running, *added))
 
 
 Taken = tuple[TriedGroup, tuple[str, tuple[int, ...]]]

@@ -12,8 +12,8 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import acceptable, looks_of_rules, make_rules
 from maitred.decide.context import Context, Waiver
-from maitred.decide.levels import codes_inside, codes_of, position_of
-from maitred.decide.place import Ladder, place
+from maitred.decide.levels import Ladder, codes_inside, codes_of, position_of
+from maitred.decide.place import place
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
 from maitred.decide.seats import PASS, Steps

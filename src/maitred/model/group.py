@@ -21,6 +21,8 @@ TOPOLOGY_REQUIRED = "maitred.dev/topology-required"
 TOPOLOGY_PREFERRED = "maitred.dev/topology-preferred"
 SLICE_SIZE = "maitred.dev/slice-size"
 SLICE_TOPOLOGY = "maitred.dev/slice-topology"
+GANG, EACH_JOB = "maitred.dev/gang", "replicated-job"
+"""On a JobSet: each of its replicated jobs is a gang by itself."""
 
 MOST_DIGITS = 20
 MOST_SHOWN = 5
@@ -166,7 +168,7 @@ class Marks(Lean, frozen=True):
 
 
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
-MARKS = (GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME)
+MARKS = (GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME)
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
 _OF_GROUPS = frozenset((MIN_COUNT, *TOPOLOGY_MARKS))

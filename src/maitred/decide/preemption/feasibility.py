@@ -15,8 +15,8 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.bounds import Floats, most_in
 from maitred.decide.compile import looks_of_rules
 from maitred.decide.context import FULL_RULES, Context
-from maitred.decide.levels import codes_of
-from maitred.decide.place import Ladder, place
+from maitred.decide.levels import Ladder, codes_of
+from maitred.decide.place import place
 from maitred.decide.preemption.units import Price, Units
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company

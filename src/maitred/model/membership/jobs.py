@@ -17,7 +17,7 @@ from maitred.model.group import (
     positive,
     topology_request,
 )
-from maitred.model.job import Job, Ranges, index_ranges
+from maitred.model.job import Job, Ranges, failed_indexes, succeeded_indexes
 from maitred.model.membership.conventions import all_marks
 from maitred.model.membership.words import said_by
 from maitred.model.meta import ObjectMeta, key_of, mark
@@ -41,7 +41,7 @@ def group_from_job(job: Job, rule: JobsRule) -> Group | None:
     elif scheduled is not None:
         quorum, origin = scheduled, f"spec.scheduling of Job {key}"
     elif job.spec.scheduling is None and rule == "gang" and not not_one_gang(job):
-        failed = index_ranges(job.status.failed_indexes)
+        failed = failed_indexes(job)
         quorum = max(1, (job.spec.completions or 1) - size(failed))
         origin = f"Job {key}, which runs all of its indexes at once"
         origin += f"; {size(failed)} of them failed for good" if failed else ""
@@ -56,7 +56,7 @@ def group_from_job(job: Job, rule: JobsRule) -> Group | None:
         protection=protection_of(job.metadata),
         runtime=runtime_of(job.metadata),
         origin=origin,
-        completed=index_ranges(job.status.completed_indexes),
+        completed=succeeded_indexes(job),
         queue=marks.queue,
         problems=(*problems, *unread),
     )
