@@ -27,6 +27,8 @@ INDEX_KEYS = (
     "training.kubeflow.org/replica-index",
     "leaderworkerset.sigs.k8s.io/worker-index",
 )
+JOB_INDEX_KEYS = ("jobset.sigs.k8s.io/job-global-index", "jobset.sigs.k8s.io/job-index")
+INT32 = 2**31
 
 Port = tuple[str, str, int]  # address, protocol, number
 Owner = tuple[str, str, str]  # kind, name, uid
@@ -149,16 +151,26 @@ class Pod:
 
     @property
     def index(self) -> int | None:
-        for key in INDEX_KEYS:
+        """In its Job, or whatever else made it."""
+        return self._number(INDEX_KEYS)
+
+    @property
+    def job_index(self) -> int:
+        """Of its Job in a JobSet."""
+        return self._number(JOB_INDEX_KEYS) or 0
+
+    def _number(self, keys: Iterable[str]) -> int | None:
+        for key in keys:
             for source in (self.labels, self.annotations):
-                if source.get(key, "").isdecimal():
+                if source.get(key, "").isdecimal() and int(source[key]) < INT32:
                     return int(source[key])
         return None
 
-    def order(self) -> tuple[float, float, str]:
-        """The place among the members of a group: lowest index, else oldest, else name."""
+    def order(self) -> tuple[float, float, float, str]:
+        """The place among the members of a group: lowest index, Job by Job; else oldest, else name."""
         index = self.index
         return (
+            float("inf") if index is None else self.job_index,
             float("inf") if index is None else index,
             float("inf") if self.created is None else self.created,
             self.name,

@@ -21,6 +21,7 @@ from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.preemption import preemption_of
 from maitred.explain.why.progress import Progress
 from maitred.explain.why.queue import queue_of
+from maitred.explain.why.ranks import ranks_of_decided
 from maitred.explain.why.schedulers import Absence, absence
 from maitred.explain.why.seated import is_starting, lost_words, placement_of, progress_in
 from maitred.model.job import Job
@@ -58,6 +59,7 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
         leaving=int(np.count_nonzero(situation.snapshot.bound.terminating[names.rows_of(group.key)])),
         priority=None if verdict.verdict == "Invalid" else group.screening.rank.priority,
         placement=_placement(cycle, group, verdict, situation, names),
+        ranks=ranks_of_decided(cycle.snapshot.nodes, cycle.context.levels, group),
         blockers=verdict.blockers,
         on_empty_cluster=(
             blocker_on_empty_cluster(situation.snapshot, cycle.context, group.view)

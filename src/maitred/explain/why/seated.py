@@ -14,6 +14,7 @@ from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
 from maitred.explain.why.names import Names
 from maitred.explain.why.progress import ImageSizes, Progress, is_told, progress_of
+from maitred.explain.why.ranks import ranks_of_seated
 from maitred.model.group import Group
 from maitred.model.words import counted, moment
 
@@ -41,6 +42,7 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
         leaving=len(rows) - staying,
         priority=priority_of(situation, rows),
         placement=placement_of(situation, group, rows),
+        ranks=ranks_of_seated(situation.snapshot, situation.policy, group, rows),
         progress=progress,
         notes=(
             *lost_words(situation, bound.node[rows[~bound.terminating[rows]]].tolist()),

@@ -10,6 +10,7 @@ from typing import Any
 from maitred.model.group import (
     GROUP,
     MIN_COUNT,
+    NO_MARKS,
     TOPOLOGY_MARKS,
     Group,
     Marks,
@@ -93,6 +94,8 @@ def marks_of_job(job: Job) -> tuple[Marks, list[str]]:
 
 def filled(first: Marks, second: Marks, first_place: str, second_place: str) -> tuple[Marks, list[str]]:
     """The marks that either has; what both say must be the same."""
+    if second is NO_MARKS:
+        return first, []
     pairs = [(MIN_COUNT, first.min_count, second.min_count)]
     pairs += list(zip(TOPOLOGY_MARKS, first.topology, second.topology, strict=True))
     problems = [*first.problems, *second.problems]
