@@ -141,6 +141,19 @@ def test_a_cron_job_has_the_pods_of_its_jobs() -> None:
     assert (answer.workload, answer.members, answer.placed) == ("CronJob default/nightly", 2, 2)
 
 
+def test_pods_of_an_earlier_job_of_the_same_name_are_not_its_pods() -> None:
+    """They name the UID of the Job that was there before."""
+    now, left = job("train", 2), owned("Job", "batch/v1", "train", 2, 2)
+    now["metadata"]["uid"] = "now"
+    for pod in left:
+        pod["metadata"]["ownerReferences"][0]["uid"] = "before"
+    answer = asked([*NODES, now, *left], "job", "train")
+    assert (answer.state, answer.placed) == ("NoPods", 0)
+    for pod in left:
+        pod["metadata"]["ownerReferences"][0]["uid"] = "now"
+    assert asked([*NODES, now, *left], "job", "train").placed == 2
+
+
 def test_kinds_of_one_name_are_told_apart() -> None:
     objects = [*NODES, *owned("StatefulSet", "apps/v1", "x", 2, 2)]
     assert asked(objects, "sts", "x").workload == "StatefulSet default/x"
