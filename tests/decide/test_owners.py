@@ -18,7 +18,7 @@ VERSIONS = {
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
     "RayCluster": "ray.io/v1",
     "RayJob": "ray.io/v1",
-    "PyTorchJob": "kubeflow.org/v1",
+    **dict.fromkeys(("PyTorchJob", "TFJob", "JAXJob", "XGBoostJob", "PaddleJob"), "kubeflow.org/v1"),
     "MPIJob": "kubeflow.org/v2beta1",
     "StatefulSet": "apps/v1",
     "Thing": "acme.dev/v1",
@@ -167,6 +167,30 @@ CASES: dict[str, tuple[list[Obj], Found]] = {
         ],
         {"s": (4, 3)},
     ),
+    **{
+        f"all roles of a {kind}": (
+            [
+                made(kind, "s", {f"{field}ReplicaSpecs": {"Master": {}, "Worker": {"replicas": 2}}}),
+                *pods("s", 3, by=(kind, "s")),
+            ],
+            {"s": (3, 3)},
+        )
+        for kind, field in (("TFJob", "tf"), ("JAXJob", "jax"), ("XGBoostJob", "xgb"))
+    },
+    "a PaddleJob that says how many it takes": (
+        [
+            made(
+                "PaddleJob",
+                "s",
+                {
+                    "paddleReplicaSpecs": {"Worker": {"replicas": 3}},
+                    "runPolicy": {"schedulingPolicy": {"minAvailable": 2}},
+                },
+            ),
+            *pods("s", 3, by=("PaddleJob", "s")),
+        ],
+        {"s": (3, 2)},
+    ),
     "an MPIJob, whose launcher is a Job": (
         [
             made("MPIJob", "s", {"mpiReplicaSpecs": ROLES}),
@@ -222,7 +246,8 @@ def test_what_is_made_at_once_is_one_gang(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_as_written_an_operators_object_makes_no_gang(case: str) -> None:
     objects, _ = CASES[case]
-    owners = {"JobSet", "LeaderWorkerSet", "RayCluster", "PyTorchJob", "MPIJob"}
+    owners = {"JobSet", "LeaderWorkerSet", "RayCluster", "MPIJob"}
+    owners |= {kind for kind, version in VERSIONS.items() if version == "kubeflow.org/v1"}
     marked = any(GROUP in one["metadata"].get("annotations", {}) for one in objects)
     if marked or not owners & {one["kind"] for one in objects}:
         return

@@ -35,6 +35,7 @@ def owner(version: str, kind: str) -> Obj:
     return {"apiVersion": version, "kind": kind, "name": "g", "uid": "u", "controller": True}
 
 
+TRAINING = ("PyTorchJob", "TFJob", "JAXJob", "XGBoostJob", "PaddleJob")
 CLAIMS: dict[str, Obj] = {
     "PodGroup": {"spec": {"schedulingGroup": {"podGroupName": "podgroup"}}},
     "maitred.dev": {"annotations": {GROUP: "marks"}},
@@ -49,7 +50,7 @@ CLAIMS: dict[str, Obj] = {
     "JobSet": {"ownerReferences": [owner("jobset.x-k8s.io/v1alpha2", "JobSet")]},
     "LeaderWorkerSet": {"labels": {f"{LWS}name": "g", f"{LWS}group-index": "0"}},
     "RayCluster": {"ownerReferences": [owner("ray.io/v1", "RayCluster")]},
-    "PyTorchJob": {"ownerReferences": [owner("kubeflow.org/v1", "PyTorchJob")]},
+    **{kind: {"ownerReferences": [owner("kubeflow.org/v1", kind)]} for kind in TRAINING},
     "MPIJob": {"ownerReferences": [owner("kubeflow.org/v2beta1", "MPIJob")]},
     "Job": {"ownerReferences": [owner("batch/v1", "Job")]},
     "owner": {"ownerReferences": [owner("acme.dev/v1", "Thing")], "annotations": {MIN_COUNT: "2"}},
@@ -91,7 +92,7 @@ def test_every_source_has_a_claim_here() -> None:
 
 def test_the_first_source_in_the_table_counts() -> None:
     """A pod has one controller, so one kind of owner is enough; a Job that is not known makes no group."""
-    owned = ("JobSet", "LeaderWorkerSet", "RayCluster", "PyTorchJob", "MPIJob", "Job", "owner")
+    owned = ("JobSet", "LeaderWorkerSet", "RayCluster", *TRAINING, "MPIJob", "Job", "owner")
     for first, second in combinations(CLAIMS, 2):
         if first in owned:
             continue

@@ -100,18 +100,23 @@ KINDS_MADE: dict[str, tuple[Object, list[str]]] = {
             "run-0 <- Job run <- RayJob run",
         ],
     ),
-    "PyTorchJob": (
-        owner(
-            "PyTorchJob",
-            "kubeflow.org/v1",
-            {"pytorchReplicaSpecs": {"Master": {"template": template(8)}, "Worker": {"replicas": 2}}},
-        ),
-        [
-            "run-master-0 <- PyTorchJob run",
-            "run-worker-0 <- PyTorchJob run",
-            "run-worker-1 <- PyTorchJob run",
-        ],
-    ),
+    **{
+        kind: (
+            owner(
+                kind,
+                "kubeflow.org/v1",
+                {f"{field}ReplicaSpecs": {"Master": {"template": template(8)}, "Worker": {"replicas": 2}}},
+            ),
+            [f"run-{role} <- {kind} run" for role in ("master-0", "worker-0", "worker-1")],
+        )
+        for kind, field in (
+            ("PyTorchJob", "pytorch"),
+            ("TFJob", "tf"),
+            ("JAXJob", "jax"),
+            ("XGBoostJob", "xgb"),
+            ("PaddleJob", "paddle"),
+        )
+    },
     "MPIJob": (
         owner("MPIJob", "kubeflow.org/v2beta1", {"mpiReplicaSpecs": {"Launcher": {}, "Worker": {}}}),
         ["run-launcher-0 <- Job run-launcher <- MPIJob run", "run-worker-0 <- MPIJob run"],

@@ -59,6 +59,10 @@ SPECS: dict[str, Json] = {
         "elasticPolicy": {"minReplicas": 1, "maxReplicas": 3},
         "pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": POD}, "Worker": {"replicas": 3}},
     },
+    "TFJob": {"tfReplicaSpecs": {"PS": {"replicas": 1, "template": POD}, "Worker": {"replicas": 2}}},
+    "JAXJob": {"jaxReplicaSpecs": {"Worker": {"replicas": 3, "template": POD}}},
+    "XGBoostJob": {"xgbReplicaSpecs": {"Master": {"template": POD}, "Worker": {"replicas": 2}}},
+    "PaddleJob": {"paddleReplicaSpecs": {"Master": {"template": POD}, "Worker": {"replicas": 2}}},
     "MPIJob": {
         "launcherCreationPolicy": "WaitForWorkersReady",
         "mpiReplicaSpecs": {"Launcher": {"template": POD}, "Worker": {"replicas": 4, "template": POD}},
@@ -114,6 +118,8 @@ def test_what_decides_over_a_group_is_read() -> None:
     assert of("TrainJob").spec.trainer.num_nodes == 2
     torch = of("PyTorchJob").spec
     assert (torch.quorum, sum(role.replicas for role in torch.roles.values())) == (3, 4)
+    for kind in ("TFJob", "JAXJob", "XGBoostJob", "PaddleJob"):
+        assert sum(role.replicas for role in of(kind).spec.roles.values()) == 3, kind
     mpi: MPIJob = of("MPIJob")
     assert mpi.spec.launcher_creation_policy == "WaitForWorkersReady"
     assert {name: role.replicas for name, role in mpi.spec.roles.items()} == {"Launcher": 1, "Worker": 4}

@@ -42,7 +42,7 @@ from maitred.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from maitred.model.training import MPIJob, PyTorchJob
+from maitred.model.training import JAXJob, MPIJob, PaddleJob, PyTorchJob, TFJob, XGBoostJob
 
 NOTHING = Effect(0)
 ONE = ("v1",)
@@ -115,6 +115,10 @@ OPERATED = (
     operated(LeaderWorkerSet, "leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
     operated(TrainJob, "trainer.kubeflow.org/v1alpha1", "trainjobs"),
     operated(PyTorchJob, "kubeflow.org/v1", "pytorchjobs"),
+    operated(TFJob, "kubeflow.org/v1", "tfjobs"),
+    operated(JAXJob, "kubeflow.org/v1", "jaxjobs"),
+    operated(XGBoostJob, "kubeflow.org/v1", "xgboostjobs"),
+    operated(PaddleJob, "kubeflow.org/v1", "paddlejobs"),
     operated(MPIJob, "kubeflow.org/v2beta1|v1", "mpijobs"),
     operated(RayCluster, "ray.io/v1", "rayclusters"),
     operated(RayJob, "ray.io/v1", "rayjobs"),

@@ -32,9 +32,19 @@ class RunPolicy(Lean, frozen=True):
     scheduling_policy: TrainingGangPolicy = TrainingGangPolicy()
 
 
+class Role(Lean, frozen=True):
+    replicas: Size = 1
+    template: PodTemplate = PodTemplate()
+
+
 class TrainingSpec(Lean, frozen=True):
     run_policy: RunPolicy = RunPolicy()
     elastic_policy: ElasticPolicy | None = None
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """Each kind has them in a field of its own name."""
+        return {}
 
     @property
     def quorum(self) -> int | None:
@@ -44,17 +54,44 @@ class TrainingSpec(Lean, frozen=True):
         return next((count for count in said if count is not None and count > 0), None)
 
 
-class Role(Lean, frozen=True):
-    replicas: Size = 1
-    template: PodTemplate = PodTemplate()
-
-
 class PyTorchJobSpec(TrainingSpec, frozen=True):
     pytorch_replica_specs: ByName[Role] = {}
 
     @property
     def roles(self) -> dict[str, Role]:
         return self.pytorch_replica_specs
+
+
+class TFJobSpec(TrainingSpec, frozen=True):
+    tf_replica_specs: ByName[Role] = {}
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        return self.tf_replica_specs
+
+
+class JAXJobSpec(TrainingSpec, frozen=True):
+    jax_replica_specs: ByName[Role] = {}
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        return self.jax_replica_specs
+
+
+class XGBoostJobSpec(TrainingSpec, frozen=True):
+    xgb_replica_specs: ByName[Role] = {}
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        return self.xgb_replica_specs
+
+
+class PaddleJobSpec(TrainingSpec, frozen=True):
+    paddle_replica_specs: ByName[Role] = {}
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        return self.paddle_replica_specs
 
 
 class MPIJobSpec(TrainingSpec, frozen=True):
@@ -73,13 +110,32 @@ class TrainingStatus(Lean, frozen=True):
     conditions: Several[OperatorCondition] = ()
 
 
-class PyTorchJob(Object, frozen=True):
-    """It may do with fewer workers than it has."""
+class TrainingJob(Object, frozen=True):
+    """What they all have. One with an elastic policy may do with fewer workers than it has."""
 
+    spec: TrainingSpec = TrainingSpec()
+    status: TrainingStatus = TrainingStatus()
+
+
+class PyTorchJob(TrainingJob, frozen=True):
     spec: PyTorchJobSpec = PyTorchJobSpec()
-    status: TrainingStatus = TrainingStatus()
 
 
-class MPIJob(Object, frozen=True):
+class TFJob(TrainingJob, frozen=True):
+    spec: TFJobSpec = TFJobSpec()
+
+
+class JAXJob(TrainingJob, frozen=True):
+    spec: JAXJobSpec = JAXJobSpec()
+
+
+class XGBoostJob(TrainingJob, frozen=True):
+    spec: XGBoostJobSpec = XGBoostJobSpec()
+
+
+class PaddleJob(TrainingJob, frozen=True):
+    spec: PaddleJobSpec = PaddleJobSpec()
+
+
+class MPIJob(TrainingJob, frozen=True):
     spec: MPIJobSpec = MPIJobSpec()
-    status: TrainingStatus = TrainingStatus()

@@ -203,15 +203,24 @@ def _least(spec: Doc, roles: dict[str, Doc]) -> int | None:
     return workers + sum(role.integer("replicas", 1) for name, role in roles.items() if name != "Worker")
 
 
-def _pytorch(doc: Doc, below: Sequence[Above], pod: Pod) -> Gang | None:
-    return None if below else _training("pytorchReplicaSpecs")(doc, below, pod)
+def _without_launcher(field_of_roles: str) -> Maker:
+    """A Job that it has made does something beside its pods."""
+
+    def maker(doc: Doc, below: Sequence[Above], pod: Pod) -> Gang | None:
+        return None if below else _training(field_of_roles)(doc, below, pod)
+
+    return maker
 
 
 MAKERS: dict[str, Maker] = {
     "JobSet": _job_set,
     "LeaderWorkerSet": _worker_set,
     "RayCluster": _ray_cluster,
-    "PyTorchJob": _pytorch,
+    "PyTorchJob": _without_launcher("pytorchReplicaSpecs"),
+    "TFJob": _without_launcher("tfReplicaSpecs"),
+    "JAXJob": _without_launcher("jaxReplicaSpecs"),
+    "XGBoostJob": _without_launcher("xgbReplicaSpecs"),
+    "PaddleJob": _without_launcher("paddleReplicaSpecs"),
     "MPIJob": _training("mpiReplicaSpecs"),
 }
 API_GROUPS = {
@@ -221,7 +230,7 @@ API_GROUPS = {
     "RayCluster": "ray.io",
     "RayJob": "ray.io",
     "PyTorchJob": "kubeflow.org",
-    "MPIJob": "kubeflow.org",
+    **dict.fromkeys(("TFJob", "JAXJob", "XGBoostJob", "PaddleJob", "MPIJob"), "kubeflow.org"),
 }
 """Of the kinds that are owners of pods, or of such owners."""
 

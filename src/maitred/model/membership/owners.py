@@ -14,7 +14,6 @@ from maitred.model.membership.jobs import filled
 from maitred.model.membership.source import (
     JOB_SET,
     MPI_JOB,
-    PYTORCH_JOB,
     RAY_CLUSTER,
     WORKER_SET,
     GroupId,
@@ -34,7 +33,7 @@ from maitred.model.operators.leaderworkerset import LeaderWorkerSet
 from maitred.model.operators.ray import RayCluster
 from maitred.model.protection import protection_of
 from maitred.model.runtime import runtime_of
-from maitred.model.training import LAUNCHER, MPIJob, PyTorchJob
+from maitred.model.training import LAUNCHER, JAXJob, MPIJob, PaddleJob, PyTorchJob, TFJob, XGBoostJob
 
 StageRule = Callable[[Sequence[Stage], Sequence[Object], PodWords], Stage | None]
 """The stage of a pod that says this, with these owners between it and the object; None: of none."""
@@ -74,7 +73,7 @@ OWNERS = (
     OwnerRow(JobSet, JOB_SET, in_set),
     OwnerRow(LeaderWorkerSet, WORKER_SET, in_worker_set),
     OwnerRow(RayCluster, RAY_CLUSTER, direct),
-    OwnerRow(PyTorchJob, PYTORCH_JOB, direct),
+    *(OwnerRow(kind, kind.__name__, direct) for kind in (PyTorchJob, TFJob, JAXJob, XGBoostJob, PaddleJob)),
     OwnerRow(MPIJob, MPI_JOB, in_mpi_job),
 )
 

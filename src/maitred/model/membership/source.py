@@ -7,12 +7,11 @@ from maitred.model.objects import Object
 POD_GROUP, MARKS, OWNER, ALONE = "PodGroup", "maitred.dev", "owner", "pod"
 """Titles of sources that are no kinds: PodGroups of Kubernetes, our own marks, a controller of a kind that we
 do not read, and no source at all. A pod of no group is a group of one, called like the pod."""
-JOB, JOB_SET, WORKER_SET, RAY_CLUSTER, PYTORCH_JOB, MPI_JOB, VOLCANO_JOB = (
+JOB, JOB_SET, WORKER_SET, RAY_CLUSTER, MPI_JOB, VOLCANO_JOB = (
     "Job",
     "JobSet",
     "LeaderWorkerSet",
     "RayCluster",
-    "PyTorchJob",
     "MPIJob",
     "Job.batch.volcano.sh",
 )

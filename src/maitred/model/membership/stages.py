@@ -20,7 +20,7 @@ from maitred.model.operators.leaderworkerset import LeaderWorkerSet
 from maitred.model.operators.ray import RayCluster, RayJob
 from maitred.model.operators.volcano import VolcanoJob
 from maitred.model.pod import Pod
-from maitred.model.training import LAUNCHER, MPIJob, PyTorchJob
+from maitred.model.training import LAUNCHER, MPIJob, TrainingJob
 from maitred.model.words import counted
 
 NODE_SELECTOR_STRATEGY = "alpha.jobset.sigs.k8s.io/node-selector"
@@ -233,7 +233,7 @@ def of_ray_job(job: RayJob) -> Iterator[Stage]:
 # -- Kubeflow and Volcano ----------------------------------------------------------------------------------
 
 
-def of_pytorch_job(job: PyTorchJob) -> Iterator[Stage]:
+def of_training_job(job: TrainingJob) -> Iterator[Stage]:
     roles = [StageRole(name, role.template, role.replicas) for name, role in job.spec.roles.items()]
     yield stage("", roles, _training_words(job, roles), _least(job))
 
@@ -250,7 +250,7 @@ def of_mpi_job(job: MPIJob) -> Iterator[Stage]:
     yield stage(LAUNCHING, launcher, "which makes its launcher when its workers are ready", after=after)
 
 
-def _least(job: PyTorchJob | MPIJob) -> int | None:
+def _least(job: TrainingJob) -> int | None:
     """`minAvailable` counts all pods; an elastic policy counts workers, and takes the others for granted."""
     spec = job.spec
     said = spec.run_policy.scheduling_policy.min_available
@@ -263,7 +263,7 @@ def _least(job: PyTorchJob | MPIJob) -> int | None:
     return elastic + others
 
 
-def _training_words(job: PyTorchJob | MPIJob, roles: Sequence[StageRole]) -> str:
+def _training_words(job: TrainingJob, roles: Sequence[StageRole]) -> str:
     said = job.spec.run_policy.scheduling_policy.min_available
     if said is not None and said > 0:
         return f"whose runPolicy.schedulingPolicy.minAvailable is {said}"
@@ -300,7 +300,7 @@ STAGES: dict[type[Object], Callable[[Any], Iterator[Stage]]] = {
     LeaderWorkerSet: of_worker_set,
     RayCluster: of_ray_cluster,
     RayJob: of_ray_job,
-    PyTorchJob: of_pytorch_job,
     MPIJob: of_mpi_job,
+    TrainingJob: of_training_job,
     VolcanoJob: of_volcano_job,
 }

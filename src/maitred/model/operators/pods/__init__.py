@@ -28,12 +28,12 @@ from maitred.model.operators.pods.replicas import (
     other_manager,
     reference,
 )
-from maitred.model.operators.pods.training import of_mpi_job, of_pytorch_job, of_roles
+from maitred.model.operators.pods.training import of_mpi_job, of_roles, of_training_job
 from maitred.model.operators.pods.trainjobs import of_train_job
 from maitred.model.operators.pods.volcano import of_volcano_job
 from maitred.model.operators.ray import RayCluster, RayJob
 from maitred.model.operators.volcano import VolcanoJob
-from maitred.model.training import MPIJob, PyTorchJob
+from maitred.model.training import JAXJob, MPIJob, PaddleJob, PyTorchJob, TFJob, XGBoostJob
 
 __all__ = [
     "MAKERS",
@@ -55,7 +55,11 @@ MAKERS: dict[type[Object], Callable[[Any, Found | None, str], Iterator[Replicas]
     LeaderWorkerSet: of_leader_worker_set,
     RayCluster: of_ray_cluster,
     RayJob: of_ray_job,
-    PyTorchJob: of_pytorch_job,
+    PyTorchJob: of_training_job("pytorchReplicaSpecs"),
+    TFJob: of_training_job("tfReplicaSpecs"),
+    JAXJob: of_training_job("jaxReplicaSpecs"),
+    XGBoostJob: of_training_job("xgbReplicaSpecs"),
+    PaddleJob: of_training_job("paddleReplicaSpecs"),
     MPIJob: of_mpi_job,
     VolcanoJob: of_volcano_job,
 }

@@ -1,6 +1,6 @@
 """The pods of training jobs of Kubeflow, as its training operator 1.9 and its MPI operator 0.6 make them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from maitred.model import training
@@ -17,7 +17,7 @@ from maitred.model.operators.pods.replicas import (
     other_manager,
     reference,
 )
-from maitred.model.training import LAUNCHER, WORKER, MPIJob, PyTorchJob, Role, RunPolicy
+from maitred.model.training import LAUNCHER, WORKER, MPIJob, Role, RunPolicy, TrainingJob
 
 PREFIX = "training.kubeflow.org/"
 OPERATOR_NAME, JOB_NAME, REPLICA_TYPE, REPLICA_INDEX, JOB_ROLE = (
@@ -28,9 +28,14 @@ MPI_VERSION = "kubeflow.org/v2beta1"
 """Of MPIJobs that the MPI operator runs. The training operator runs those of v1."""
 
 
-def of_pytorch_job(job: PyTorchJob, _: Found | None, version: str = "") -> Iterator[Replicas]:
-    owner = reference(job, version)
-    return of_roles(owner, job.metadata.namespace, job.spec.run_policy, job.spec.roles, "pytorchReplicaSpecs")
+def of_training_job(field: str) -> Callable[[TrainingJob, Found | None, str], Iterator[Replicas]]:
+    """`field` is where its kind has the roles."""
+
+    def maker(job: TrainingJob, _: Found | None, version: str) -> Iterator[Replicas]:
+        owner = reference(job, version)
+        return of_roles(owner, job.metadata.namespace, job.spec.run_policy, job.spec.roles, field)
+
+    return maker
 
 
 def of_roles(
