@@ -257,6 +257,23 @@ def test_as_written_an_operators_object_makes_no_gang(case: str) -> None:
     assert len(groups) == sum(one["kind"] == "Pod" for one in objects)
 
 
+def test_indexes_of_a_member_job_that_are_done_are_not_waited_for() -> None:
+    """One pod of the set is gone. What counts is why: it succeeded, or it failed for good, or neither."""
+    left = [one for one in of_set() if one["metadata"]["name"] != "s-w-0-1"]
+    for status, found, least in (
+        ({"succeeded": 1, "completedIndexes": "1"}, (5, 5, "Scheduled"), 4),
+        ({"failedIndexes": "1"}, (4, 4, "Scheduled"), 4),
+        ({}, (4, 5, "Waiting"), 10),
+    ):
+        left[0]["status"] = status
+        (group,) = plan_of([job_set(), *left], least)["groups"]
+        assert (group["members"], group["quorum"], group["verdict"]) == found
+        assert plan_of([job_set(), *left], 3)["binds"] == []
+    left[0]["status"] = {"failedIndexes": "1"}
+    (group,) = plan_of([job_set(annotations={MIN_COUNT: "5"}), *left], 10)["groups"]
+    assert group["quorum"] == 5, "what is written stands"
+
+
 def foreign(version: str, least: int, **about: Any) -> Obj:
     metadata = {"name": "g", **about}
     return {"apiVersion": version, "kind": "PodGroup", "metadata": metadata, "spec": {"minMember": least}}

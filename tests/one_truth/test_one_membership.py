@@ -97,6 +97,8 @@ def jobs(draw: st.DrawFn, name: str) -> Obj:
         made["metadata"]["labels"] = {f"{SET}replicatedjob-name": draw(st.sampled_from(["w", "d", "x"]))}
     if draw(st.booleans()):
         made["status"] = {"succeeded": draw(st.integers(0, 3))}
+        made["status"]["completedIndexes"] = draw(st.sampled_from(["", "0", "1-2", "x"]))
+        made["status"]["failedIndexes"] = draw(st.sampled_from(["", "", "0", "2"]))
     return made
 
 

@@ -2,7 +2,8 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
@@ -26,7 +27,17 @@ from maitred.cluster.snapshot import (
     Standing,
 )
 from maitred.model.group import Group, Marks
-from maitred.model.membership import ALONE, GroupId, PodWords, Settled, group_of, size
+from maitred.model.job import Ranges
+from maitred.model.membership import (
+    ALONE,
+    GroupId,
+    JobProgress,
+    PodWords,
+    Settled,
+    group_of,
+    size,
+    without_failed,
+)
 from maitred.model.meta import ObjectMeta, Timestamp, controller_of, mark
 from maitred.model.operators.jobset import JOB_GLOBAL_INDEX, JOB_INDEX
 from maitred.model.owners import kind_of
@@ -215,7 +226,8 @@ class GroupRecord:
 
     def group(self) -> Group:
         there = sum(m.state in COUNTED for m in self.members.values())
-        return group_of(self.id, self._marks(), self.declared, there)
+        group = group_of(self.id, self._marks(), self.declared, there)
+        return without_failed(group, _jobs(self.members.values()).values())
 
     def _marks(self) -> Iterator[Marks]:
         """Of those that are not finished, if there are any."""
@@ -280,18 +292,33 @@ class GroupRecord:
         return SeatedGroup(group, counted, _ranks(placed), _runtime(group, unfinished))
 
 
-def _succeeded_and_removed(group: Group, members: Iterable[Member]) -> int:
+def _succeeded_and_removed(group: Group, members: Collection[Member]) -> int:
     """Members that succeeded and whose pods are not there any more: indexes of a Job, or Jobs of a set."""
-    if group.done:
-        kept_jobs = sum(m.state == State.SUCCEEDED and m.settled.complete for m in members)
-        return max(0, group.done - kept_jobs)
-    if not group.completed:
-        return 0
-    kept = {index_in_job(m.order) for m in members if m.state == State.SUCCEEDED}
-    ends = [last for _, last in group.completed]
+    succeeded = [m for m in members if m.state == State.SUCCEEDED]
+    if group.completed:
+        return _removed(group.completed, succeeded)
+    jobs, kept = _jobs(members), defaultdict[str, list[Member]](list)
+    for member in succeeded:
+        if member.settled.job is not None:
+            kept[member.settled.job.job].append(member)
+    kept_jobs = sum(len(kept[name]) for name, job in jobs.items() if job.complete)
+    of_others = sum(_removed(job.completed, kept[name]) for name, job in jobs.items())
+    return max(0, group.done - kept_jobs) + of_others
+
+
+def _removed(completed: Ranges, succeeded: Iterable[Member]) -> int:
+    """How many of these indexes of a Job have no pod among those that succeeded."""
+    kept = {index_in_job(m.order) for m in succeeded} if completed else set[int]()
+    ends = [last for _, last in completed]
     places = ((index, bisect_left(ends, index)) for index in kept)
-    counted = (place < len(ends) and group.completed[place][0] <= index for index, place in places)
-    return size(group.completed) - sum(counted)
+    counted = (place < len(ends) and completed[place][0] <= index for index, place in places)
+    return size(completed) - sum(counted)
+
+
+def _jobs(members: Iterable[Member]) -> dict[str, JobProgress]:
+    """The Jobs below the owner that makes the group, if something has become of them."""
+    found = (m.settled.job for m in members)
+    return {job.job: job for job in found if job is not None}
 
 
 def _owner(members: Iterable[Member]) -> tuple[str, str, str]:

@@ -17,7 +17,7 @@ from .conventions import (
 from .fields import Doc
 from .membership import Place, inherited, made_for, place_of, wishes_of
 from .objects import Cluster
-from .owners import APART, MAKERS, marks_above, meta_marks
+from .owners import APART, MAKERS, Gang, marks_above, meta_marks
 from .pods import Pod
 from .policy import Policy
 from .protection import NO_MARKS, Marks, read_marks
@@ -194,17 +194,28 @@ def _read_gang(group: Group, place: Place, cluster: Cluster, policy: Policy) -> 
         if group.topology and group.topology != gang.within:
             group.problems.append(f"{TOPOLOGY} contradicts exclusive topology")
         group.topology = gang.within
-    kept = sum(pod.succeeded and _is_complete(pod, cluster) for pod in group.members)
-    group.removed = max(0, gang.done - kept)
+    _read_progress(group, gang, cluster, MIN_COUNT not in marks)
 
 
-def _is_complete(pod: Pod, cluster: Cluster) -> bool:
-    doc = (
-        cluster.owners.get("Job", {}).get(f"{pod.namespace}/{pod.controller[1]}") if pod.controller else None
-    )
-    if doc is None or not doc.doc("spec").given("completions"):
-        return False
-    return doc.doc("status").integer("succeeded") >= doc.doc("spec").integer("completions")
+def _read_progress(group: Group, gang: Gang, cluster: Cluster, takes_all: bool) -> None:
+    """Pods of complete Jobs, as the owner counts them, and of the Jobs that go on the indexes that succeeded;
+    those that failed for good are not waited for."""
+    jobs: dict[str, list[Pod]] = {}
+    for pod in group.members:
+        if pod.controller is not None and wishes_of(pod, cluster) is not None:
+            jobs.setdefault(pod.controller[1], []).append(pod)
+    kept = 0
+    for name, pods in jobs.items():
+        job = cluster.jobs[f"{pods[0].namespace}/{name}"]
+        wishes, succeeded = job.wishes, [pod for pod in pods if pod.succeeded]
+        if 0 <= wishes.completions <= job.succeeded:
+            kept += len(succeeded)
+        elif 0 <= wishes.completions <= wishes.parallelism:
+            indexes = {index for index in wishes.completed if gang.indexes(index)}
+            group.removed += len(indexes - {pod.index for pod in succeeded})
+            failed = sum(map(gang.indexes, wishes.failed))
+            group.quorum = max(1, (group.quorum or 1) - failed) if takes_all and failed else group.quorum
+    group.removed += max(0, gang.done - kept)
 
 
 def _read_language(group: Group, places: dict[str, Place], cluster: Cluster, policy: Policy) -> None:

@@ -25,6 +25,7 @@ class Job:
     limit: int
     limit_per_index: int | None
     failed: int
+    succeeded: int = 0
     wishes: Wishes = field(default_factory=Wishes)
 
     def made(self, owner_uid: str) -> bool:
@@ -52,6 +53,7 @@ def read_job(doc: Doc) -> Job:
         limit=spec.integer("backoffLimit", BACKOFF_LIMIT),
         limit_per_index=spec.integer(per_index) if spec.given(per_index) else None,
         failed=doc.doc("status").integer("failed"),
+        succeeded=doc.doc("status").integer("succeeded"),
         wishes=read_wishes(doc),
     )
 

@@ -35,6 +35,8 @@ class Gang:
     within: str = ""
     done: int = 0
     """Pods of complete Jobs."""
+    indexes: Callable[[int], bool] = lambda index: True
+    """Which indexes of a Job below it are in it."""
 
 
 Maker = Callable[[Doc, Sequence[Above], Pod], Gang | None]
@@ -115,6 +117,7 @@ def _job_set(doc: Doc, below: Sequence[Above], pod: Pod) -> Gang | None:
         alone=len(set(starts.values())) == 1 and not waits,
         templates=templates,
         done=done,
+        indexes=(lambda index: (index > 0) == follows) if role in waits else lambda index: True,
     )
 
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 from maitred.cluster.snapshot import AS_USUAL
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.stays import Stay
-from maitred.model.membership import GroupId, PodWords, Settled, group_of, settle, size
+from maitred.model.membership import GroupId, PodWords, Settled, group_of, settle, size, without_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,11 @@ def found_group_of(id: GroupId, members: Sequence[tuple[Stay, Settled]]) -> Foun
     group = group_of(id, [found.marks for _, found in members], members[0][1].group, there(stays))
     if group.problems or not group.exists:
         return FoundGroup(id, None, stays)
+    jobs = {found.job.job: found.job for _, found in members if found.job is not None}.values()
+    group = without_failed(group, jobs)
     kept = sum(stay.succeeded and stay.leaving is None for stay in stays)
-    removed = max(0, (size(group.completed) or group.done) - kept)
+    done = size(group.completed) or group.done + sum(size(job.completed) for job in jobs)
+    removed = max(0, done - kept)
     return FoundGroup(id, max(group.quorum - removed, 1), stays)
 
 

@@ -27,6 +27,7 @@ conventions. To add a source, write a row for it in `conventions` or in `owners`
 from maitred.model.membership.conventions import CONVENTIONS, Convention, NamedGroup, all_marks
 from maitred.model.membership.jobs import group_from_job, group_named_by, not_one_gang, size
 from maitred.model.membership.owners import OWNERS, OwnerRow
+from maitred.model.membership.progress import JobProgress, without_failed
 from maitred.model.membership.renaming import renamed
 from maitred.model.membership.settling import ALL_ALONE, SAYING, Settled, chain_of, settle, top_owner
 from maitred.model.membership.source import ALONE, JOB, MARKS, OWNER, POD_GROUP, GroupId, Known
@@ -59,6 +60,7 @@ __all__ = [
     "SOURCES",
     "Convention",
     "GroupId",
+    "JobProgress",
     "Known",
     "NamedGroup",
     "OwnerRow",
@@ -86,5 +88,6 @@ __all__ = [
     "sorting_key",
     "stages_of",
     "top_owner",
+    "without_failed",
     "words_of_template",
 ]

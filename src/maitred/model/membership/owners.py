@@ -12,11 +12,13 @@ from maitred.model.group import EACH_JOB, GANG, MIN_COUNT, Group, Marks, positiv
 from maitred.model.membership.conventions import all_marks
 from maitred.model.membership.jobs import filled
 from maitred.model.membership.source import (
+    ALL_INDEXES,
     JOB_SET,
     MPI_JOB,
     RAY_CLUSTER,
     WORKER_SET,
     GroupId,
+    Indexes,
 )
 from maitred.model.membership.stages import (
     LEADER,
@@ -86,6 +88,10 @@ def row_of(owner: Object) -> OwnerRow | None:
 class OwnerGroup:
     id: GroupId
     group: Group
+    indexes: Indexes
+    """Which indexes of the Job of the pod are in it."""
+    takes_all: bool
+    """Its quorum is what the owner makes, and nobody has said another."""
 
 
 def group_from_owners(said: PodWords, owners: Sequence[Object]) -> OwnerGroup | None:
@@ -101,12 +107,22 @@ def group_from_owners(said: PodWords, owners: Sequence[Object]) -> OwnerGroup | 
             if said.worker_set is not None and isinstance(owner, LeaderWorkerSet):
                 base = f"{base}-{said.worker_set.group}"
             key = f"{base}-{found.name}" if found.name else base
-            group = _group(key, owners[height:], found, len(stages) == 1)
-            return OwnerGroup(GroupId(row.title, key, owner.metadata.uid), group)
+            group, takes_all = _group(key, owners[height:], found, len(stages) == 1)
+            id = GroupId(row.title, key, owner.metadata.uid)
+            return OwnerGroup(id, group, _indexes(stages, owners[:height], said), takes_all)
     return None
 
 
-def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> Group:
+def _indexes(stages: Sequence[Stage], below: Sequence[Object], said: PodWords) -> Indexes:
+    """The first pods of the Jobs of a JobSet with exclusive topology are a gang, and the others are one."""
+    role = below[-1].metadata.labels.get(REPLICATED_JOB, "") if below else ""
+    if not any(one.has(role, follows=True) for one in stages):
+        return ALL_INDEXES
+    return (0, 0) if said.leads else (1, None)
+
+
+def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> tuple[Group, bool]:
+    """The group, and whether its quorum is what the owner makes."""
     about = owners[0].metadata
     title = f"{kind_title(owners[0])} {key_of(about)}"
     marks, problems = _marks(owners)
@@ -123,7 +139,7 @@ def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> Grou
         if count is None:
             problems.append(f"{MIN_COUNT}: {marks.min_count!r} is not a whole number of at least 1")
     topology, unread = topology_request(marks, stage.within)
-    return Group(
+    group = Group(
         key=key,
         quorum=quorum,
         gang=True,
@@ -135,6 +151,7 @@ def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> Grou
         queue=marks.queue,
         problems=(*problems, *_gang_problems(owners), *unlike, *unread),
     )
+    return group, marks.min_count is None
 
 
 def _marks(owners: Sequence[Object]) -> tuple[Marks, list[str]]:

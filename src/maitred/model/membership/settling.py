@@ -16,6 +16,7 @@ from maitred.model.job import Job
 from maitred.model.membership.conventions import BY_TITLE, all_marks, group_from_foreign
 from maitred.model.membership.jobs import filled, group_from_job, marks_of_job
 from maitred.model.membership.owners import OWNERS, group_from_owners, kind_title
+from maitred.model.membership.progress import JobProgress, progress_of
 from maitred.model.membership.source import JOB, MARKS, OWNER, POD_GROUP, WORKER_SET, GroupId, Known
 from maitred.model.membership.stages import speaks_for_itself
 from maitred.model.membership.words import SILENT, PodWords
@@ -49,8 +50,8 @@ class Settled:
     """Two places that say different things of the group, which makes it invalid."""
     overruled: str = ""
     """What says something else, and does not count."""
-    complete: bool = False
-    """Its Job is complete. The owner of that Job counts its pods as done, whether they are there or not."""
+    job: JobProgress | None = None
+    """What has become of its Job, if an owner above that makes the group."""
     since: float | None = None
     """When the oldest of the objects was created that the pod is there for: its PodGroup, or an owner above
     it. So pods that are made anew do not lose their turn. A LeaderWorkerSet does not count: what it adds
@@ -224,8 +225,8 @@ class _Settling:
         gang = self.rules.owners == "gang" and not speaking
         found = group_from_owners(self.said, self.chain.owners) if gang else None
         if found is not None:
-            complete = self.job is not None and is_complete(self.job)
-            return Settled(found.id, found.group, overruled=_overruled(made), complete=complete)
+            job = None if self.job is None else progress_of(self.job, found.indexes, found.takes_all)
+            return Settled(found.id, found.group, overruled=_overruled(made), job=job)
         if gang and (id := self._unread_owner()) is not None:
             return Settled(id, marks=self.said.marks, overruled=_overruled(made))
         own = None if self.job is None else group_from_job(self.job, self.rules.jobs)
@@ -269,10 +270,6 @@ def _differing_names(claims: Sequence[GroupClaim]) -> str:
             named = f"its pods name group {first.id.key} {first.where} and {name} {other.where}"
             return f"{named}; remove one of the two"
     return ""
-
-
-def is_complete(job: Job) -> bool:
-    return job.spec.completions is not None and job.status.succeeded >= job.spec.completions
 
 
 # -- PodGroups that controllers make -----------------------------------------------------------------------

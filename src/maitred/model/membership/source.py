@@ -17,6 +17,9 @@ JOB, JOB_SET, WORKER_SET, RAY_CLUSTER, MPI_JOB, VOLCANO_JOB = (
 )
 
 T = TypeVar("T", bound=Object)
+Indexes = tuple[int, int | None]
+"""The first and the last index of a Job that is meant; None: whatever is the last."""
+ALL_INDEXES: Indexes = (0, None)
 
 
 class GroupId(NamedTuple):
