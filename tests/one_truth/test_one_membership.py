@@ -1,11 +1,13 @@
 """One membership: a pod belongs to one group, whoever asks."""
 
+import copy
 from collections import Counter
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from maitred.cluster.state import ClusterState, Delete, Put
@@ -18,7 +20,7 @@ from maitred.explain.why.names import Names
 from maitred.explain.why.seen import Seen
 from maitred.explain.why.seen import SeenPod as ToldPod
 from maitred.model.group import PodGroup
-from maitred.model.manifest import Reader
+from maitred.model.manifest import InputError, Reader
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.objects import Object
 from maitred.model.operators.podgroups import ForeignGroup
@@ -203,6 +205,52 @@ def mixtures(draw: st.DrawFn) -> list[Obj]:
     found += draw(job_sets()) if draw(st.booleans()) else []
     found += [*draw(others()), *draw(foreign_groups())]
     return [*found, *(draw(pods(number)) for number in range(draw(st.integers(1, 5))))]
+
+
+OPERATED = {*(version for kind, version in ABOVE.items() if kind not in ("Job", "Thing")), *FOREIGN}
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every value inside, as what it is in and where."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield value, key
+        if isinstance(inner, dict | list):
+            yield from places(inner)
+
+
+@st.composite
+def spoiled(draw: st.DrawFn) -> list[Obj]:
+    """A mixture with values in operators' objects that are of another type than their API says."""
+    raw = copy.deepcopy(draw(mixtures()))
+    for one in raw:
+        if one["apiVersion"] in OPERATED and draw(st.booleans()):
+            within, key = draw(st.sampled_from([*places({part: one[part] for part in ("metadata", "spec")})]))
+            wrong = draw(st.sampled_from(["x", -1, 7, True, None, [], [3], {}, {"x": 1}, 2**40]))
+            if key in ("metadata", "spec"):
+                within = one
+            within[key] = wrong
+    return raw
+
+
+@examples(300)
+@given(spoiled())
+def test_an_object_of_the_wrong_form_is_missing_for_the_checker_too(raw: list[Obj]) -> None:
+    reader = Reader()
+    try:
+        reader.read(msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": raw}), "test")
+    except InputError:
+        assume(False)
+    state = state_of(list(reader.objects))
+    checked = read_groups(read_cluster(raw), read_policy(None))
+    keys = [key_of(item.metadata) for item in reader.objects if isinstance(item, Pod)]
+    assert {pod.key: group.key for group in checked for pod in group.members} == {
+        key: state.group_key(key) for key in keys
+    }
+    views = {(view.group.key, *view.pods): view for view in state.snapshot().groups}
+    for group in checked:
+        view = views[group.key, *(pod.key for pod in group.pending)]
+        if not view.group.problems and not group.missing and not group.doubts:
+            assert (view.group.quorum, view.members) == (group.quorum, group.size), group.key
 
 
 def read(raw: list[Obj]) -> list[Object]:

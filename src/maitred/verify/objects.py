@@ -1,6 +1,6 @@
 """The cluster as the raw objects describe it: nodes, pods, groups and storage, by name."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,6 +11,7 @@ from . import quantity
 from .budgets import Budget, read_budget
 from .conventions import LANGUAGES
 from .fields import Doc
+from .forms import well_formed
 from .intree import attached_as
 from .jobs import Job, read_job
 from .owners import API_GROUPS
@@ -130,7 +131,7 @@ class Cluster:
     composites: dict[str, Doc] = field(default_factory=dict)
     budgets: dict[str, Budget] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
-    owners: dict[str, dict[str, Doc]] = field(default_factory=dict)
+    owners: dict[str, dict[str, Doc]] = field(default_factory=lambda: defaultdict(dict))
     """What is above pods, by kind: Jobs and what operators' objects make of them."""
     foreign_groups: dict[str, dict[str, Doc]] = field(default_factory=dict)
     """PodGroups of other schedulers, by their API group."""
@@ -177,9 +178,12 @@ def flatten(objects: Iterable[Any]) -> list[tuple[str, Doc]]:
 
 
 def _title(kind: str, doc: Doc) -> str:
-    meta = doc.doc("metadata")
-    space = meta.text("namespace")
-    return f"{kind or 'object without a kind'} {space + '/' if space else ''}{meta.text('name')}"
+    """For messages, also about objects whose metadata have not the form that they should have."""
+    meta = doc.raw.get("metadata")
+    space, name = (
+        (meta.get(key) or "" for key in ("namespace", "name")) if isinstance(meta, dict) else ("", "")
+    )
+    return f"{kind or 'object without a kind'} {f'{space}/' if space else ''}{name}"
 
 
 def read_cluster(objects: Iterable[Any]) -> Cluster:
@@ -188,10 +192,12 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
     seen: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, doc in flatten(objects):
         api_group = doc.text("apiVersion").rpartition("/")[0]
-        if API_GROUPS.get(kind) == api_group:
-            cluster.owners.setdefault(kind, {})[_key("Job", doc)] = doc
-        elif kind == "PodGroup" and api_group in FOREIGN_GROUPS:
-            cluster.foreign_groups.setdefault(api_group, {})[_key(kind, doc)] = doc
+        foreign = kind == "PodGroup" and api_group in FOREIGN_GROUPS
+        if foreign or API_GROUPS.get(kind) == api_group:
+            if well_formed(kind, api_group, doc):
+                known = cluster.foreign_groups.setdefault(api_group, {}) if foreign else cluster.owners[kind]
+                known.setdefault(_key("Job", doc), doc)
+            continue
         if kind not in READERS or not _ours(kind, doc.text("apiVersion")):
             continue
         key = _key(kind, doc)
