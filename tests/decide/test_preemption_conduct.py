@@ -25,7 +25,7 @@ from tests.decide.preempting import (
     tolls,
 )
 from tests.decide.reading import seated, seats, verdict
-from tests.oracle.builders import Obj, moment, node, pod, pod_group, pods
+from tests.oracle.builders import Obj, moment, node, pod, pod_group, pods, priority_class
 
 LOWS = ["low-0", "low-1", "low-2"]
 N3 = node("n1", cpu=3)
@@ -297,10 +297,21 @@ def static(name: str) -> Obj:
         static("low"),
         running("low", "n1", annotations={"maitred.dev/non-preemptible": "true"}),
         running("low", "n1", labels={"maitred.dev/non-preemptible": "true"}),
+        running("low", "n1", annotations={"volcano.sh/preemptable": "false"}),
+        running("low", "n1", labels={"kai.scheduler/preemptibility": "non-preemptible"}),
         running("low", "n1", started=MIDNIGHT - 60, annotations={"maitred.dev/min-runtime": "30m"}),
         running("low", "n1", started=None, annotations={"maitred.dev/min-runtime": "30m"}),
     ],
-    ids=["DaemonSet", "static", "annotation", "label", "min-runtime", "min-runtime without a start"],
+    ids=[
+        "DaemonSet",
+        "static",
+        "annotation",
+        "label",
+        "Volcano",
+        "KAI",
+        "min-runtime",
+        "min-runtime without a start",
+    ],
 )
 def test_spared(spared: Obj) -> None:
     plan = decided([ONES[0], spared, *gang(1)])
@@ -335,6 +346,41 @@ def test_protection_of_a_group_is_that_of_its_members_unless_they_say_otherwise(
     assert evicted(decided([*ONES[:2], *v, *gang(1)])) == []
     v[2]["metadata"]["annotations"] = {"maitred.dev/non-preemptible": "false"}
     assert evicted(decided([*ONES[:2], *v, *gang(1)])) == ["v-1"]
+
+
+FOREIGN = {
+    "Volcano": ("scheduling.volcano.sh/v1beta1", "scheduling.volcano.sh/group-name"),
+    "KAI": ("scheduling.run.ai/v2alpha2", "pod-group-name"),
+}
+
+
+def foreign(scheduler: str, name: str, annotations: Obj, **spec: str) -> Obj:
+    version, _ = FOREIGN[scheduler]
+    metadata = {"name": name, "annotations": annotations}
+    return {"apiVersion": version, "kind": "PodGroup", "metadata": metadata, "spec": {"minMember": 1, **spec}}
+
+
+@pytest.mark.parametrize("scheduler", FOREIGN)
+def test_what_another_schedulers_pod_group_says_of_preemption_and_priority_counts(scheduler: str) -> None:
+    marks = {FOREIGN[scheduler][1]: "v"}
+    low = running("low", "n1", annotations=marks)
+    exempt, spec = {"volcano.sh/preemptable": "false"}, dict[str, str]()
+    if scheduler == "KAI":
+        exempt, spec = {}, {"preemptibility": "non-preemptible"}
+    assert evicted(decided([ONES[0], low, foreign(scheduler, "v", {}), *gang(1)])) == ["low"]
+    asking = [ONES[0], low, foreign(scheduler, "v", exempt, **spec), *gang(1)]
+    assert evicted(decided(asking)) == []
+    nobody: Obj = {"preemption": {"protection": {"namespaces": {"matchLabels": {"trusted": "yes"}}}}}
+    assert evicted(decided(asking, policy=nobody)) == ["low"]
+    classes = [priority_class("top", 10_000)]
+    ranked = foreign(scheduler, "v", {}, priorityClassName="top")
+    assert evicted(decided([ONES[0], low, ranked, *gang(1), *classes])) == [], "it ranks as its group says"
+    assert evicted(decided([ONES[0], low, ranked, *gang(1)])) == ["low"], "there is no such class"
+    odd = [foreign(scheduler, "v", {}, priorityClassName="top"), *pods("w", 1, 1, annotations=marks)]
+    plan = decided([ONES[0], *odd, *classes])
+    assert "they must agree" in str(plan["groups"])
+    assert plan["binds"] == []
+    assert len(decided([ONES[0], *odd])["binds"]) == 1
 
 
 def test_one_protected_member_protects_its_unit() -> None:
@@ -514,6 +560,8 @@ def test_a_pod_without_an_owner_is_deleted() -> None:
         ("maitred.dev/last-checkpoint", "2026-01-01"),
         ("maitred.dev/last-checkpoint", "2027-01-01T00:00:00Z"),
         ("maitred.dev/non-preemptible", "maybe"),
+        ("volcano.sh/preemptable", "no"),
+        ("kai.scheduler/preemptibility", "semi-preemptible"),
     ],
 )
 def test_a_mark_that_cannot_be_read_protects_and_is_told(key: str, text: str) -> None:

@@ -13,13 +13,13 @@ from maitred.model.group import MARKS
 from maitred.model.membership import KEYS, PodWords, leads, said_by
 from maitred.model.meta import key_of
 from maitred.model.pod import MIRROR, Pod, is_node_bound
-from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
+from maitred.model.protection import ALL_PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 from maitred.model.runtime import EXPECTED_RUNTIME, runtime_of
 
 T = TypeVar("T")
 MOST_SECONDS = 2**40
 """Of grace. A pod may be given more than a column can count."""
-OF_STANDING = frozenset((*PROTECTION_MARKS, EXPECTED_RUNTIME))
+OF_STANDING = frozenset((*ALL_PROTECTION_MARKS, EXPECTED_RUNTIME))
 OF_KIN = (KEYS | frozenset((*MARKS, MIRROR))) - OF_STANDING
 """Labels and annotations that are read here, by what they are read for."""
 MOST_REMEMBERED, LONGEST_KIN = 16_384, 1_024

@@ -23,6 +23,7 @@ from maitred.ledger.connections import LedgerError
 from maitred.ledger.records import Arrival, Evicted, Observation, VerdictChange
 from maitred.ledger.store import Ledger
 from maitred.model.categories import CATEGORIES
+from maitred.model.group import stated_priority
 from maitred.model.history import NO_HISTORY, History
 from maitred.model.plan import Eviction, GroupVerdict, Plan
 from maitred.model.policy import Policy, is_device
@@ -166,9 +167,8 @@ def milliseconds() -> int:
 def priority_of(view: GroupView, snapshot: Snapshot) -> int:
     """Of the group, or else the highest that a member has."""
     group, classes = view.group, snapshot.priority_classes
-    said = [(group.priority, group.priority_class_name)]
-    if group.priority is None and not group.priority_class_name:
-        said = [(rank.priority, rank.class_name) for rank in view.ranks]
+    stated = stated_priority(group, classes)
+    said = [(rank.priority, rank.class_name) for rank in view.ranks] if stated is None else [stated]
     ranks = [rank_of(priority, class_name, "", classes) for priority, class_name in said]
     return max((rank.priority for rank in ranks if rank is not None), default=0)
 

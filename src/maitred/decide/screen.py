@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.context import Context
 from maitred.decide.levels import position_of
-from maitred.model.group import TOPOLOGY_REQUIRED
+from maitred.model.group import TOPOLOGY_REQUIRED, stated_priority
 from maitred.model.plan import Blocker
 from maitred.model.priority import Rank, rank_of
 from maitred.model.words import counted
@@ -79,9 +79,10 @@ def _rank(view: GroupView, snapshot: Snapshot) -> tuple[Rank, tuple[str, ...]]:
         problems.append(f"members have different preemption policies: {', '.join(policies)}")
     members = max(ranks, key=lambda rank: rank.priority, default=Rank(0))
     group = view.group
-    if group.priority is None and not group.priority_class_name:
+    stated = stated_priority(group, classes)
+    if stated is None:
         return members, tuple(problems)
-    own = rank_of(group.priority, group.priority_class_name, group.preemption_policy, classes)
+    own = rank_of(*stated, group.preemption_policy, classes)
     if own is None:
         return members, (*problems, f"priority class {group.priority_class_name} does not exist")
     if not group.preemption_policy and any(rank.preemption_policy == "Never" for rank in ranks):

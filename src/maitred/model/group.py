@@ -11,6 +11,7 @@ import msgspec
 from maitred.model.job import Ranges
 from maitred.model.meta import Lean, ObjectMeta, key_of, own_mark
 from maitred.model.objects import Object
+from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
 from maitred.model.runtime import EXPECTED_RUNTIME, NOT_SAID, Runtime, runtime_of
 
@@ -140,6 +141,9 @@ class Group(Lean, frozen=True):
     topology: TopologyRequest = TopologyRequest()
     priority: int | None = None
     priority_class_name: str = ""
+    class_may_lack: bool = False
+    """Another scheduler's PodGroup names the class, which may be there for that scheduler only: one that does
+    not exist says nothing."""
     preemption_policy: str = ""
     disruption: Literal["Pod", "PodGroup"] = "Pod"
     protection: Protection = UNPROTECTED
@@ -155,6 +159,14 @@ class Group(Lean, frozen=True):
     """The name of the queue that another scheduler would put it into."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+def stated_priority(group: Group, classes: Mapping[str, PriorityClass]) -> tuple[int | None, str] | None:
+    """The priority and the class that a group states for its members; None if it leaves it to them."""
+    name = group.priority_class_name
+    if group.class_may_lack and name not in classes and name not in BUILT_IN:
+        name = ""
+    return (group.priority, name) if group.priority is not None or name else None
 
 
 class Marks(Lean, frozen=True):

@@ -14,7 +14,14 @@ CHECKPOINT_INTERVAL = "maitred.dev/checkpoint-interval"
 MIN_RUNTIME = "maitred.dev/min-runtime"
 NON_PREEMPTIBLE = "maitred.dev/non-preemptible"
 PROTECTION_MARKS = (LAST_CHECKPOINT, CHECKPOINT_INTERVAL, MIN_RUNTIME, NON_PREEMPTIBLE)
-_READ = frozenset(PROTECTION_MARKS)
+VOLCANO_PREEMPTABLE, KAI_PREEMPTIBILITY = "volcano.sh/preemptable", "kai.scheduler/preemptibility"
+FOREIGN_EXEMPTIONS = {
+    VOLCANO_PREEMPTABLE: {"true": False, "false": True},
+    KAI_PREEMPTIBILITY: {"preemptible": False, "non-preemptible": True},
+}
+"""Other schedulers' words for `NON_PREEMPTIBLE`: what asks for it, and what asks for nothing."""
+ALL_PROTECTION_MARKS = (*PROTECTION_MARKS, *FOREIGN_EXEMPTIONS)
+_READ = frozenset(ALL_PROTECTION_MARKS)
 
 
 class Protection(Lean, frozen=True):
@@ -45,8 +52,18 @@ def protection_of(metadata: ObjectMeta) -> Protection:
         for key, text in said.items()
         if text is not None and read[key] is None
     ]
-    unread += [(key, "label and annotation disagree") for key in PROTECTION_MARKS if _differ(metadata, key)]
+    foreign = {key: text for key in FOREIGN_EXEMPTIONS if (text := own_mark(metadata, key)) is not None}
+    unread += [
+        (key, f"{text!r} is not {' or '.join(FOREIGN_EXEMPTIONS[key])}")
+        for key, text in foreign.items()
+        if text not in FOREIGN_EXEMPTIONS[key]
+    ]
+    unread += [
+        (key, "label and annotation disagree") for key in ALL_PROTECTION_MARKS if _differ(metadata, key)
+    ]
     checkpoint, interval, runtime, exempt = read.values()
+    if exempt is None and any(FOREIGN_EXEMPTIONS[key].get(text) for key, text in foreign.items()):
+        exempt = 1
     return Protection(checkpoint, interval, runtime, None if exempt is None else bool(exempt), tuple(unread))
 
 
@@ -76,7 +93,7 @@ FIELDS = {
     LAST_CHECKPOINT: "last_checkpoint",
     CHECKPOINT_INTERVAL: "checkpoint_interval",
     MIN_RUNTIME: "min_runtime",
-    NON_PREEMPTIBLE: "non_preemptible",
+    **dict.fromkeys((NON_PREEMPTIBLE, *FOREIGN_EXEMPTIONS), "non_preemptible"),
 }
 """Of a Protection, by the marks that they come from."""
 FORMS = {

@@ -20,7 +20,7 @@ from .objects import Cluster
 from .owners import APART, MAKERS, Gang, marks_above, meta_marks
 from .pods import Pod
 from .policy import Policy
-from .protection import NO_MARKS, Marks, read_marks
+from .protection import NO_MARKS, PREEMPTIBILITY, Marks, read_marks
 from .selectors import Labels
 from .workloads import MIN_COUNT, Wishes
 
@@ -154,7 +154,7 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
             _read_from_members(group, origin, places, policy)
         _read_conflicts(group, places)
         _read_levels(group, policy)
-        _read_priority(group, doc, cluster)
+        _read_priority(group, doc or _foreign_priority(group, cluster), cluster)
         _read_scheduler(group)
         groups.append(group)
     return groups
@@ -233,6 +233,9 @@ def _read_language(group: Group, places: dict[str, Place], cluster: Cluster, pol
         group.problems.append("nobody says how many members it takes, or they say different things")
     _read_wishes(group, lambda key: _agreed(group, key), policy)
     if doc is not None and quorum is not None:
+        meta, asked = doc.doc("metadata"), doc.doc("spec").text("preemptibility")
+        labels = meta.strings("labels") | ({PREEMPTIBILITY: asked} if asked and group.kind == "KAI" else {})
+        group.marks = read_marks(labels, meta.strings("annotations"))
         required, preferred, read = foreign_topology(doc, group.kind)
         if required or preferred:
             group.topology, group.preferred = policy.level(required), (policy.level(preferred),)
@@ -439,6 +442,16 @@ def _read_priority(group: Group, doc: Doc | None, cluster: Cluster) -> None:
         {_preemption_policy(cluster, pod) for pod in leaving} - policies
     ):
         group.doubts.append("a terminating member differs in priority")
+
+
+def _foreign_priority(group: Group, cluster: Cluster) -> Doc | None:
+    """What the PodGroup of another scheduler says, if there is such a class at all."""
+    if group.kind not in ("Volcano", "KAI"):
+        return None
+    doc = cluster.foreign_groups.get(BY_TITLE[group.kind].group, {}).get(group.key)
+    name = "" if doc is None or foreign_quorum(doc) is None else doc.doc("spec").text("priorityClassName")
+    known = name in cluster.priority_classes or name in BUILTIN_CLASSES
+    return Doc({"spec": {"priorityClassName": name}}, group.key) if known else None
 
 
 def _states_priority(spec: Doc) -> bool:

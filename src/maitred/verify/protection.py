@@ -10,11 +10,17 @@ LAST_CHECKPOINT = "maitred.dev/last-checkpoint"
 CHECKPOINT_INTERVAL = "maitred.dev/checkpoint-interval"
 MIN_RUNTIME = "maitred.dev/min-runtime"
 NON_PREEMPTIBLE = "maitred.dev/non-preemptible"
+PREEMPTIBILITY = "kai.scheduler/preemptibility"
+OTHERS = {
+    "volcano.sh/preemptable": {"true": None, "false": True},
+    PREEMPTIBILITY: {"preemptible": None, "non-preemptible": True},
+}
+"""What others call it. Only one that asks for protection says something."""
 FIELDS = {
     LAST_CHECKPOINT: "checkpoint",
     CHECKPOINT_INTERVAL: "interval",
     MIN_RUNTIME: "runtime",
-    NON_PREEMPTIBLE: "exempt",
+    **dict.fromkeys((NON_PREEMPTIBLE, *OTHERS), "exempt"),
 }
 
 
@@ -42,7 +48,11 @@ def read_marks(labels: Labels, annotations: Labels) -> Marks:
     runtime = duration(texts[MIN_RUNTIME] or "")
     exempt = {"true": True, "false": False}.get(texts[NON_PREEMPTIBLE] or "")
     found = Marks(checkpoint, interval, runtime, exempt)
-    lost = {key for key, text in texts.items() if text is not None and getattr(found, FIELDS[key]) is None}
+    given = {key: text for key, text in texts.items() if text is not None}
+    lost = {key for key in given if key not in OTHERS and getattr(found, FIELDS[key]) is None}
+    lost |= {key for key, words in OTHERS.items() if key in given and given[key] not in words}
+    if exempt is None and any(words.get(given.get(key, "")) for key, words in OTHERS.items()):
+        found = replace(found, exempt=True)
     torn = {key for key, text in texts.items() if annotations.get(key, text) != text}
     return replace(found, unreadable=frozenset(lost | torn))
 

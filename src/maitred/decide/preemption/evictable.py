@@ -15,7 +15,7 @@ from maitred.cluster.leaving import LATE, leaving_pods, stuck_pods
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, Occupant, SeatedGroup, Snapshot
 from maitred.decide.preemption.allowance import Heed, heeds
-from maitred.model.group import CompositePodGroup, Group, disruption
+from maitred.model.group import CompositePodGroup, Group, disruption, stated_priority
 from maitred.model.meta import key_of
 from maitred.model.policy import Policy, grace_limit, is_device
 from maitred.model.priority import rank_of
@@ -83,8 +83,8 @@ class EvictablePods:
             spec = composite.spec
             if spec.priority is not None or spec.priority_class_name:
                 return self._looked_up(spec.priority, spec.priority_class_name)
-        if group.priority is not None or group.priority_class_name:
-            return self._looked_up(group.priority, group.priority_class_name)
+        if (stated := stated_priority(group, self.snapshot.priority_classes)) is not None:
+            return self._looked_up(*stated)
         ranks = {self._rank(rank) for rank in seated.ranks}
         return AT_ODDS if len(ranks) > 1 else next(iter(ranks), 0)
 

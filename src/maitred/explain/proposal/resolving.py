@@ -13,6 +13,7 @@ from maitred.decide.levels import known_levels
 from maitred.explain.proposal.supposition import DEVICES, ProposedGroup, Supposition
 from maitred.explain.remedies.changes import with_group, with_members_like
 from maitred.explain.situation import Situation
+from maitred.model.group import stated_priority
 from maitred.model.manifest import InputError
 from maitred.model.needs import Needs, NodeRequirements
 from maitred.model.node import HOSTNAME
@@ -59,7 +60,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def _check_classes(snapshot: Snapshot, view: GroupView, proposed: ProposedGroup, by_options: bool) -> None:
     known = {*snapshot.priority_classes, *BUILT_IN}
-    for name in (view.group.priority_class_name, *(rank.class_name for rank in view.ranks)):
+    stated = stated_priority(view.group, snapshot.priority_classes)
+    for name in ("" if stated is None else stated[1], *(rank.class_name for rank in view.ranks)):
         if name and name not in known:
             what = f"no PriorityClass is called {name!r}; {nearest(name, known)}"
             if by_options:

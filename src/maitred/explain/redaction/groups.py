@@ -57,6 +57,7 @@ class GroupFields:
             topology=self._topology(group.topology),
             priority=group.priority,
             priority_class_name=self._words.told(group.priority_class_name),
+            class_may_lack=group.class_may_lack,
             preemption_policy=preemption_policy(group.preemption_policy),
             disruption=group.disruption,
             protection=protection(group.protection),

@@ -27,6 +27,7 @@ from maitred.model.operators.podgroups import (
     KoordinatorPodGroup,
     VolcanoPodGroup,
 )
+from maitred.model.protection import KAI_PREEMPTIBILITY, protection_of
 
 YUNIKORN = "YuniKorn"
 YUNIKORN_APP = ("yunikorn.apache.org/app-id", "applicationId")
@@ -242,11 +243,16 @@ def group_from_foreign(group: ForeignGroup, title: str) -> Group | None:
     if group.spec.min_member < 1:
         return None
     key, problems, topology, queue = key_of(group.metadata), list[str](), TopologyRequest(), ""
+    about, priority_class = group.metadata, ""
     if isinstance(group, VolcanoPodGroup):
-        queue = group.spec.queue
+        queue, priority_class = group.spec.queue, group.spec.priority_class_name
         topology, problems = _volcano_topology(group)
     elif isinstance(group, KaiPodGroup):
         wanted, queue = group.spec.topology_constraint, group.spec.queue
+        priority_class = group.spec.priority_class_name
+        if group.spec.preemptibility:
+            labels = {**about.labels, KAI_PREEMPTIBILITY: group.spec.preemptibility}
+            about = msgspec.structs.replace(about, labels=labels)
         preferred = wanted.preferred_topology_level
         topology = TopologyRequest(wanted.required_topology_level, (preferred,) if preferred else ())
     return Group(
@@ -254,6 +260,9 @@ def group_from_foreign(group: ForeignGroup, title: str) -> Group | None:
         quorum=group.spec.min_member,
         gang=True,
         topology=topology,
+        priority_class_name=priority_class,
+        class_may_lack=True,
+        protection=protection_of(about),
         origin=f"PodGroup {key} of {title}",
         queue=queue,
         problems=tuple(problems),

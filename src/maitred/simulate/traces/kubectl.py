@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from maitred.model.group import MIN_COUNT, Group, PodGroup, group_from_pod_group
+from maitred.model.group import MIN_COUNT, Group, PodGroup, group_from_pod_group, stated_priority
 from maitred.model.kinds import row_of
 from maitred.model.manifest import InputError, Reader, documents
 from maitred.model.membership import ALONE, POD_GROUP, GroupId, group_of, named_group, said_by, settle
@@ -136,10 +136,8 @@ class OtherObjects:
 
     def priority(self, group: Group, member: PodSpec) -> int:
         """As decisions take it: that of the group, and where it says nothing that of its members."""
-        if group.priority is not None or group.priority_class_name:
-            rank = rank_of(group.priority, group.priority_class_name, "", self.classes)
-        else:
-            rank = rank_of(member.priority, member.priority_class_name, "", self.classes)
+        said = stated_priority(group, self.classes) or (member.priority, member.priority_class_name)
+        rank = rank_of(*said, "", self.classes)
         return rank.priority if rank else 0
 
 
