@@ -11,6 +11,7 @@ import numpy as np
 
 from maitred.cluster.news import PodEnd
 from maitred.cluster.snapshot import (
+    NO_CONTROLLER,
     NO_GROUP,
     UNKNOWN_TIME,
     GroupRank,
@@ -86,6 +87,8 @@ class Member:
     """and how long it was given."""
     settled: Settled = ALL_ALONE
     """The group that it is in, by what it says and by the objects that this points to."""
+    controller: int = NO_CONTROLLER
+    """The number of its controller, while it has not finished."""
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND
     label_class: int = 0
@@ -126,6 +129,10 @@ def end_of(known: Member, now: Member | None) -> PodEnd | None:
     how = ENDS.get(now.state) if now is not None and now.uid == known.uid else "Gone"
     group = known.key if known.settled.id is None else known.settled.id.key
     return None if how is None else PodEnd(known.key, group, how, known.state == State.TERMINATING)
+
+
+def owner_in_namespace(member: Member) -> tuple[str, tuple[str, str, str]]:
+    return member.key.partition("/")[0], member.occupant.owner
 
 
 def state_of(pod: Pod) -> State:

@@ -67,7 +67,6 @@ class WatchedJobSpec(JobSpec, frozen=True):
 
 class WatchedJobStatus(JobStatus, frozen=True):
     terminating: int = 0
-    conditions: tuple[Condition, ...] = ()
 
 
 class WatchedJob(Job, frozen=True, kw_only=True):

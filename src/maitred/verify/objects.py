@@ -12,6 +12,7 @@ from .budgets import Budget, read_budget
 from .fields import Doc
 from .intree import attached_as
 from .jobs import Job, read_job
+from .owners import RULES, WORKLOAD, Owners
 from .pods import Pod, read_pod
 from .selectors import (
     Labels,
@@ -127,6 +128,7 @@ class Cluster:
     composites: dict[str, Doc] = field(default_factory=dict)
     budgets: dict[str, Budget] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
+    owners: Owners = field(default_factory=Owners)
     namespaces: dict[str, Labels] = field(default_factory=dict)
     priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
@@ -350,6 +352,15 @@ def _put_budget(cluster: Cluster, key: str, doc: Doc) -> None:
 
 def _put_job(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.jobs[key] = read_job(doc)
+    cluster.owners.put(key, doc)
+
+
+def _put_owner(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.owners.put(key, doc)
+
+
+def _put_workload(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.owners.put_workload(key, doc)
 
 
 def _put_namespace(cluster: Cluster, key: str, doc: Doc) -> None:
@@ -398,16 +409,19 @@ def _put_resource_claim(cluster: Cluster, key: str, doc: Doc) -> None:
 
 
 SPACED = frozenset(
-    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job"}
+    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", *RULES, WORKLOAD}
     | {"PersistentVolumeClaim", "ResourceClaim"}
 )
 APIS = {
     "PodGroup": "scheduling.k8s.io/",
     "CompositePodGroup": "scheduling.k8s.io/",
     "PodDisruptionBudget": "policy/",
-    "Job": "batch/",
+    WORKLOAD: "kueue.x-k8s.io/",
+    **{kind: rule.api for kind, rule in RULES.items()},
 }
 READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
+    **dict.fromkeys(RULES, _put_owner),
+    WORKLOAD: _put_workload,
     "Pod": _put_pod,
     "Node": _put_node,
     "PodGroup": _put_pod_group,
