@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from maitred.controllers.jobs.members import MOST_ALONE
-from maitred.controllers.jobs.returns import MOST_IN_NAMESPACE
+from maitred.controllers.owners.members import MOST_ALONE
+from maitred.controllers.owners.returns import MOST_IN_NAMESPACE
 from maitred.kube.errors import ApiError
 from maitred.kube.records import CONTENT, RECORD
 from maitred.kube.resources import CONFIG_MAPS, JOBS, PODS
 from maitred.model.suspension import SUSPENDED
 from maitred.sandbox.kubelets.marks import STOP_SECONDS
 from tests.attacks.harness import GPU, NODES, Ground, Tenant
-from tests.controllers.jobs.made import record
+from tests.controllers.owners.made import record
 from tests.oracle.builders import gang
 from tests.scenarios.api import Api, eventually
 from tests.scenarios.conftest import SYSTEM_NAMESPACE

@@ -10,17 +10,19 @@ import msgspec
 import pytest
 
 from maitred.cluster.state import ClusterState
-from maitred.controllers.jobs.suspensions import Suspensions
+from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling import evicting
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import CONFIG_MAPS, Resource
 from maitred.kube.wire import Condition, WatchedPod
+from maitred.kube.writes import OwnerToWrite
 from maitred.model.job import Job
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.suspension import parse_suspension
 from tests.cluster.seen import put
+from tests.controllers.owners.made import JOBS, SERVED
 from tests.controllers.victims import eviction, preempting, seat
 from tests.controllers.watched import watched_group, watched_pod
 from tests.oracle.builders import gang, node
@@ -63,9 +65,9 @@ class Record:
         assert (resource, namespace) == (CONFIG_MAPS, "own")
         return self._write("forget")
 
-    async def suspend_job(self, namespace: str, name: str, uid: str, annotation: str) -> Outcome:
+    async def suspend(self, owner: OwnerToWrite, annotation: str) -> Outcome:
         self.said.append(annotation)
-        return self._write(f"suspend {name}")
+        return self._write(f"suspend {owner.name}")
 
     def _write(self, what: str) -> Outcome:
         self.written.append(what)
@@ -99,7 +101,7 @@ class House:
         self.finished: list[RoomOrder] = []
         self.evicter = Evicter(
             self.record,  # type: ignore[arg-type]
-            Suspensions(self.record, "own", "maitred"),  # type: ignore[arg-type]
+            Suspensions(self.record, "own", "maitred", SERVED),  # type: ignore[arg-type]
             self.mirror,
             4,
             lambda _, begun: self.begun.append(begun),
@@ -115,7 +117,7 @@ class House:
         assert owner is not None
         meta = {"name": owner.name, "namespace": "default", "uid": owner.uid}
         spec = {"suspend": suspend, "managedBy": managed_by}
-        self.mirror.put_job(msgspec.convert({"metadata": meta, "spec": spec}, Job))
+        self.mirror.put_owner(msgspec.convert({"metadata": meta, "spec": spec}, Job), JOBS)
 
     def carry_out(self, *plans: Plan) -> list[str]:
         async def run() -> None:
@@ -205,7 +207,7 @@ def test_a_job_all_of_whose_pods_leave_is_suspended_once_and_says_why(house: Hou
     record = parse_suspension(house.record.said[-2])
     assert record is not None
     assert (record.preemptor, record.members, record.group) == ("default/g", 3, "default/train")
-    assert (record.job, record.uid, record.by) == ("default/train", "job-train", "maitred")
+    assert (record.key, record.uid, record.by) == ("default/train", "job-train", "maitred")
     assert house.record.said[-1] == record.line
 
 

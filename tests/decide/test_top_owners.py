@@ -51,7 +51,9 @@ def suspend(kind: str) -> Obj:
 
 
 def managed_by(kind: str, manager: str) -> Obj:
-    return {"runPolicy": {"managedBy": manager}} if kind in ("PyTorchJob", "MPIJob") else {"managedBy": manager}
+    return (
+        {"runPolicy": {"managedBy": manager}} if kind in ("PyTorchJob", "MPIJob") else {"managedBy": manager}
+    )
 
 
 def willing(kind: str) -> Obj:
@@ -254,5 +256,3 @@ def test_a_workload_that_names_another_object_of_that_name_counts_for_nothing() 
     made["metadata"]["ownerReferences"][0]["uid"] = "before"
     plan = full_house(owner("JobSet", "train"), made, *pods_of(reference("JobSet", "train")))
     assert departure(plan) == ("suspend", "JobSet train")
-
-

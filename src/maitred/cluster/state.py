@@ -432,6 +432,11 @@ class ClusterState:
         group = self.group_of(pod)
         return pod if group is None else group.key
 
+    def scheduler_of(self, pod: str) -> str:
+        """The scheduler that a pod names; empty if there is no such pod."""
+        member = self._pods.get(pod)
+        return "" if member is None else member.standing.scheduler
+
     def top_owner(self, pod: str) -> TopOwner | None:
         """The owner that is suspended to make an unfinished pod leave; None: the pod is deleted."""
         member = self._pods.get(pod)

@@ -11,6 +11,10 @@ OPERATOR, MPI_OPERATOR = "kubeflow.org/training-operator", "kubeflow.org/mpi-ope
 KINDS = ("PyTorchJob", "TFJob", "MPIJob", "JAXJob", "XGBoostJob", "PaddleJob")
 
 
+JOB_NAME, REPLICA_TYPE, REPLICA_INDEX = (
+    f"training.kubeflow.org/{part}" for part in ("job-name", "replica-type", "replica-index")
+)
+"""Labels of their pods."""
 LAUNCHER, WORKER = "Launcher", "Worker"
 """Roles of an MPIJob."""
 

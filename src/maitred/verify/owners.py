@@ -1,4 +1,4 @@
-"""Owners that are suspended to make room: which one, for a pod, and whether it takes all of its pods along."""
+"""Owners that are suspended to make room: which one makes a pod leave, and whether all of its pods leave."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

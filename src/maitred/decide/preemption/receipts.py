@@ -165,7 +165,9 @@ def _suspended(top: TopOwner, job: Job | None) -> Departure:
     if job is None or on_disruption(job) != "FailJob":
         return Departure(owner, by, True, words)
     # The Job controller looks at pods that fail while they leave, although it does not count them.
-    return Departure(owner, by, None, f"{words}, unless the podFailurePolicy of Job {job.metadata.name} fails it")
+    return Departure(
+        owner, by, None, f"{words}, unless the podFailurePolicy of Job {job.metadata.name} fails it"
+    )
 
 
 def on_disruption(job: Job) -> str:

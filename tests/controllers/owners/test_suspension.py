@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from maitred.model.suspension import LONGEST_RECORD, parse_suspension
-from tests.controllers.jobs.made import RECORD, record
+from tests.controllers.owners.made import RECORD, record
 
 
 def test_what_was_written_is_read() -> None:
