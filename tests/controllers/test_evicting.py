@@ -499,13 +499,36 @@ def test_who_has_not_left_in_time_counts_as_running_and_may_be_evicted_again(
     assert len(caplog.messages) == 4, "it is said once"
 
 
-def test_a_suspension_that_failed_lets_them_stay(house: House) -> None:
+def test_where_a_suspension_is_refused_the_pods_are_deleted(house: House) -> None:
     house.put_job()
     house.record.answers = {"suspend train": [FORBIDDEN]}
     house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
+    assert house.record.written[5:8] == ["record", "suspend train", "forget"]
+    assert sorted(house.record.written[8:]) == ["delete x", "delete y", "delete z"]
+    assert house.finished[0].failures == []
+
+
+def test_a_suspension_of_which_nothing_could_be_remembered_lets_them_stay(house: House) -> None:
+    house.put_job()
+    house.record.answers = {"record": [FORBIDDEN]}
+    house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
     assert house.leaving == set()
-    assert house.finished[0].failures == ["suspension of Job train in default: Forbidden: no"]
-    assert house.record.written[-1] == "forget"
+    assert house.finished[0].failures == ["suspension of Job default/train: Unrecorded: Forbidden: no"]
+
+
+def test_a_pod_that_has_outstayed_an_eviction_is_deleted_when_its_owner_is_suspended_again(
+    house: House,
+) -> None:
+    house.put_job()
+    leave = preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS)
+    house.carry_out(leave)
+    house.clock.now += 1000
+    house.mirror.overlay.let_stay()
+    assert house.leaving == set()
+    house.record.written.clear()
+    house.carry_out(leave)
+    assert house.record.written[-5:-3] == ["record", "suspend train"]
+    assert house.record.written[-3:] == ["delete x", "delete y", "delete z"]
 
 
 def test_pods_of_a_suspended_job_that_wait_are_not_decided(house: House) -> None:

@@ -104,7 +104,7 @@ class Town:
         group = pods[0]["spec"].get("schedulingGroup", {}).get("podGroupName", "")
         found = await self.job(job, lambda _: True)
         key, uid = f"{self.place.namespace}/{job}", found["metadata"]["uid"]
-        return record(job=key, uid=uid, group=key, members=len(pods), pod_group=group)
+        return record(key=key, uid=uid, group=key, members=len(pods), pod_group=group)
 
     async def pods(self, job: str) -> list[Json]:
         found = await self.place.send("GET", PODS.path(self.place.namespace))

@@ -302,7 +302,9 @@ def test_a_record_that_cannot_be_read_is_warned_of(caplog: pytest.LogCaptureFixt
 
     in_house(room, story)
     assert len(caplog.messages) == 1
-    assert caplog.messages[0].startswith("record own/train cannot be read, so a Job may stay suspended")
+    assert caplog.messages[0].startswith(
+        "record own/train cannot be read, so what it is about may stay suspended"
+    )
 
 
 def test_what_another_scheduler_has_suspended_is_its_business() -> None:

@@ -100,6 +100,8 @@ class Suspensions:
             if (owner := self._to_write(record)) is None:
                 return NOT_SERVED
             kept = await self.records.keep(record.uid, str(record))
+            if isinstance(kept, Refused):
+                return Refused(RefusalReason.UNRECORDED, f"{kept.why}: {kept.message}")
             if not isinstance(kept, Done):
                 return kept
             self._remember(record)
