@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.news import PodEnd
+from maitred.cluster.settling import NO_CREW, Crew
 from maitred.cluster.snapshot import (
     NO_CONTROLLER,
     NO_GROUP,
@@ -24,7 +25,7 @@ from maitred.cluster.snapshot import (
 )
 from maitred.model.group import Group, Marks
 from maitred.model.membership import ALONE, GroupId, PodWords, Settled, group_of, size
-from maitred.model.meta import Timestamp, controller_of, mark
+from maitred.model.meta import ObjectMeta, Timestamp, controller_of, mark
 from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
 from maitred.model.runtime import Runtime, together
@@ -42,7 +43,6 @@ NOT_CREATED = math.inf
 """The age of what has no creation time yet: younger than everything."""
 
 NOT_BOUND = -1
-ALL_ALONE = Settled(None)
 
 
 class State(IntEnum):
@@ -55,6 +55,7 @@ class State(IntEnum):
     FAILED = 5
 
 
+COUNTED = (State.PENDING, State.RUNNING, State.SUCCEEDED)
 UNFINISHED = (State.PENDING, State.RUNNING, State.TERMINATING, State.LEAVING)
 
 
@@ -85,14 +86,19 @@ class Member:
     """By when it is to be gone, if it is being deleted,"""
     grace: int = 0
     """and how long it was given."""
-    settled: Settled = ALL_ALONE
-    """The group that it is in, by what it says and by the objects that this points to."""
     controller: int = NO_CONTROLLER
     """The number of its controller, while it has not finished."""
+    crew: Crew = NO_CREW
+    """Those who say the same of their group."""
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND
     label_class: int = 0
     record: "GroupRecord | None" = None
+
+    @property
+    def settled(self) -> Settled:
+        """The group that it is in, by what it says and by the objects that this points to."""
+        return self.crew.settled
 
     @property
     def group(self) -> GroupId | None:
@@ -145,8 +151,7 @@ def state_of(pod: Pod) -> State:
     return State.RUNNING if pod.spec.node_name else State.PENDING
 
 
-def order_of(pod: Pod) -> MemberOrder:
-    meta = pod.metadata
+def order_of(meta: ObjectMeta) -> MemberOrder:
     created = meta.creation_timestamp.timestamp() if meta.creation_timestamp else NOT_CREATED
     for name in INDEX_MARKS:
         text = mark(meta, name)
@@ -173,6 +178,7 @@ class GroupRecord:
 
     id: GroupId
     declared: Group | None = None
+    """As the object has it that the group comes from."""
     members: dict[str, Member] = field(default_factory=dict)
     pending: int = 0
     mounts: int = 0
@@ -186,6 +192,7 @@ class GroupRecord:
 
     def add(self, member: Member) -> None:
         self.members[member.key] = member
+        self.declared = member.settled.group
         self.pending += member.state == State.PENDING
         self.mounts += bool(member.claims)
         self.view = None
@@ -197,7 +204,8 @@ class GroupRecord:
         self.view = None
 
     def group(self) -> Group:
-        return group_of(self.id, self._marks(), self.declared)
+        there = sum(m.state in COUNTED for m in self.members.values())
+        return group_of(self.id, self._marks(), self.declared, there)
 
     def _marks(self) -> Iterator[Marks]:
         """Of those that are not finished, if there are any."""
@@ -261,7 +269,10 @@ class GroupRecord:
 
 
 def _succeeded_and_removed(group: Group, members: Iterable[Member]) -> int:
-    """Indexes that have succeeded and whose pods are not there any more."""
+    """Members that succeeded and whose pods are not there any more: indexes of a Job, or Jobs of a set."""
+    if group.done:
+        kept_jobs = sum(m.state == State.SUCCEEDED and m.settled.complete for m in members)
+        return max(0, group.done - kept_jobs)
     if not group.completed:
         return 0
     kept = {m.order[0] for m in members if m.state == State.SUCCEEDED}

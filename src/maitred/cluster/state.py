@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-import numpy as np
-
 from maitred.cluster.bound import BoundTable
 from maitred.cluster.budgets import BudgetTable
 from maitred.cluster.controllers import ControllerTable
@@ -19,19 +17,19 @@ from maitred.cluster.intake import Intake
 from maitred.cluster.interning import Interner
 from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of, owner_in_namespace
 from maitred.cluster.news import Ends, News
-from maitred.cluster.nodes import Ints, NodeTable, NodeView
+from maitred.cluster.nodes import Charge, Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
-from maitred.cluster.settling import Settling
+from maitred.cluster.settling import Crew, Settling
 from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, Snapshot
 from maitred.cluster.tables import Tables, labels_of
 from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
-from maitred.model.group import CompositePodGroup, Group, PodGroup, group_from_pod_group
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import row_of
-from maitred.model.membership import POD_GROUP, GroupId, sorting_key
+from maitred.model.membership import GroupId, Settled, sorting_key
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Namespace, Object
@@ -50,7 +48,6 @@ from maitred.model.storage import (
 from maitred.model.suspending import TopOwner
 
 T = TypeVar("T", bound=Object)
-
 FORGOTTEN = -1
 """The needs of a finished pod, which nothing reads any more."""
 STORAGE_KINDS = (
@@ -118,13 +115,13 @@ class ClusterState:
         self._interner = Interner()
         self._intake = Intake(self._interner)
         self._pods: dict[str, Member] = {}
-        self._settling = Settling(workloads, waits_for_owners)
+        self._tables = Tables()
+        self._settling = Settling(self._tables, workloads, waits_for_owners)
         self._groups: dict[GroupId, GroupRecord] = {}
         self._waiting: dict[GroupId, GroupRecord] = {}
-        self._charges: dict[int, tuple[Ints, Ints]] = {}
+        self._charges: dict[int, Charge] = {}
         self._seated = SeatedTable()
         self._budgets = BudgetTable()
-        self._tables = Tables()
         self._controllers = ControllerTable(self._tables)
         self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
@@ -169,7 +166,6 @@ class ClusterState:
         elif isinstance(item, PodGroup):
             key = key_of(item.metadata)
             self.group_makers.put(key, item)
-            self._declare(GroupId(POD_GROUP, key), group_from_pod_group(item))
             self._settle_again(self._settling.put_group(key, item))
         elif isinstance(item, PodDisruptionBudget):
             self.version += 1
@@ -178,8 +174,7 @@ class ClusterState:
             kind = row_of(type(item)).type
             self._table_changed(kind)
             self._controllers.changed(kind, key_of(item.metadata), item)
-            if isinstance(item, Job):
-                self._put_job(key_of(item.metadata), item)
+            self._settle_again(self._settling.changed(kind, key_of(item.metadata)))
 
     def _delete(self, kind: type[Object], key: str) -> None:
         if kind is Pod:
@@ -192,7 +187,6 @@ class ClusterState:
                 self._node_changed(key)
         elif kind is PodGroup:
             self.group_makers.put(key, None)
-            self._declare(GroupId(POD_GROUP, key), None)
             self._settle_again(self._settling.put_group(key, None))
         elif kind is PodDisruptionBudget:
             self.version += 1
@@ -200,8 +194,7 @@ class ClusterState:
         elif self._tables.remove(kind, key):
             self._table_changed(kind)
             self._controllers.changed(kind, key, None)
-            if kind is Job:
-                self._put_job(key, None)
+            self._settle_again(self._settling.changed(kind, key))
 
     def _node_changed(self, name: str) -> None:
         self.version += 1
@@ -227,44 +220,33 @@ class ClusterState:
                 self._storage_version += 1
                 self.news.effects |= Effect.STORAGE
 
-    def _declare(self, id: GroupId, declared: Group | None) -> None:
-        record = self._record(id)
-        known, record.declared = record.declared, declared
-        if declared != known:
-            record.view = None
-            self.version += 1
-            self._seated.changed(record)
-            self.news.groups.add(id.key)
-        self._forget_if_empty(record)
-
-    def _put_job(self, key: str, job: Job | None) -> None:
-        before, after, stale = self._settling.put_job(key, job)
-        if before is not None and (after is None or after.id != before.id):
-            self._declare(before.id, None)
-        if after is not None:
-            self._declare(after.id, after.facts.group)
-        self._settle_again(stale)
-
     def follow(self, workloads: Workloads) -> None:
         """The policy has this to say of workloads from now on."""
-        for key in self._settling.follow(workloads):
-            self._put_job(key, self._tables[Job][key])
+        self._settle_again(self._settling.follow(workloads))
 
-    def _settle_again(self, members: Iterable[Member]) -> None:
-        """An object has changed that says which group these are in."""
-        for member in list(members):
-            settled = self._settling.settled(member)
-            if settled != member.settled:
-                self._remove(member)
-                member.settled = settled
-                self._add(member)
-                self.regrouped.add(member.key)
+    def _settle_again(self, crews: Iterable[tuple[Crew, Settled]]) -> None:
+        """An object has changed that says which group these are in, or how it is described."""
+        for crew, before in crews:
+            if (crew.settled.id, crew.settled.marks) == (before.id, before.marks):
+                self._describe_again(crew)
+            else:
+                for member in list(crew.members.values()):
+                    self._remove(member)
+                    self._add(member)
+                    self.regrouped.add(member.key)
+
+    def _describe_again(self, crew: Crew) -> None:
+        self.version += 1
+        record = None if crew.settled.id is None else self._groups.get(crew.settled.id)
+        if record is not None:
+            record.declared, record.view = crew.settled.group, None
+            self._seated.changed(record)
+            self.news.groups.add(record.id.key)
 
     # -- pods ------------------------------------------------------------------------------------------
 
     def _put_pod(self, pod: Pod) -> None:
         member = self._intake.member(pod)
-        member.settled = self._settling.settled(member)
         known = self._pods.get(member.key)
         if known is not None:
             if known.like(member):
@@ -272,6 +254,7 @@ class ClusterState:
                 return
             self._note_end(known, member)
             self._remove(known)
+        member.crew = self._settling.crew(member.said)
         self._pods[member.key] = member
         self._add(member)
 
@@ -342,7 +325,7 @@ class ClusterState:
 
     def _seat(self, member: Member) -> None:
         row = member.node_row = self._nodes.row(member.node)
-        self._charge(member, +1)
+        self._nodes.charge(row, self._charge_of(member.needs), member.fixed)
         member.bound_row = self._bound.take(
             member.occupant,
             node=row,
@@ -366,7 +349,7 @@ class ClusterState:
         self.news.nodes.add(member.node)
 
     def _unseat(self, member: Member) -> None:
-        self._charge(member, -1)
+        self._nodes.give_back(member.node_row, self._charge_of(member.needs), member.fixed)
         self._bound.give_back(member.bound_row)
         if member.record is not None:
             self._seated.depart(member.record)
@@ -378,18 +361,11 @@ class ClusterState:
         self.news.nodes.add(member.node)
         self._nodes.release(member.node_row)
 
-    def _charge(self, member: Member, sign: int) -> None:
-        columns, amounts = self._charge_of(member.needs)
-        self._nodes.charge(member.node_row, columns, sign * amounts, member.fixed)
-
-    def _charge_of(self, needs: int) -> tuple[Ints, Ints]:
-        """Resource columns and amounts that a pod of these needs takes."""
+    def _charge_of(self, needs: int) -> Charge:
+        """What a pod of these needs takes."""
         charge = self._charges.get(needs)
         if charge is None:
-            requests = self._interner.needs[needs].requests
-            columns = np.array([self._nodes.resource(resource) for resource, _ in requests], dtype=np.int64)
-            charge = (columns, np.array([requested for _, requested in requests], dtype=np.int64))
-            self._charges[needs] = charge
+            charge = self._charges[needs] = self._nodes.charge_for(self._interner.needs[needs].requests)
         return charge
 
     def _label_class(self, member: Member) -> int:
@@ -404,7 +380,7 @@ class ClusterState:
         return record
 
     def _forget_if_empty(self, record: GroupRecord) -> None:
-        if not record.members and record.declared is None:
+        if not record.members:
             self._groups.pop(record.id, None)
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -417,8 +393,7 @@ class ClusterState:
     def fits_where_it_is(self, pod: str) -> bool:
         """Whether the node that a pod is seated on has all that it takes, with everyone else who is there."""
         member = self._pods[pod]
-        columns, _ = self._charge_of(member.needs)
-        row, nodes = member.node_row, self._nodes
+        columns, row, nodes = self._charge_of(member.needs).columns, member.node_row, self._nodes
         room = (nodes.used[columns, row] <= nodes.allocatable[columns, row]).all()
         return bool(room) and not nodes.overloaded(row)
 
@@ -426,6 +401,15 @@ class ClusterState:
         """The group of a pod, if it is in one."""
         member = self._pods.get(pod)
         return None if member is None else member.settled.id
+
+    def members_of(self, group: GroupId) -> Mapping[str, Settled]:
+        """The pods of a group, and how each of them was found to be in it."""
+        record = self._groups.get(group)
+        return {} if record is None else {key: one.settled for key, one in record.members.items()}
+
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        """An object that says which group pods are in. With a UID: this one, and no other of its name."""
+        return self._settling.find(kind, key, uid)
 
     def group_key(self, pod: str) -> str:
         """`namespace/name` of the group of a pod; a lone pod is a group of one, called like the pod."""
@@ -448,21 +432,17 @@ class ClusterState:
         """The Workload by which Kueue says whether this owner may run; None if it is not Kueue's."""
         return self._controllers.workload_of(owner)
 
-    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
-        """An object that the state keeps as it is."""
-        return self._tables.find(kind, key, uid)
-
     def has_room_for(self, places: Mapping[str, str]) -> bool:
         """Whether these pods, which wait, could all be on these nodes, as far as amounts go."""
         nodes = self._nodes
         left: dict[int, Ints] = {}
         for pod, node in places.items():
-            row, (columns, amounts) = nodes.rows.get(node), self._charge_of(self._pods[pod].needs)
+            row, charge = nodes.rows.get(node), self._charge_of(self._pods[pod].needs)
             if row is None:
                 return False
             room = left.setdefault(row, nodes.allocatable[:, row] - nodes.used[:, row])
-            room[columns] -= amounts
-            if (room[columns] < 0).any():
+            room[: len(charge.amounts)] -= charge.amounts
+            if (room[charge.columns] < 0).any():
                 return False
         return True
 

@@ -30,6 +30,7 @@ from maitred.model.operators.podgroups import (
     VolcanoPodGroup,
 )
 from maitred.model.operators.ray import RayCluster, RayJob
+from maitred.model.operators.runtimes import ClusterTrainingRuntime, TrainingRuntime
 from maitred.model.operators.volcano import VolcanoJob
 from maitred.model.pod import Pod
 from maitred.model.priority import PriorityClass
@@ -48,6 +49,7 @@ ONE = ("v1",)
 """Of most kinds that every API server has."""
 SCHEDULING, STORAGE, DEVICES = "scheduling.k8s.io", "storage.k8s.io", "resource.k8s.io"
 WORKLOADS = ("v1beta1", "v1alpha3", "v1alpha2")
+TRAINER = ("trainer.kubeflow.org", ("v1alpha1",))
 
 
 class Heeded(Enum):
@@ -174,6 +176,15 @@ KINDS = (
     Kind(PodGroup, SCHEDULING, WORKLOADS, "podgroups", optional=True),
     Kind(CompositePodGroup, SCHEDULING, WORKLOADS, "compositepodgroups", optional=True, effect=Effect.RULES),
     Kind(Workload, SCHEDULING, WORKLOADS, "workloads", optional=True, watched=False),
+    Kind(TrainingRuntime, *TRAINER, "trainingruntimes", optional=True, watched=False),
+    Kind(
+        ClusterTrainingRuntime,
+        *TRAINER,
+        "clustertrainingruntimes",
+        namespaced=False,
+        optional=True,
+        watched=False,
+    ),
     *OPERATED,
 )
 _BY_TYPE = {row.type: row for row in KINDS}

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maitred.controllers.owners.members import MOST_ALONE, awaited_pods, stand_ins
-from maitred.controllers.owners.templates import Objects, open_indexes
+from maitred.cluster.tables import Tables
+from maitred.controllers.owners.members import MOST_ALONE, awaited_pods, open_indexes, stand_ins
 from maitred.kube.wire import WatchedPod
 from maitred.model.job import index_ranges
 from maitred.model.membership import group_key
@@ -16,11 +16,9 @@ from maitred.sandbox.housekeeping.jobs.indexes import written
 from tests.controllers.owners.made import RECORD, job, record
 from tests.oracle.builders import INDEX, gang, moment
 
-NOTHING_ELSE = Objects(lambda kind, key: None)
 
-
-def standing(one: Object, kept: Suspension, known: Objects = NOTHING_ELSE) -> list[WatchedPod]:
-    return stand_ins(one, kept, awaited_pods(one, kept, known), "maitred")
+def standing(one: Object, kept: Suspension) -> list[WatchedPod]:
+    return stand_ins(one, kept, awaited_pods(one, kept, Tables()), "maitred").pods
 
 
 def made(*args: object, **fields: object) -> list[WatchedPod]:

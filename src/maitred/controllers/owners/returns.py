@@ -27,9 +27,8 @@ from functools import partial
 from typing import Any
 
 from maitred.controllers.owners.activations import Activations
-from maitred.controllers.owners.members import awaited_pods, stand_ins
+from maitred.controllers.owners.members import StandIns, awaited_pods, stand_ins
 from maitred.controllers.owners.suspensions import Suspensions
-from maitred.controllers.owners.templates import Objects
 from maitred.controllers.scheduling.amending import NOBODY_AWAY, Away
 from maitred.controllers.scheduling.mirror import Mirror, MirrorFeed
 from maitred.controllers.scheduling.overlay import OverlayHold
@@ -247,13 +246,14 @@ class Returns:
         if not row.is_own(one):
             await self._bring_back(key, absence, "a controller other than its own manages it")
             return
-        awaited = awaited_pods(one, record, Objects(self._mirror.state.find))
+        awaited = await asyncio.to_thread(awaited_pods, one, record, self._mirror.state)
         if not self._is_room_for(key, sum(len(coming.numbers) for coming in awaited)):
             await self._bring_back(
                 key, absence, "maitred keeps room for the pods of too many suspended owners already"
             )
-        elif pods := await asyncio.to_thread(stand_ins, one, record, awaited, self._scheduler):
-            absence.stands = await self._take_in(key, absence, pods)
+        elif awaited:
+            made = await asyncio.to_thread(stand_ins, one, record, awaited, self._scheduler)
+            absence.stands = await self._take_in(key, absence, made)
         elif self._absences.get(key) is absence:
             await self._bring_back(key, absence, "it needs no more pods, or does not say which")
 
@@ -272,14 +272,15 @@ class Returns:
         here = sum(count for owner, count in others.items() if owner.namespace == key.namespace)
         return sum(others.values()) + number <= MOST_STAND_INS and here + number <= MOST_IN_NAMESPACE
 
-    async def _take_in(self, key: OwnerName, absence: SuspendedOwner, pods: Sequence[WatchedPod]) -> bool:
+    async def _take_in(self, key: OwnerName, absence: SuspendedOwner, made: StandIns) -> bool:
         """Some at a time. Where the owner changes meanwhile, it is looked at again with the next cycle."""
         await self._let_go(key)
-        for start in range(0, len(pods), SLICE):
+        self._mirror.imagine(key, made.between.values())
+        for start in range(0, len(made.pods), SLICE):
             if self._absences.get(key) is not absence:
                 await self._let_go(key)
                 return False
-            self._mirror.stand_in(key, pods[start : start + SLICE])
+            self._mirror.stand_in(key, made.pods[start : start + SLICE])
             await asyncio.sleep(0)
         return True
 

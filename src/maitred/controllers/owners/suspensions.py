@@ -129,8 +129,8 @@ class Suspensions:
 
     async def hasten(self, pod: str, uid: str, grace_seconds: int) -> Outcome:
         """A pod of a suspended owner is being deleted with the grace period that it asks for, and gets less.
-        This is for later: a pod that is deleted before the Job controller knows that its Job is suspended is a
-        failure of the Job."""
+        This is for later: a pod that is deleted before the Job controller knows that its Job is suspended
+        counts as a failure of the Job."""
         return await self._writer.delete_pod(*_parts(pod), uid, grace_seconds)
 
     async def settle(self, record: Suspension) -> Outcome:

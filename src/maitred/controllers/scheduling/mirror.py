@@ -20,6 +20,7 @@ from maitred.controllers.scheduling.seating import ANNOTATION, SeatingRecord, pa
 from maitred.kube.wire import WatchedGroup, WatchedPod
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
+from maitred.model.kinds import row_of
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.operators.kueue import KueueWorkload
@@ -66,6 +67,7 @@ class Mirror:
         self.owners: dict[OwnerName, Object] = {}
         """Owners of pods that can be suspended, Jobs among them."""
         self.workloads: dict[str, KueueWorkload] = {}
+        self._imagined: dict[OwnerName, list[Object]] = {}
         self._group_of: dict[str, str] = {}
         self._waits_in: dict[str, str] = {}
         """Pods that wait -> the group that they are listed under."""
@@ -75,7 +77,7 @@ class Mirror:
         """Set for a shadow, which tells gangs as an audit does."""
 
     def watch_gangs(self) -> None:
-        self.gangs = ShadowGangs(self.jobs, self.groups)
+        self.gangs = ShadowGangs(self.state)
 
     # -- told by the watches ---------------------------------------------------------------------------
 
@@ -107,13 +109,24 @@ class Mirror:
             self.put_pod(pod)
         self.changed.set()
 
+    def imagine(self, owner: OwnerName, between: Iterable[Object]) -> None:
+        """What an owner will make between itself and its pods, for as long as pods stand in for it."""
+        for one in between:
+            self._imagined.setdefault(owner, []).append(one)
+            self.state.apply(Put(one))
+        self._regroup()
+
     def stand_down(self, owner: OwnerName, most: int) -> bool:
         """No stand-in is to wait for the owner any more. So many go at once; whether others are left."""
         for key in list(islice(self.overlay.standing.get(owner, ()), most)):
             self.pod_gone(key)
             self.overlay.stand_down(key)
             self.changed.set()
-        return owner in self.overlay.standing
+        if owner in self.overlay.standing:
+            return True
+        for one in self._imagined.pop(owner, ()):
+            self.state.apply(Delete(row_of(type(one)).type, key_of(one.metadata)))
+        return False
 
     def put_group(self, group: WatchedGroup) -> None:
         self.groups[key_of(group.metadata)] = group

@@ -26,7 +26,7 @@ from maitred.model.group import GROUP, MIN_COUNT, PodGroup
 from maitred.model.job import Job
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError
-from maitred.model.membership import membership_of
+from maitred.model.membership import said_by
 from maitred.model.meta import ObjectMeta, OwnerReference
 from maitred.model.objects import Object
 from maitred.model.pod import ClaimVolume, Pod, SchedulingGroup, Volume
@@ -191,7 +191,7 @@ class Made:
 
     def _grouped(self, pods: list[Pod]) -> Iterable[Pod]:
         """The pods with what says their group."""
-        if not pods or any(membership_of(pod) for pod in pods):
+        if not pods or any(said_by(pod).names_a_group for pod in pods):
             return pods
         if self.workload.scheduling is not None:
             return self._in_pod_group(pods, self.workload.scheduling)

@@ -4,6 +4,7 @@ from maitred.model.job import JobSpec, TemplateMeta
 from maitred.model.meta import Lean
 from maitred.model.objects import Object
 from maitred.model.operators.parts import Name, OperatorCondition, Several, Size
+from maitred.model.pod import Affinity, ResourceRequirements, SchedulingGate, Toleration, Volume
 
 JOB_SET_NAME = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
@@ -15,9 +16,14 @@ JOB_SET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 TRAIN_JOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
 
 
+class ReplicatedJobSpec(JobSpec, frozen=True):
+    completion_mode: str = "Indexed"
+    """Unlike that of a Job by itself."""
+
+
 class ReplicatedJobTemplate(Lean, frozen=True):
     metadata: TemplateMeta = TemplateMeta()
-    spec: JobSpec = JobSpec()
+    spec: ReplicatedJobSpec = ReplicatedJobSpec()
 
 
 class Dependency(Lean, frozen=True):
@@ -86,12 +92,61 @@ class RuntimeRef(Lean, frozen=True):
 
 class Trainer(Lean, frozen=True):
     num_nodes: Size | None = None
+    resources_per_node: ResourceRequirements | None = None
+
+
+class PodSpecPatch(Lean, frozen=True):
+    """What of a pod may be patched and matters to scheduling."""
+
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+
+
+class PodTemplatePatch(Lean, frozen=True):
+    metadata: TemplateMeta = TemplateMeta()
+    spec: PodSpecPatch = PodSpecPatch()
+
+
+class JobSpecPatch(Lean, frozen=True):
+    template: PodTemplatePatch = PodTemplatePatch()
+
+
+class JobTemplatePatch(Lean, frozen=True):
+    metadata: TemplateMeta = TemplateMeta()
+    spec: JobSpecPatch = JobSpecPatch()
+
+
+class ReplicatedJobPatch(Lean, frozen=True):
+    name: Name = ""
+    template: JobTemplatePatch = JobTemplatePatch()
+
+
+class JobSetSpecPatch(Lean, frozen=True):
+    replicated_jobs: Several[ReplicatedJobPatch] = ()
+
+
+class JobSetPatch(Lean, frozen=True):
+    metadata: TemplateMeta = TemplateMeta()
+    spec: JobSetSpecPatch = JobSetSpecPatch()
+
+
+class RuntimeSpecPatch(Lean, frozen=True):
+    template: JobSetPatch = JobSetPatch()
+
+
+class RuntimePatch(Lean, frozen=True):
+    training_runtime_spec: RuntimeSpecPatch = RuntimeSpecPatch()
 
 
 class TrainJobSpec(Lean, frozen=True):
     runtime_ref: RuntimeRef = RuntimeRef()
     """Where the templates of its pods are. The JobSet that is made of it has them too."""
     trainer: Trainer = Trainer()
+    runtime_patches: Several[RuntimePatch] = ()
+    """Changes of what the runtime says."""
     suspend: bool = False
     managed_by: Name = ""
     active_deadline_seconds: int | None = None

@@ -1,5 +1,7 @@
 """LeaderWorkerSets: replicas that are groups of pods, each with a leader."""
 
+from typing import Any
+
 from maitred.model.job import PodTemplate
 from maitred.model.meta import Lean
 from maitred.model.objects import Object
@@ -9,6 +11,7 @@ PREFIX = "leaderworkerset.sigs.k8s.io/"
 SET_NAME, GROUP_INDEX, WORKER_INDEX, GROUP_SIZE, EXCLUSIVE_TOPOLOGY = (
     f"{PREFIX}{part}" for part in ("name", "group-index", "worker-index", "size", "exclusive-topology")
 )
+GROUP_KEY, LEADER_NAME = f"{PREFIX}group-key", f"{PREFIX}leader-name"
 
 
 class SubGroupPolicy(Lean, frozen=True):
@@ -24,6 +27,7 @@ class LeaderWorkerTemplate(Lean, frozen=True):
     """Pods in a group, its leader included."""
     restart_policy: Name = "RecreateGroupOnPodRestart"
     sub_group_policy: SubGroupPolicy | None = None
+    volume_claim_templates: Several[Any] = ()
 
 
 class LeaderWorkerSetSpec(Lean, frozen=True):

@@ -4,15 +4,19 @@ from maitred.model.job import PodTemplate
 from maitred.model.meta import Lean
 from maitred.model.objects import Object
 from maitred.model.operators.parts import ByName, Name, OperatorCondition, Several, Size
+from maitred.model.pod import ResourceRequirements
 
 CLUSTER, NODE_TYPE, WORKER_GROUP = "ray.io/cluster", "ray.io/node-type", "ray.io/group"
 """Labels of the pods of a RayCluster."""
+ORIGIN, ORIGIN_KIND = "ray.io/originated-from-cr-name", "ray.io/originated-from-crd"
+"""Labels of what is made for a RayJob or a RayService."""
 KUBERAY = "ray.io/kuberay-operator"
 """How its own operator is called in `spec.managedBy`."""
 
 
 class HeadGroup(Lean, frozen=True):
     template: PodTemplate = PodTemplate()
+    labels: ByName[str] = {}
 
 
 class WorkerGroup(Lean, frozen=True):
@@ -24,6 +28,7 @@ class WorkerGroup(Lean, frozen=True):
     """Pods in a replica."""
     suspend: bool = False
     template: PodTemplate = PodTemplate()
+    labels: ByName[str] = {}
 
     @property
     def least(self) -> int:
@@ -37,10 +42,15 @@ class WorkerGroup(Lean, frozen=True):
         return self.replicas if self.max_replicas is None else min(self.replicas, self.max_replicas)
 
 
+class AutoscalerOptions(Lean, frozen=True):
+    resources: ResourceRequirements | None = None
+
+
 class RayClusterSpec(Lean, frozen=True):
     head_group_spec: HeadGroup = HeadGroup()
     worker_group_specs: Several[WorkerGroup] = ()
     enable_in_tree_autoscaling: bool = False
+    autoscaler_options: AutoscalerOptions | None = None
     suspend: bool = False
     managed_by: Name = ""
 
