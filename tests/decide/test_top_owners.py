@@ -7,6 +7,8 @@ import pytest
 from tests.decide.preempting import band, decided, evicted, lone, receipt, running
 from tests.oracle.builders import Obj, metadata, node
 
+AS_WRITTEN = {"workloads": {"jobs": "as-written", "owners": "as-written"}}
+"""Pods are in the groups that they name, and in no others: here it is the owners that hold them together."""
 NODES = [node(f"n{i}", cpu=1) for i in range(4)]
 APIS = {
     "Job": "batch/v1",
@@ -76,7 +78,7 @@ def departure(plan: Obj, pod: str = "low-0") -> tuple[str, str]:
 def full_house(*objects: Obj) -> Obj:
     """The Plan for a pod that needs the node of one victim, with a pod that cannot leave on the last one."""
     stays = running("stays", "n3", priority=1000)
-    return decided([*NODES, *objects, stays, lone()])
+    return decided([*NODES, *objects, stays, lone()], policy=AS_WRITTEN)
 
 
 @pytest.mark.parametrize("kind", WHOLE)
@@ -155,7 +157,7 @@ def test_a_ray_cluster_of_a_service_is_not_suspended_behind_its_back() -> None:
 def test_the_policy_may_delete_pods_instead() -> None:
     objects = [*NODES, owner("JobSet", "train"), *pods_of(reference("JobSet", "train"))]
     objects += [running("stays", "n3", priority=1000), lone()]
-    plan = decided(objects, policy={"preemption": {"jobs": "delete"}})
+    plan = decided(objects, policy={**AS_WRITTEN, "preemption": {"jobs": "delete"}})
     assert len(evicted(plan)) == 1
     assert departure(plan, evicted(plan)[0]) == ("delete", "JobSet train")
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from . import quantity
 from .budgets import Budget, read_budget
+from .conventions import LANGUAGES
 from .fields import Doc
 from .intree import attached_as
 from .jobs import Job, read_job
-from .owners import RULES, WORKLOAD, Owners
+from .owners import API_GROUPS
 from .pods import Pod, read_pod
 from .selectors import (
     Labels,
@@ -25,6 +26,7 @@ from .selectors import (
     node_terms,
     taints,
 )
+from .suspending import RULES, WORKLOAD, Suspendables
 
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 NOT_READY = {"False": "node.kubernetes.io/not-ready", "Unknown": "node.kubernetes.io/unreachable"}
@@ -33,6 +35,7 @@ DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+FOREIGN_GROUPS = frozenset(one.group for one in LANGUAGES if one.group)
 CLASS_RESOURCE = "deviceclass.resource.kubernetes.io/"
 
 
@@ -128,7 +131,11 @@ class Cluster:
     composites: dict[str, Doc] = field(default_factory=dict)
     budgets: dict[str, Budget] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
-    owners: Owners = field(default_factory=Owners)
+    suspendable: Suspendables = field(default_factory=Suspendables)
+    owners: dict[str, dict[str, Doc]] = field(default_factory=dict)
+    """What is above pods, by kind: Jobs and what operators' objects make of them."""
+    foreign_groups: dict[str, dict[str, Doc]] = field(default_factory=dict)
+    """PodGroups of other schedulers, by their API group."""
     namespaces: dict[str, Labels] = field(default_factory=dict)
     priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
@@ -182,6 +189,13 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
     cluster = Cluster()
     seen: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, doc in flatten(objects):
+        api_group = doc.text("apiVersion").rpartition("/")[0]
+        if API_GROUPS.get(kind) == api_group:
+            cluster.owners.setdefault(kind, {})[_key("Job", doc)] = doc
+            if kind in RULES:
+                cluster.suspendable.put(_key("Job", doc), doc)
+        elif kind == "PodGroup" and api_group in FOREIGN_GROUPS:
+            cluster.foreign_groups.setdefault(api_group, {})[_key(kind, doc)] = doc
         if kind not in READERS or not _ours(kind, doc.text("apiVersion")):
             continue
         key = _key(kind, doc)
@@ -352,15 +366,12 @@ def _put_budget(cluster: Cluster, key: str, doc: Doc) -> None:
 
 def _put_job(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.jobs[key] = read_job(doc)
-    cluster.owners.put(key, doc)
-
-
-def _put_owner(cluster: Cluster, key: str, doc: Doc) -> None:
-    cluster.owners.put(key, doc)
+    cluster.suspendable.put(key, doc)
+    cluster.owners.setdefault("Job", {})[key] = doc
 
 
 def _put_workload(cluster: Cluster, key: str, doc: Doc) -> None:
-    cluster.owners.put_workload(key, doc)
+    cluster.suspendable.put_workload(key, doc)
 
 
 def _put_namespace(cluster: Cluster, key: str, doc: Doc) -> None:
@@ -409,7 +420,7 @@ def _put_resource_claim(cluster: Cluster, key: str, doc: Doc) -> None:
 
 
 SPACED = frozenset(
-    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", *RULES, WORKLOAD}
+    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job", WORKLOAD}
     | {"PersistentVolumeClaim", "ResourceClaim"}
 )
 APIS = {
@@ -417,10 +428,9 @@ APIS = {
     "CompositePodGroup": "scheduling.k8s.io/",
     "PodDisruptionBudget": "policy/",
     WORKLOAD: "kueue.x-k8s.io/",
-    **{kind: rule.api for kind, rule in RULES.items()},
+    "Job": "batch/",
 }
 READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
-    **dict.fromkeys(RULES, _put_owner),
     WORKLOAD: _put_workload,
     "Pod": _put_pod,
     "Node": _put_node,

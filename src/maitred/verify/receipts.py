@@ -136,7 +136,7 @@ class _Departures:
     def __init__(self, case: Case) -> None:
         self.case = case
         running = [pod for pod in case.cluster.pods.values() if pod.running] if case.evictions else []
-        self.ways = {pod.key: case.cluster.owners.way_out(pod) for pod in running}
+        self.ways = {pod.key: case.cluster.suspendable.way_out(pod) for pod in running}
         self.here = Counter(self.ways.values())
         victims = [eviction.pod for eviction in case.evictions]
         self.leaving = Counter(_family(pod) for pod in victims if pod.running)

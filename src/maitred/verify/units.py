@@ -95,7 +95,7 @@ def _taken_along(case: Case) -> dict[str, list[Pod]]:
     found: dict[str, list[Pod]] = {}
     running = [pod for pod in case.cluster.pods.values() if pod.running]
     for pod in running if case.policy.preemption.suspends else ():
-        way = case.cluster.owners.way_out(pod)
+        way = case.cluster.suspendable.way_out(pod)
         if way is not None and way.whole and not way.stopped:
             found.setdefault(str(way.owner), []).append(pod)
     return {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from maitred.cluster.tables import Tables
 from maitred.controllers.owners.members import MOST_ALONE, awaited_pods, open_indexes, stand_ins
 from maitred.kube.wire import WatchedPod
-from maitred.model.job import index_ranges
+from maitred.model.job import JOB_NAMES, index_ranges
 from maitred.model.membership import group_key
 from maitred.model.objects import Object
 from maitred.model.pod import SchedulingGroup
@@ -36,7 +36,7 @@ def indexes(pods: list[WatchedPod]) -> list[str]:
 def test_a_member_is_what_the_job_would_make() -> None:
     suspended = job(size=2, marks=gang("train", 2), pod={"priorityClassName": "low"})
     first, second = standing(suspended, RECORD)
-    assert first.metadata.labels == {"job-name": "train", INDEX: "0"}
+    assert first.metadata.labels == {**dict.fromkeys(JOB_NAMES, "train"), INDEX: "0"}
     assert first.metadata.annotations == {**gang("train", 2), INDEX: "0"}
     assert second.metadata.annotations[INDEX] == "1"
     assert first.metadata.uid != second.metadata.uid

@@ -81,8 +81,10 @@ def numbers_of(one: Object, replicas: Replicas, known: Found) -> Iterator[int]:
     if job is None:
         return iter(numbers)
     if job.spec.completion_mode == "Indexed":
+        # The first of a Job may come from another template than the rest of them.
+        end = replicas.first + replicas.count if replicas.first + replicas.count < job.members else None
         wanted = islice(open_indexes(job), job.members)
-        return (number for number in wanted if number in numbers)
+        return (number for number in wanted if replicas.first <= number and (end is None or number < end))
     if job.spec.completions is None and job.status.succeeded:
         return iter(())  # one that has succeeded is enough, and no more are made
     return iter(numbers[: job.members])
