@@ -229,6 +229,7 @@ class GroupRecord:
         unread = {problem for m in unfinished for problem in m.standing.protection.problems}
         unread.update(group.protection.problems)
         runtime, removed = _runtime(group, unfinished), _succeeded_and_removed(group, ordered)
+        arrived = min(m.order[1] for m in ordered)
         if conflicts or unread or runtime.problems:
             said = [f"group {group.key}: {problem}; it will not be evicted" for problem in sorted(unread)]
             said += [
@@ -248,7 +249,8 @@ class GroupRecord:
             running_shapes=np.fromiter(map(shape_of, running), dtype=np.int32, count=len(running)),
             members=len(ordered) + removed,
             succeeded=sum(m.state == State.SUCCEEDED for m in ordered) + removed,
-            created=min(m.order[1] for m in ordered),
+            created=min([arrived, *(m.settled.since for m in ordered if m.settled.since is not None)]),
+            arrived=arrived,
             ranks=_ranks(unfinished),
             schedulers=tuple(sorted({m.standing.scheduler for m in unfinished})),
             pending_schedulers=tuple(sorted({m.standing.scheduler for m in pending})),

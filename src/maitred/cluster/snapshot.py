@@ -183,6 +183,9 @@ class GroupView:
     members: int
     succeeded: int
     created: float
+    """When the first of its members, its PodGroup or an owner of theirs was created: its age in the order."""
+    arrived: float
+    """When the first of its members was."""
     ranks: tuple[GroupRank, ...]
     schedulers: tuple[str, ...]
     pending_schedulers: tuple[str, ...]

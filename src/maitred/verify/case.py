@@ -205,8 +205,7 @@ class Case:
 
 def seniority(group: Group) -> tuple[float, float, str]:
     """Who comes first: by rank, age and name. Whose rank nobody knows comes last."""
-    times = [pod.created for pod in group.members if pod.created is not None]
-    return -rank(group), min(times, default=float("inf")), group.key
+    return -rank(group), min(group.since, default=float("inf")), group.key
 
 
 def rank(group: Group) -> float:

@@ -268,7 +268,7 @@ class Survey:
 
     def waited(self, ranked: RankedGroup) -> float:
         """Hours since the group came; nothing if its clock is ahead of ours, or not known."""
-        return max(0.0, round((self.now / 1000 - ranked.view.created) / SECONDS_PER_HOUR, 2))
+        return max(0.0, round((self.now / 1000 - ranked.view.arrived) / SECONDS_PER_HOUR, 2))
 
     def note_effort(self) -> None:
         """Once, however many questions were cut short."""

@@ -129,9 +129,9 @@ def _estimate(situation: Situation, group: TriedGroup, verdict: GroupVerdict) ->
 
 
 def _waited(situation: Situation, view: GroupView) -> Waited | None:
-    if not math.isfinite(view.created):
+    if not math.isfinite(view.arrived):
         return None
-    since, history = view.created, situation.history
+    since, history = view.arrived, situation.history
     by = history.waits.get(view.group.key, {})
     # What waited before under this name is recorded too: the wait is as long as all that is told of it.
     seconds = max(situation.now.timestamp() - since, sum(by.values()), 0.0)
