@@ -115,7 +115,7 @@ class EvictablePods:
                 key = key_of(whole[-1].metadata)
                 families[number] = composites.setdefault(key, number)
                 names[composites[key]] = key
-            elif each.group.disruption == "PodGroup" or each.group.gang:
+            elif each.group.disruption == "PodGroup" or (each.group.gang and each.group.disruption == "Pod"):
                 families[number], names[number] = number, each.group.key
                 if each.group.disruption != "PodGroup":
                     surplus[number] = max(0, each.counted - each.group.quorum)
