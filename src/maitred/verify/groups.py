@@ -114,12 +114,13 @@ class Group:
         return sum(bool(pod.gates) for pod in self.pending)
 
     def slice_of(self, pod: Pod) -> int:
-        """The slice of a member: by index where all members have one, else by place in member order.
+        """The slice of a member: by index where all members have one in the same Job, else by place in member
+        order.
 
         Members that are finished or terminating have no place: whoever replaces them takes it.
         """
         present = sorted(self.active, key=Pod.order)
-        if all(member.index is not None for member in present):
+        if all(member.index is not None and not member.job_index for member in present):
             return (pod.index or 0) // self.slice_size
         return [member.key for member in present].index(pod.key) // self.slice_size
 

@@ -231,7 +231,7 @@ API_GROUPS = {
 
 def marks_above(above: Iterable[Above], gang: Gang) -> tuple[Labels, list[str]]:
     """What the owners and the templates say, nearest first; all that speak must agree."""
-    found: Labels = {}
+    found = dict[str, str]()
     problems = list[str]()
     for doc in (*(doc for _, doc in above), *gang.templates):
         meta = doc.doc("metadata")
