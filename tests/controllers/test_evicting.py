@@ -137,8 +137,8 @@ class House:
     @property
     def leaving(self) -> set[str]:
         snapshot = self.mirror.state.snapshot()
-        occupants = snapshot.bound.occupants[leaving_pods(snapshot, LIMIT, 0)]
-        return {o.key.removeprefix("default/") for o in occupants}
+        leaving = snapshot.bound.occupants[leaving_pods(snapshot, LIMIT, now=0)]
+        return {occupant.key.removeprefix("default/") for occupant in leaving}
 
     def linger(self, name: str, where: str) -> None:
         """Somebody has deleted this pod, and given it ten years."""

@@ -814,7 +814,7 @@ def lingering(*indexes: int, owner: str = "Job/train", namespace: str = "default
 
 
 def leaving(house: House) -> int:
-    return int(leaving_pods(house.mirror.state.snapshot(), 3600, 0).sum())
+    return int(leaving_pods(house.mirror.state.snapshot(), 3600, now=0).sum())
 
 
 def test_pods_of_a_job_that_we_suspended_are_given_less_time_and_each_is_once() -> None:
