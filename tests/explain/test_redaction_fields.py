@@ -72,6 +72,7 @@ HIDDEN = {
     "JobSpec.scheduling",
     "JobSpec.template",
     "JobStatus.completed_indexes",
+    "JobStatus.conditions",
     "JobStatus.failed_indexes",
     "LabelSelector.match_labels",
     "ObjectMeta.annotations",

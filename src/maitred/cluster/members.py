@@ -14,6 +14,7 @@ from maitred.cluster.news import PodEnd
 from maitred.cluster.settling import NO_SPEAKERS, Speakers
 from maitred.cluster.snapshot import (
     JOB_SPAN,
+    NO_CONTROLLER,
     NO_GROUP,
     NO_INDEX,
     UNKNOWN_TIME,
@@ -89,6 +90,8 @@ class Member:
     """By when it is to be gone, if it is being deleted,"""
     grace: int = 0
     """and how long it was given."""
+    controller: int = NO_CONTROLLER
+    """The number of its controller, while it has not finished."""
     crew: Speakers = NO_SPEAKERS
     """Those who say the same of their group."""
     node_row: int = NOT_BOUND
@@ -136,6 +139,10 @@ def end_of(known: Member, now: Member | None) -> PodEnd | None:
     how = ENDS.get(now.state) if now is not None and now.uid == known.uid else "Gone"
     group = known.key if known.settled.id is None else known.settled.id.key
     return None if how is None else PodEnd(known.key, group, how, known.state == State.TERMINATING)
+
+
+def owner_in_namespace(member: Member) -> tuple[str, tuple[str, str, str]]:
+    return member.key.partition("/")[0], member.occupant.owner
 
 
 def state_of(pod: Pod) -> State:

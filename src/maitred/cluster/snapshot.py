@@ -1,7 +1,7 @@
 """What a decision reads: the cluster at one moment, frozen and picklable."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import msgspec
@@ -21,6 +21,7 @@ from maitred.model.priority import PriorityClass
 from maitred.model.protection import Protection
 from maitred.model.runtime import NOT_SAID, Runtime
 from maitred.model.selector import Labels
+from maitred.model.suspending import TopOwner
 
 T = TypeVar("T", bound=Object)
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -101,6 +102,8 @@ class BoundPods:
     """Which of the seated groups; NO_GROUP for a lone pod."""
     budgets: Codes
     """Which set of budgets speaks of it."""
+    controller: Codes
+    """Which of the controllers made it; NO_CONTROLLER where its owner cannot be suspended."""
     working: Mask
     """Has a container that runs, as its phase says."""
     started: Ints
@@ -118,7 +121,9 @@ class BoundPods:
 
     def joined_by(self, node: Codes, needs: Codes, labels: Codes) -> "BoundPods":
         """With more pods of which nothing else is known, so that none can be made to leave."""
-        more = {"node": node, "needs": needs, "labels": labels, "fixed": np.ones(len(node), dtype=np.bool_)}
+        nobody = np.full(len(node), NO_GROUP, dtype=np.int32)
+        more = {"node": node, "needs": needs, "labels": labels, "group": nobody, "controller": nobody}
+        more["fixed"] = np.ones(len(node), dtype=np.bool_)
         columns = []
         for name in self.__slots__:
             column = getattr(self, name)
@@ -128,6 +133,22 @@ class BoundPods:
 
 
 NO_GROUP = -1
+NO_CONTROLLER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """Whoever made some pods, if it is of a kind that can be suspended, or is below such an owner."""
+
+    namespace: str
+    kind: str
+    name: str
+    uid: str
+    top: TopOwner | None = None
+    """The owner that is suspended to make its pods leave; None: they are deleted."""
+
+    def under(self, top: TopOwner | None) -> "Controller":
+        return replace(self, top=top)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +230,7 @@ class Snapshot:
     composites: Mapping[str, CompositePodGroup] = field(default_factory=dict)
     standings: tuple[Standing, ...] = ()
     seated: tuple[SeatedGroup | None, ...] = ()
+    controllers: tuple[Controller | None, ...] = ()
     budgets: tuple[PodDisruptionBudget, ...] = ()
     budget_sets: tuple[tuple[int, ...], ...] = ((),)
     jobs: Mapping[str, Job] = field(default_factory=dict)

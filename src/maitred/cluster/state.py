@@ -11,10 +11,11 @@ from typing import Protocol, TypeVar
 
 from maitred.cluster.bound import BoundTable
 from maitred.cluster.budgets import BudgetTable
+from maitred.cluster.controllers import ControllerTable
 from maitred.cluster.groupapi import GroupMakers
 from maitred.cluster.intake import Intake
 from maitred.cluster.interning import Interner
-from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of
+from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of, owner_in_namespace
 from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Charge, Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
@@ -32,6 +33,7 @@ from maitred.model.membership import GroupId, Settled, sorting_key
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Namespace, Object
+from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
@@ -43,6 +45,7 @@ from maitred.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
+from maitred.model.suspending import TopOwner
 
 T = TypeVar("T", bound=Object)
 FORGOTTEN = -1
@@ -119,6 +122,7 @@ class ClusterState:
         self._charges: dict[int, Charge] = {}
         self._seated = SeatedTable()
         self._budgets = BudgetTable()
+        self._controllers = ControllerTable(self._tables)
         self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
         self._attachments_stale = False
@@ -169,6 +173,7 @@ class ClusterState:
         elif self._tables.put(item):
             kind = row_of(type(item)).type
             self._table_changed(kind)
+            self._controllers.changed(kind, key_of(item.metadata), item)
             self._settle_again(self._settling.changed(kind, key_of(item.metadata)))
 
     def _delete(self, kind: type[Object], key: str) -> None:
@@ -188,6 +193,7 @@ class ClusterState:
             self._budgets.delete(key)
         elif self._tables.remove(kind, key):
             self._table_changed(kind)
+            self._controllers.changed(kind, key, None)
             self._settle_again(self._settling.changed(kind, key))
 
     def _node_changed(self, name: str) -> None:
@@ -287,6 +293,7 @@ class ClusterState:
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, +1)
             self._count_claims(member, +1)
+            member.controller = self._controllers.arrive(*owner_in_namespace(member))
         member.label_class = self._label_class(member)
         if (group := member.group) is not None:
             record = member.record = self._record(group)
@@ -304,6 +311,7 @@ class ClusterState:
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, -1)
             self._count_claims(member, -1)
+            self._controllers.depart(*owner_in_namespace(member))
         if member.bound_row != NOT_BOUND:
             self._unseat(member)
         if member.nominated:  # what was kept for it is for all again
@@ -330,6 +338,7 @@ class ClusterState:
             standing=member.standing_number,
             group=NO_GROUP if member.record is None else self._seated.arrive(member.record),
             budgets=self._budgets.number(member.key.partition("/")[0], member.labels),
+            controller=member.controller,
             working=member.working,
             started=member.started,
             checkpoint=member.checkpoint,
@@ -404,6 +413,22 @@ class ClusterState:
         group = self.group_of(pod)
         return pod if group is None else group.key
 
+    def scheduler_of(self, pod: str) -> str:
+        """The scheduler that a pod names; empty if there is no such pod."""
+        member = self._pods.get(pod)
+        return "" if member is None else member.standing.scheduler
+
+    def top_owner(self, pod: str) -> TopOwner | None:
+        """The owner that is suspended to make an unfinished pod leave; None: the pod is deleted."""
+        member = self._pods.get(pod)
+        if member is None or member.state > State.LEAVING:
+            return None
+        return self._controllers.top_owner(member.controller)
+
+    def workload_of(self, owner: Object) -> KueueWorkload | None:
+        """The Workload by which Kueue says whether this owner may run; None if it is not Kueue's."""
+        return self._controllers.workload_of(owner)
+
     def has_room_for(self, places: Mapping[str, str]) -> bool:
         """Whether these pods, which wait, could all be on these nodes, as far as amounts go."""
         nodes = self._nodes
@@ -444,6 +469,7 @@ class ClusterState:
             composites=dict(tables[CompositePodGroup]),
             standings=self._intake.standings,
             seated=self._seated.view(),
+            controllers=self._controllers.view(),
             budgets=budgets,
             budget_sets=budget_sets,
             jobs=dict(tables[Job]),

@@ -197,7 +197,8 @@ def way(departure: Departure) -> str:
         return "deleted for good"
     if departure.by == "delete":
         return f"deleted, {SURVIVAL[departure.survives]}"
-    return "suspended" if departure.survives else f"suspended, {SURVIVAL[departure.survives]}"
+    how = "suspended" if departure.by == "suspend" else "stopped by Kueue"
+    return how if departure.survives else f"{how}, {SURVIVAL[departure.survives]}"
 
 
 def next_best(other: Alternative) -> str:

@@ -141,7 +141,8 @@ class Group(Lean, frozen=True):
     priority: int | None = None
     priority_class_name: str = ""
     preemption_policy: str = ""
-    disruption: Literal["Pod", "PodGroup"] = "Pod"
+    disruption: Literal["Pod", "PodGroup", "Alone"] = "Pod"
+    """Who leaves with a member: as many as the quorum makes leave, all members, or none."""
     protection: Protection = UNPROTECTED
     runtime: Runtime = NOT_SAID
     exists: bool = True

@@ -5,6 +5,7 @@ from typing import Any
 
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.objects import Object
+from maitred.model.operators.parts import OperatorCondition
 from maitred.model.pod import PodSpec
 
 DEFAULT_BACKOFF_LIMIT = 6
@@ -57,6 +58,7 @@ class JobStatus(Lean, frozen=True):
     completed_indexes: str = ""
     failed_indexes: str = ""
     """Of an Indexed Job, as in `1,3-5,7`; the second one only if each index may fail on its own."""
+    conditions: tuple[OperatorCondition, ...] = ()
 
 
 Ranges = tuple[tuple[int, int], ...]

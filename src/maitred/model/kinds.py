@@ -118,7 +118,7 @@ OPERATED = (
     operated(MPIJob, "kubeflow.org/v2beta1|v1", "mpijobs"),
     operated(RayCluster, "ray.io/v1", "rayclusters"),
     operated(RayJob, "ray.io/v1", "rayjobs"),
-    operated(KueueWorkload, "kueue.x-k8s.io/v1beta2|v1beta1", "workloads", Heeded.NOT_YET, called="Workload"),
+    operated(KueueWorkload, "kueue.x-k8s.io/v1beta2|v1beta1", "workloads", called="Workload"),
     operated(VolcanoJob, "batch.volcano.sh/v1alpha1", "jobs", Heeded.NOT_YET, called="Job"),
     pod_group(CoschedulingPodGroup, "scheduling.x-k8s.io/v1alpha1"),
     pod_group(VolcanoPodGroup, "scheduling.volcano.sh/v1beta1"),

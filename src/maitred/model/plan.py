@@ -52,8 +52,10 @@ class Departure(Record, frozen=True):
     """How a victim leaves, and what that does to whoever made it."""
 
     owner: str
-    """Kind and name of its controller; empty for a pod that will not be made again."""
-    by: Literal["suspend", "delete"]
+    """Kind and name of its controller, or of the topmost owner where that is suspended; empty for a pod that
+    will not be made again."""
+    by: Literal["suspend", "deactivate", "delete"]
+    """`deactivate`: Kueue stops its owner, because maitred deactivates Kueue's Workload for it."""
     survives: bool | None
     """Whether the owner does; None where the owner is not known."""
     words: str

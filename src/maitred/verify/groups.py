@@ -43,6 +43,8 @@ class Group:
     quorum: int | None = 1
     missing: bool = False
     gang: bool = False
+    loose: bool = False
+    """A gang whose members go on without one that has left."""
     atomic: bool = False
     parent: str = ""
     marks: Marks = NO_MARKS
@@ -178,6 +180,7 @@ def _read_gang(group: Group, place: Place, cluster: Cluster, policy: Policy) -> 
     marks, problems = marks_above(place.above, gang)
     group.problems += problems
     group.quorum = gang.quorum
+    group.loose = gang.loose
     group.marks = read_marks(
         place.above[0][1].doc("metadata").strings("labels"),
         place.above[0][1].doc("metadata").strings("annotations"),

@@ -22,7 +22,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.jobs.returns import Returns
+from maitred.controllers.owners.returns import Returns
 from maitred.controllers.recording.recorder import DecisionRecorder
 from maitred.controllers.scheduling.amending import as_told, of_those_present, with_receipts, without
 from maitred.controllers.scheduling.binding import Order
