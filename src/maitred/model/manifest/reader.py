@@ -9,13 +9,14 @@ import msgspec
 
 from maitred.model.group import MARK_PREFIX, MARKS
 from maitred.model.job import JOB_NAMES, Job
-from maitred.model.kinds import KINDS, Heeded, Kind
+from maitred.model.kinds import KINDS, Heeded, Kind, row_of
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
-from maitred.model.owners import BATCH_JOB, kind_of, owner_kind
+from maitred.model.operators.pods import MAKERS
+from maitred.model.owners import BATCH_JOB, Owner, kind_title, owner_kind, owner_of, owners_of
 from maitred.model.pod import Pod
 from maitred.model.policy import API_VERSION
 
@@ -105,29 +106,34 @@ class Reader:
         """One for each kind that was left out, and each mark; the order of the input does not show."""
         if not self.objects and not self._skipped:
             return ("the input has no objects",)
-        left_out = self._skipped.copy()
-        if childless := self._jobs_without_pods():
-            left_out["Job", "batch/v1"] = childless
+        left_out = +(self._skipped + self._owners_without_pods())
         skipped = [skip_words(*key, left_out[key]) for key in sorted(left_out)]
         unknown = [unknown_words(mark, self._unknown[mark]) for mark in sorted(self._unknown)]
         return (*self._notes, *skipped, *unknown)
 
-    def _jobs_without_pods(self) -> int:
-        """Jobs tell what an eviction means to them; by themselves they ask for nothing."""
-        owned = jobs_with_pods(self.objects)
-        return sum(isinstance(job, Job) and key_of(job.metadata) not in owned for job in self.objects)
+    def _owners_without_pods(self) -> Counter[tuple[str, str]]:
+        """Owners tell what their pods are; by themselves they ask for nothing."""
+        owned, found = owners_with_pods(self.objects), Counter[tuple[str, str]]()
+        for item in self.objects:
+            row = row_of(type(item))
+            if row.type in MAKERS and row.heeded in self._heeded:
+                found[row.name, row.api_versions[0]] += (kind_title(item), key_of(item.metadata)) not in owned
+        return found
 
 
-def jobs_with_pods(objects: Iterable[Object]) -> frozenset[str]:
-    """Jobs, as `namespace/name`, that some pod says it is of: in its owner references, or in the label that
-    stays where a dump has lost them."""
-    found = set()
-    for pod in objects:
-        if isinstance(pod, Pod):
-            meta = pod.metadata
-            owners = (owner.name for owner in meta.owner_references if kind_of(owner) == BATCH_JOB.kind)
-            names = {*owners, *(meta.labels[label] for label in JOB_NAMES if label in meta.labels)}
-            found |= {f"{meta.namespace or 'default'}/{name}" for name in names}
+def owners_with_pods(objects: Iterable[Object]) -> frozenset[Owner]:
+    """Owners, by the titles of their kinds and as `namespace/name`, that some pod says it is of: in its owner
+    references, or in labels that stay where a dump has lost them. Whoever owns one of those has pods too."""
+    found = set[Owner]()
+    for item in objects:
+        meta = item.metadata
+        namespace = meta.namespace or "default"
+        names = set(owners_of(meta.labels, owner_of(meta))) if isinstance(item, Pod | Job) else set()
+        if isinstance(item, Pod):
+            names |= {(BATCH_JOB.title, meta.labels[label]) for label in JOB_NAMES if label in meta.labels}
+        elif type(item) in MAKERS and (above := owner_of(meta)) is not None:
+            names.add(above)
+        found |= {(title, f"{namespace}/{name}") for title, name in names}
     return frozenset(found)
 
 
