@@ -1,25 +1,45 @@
 """Pods taken in: what the state remembers of each, read from its object once."""
 
+from collections.abc import Hashable
+from typing import NamedTuple, TypeVar
+
 import msgspec
 
 from maitred.cluster.interning import Interner
 from maitred.cluster.members import Member, in_milliseconds, order_of, owner_of, state_of
 from maitred.cluster.snapshot import UNKNOWN_TIME, GroupRank, Occupant, Standing
 from maitred.cluster.volumes import claim_names, ephemeral_specs
-from maitred.model.membership import said_by
+from maitred.model.group import MARKS
+from maitred.model.membership import KEYS, PodWords, said_by
 from maitred.model.meta import key_of
-from maitred.model.pod import Pod, is_node_bound
-from maitred.model.protection import Protection, protection_of
-from maitred.model.runtime import runtime_of
+from maitred.model.pod import MIRROR, Pod, is_node_bound
+from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
+from maitred.model.runtime import EXPECTED_RUNTIME, runtime_of
 
+T = TypeVar("T")
 MOST_SECONDS = 2**40
 """Of grace. A pod may be given more than a column can count."""
+OF_STANDING = frozenset((*PROTECTION_MARKS, EXPECTED_RUNTIME))
+OF_KIN = (KEYS | frozenset((*MARKS, MIRROR))) - OF_STANDING
+"""Labels and annotations that are read here, by what they are read for."""
+MOST_REMEMBERED, LONGEST_KIN = 16_384, 1_024
+"""Entries, and the bytes of one: users write them."""
+
+
+class Kin(NamedTuple):
+    """What the pods of one owner have in common. They come by the dozen, so it is read once for all."""
+
+    owner: tuple[str, str, str]
+    fixed: bool
+    said: PodWords
 
 
 class Intake:
     def __init__(self, interner: Interner) -> None:
         self._interner = interner
         self._standings: dict[Standing, tuple[Standing, int]] = {}
+        self._usual_standings: dict[Hashable, tuple[Standing, int]] = {}
+        self._kin: dict[Hashable, Kin] = {}
 
     @property
     def standings(self) -> tuple[Standing, ...]:
@@ -27,33 +47,70 @@ class Intake:
         return tuple(self._standings)
 
     def member(self, pod: Pod) -> Member:
-        spec, key, state = pod.spec, key_of(pod.metadata), state_of(pod)
+        meta, spec, status = pod.metadata, pod.spec, pod.status
+        key, kin, protection = key_of(meta), self._kin_of(pod), UNPROTECTED
         claims = claim_names(pod) if spec.volumes else ()
-        protection = protection_of(pod.metadata)
-        standing, number = self._standing(pod, protection)
+        if OF_STANDING.isdisjoint(meta.labels) and OF_STANDING.isdisjoint(meta.annotations):
+            standing, number = self._usual_standing(pod)
+        else:
+            protection = protection_of(meta)
+            standing, number = self._standing(pod, protection)
         return Member(
             key=key,
-            uid=pod.metadata.uid,
-            state=state,
+            uid=meta.uid,
+            state=state_of(pod),
             node=spec.node_name,
             needs=self._interner.needs_number(pod),
-            labels=pod.metadata.labels,
-            fixed=is_node_bound(pod.metadata),
+            labels=meta.labels,
+            fixed=kin.fixed,
             standing=standing,
             standing_number=number,
-            occupant=Occupant(key, pod.metadata.uid, owner_of(pod), claims, pod.metadata.labels),
-            order=order_of(pod),
-            said=said_by(pod),
+            occupant=Occupant(key, meta.uid, kin.owner, claims, meta.labels),
+            order=order_of(meta),
+            said=kin.said,
             gates=tuple([gate.name for gate in spec.scheduling_gates]),
             claims=claims,
             brought=ephemeral_specs(pod) if claims else {},
-            nominated="" if spec.node_name else pod.status.nominated_node_name,
-            working=pod.status.phase == "Running",
-            started=in_milliseconds(pod.status.start_time),
+            nominated="" if spec.node_name else status.nominated_node_name,
+            working=status.phase == "Running",
+            started=in_milliseconds(status.start_time),
             checkpoint=UNKNOWN_TIME if protection.last_checkpoint is None else protection.last_checkpoint,
-            due=in_milliseconds(pod.metadata.deletion_timestamp),
-            grace=min(pod.metadata.deletion_grace_period_seconds, MOST_SECONDS) * 1000,
+            due=in_milliseconds(meta.deletion_timestamp),
+            grace=min(meta.deletion_grace_period_seconds, MOST_SECONDS) * 1000,
         )
+
+    def _kin_of(self, pod: Pod) -> Kin:
+        meta = pod.metadata
+        like = (
+            meta.namespace,
+            meta.owner_references,
+            pod.spec.scheduling_group,
+            _chosen(meta.labels),
+            _chosen(meta.annotations),
+        )
+        found = self._kin.get(like)
+        if found is None:
+            found = Kin(owner_of(pod), is_node_bound(meta), said_by(pod))
+            if len(msgspec.msgpack.encode(like)) <= LONGEST_KIN:
+                _remember(self._kin, like, found)
+        return found
+
+    def _usual_standing(self, pod: Pod) -> tuple[Standing, int]:
+        """Of a pod that has no marks about it."""
+        spec = pod.spec
+        like = (
+            spec.priority,
+            spec.priority_class_name,
+            spec.preemption_policy,
+            spec.scheduler_name,
+            spec.active_deadline_seconds,
+            spec.termination_grace_period_seconds,
+        )
+        found = self._usual_standings.get(like)
+        if found is None:
+            found = self._standing(pod, UNPROTECTED)
+            _remember(self._usual_standings, like, found)
+        return found
 
     def _standing(self, pod: Pod, protection: Protection) -> tuple[Standing, int]:
         """One object for all pods that are alike in this, so that they are quick to compare."""
@@ -66,3 +123,13 @@ class Intake:
         )
         standing = Standing(rank, spec.scheduler_name, protection, runtime)
         return self._standings.setdefault(standing, (standing, len(self._standings)))
+
+
+def _chosen(marks: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return () if OF_KIN.isdisjoint(marks) else tuple([mark for mark in marks.items() if mark[0] in OF_KIN])
+
+
+def _remember(known: dict[Hashable, T], like: Hashable, found: T) -> None:
+    if len(known) >= MOST_REMEMBERED:
+        known.clear()
+    known[like] = found

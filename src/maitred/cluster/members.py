@@ -23,7 +23,7 @@ from maitred.cluster.snapshot import (
 )
 from maitred.model.group import Group, Marks
 from maitred.model.membership import ALONE, GroupId, PodWords, Settled, group_of, size
-from maitred.model.meta import Timestamp, controller_of, mark
+from maitred.model.meta import ObjectMeta, Timestamp, controller_of, mark
 from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
 from maitred.model.runtime import Runtime, together
@@ -138,8 +138,7 @@ def state_of(pod: Pod) -> State:
     return State.RUNNING if pod.spec.node_name else State.PENDING
 
 
-def order_of(pod: Pod) -> MemberOrder:
-    meta = pod.metadata
+def order_of(meta: ObjectMeta) -> MemberOrder:
     created = meta.creation_timestamp.timestamp() if meta.creation_timestamp else NOT_CREATED
     for name in INDEX_MARKS:
         text = mark(meta, name)

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,6 +169,16 @@ class NodeView:
         return table.view()
 
 
+class Charge(NamedTuple):
+    """What a pod takes of a node."""
+
+    columns: Ints
+    amounts: Ints
+    """Of every resource up to the last of these columns."""
+    heavy: tuple[tuple[int, int], ...]
+    """Columns and amounts of which a column may not hold the sum."""
+
+
 class NodeTable:
     """The nodes that the writer knows, and those that pods speak of before their Node is seen."""
 
@@ -243,15 +253,32 @@ class NodeTable:
         self.release(row)
         return True
 
-    def charge(self, row: int, columns: Ints, amounts: Ints, fixed: bool) -> None:
-        """A pod takes these amounts of a node; negative ones are given back."""
-        self.used[columns, row] += amounts
+    def charge_for(self, requests: Iterable[tuple[str, int]]) -> Charge:
+        amounts = {self.resource(resource): requested for resource, requested in requests}
+        dense = np.zeros(max(amounts, default=-1) + 1, dtype=np.int64)
+        dense[list(amounts)] = list(amounts.values())
+        heavy = tuple((column, amount) for column, amount in amounts.items() if amount > HEAVY)
+        return Charge(np.array(list(amounts), dtype=np.int64), dense, heavy)
+
+    def charge(self, row: int, charge: Charge, fixed: bool) -> None:
+        """A pod takes these amounts of a node."""
+        self.used[: len(charge.amounts), row] += charge.amounts
         if fixed:
-            self.fixed[columns, row] += amounts
-        for place in np.flatnonzero(np.abs(amounts) > HEAVY):
-            column, amount = int(columns[place]), int(amounts[place])
+            self.fixed[: len(charge.amounts), row] += charge.amounts
+        if charge.heavy:
+            self._count_heavy(row, charge, +1, fixed)
+
+    def give_back(self, row: int, charge: Charge, fixed: bool) -> None:
+        self.used[: len(charge.amounts), row] -= charge.amounts
+        if fixed:
+            self.fixed[: len(charge.amounts), row] -= charge.amounts
+        if charge.heavy:
+            self._count_heavy(row, charge, -1, fixed)
+
+    def _count_heavy(self, row: int, charge: Charge, sign: int, fixed: bool) -> None:
+        for column, amount in charge.heavy:
             for heavy in (self._heavy, self._heavy_fixed) if fixed else (self._heavy,):
-                heavy[column, row] += amount
+                heavy[column, row] += sign * amount
                 if not heavy[column, row]:
                     del heavy[column, row]
 

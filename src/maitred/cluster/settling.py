@@ -10,10 +10,22 @@ from dataclasses import dataclass
 from maitred.cluster.members import Member
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
-from maitred.model.membership import JOB, GroupId, JobFacts, Settled, group_from_job, same_uid, settle
+from maitred.model.membership import (
+    JOB,
+    GroupId,
+    JobFacts,
+    PodWords,
+    Settled,
+    group_from_job,
+    same_uid,
+    settle,
+)
 from maitred.model.meta import controller_of
 from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.policy import Workloads
+
+MOST_KNOWN, LONGEST_NAME = 16_384, 512
+"""Words of which the group is remembered, and the length of the names in them: users write both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +57,21 @@ class Settling:
         self._groups: dict[str, PodGroup] = {}
         self._owned: dict[str, dict[str, Member]] = {}
         """Pods by the key of the Job that they name as their owner."""
+        self._known: dict[PodWords, Settled] = {}
+        """What was found out since the last object came, went or changed."""
 
     def settled(self, member: Member) -> Settled:
+        """One object for all pods that say the same."""
+        found = self._known.get(member.said)
+        if found is None:
+            found = self._settled(member)
+            if not found.conflict and _is_short(member.said):  # a conflict names the pod
+                if len(self._known) >= MOST_KNOWN:
+                    self._known.clear()
+                self._known[member.said] = found
+        return found
+
+    def _settled(self, member: Member) -> Settled:
         said = member.said
         if said.job is None and (said.pod_group is None or said.marked is None):
             id = said.pod_group or said.marked
@@ -77,10 +102,14 @@ class Settling:
         """The Job as a group before and after, and the pods whose group may be another one now."""
         before = self._jobs.pop(key, None)
         if job is None:
+            self._known.clear()
             return before, None, self._pods_of(key)
         facts = JobFacts(job, group_from_job(job, self.workloads.jobs))
         after = self._jobs[key] = JobGroup(GroupId(JOB, key, job.metadata.uid), facts)
-        return before, after, () if after.like(before) else self._pods_of(key)
+        if after.like(before):
+            return before, after, ()
+        self._known.clear()
+        return before, after, self._pods_of(key)
 
     def put_group(self, key: str, group: PodGroup | None) -> Iterable[Member]:
         """The pods whose group may be another one now: those of the Job that the PodGroup was made for, or
@@ -88,6 +117,8 @@ class Settling:
         before = self._groups.pop(key, None)
         if group is not None:
             self._groups[key] = group
+        if before != group:
+            self._known.clear()
         if before is not None and group is not None and before.spec == group.spec:
             return ()
         owners = {job for one in (before, group) if one is not None for job in _job_of(one)}
@@ -107,3 +138,8 @@ def _job_of(group: PodGroup) -> Iterable[str]:
     owner = controller_of(group.metadata)
     if owner is not None and kind_of(owner) == BATCH_JOB.title:
         yield f"{group.metadata.namespace or 'default'}/{owner.name}"
+
+
+def _is_short(said: PodWords) -> bool:
+    named = (id for id in (said.pod_group, said.marked, said.job) if id is not None)
+    return all(len(id.key) + len(id.uid) <= LONGEST_NAME for id in named)

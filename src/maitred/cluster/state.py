@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from maitred.cluster.bound import BoundTable
 from maitred.cluster.budgets import BudgetTable
 from maitred.cluster.groupapi import GroupMakers
@@ -18,7 +16,7 @@ from maitred.cluster.intake import Intake
 from maitred.cluster.interning import Interner
 from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of
 from maitred.cluster.news import Ends, News
-from maitred.cluster.nodes import Ints, NodeTable, NodeView
+from maitred.cluster.nodes import Charge, Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
 from maitred.cluster.settling import Settling
 from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, Snapshot
@@ -116,7 +114,7 @@ class ClusterState:
         self._settling = Settling(workloads, waits_for_owners)
         self._groups: dict[GroupId, GroupRecord] = {}
         self._waiting: dict[GroupId, GroupRecord] = {}
-        self._charges: dict[int, tuple[Ints, Ints]] = {}
+        self._charges: dict[int, Charge] = {}
         self._seated = SeatedTable()
         self._budgets = BudgetTable()
         self._tables = Tables()
@@ -255,7 +253,6 @@ class ClusterState:
 
     def _put_pod(self, pod: Pod) -> None:
         member = self._intake.member(pod)
-        member.settled = self._settling.settled(member)
         known = self._pods.get(member.key)
         if known is not None:
             if known.like(member):
@@ -263,6 +260,7 @@ class ClusterState:
                 return
             self._note_end(known, member)
             self._remove(known)
+        member.settled = self._settling.settled(member)
         self._pods[member.key] = member
         self._add(member)
 
@@ -331,7 +329,7 @@ class ClusterState:
 
     def _seat(self, member: Member) -> None:
         row = member.node_row = self._nodes.row(member.node)
-        self._charge(member, +1)
+        self._nodes.charge(row, self._charge_of(member.needs), member.fixed)
         member.bound_row = self._bound.take(
             member.occupant,
             node=row,
@@ -354,7 +352,7 @@ class ClusterState:
         self.news.nodes.add(member.node)
 
     def _unseat(self, member: Member) -> None:
-        self._charge(member, -1)
+        self._nodes.give_back(member.node_row, self._charge_of(member.needs), member.fixed)
         self._bound.give_back(member.bound_row)
         if member.record is not None:
             self._seated.depart(member.record)
@@ -366,18 +364,11 @@ class ClusterState:
         self.news.nodes.add(member.node)
         self._nodes.release(member.node_row)
 
-    def _charge(self, member: Member, sign: int) -> None:
-        columns, amounts = self._charge_of(member.needs)
-        self._nodes.charge(member.node_row, columns, sign * amounts, member.fixed)
-
-    def _charge_of(self, needs: int) -> tuple[Ints, Ints]:
-        """Resource columns and amounts that a pod of these needs takes."""
+    def _charge_of(self, needs: int) -> Charge:
+        """What a pod of these needs takes."""
         charge = self._charges.get(needs)
         if charge is None:
-            requests = self._interner.needs[needs].requests
-            columns = np.array([self._nodes.resource(resource) for resource, _ in requests], dtype=np.int64)
-            charge = (columns, np.array([requested for _, requested in requests], dtype=np.int64))
-            self._charges[needs] = charge
+            charge = self._charges[needs] = self._nodes.charge_for(self._interner.needs[needs].requests)
         return charge
 
     def _label_class(self, member: Member) -> int:
@@ -405,8 +396,7 @@ class ClusterState:
     def fits_where_it_is(self, pod: str) -> bool:
         """Whether the node that a pod is seated on has all that it takes, with everyone else who is there."""
         member = self._pods[pod]
-        columns, _ = self._charge_of(member.needs)
-        row, nodes = member.node_row, self._nodes
+        columns, row, nodes = self._charge_of(member.needs).columns, member.node_row, self._nodes
         room = (nodes.used[columns, row] <= nodes.allocatable[columns, row]).all()
         return bool(room) and not nodes.overloaded(row)
 
@@ -425,12 +415,12 @@ class ClusterState:
         nodes = self._nodes
         left: dict[int, Ints] = {}
         for pod, node in places.items():
-            row, (columns, amounts) = nodes.rows.get(node), self._charge_of(self._pods[pod].needs)
+            row, charge = nodes.rows.get(node), self._charge_of(self._pods[pod].needs)
             if row is None:
                 return False
             room = left.setdefault(row, nodes.allocatable[:, row] - nodes.used[:, row])
-            room[columns] -= amounts
-            if (room[columns] < 0).any():
+            room[: len(charge.amounts)] -= charge.amounts
+            if (room[charge.columns] < 0).any():
                 return False
         return True
 

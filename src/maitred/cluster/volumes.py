@@ -120,14 +120,14 @@ class VolumeNeed(Lean, frozen=True):
 
 def claim_names(pod: Pod) -> tuple[str, ...]:
     """`namespace/name` of every claim that the pod mounts, generic ephemeral ones included; each once."""
-    namespace = pod.metadata.namespace or "default"
     names = list[str]()
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
-            names.append(f"{namespace}/{volume.persistent_volume_claim.claim_name}")
+            names.append(volume.persistent_volume_claim.claim_name)
         elif volume.ephemeral is not None:
-            names.append(f"{namespace}/{pod.metadata.name}-{volume.name}")
-    return tuple(dict.fromkeys(names))
+            names.append(f"{pod.metadata.name}-{volume.name}")
+    namespace = pod.metadata.namespace or "default"
+    return tuple([f"{namespace}/{name}" for name in dict.fromkeys(names)])
 
 
 def ephemeral_specs(pod: Pod) -> dict[str, ClaimSpec]:
