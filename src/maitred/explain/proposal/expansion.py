@@ -8,11 +8,19 @@ Only what a decision reads is kept: commands, environments and most annotations 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from maitred.explain.proposal.workloads import MOST_PODS, Asked, Body, Workload, asked, expansion_of
+from maitred.explain.proposal.workloads import (
+    MOST_PODS,
+    Asked,
+    Body,
+    Workload,
+    asked,
+    decoded,
+    expansion_of,
+)
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import OPERATED, row_of
@@ -21,7 +29,10 @@ from maitred.model.manifest.checks import CHECKS
 from maitred.model.manifest.errors import FieldError
 from maitred.model.meta import ObjectMeta, key_of
 from maitred.model.objects import Object
+from maitred.model.operators.jobset import TrainJob
 from maitred.model.operators.pods import Manager, MissingObject, Replicas
+from maitred.model.operators.runtimes import ClusterTrainingRuntime, Runtime, TrainingRuntime
+from maitred.model.owners import api_group
 from maitred.model.pod import ClaimVolume, Pod, PodSpec, SchedulingGroup, Volume
 from maitred.model.recording import allowed, without_secrets
 from maitred.model.runtime import EXPECTED_RUNTIME
@@ -59,10 +70,60 @@ class Gathered:
 def members_of(documents: Iterable[Document], namespace: str, known: Iterable[Object] = ()) -> Expansion:
     """All pods, groups and claims of some manifests; `namespace` is that of those that name none. `known` are
     objects that the manifests may refer to."""
-    expander = Expander(namespace, Gathered(known))
-    for document in documents:
+    given, reader = list(documents), Reader()
+    for document in given:
+        if is_runtime(document):
+            reader.take(in_namespace(document, namespace))
+    expander = Expander(namespace, Gathered((*known, *reader.objects)))
+    for document in given:
         expander.take(document)
     return expander.found
+
+
+class RuntimeName(NamedTuple):
+    """The runtime that a TrainJob refers to."""
+
+    kind: type[Runtime]
+    namespace: str
+    """Empty for one of the whole cluster."""
+    name: str
+
+
+def runtimes_of(documents: Iterable[Document], namespace: str) -> list[RuntimeName]:
+    """Those that TrainJobs among these manifests need, and that are not among them. Raises InputError."""
+    wanted, given = dict[RuntimeName, None](), set[RuntimeName]()
+    for document in documents:
+        if api_group(document.api_version) != row_of(TrainJob).group:
+            continue
+        body = {"metadata": {}, **document.plain()}
+        try:
+            home = asked(body, document.kind, document.api_version, namespace).meta.namespace
+            if (document.api_version, document.kind) == TRAIN_JOB:
+                ref = decoded(body, TrainJob).spec.runtime_ref
+                wanted[runtime_name(ref.kind, home, ref.name)] = None
+            elif is_runtime(document):
+                given.add(runtime_name(document.kind, home, body["metadata"].get("name", "")))
+        except FieldError as problem:
+            raise InputError(document.source, document.title, problem.field, problem.what) from None
+    return [one for one in wanted if one not in given]
+
+
+TRAIN_JOB = (row_of(TrainJob).api_versions[0], row_of(TrainJob).name)
+RUNTIMES = {
+    (version, row_of(kind).name)
+    for kind in (TrainingRuntime, ClusterTrainingRuntime)
+    for version in row_of(kind).api_versions
+}
+
+
+def is_runtime(document: Document) -> bool:
+    return (document.api_version, document.kind) in RUNTIMES
+
+
+def runtime_name(kind: str, namespace: str, name: str) -> RuntimeName:
+    if kind == "TrainingRuntime":
+        return RuntimeName(TrainingRuntime, namespace, name)
+    return RuntimeName(ClusterTrainingRuntime, "", name)
 
 
 class Expander:
