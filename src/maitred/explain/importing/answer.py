@@ -4,7 +4,6 @@ from typing import Literal
 
 from maitred.model.membership.treatment import Treatment
 from maitred.model.meta import Lean
-from maitred.model.policy import API_VERSION
 
 
 class Finding(Lean, frozen=True, omit_defaults=False):
@@ -37,7 +36,7 @@ class InvalidGroup(Lean, frozen=True, omit_defaults=False):
 
 
 class ImportCheck(Lean, frozen=True, omit_defaults=False):
-    api_version: Literal["maitred.dev/v1alpha1"] = API_VERSION
+    api_version: Literal["maitred.dev/v1alpha1"] = "maitred.dev/v1alpha1"
     kind: Literal["ImportCheck"] = "ImportCheck"
     changes: bool = False
     """Whether anything would run otherwise, or not at all."""

@@ -40,7 +40,10 @@ from maitred.model.storage import PersistentVolumeClaim
 
 T = TypeVar("T", bound=Object)
 POD_GROUP_VERSION = "scheduling.k8s.io/v1beta1"
-PLANNED = (Pod, PodGroup, Job, PersistentVolumeClaim, *(row.type for row in OPERATED))
+PLANNED: tuple[type[Object], ...] = (
+    *(Pod, PodGroup, Job, PersistentVolumeClaim),
+    *(row.type for row in OPERATED),
+)
 """What new pods bring along. Of the rest of a file nothing is asked of a scheduler."""
 
 
