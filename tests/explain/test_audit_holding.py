@@ -15,7 +15,7 @@ from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
 from maitred.explain.audit.stays import Stay
 from maitred.model.job import Job
-from maitred.model.membership import GroupId
+from maitred.model.membership import SILENT, GroupId
 from maitred.model.policy import Policy
 from tests.explain.audited import GPU, NOON, Json, audited, half_started, job, node, pod, tell
 from tests.oracle.effort import examples
@@ -212,7 +212,7 @@ def stays(draw: st.DrawFn) -> Stay:
     succeeded = ended is not None and draw(st.booleans())
     ready = None if bound is None else draw(st.none() | st.integers(bound, 30))
     held = draw(st.integers(0, 3))
-    return Stay(DONE if succeeded else BLANK, None, {GPU: held}, created, bound, ready, leaving, ended)
+    return Stay(DONE if succeeded else BLANK, SILENT, {GPU: held}, created, bound, ready, leaving, ended)
 
 
 @examples(200)

@@ -12,7 +12,6 @@ from maitred.explain.floorplan import (
     FloorPod,
     FloorRow,
     FloorVerdicts,
-    facts_of,
     floor_of,
     member_of,
     natural,
@@ -80,7 +79,7 @@ def floor(
         [member_of(msgspec.convert(one, FloorPod)) for one in pods],
         Declared(
             {f"ml/{one['metadata']['name']}": msgspec.convert(one, FloorGroup) for one in pod_groups},
-            {f"ml/{one['metadata']['name']}": facts_of(msgspec.convert(one, Job)) for one in jobs},
+            {Job: {f"ml/{one['metadata']['name']}": msgspec.convert(one, Job) for one in jobs}},
         ),
         FloorVerdicts("maitred", verdicts),
     )

@@ -11,6 +11,7 @@ from maitred.model.group import PodGroup
 from maitred.model.manifest import InputError
 from maitred.model.membership import ALONE, MARKS, group_key
 from maitred.model.pod import Pod
+from maitred.model.policy import Workloads
 from maitred.model.requests import pod_requests
 from maitred.model.storage import PersistentVolumeClaim
 from tests.explain.supposing import expanded
@@ -93,7 +94,7 @@ def test_a_job_that_is_a_gang() -> None:
     assert last.spec.active_deadline_seconds == 7200
     assert last.spec.priority_class_name == "high"
     assert pod_requests(last.spec) == {"cpu": 4000, "memory": 16 * 2**30, "nvidia.com/gpu": 8, "pods": 1}
-    (party,) = Supposition(tuple(found.objects)).proposed_groups("gang")
+    (party,) = Supposition(tuple(found.objects)).proposed_groups(Workloads())
     assert (party.title, party.source, len(party.groups)) == ("Job team-a/train", MARKS, 1)
 
 
@@ -105,7 +106,7 @@ def test_a_job_without_a_group_is_lone_pods() -> None:
     job = owner("Job", {"parallelism": 5, "completions": 2, "template": TEMPLATE}, version="batch/v1")
     found = expanded(job, namespace="team-b")
     assert (names(found), groups(found)) == (["main-0", "main-1"], {None})
-    (party,) = Supposition(tuple(found.objects)).proposed_groups("gang")
+    (party,) = Supposition(tuple(found.objects)).proposed_groups(Workloads())
     assert (party.title, party.source, len(party.groups)) == ("Job team-b/main", ALONE, 2)
 
 

@@ -11,7 +11,7 @@ from maitred.cluster.state import ClusterState, Delete, Put
 from maitred.explain.audit.auditing import audit
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
-from maitred.explain.floorplan import Declared, FloorGroup, FloorPod, facts_of, member_of
+from maitred.explain.floorplan import Declared, FloorGroup, FloorPod, member_of
 from maitred.explain.proposal.supposition import MARK, Supposition
 from maitred.explain.why.names import Names
 from maitred.explain.why.seen import Seen
@@ -22,7 +22,7 @@ from maitred.model.manifest import Reader
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.objects import Object
 from maitred.model.pod import Pod
-from maitred.model.policy import JobsRule, Policy
+from maitred.model.policy import JobsRule, Policy, Workloads
 from maitred.verify.groups import read_groups
 from maitred.verify.objects import read_cluster
 from maitred.verify.policy import read_policy
@@ -94,7 +94,7 @@ def groups_on_floor(raw: list[Obj]) -> dict[str, str]:
         by_kind[one["kind"]][f"default/{one['metadata']['name']}"] = one
     declared = Declared(
         {key: msgspec.convert(one, FloorGroup) for key, one in by_kind["PodGroup"].items()},
-        {key: facts_of(msgspec.convert(one, Job)) for key, one in by_kind["Job"].items()},
+        {Job: {key: msgspec.convert(one, Job) for key, one in by_kind["Job"].items()}},
     )
     members = [member_of(msgspec.convert(one, FloorPod)) for one in by_kind["Pod"].values()]
     found = {member.key: declared.settled(member).id for member in members}
@@ -127,7 +127,7 @@ def test_a_pod_belongs_to_one_group_whoever_asks(raw: list[Obj], rule: str) -> N
 
     declared = [item for item in objects if isinstance(item, PodGroup)]
     if not any(group.metadata.owner_references for group in declared):  # as manifests are
-        planned = Supposition(tuple(objects)).proposed_groups(msgspec.convert(rule, JobsRule))
+        planned = Supposition(tuple(objects)).proposed_groups(Workloads(jobs=msgspec.convert(rule, JobsRule)))
         found = {key.removesuffix(MARK) for one in planned for key in one.groups}
         assert found == set(group_of.values())
 

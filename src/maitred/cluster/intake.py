@@ -10,7 +10,7 @@ from maitred.cluster.members import Member, in_milliseconds, order_of, owner_of,
 from maitred.cluster.snapshot import UNKNOWN_TIME, GroupRank, Occupant, Standing
 from maitred.cluster.volumes import claim_names, ephemeral_specs
 from maitred.model.group import MARKS
-from maitred.model.membership import KEYS, PodWords, said_by
+from maitred.model.membership import KEYS, PodWords, leads, said_by
 from maitred.model.meta import key_of
 from maitred.model.pod import MIRROR, Pod, is_node_bound
 from maitred.model.protection import PROTECTION_MARKS, UNPROTECTED, Protection, protection_of
@@ -85,6 +85,7 @@ class Intake:
             meta.namespace,
             meta.owner_references,
             pod.spec.scheduling_group,
+            leads(meta),
             _chosen(meta.labels),
             _chosen(meta.annotations),
         )

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.news import PodEnd
+from maitred.cluster.settling import NO_CREW, Crew
 from maitred.cluster.snapshot import (
     NO_GROUP,
     UNKNOWN_TIME,
@@ -41,7 +42,6 @@ NOT_CREATED = math.inf
 """The age of what has no creation time yet: younger than everything."""
 
 NOT_BOUND = -1
-ALL_ALONE = Settled(None)
 
 
 class State(IntEnum):
@@ -54,6 +54,7 @@ class State(IntEnum):
     FAILED = 5
 
 
+COUNTED = (State.PENDING, State.RUNNING, State.SUCCEEDED)
 UNFINISHED = (State.PENDING, State.RUNNING, State.TERMINATING, State.LEAVING)
 
 
@@ -84,12 +85,17 @@ class Member:
     """By when it is to be gone, if it is being deleted,"""
     grace: int = 0
     """and how long it was given."""
-    settled: Settled = ALL_ALONE
-    """The group that it is in, by what it says and by the objects that this points to."""
+    crew: Crew = NO_CREW
+    """Those who say the same of their group."""
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND
     label_class: int = 0
     record: "GroupRecord | None" = None
+
+    @property
+    def settled(self) -> Settled:
+        """The group that it is in, by what it says and by the objects that this points to."""
+        return self.crew.settled
 
     @property
     def group(self) -> GroupId | None:
@@ -165,6 +171,7 @@ class GroupRecord:
 
     id: GroupId
     declared: Group | None = None
+    """As the object has it that the group comes from."""
     members: dict[str, Member] = field(default_factory=dict)
     pending: int = 0
     mounts: int = 0
@@ -178,6 +185,7 @@ class GroupRecord:
 
     def add(self, member: Member) -> None:
         self.members[member.key] = member
+        self.declared = member.settled.group
         self.pending += member.state == State.PENDING
         self.mounts += bool(member.claims)
         self.view = None
@@ -189,7 +197,8 @@ class GroupRecord:
         self.view = None
 
     def group(self) -> Group:
-        return group_of(self.id, self._marks(), self.declared)
+        there = sum(m.state in COUNTED for m in self.members.values())
+        return group_of(self.id, self._marks(), self.declared, there)
 
     def _marks(self) -> Iterator[Marks]:
         """Of those that are not finished, if there are any."""
@@ -253,7 +262,10 @@ class GroupRecord:
 
 
 def _succeeded_and_removed(group: Group, members: Iterable[Member]) -> int:
-    """Indexes that have succeeded and whose pods are not there any more."""
+    """Members that succeeded and whose pods are not there any more: indexes of a Job, or Jobs of a set."""
+    if group.done:
+        kept_jobs = sum(m.state == State.SUCCEEDED and m.settled.complete for m in members)
+        return max(0, group.done - kept_jobs)
     if not group.completed:
         return 0
     kept = {m.order[0] for m in members if m.state == State.SUCCEEDED}

@@ -1,145 +1,137 @@
 """Which group each pod is in, kept true as the objects that say so come and go.
 
-A pod points to a PodGroup and to the Job that owns it. Either may change what group it is in, long after the
-pod was seen, so this keeps who points to what, and tells which pods to look at again.
+A pod points to a PodGroup and to the owners above it, and each of these may change what group it is in, long
+after the pod was seen. Pods that say the same are settled together, as a crew, and it is kept which objects
+were looked up for each crew: so a change of an object costs as much as there are crews that it speaks of.
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
-from maitred.cluster.members import Member
+from maitred.cluster.tables import Tables
 from maitred.model.group import PodGroup
-from maitred.model.job import Job
-from maitred.model.membership import (
-    JOB,
-    GroupId,
-    JobFacts,
-    PodWords,
-    Settled,
-    group_from_job,
-    same_uid,
-    settle,
-)
-from maitred.model.meta import controller_of
-from maitred.model.owners import BATCH_JOB, kind_of
+from maitred.model.kinds import row_of
+from maitred.model.membership import ALL_ALONE, SILENT, PodWords, Settled, settle
+from maitred.model.objects import Object
 from maitred.model.policy import Workloads
 
-MOST_KNOWN, LONGEST_NAME = 16_384, 512
-"""Words of which the group is remembered, and the length of the names in them: users write both."""
+if TYPE_CHECKING:
+    from maitred.cluster.members import Member
+
+T = TypeVar("T", bound=Object)
+Place = tuple[type[Object], str]
+"""A kind and a key: where an object is looked up, whether or not there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobGroup:
-    """A Job as a group."""
+@dataclass(slots=True, eq=False)
+class Crew:
+    """Pods that say the same, and what became of it."""
 
-    id: GroupId
-    facts: JobFacts
+    said: PodWords
+    settled: Settled = ALL_ALONE
+    read: tuple[Place, ...] = ()
+    members: "dict[str, Member]" = field(default_factory=dict)
 
-    def like(self, other: "JobGroup | None") -> bool:
-        """Whether it means the same to the question which group its pods are in."""
-        if other is None:
-            return False
-        before, after = other.facts, self.facts
-        return (
-            other.id == self.id
-            and (before.group is None) == (after.group is None)
-            and before.job.spec.scheduling == after.job.spec.scheduling
-            and before.job.metadata.labels == after.job.metadata.labels
-            and before.job.metadata.annotations == after.job.metadata.annotations
-        )
+
+NO_CREW = Crew(SILENT)
+"""Of all pods that say nothing. Nobody asks who they are."""
 
 
 class Settling:
-    def __init__(self, workloads: Workloads, waits_for_owners: bool) -> None:
+    def __init__(self, tables: Tables, workloads: Workloads, waits_for_owners: bool) -> None:
         self.workloads = workloads
+        self._tables = tables
         self._waits = waits_for_owners
-        self._jobs: dict[str, JobGroup] = {}
         self._groups: dict[str, PodGroup] = {}
-        self._owned: dict[str, dict[str, Member]] = {}
-        """Pods by the key of the Job that they name as their owner."""
-        self._known: dict[PodWords, Settled] = {}
-        """What was found out since the last object came, went or changed."""
+        self._crews: dict[PodWords, Crew] = {}
+        self._readers: dict[Place, dict[PodWords, Crew]] = {}
 
-    def settled(self, member: Member) -> Settled:
-        """One object for all pods that say the same."""
-        found = self._known.get(member.said)
-        if found is None:
-            found = self._settled(member)
-            if not found.conflict and _is_short(member.said):  # a conflict names the pod
-                if len(self._known) >= MOST_KNOWN:
-                    self._known.clear()
-                self._known[member.said] = found
-        return found
+    # -- who says what ---------------------------------------------------------------------------------
 
-    def _settled(self, member: Member) -> Settled:
-        said = member.said
-        if said.job is None and (said.pod_group is None or said.marked is None):
-            id = said.pod_group or said.marked
-            return Settled(id) if said.pod_group is not None else Settled(id, said.marks)
-        job = None if said.job is None else self._jobs.get(said.job.key)
-        if job is not None and said.job is not None and not same_uid(said.job.uid, job.id.uid):
-            job = None  # another Job of that name
-        group = None if said.pod_group is None else self._groups.get(said.pod_group.key)
-        facts = None if job is None else job.facts
-        return settle(member.key.partition("/")[2], said, facts, group, self._waits)
+    def crew(self, said: PodWords) -> Crew:
+        """The crew of those who say this, which may be nobody yet."""
+        if said is SILENT:
+            return NO_CREW
+        crew = self._crews.get(said)
+        if crew is None:
+            crew = Crew(said)
+            self._settle(crew)
+        return crew
 
-    # -- who points to what ----------------------------------------------------------------------------
+    def add(self, member: "Member") -> None:
+        crew = member.crew
+        if crew is NO_CREW:
+            return
+        if not crew.members:
+            self._crews[crew.said] = crew
+            for place in crew.read:
+                self._readers.setdefault(place, {})[crew.said] = crew
+        crew.members[member.key] = member
 
-    def add(self, member: Member) -> None:
-        if member.said.job is not None:
-            self._owned.setdefault(member.said.job.key, {})[member.key] = member
-
-    def remove(self, member: Member) -> None:
-        if member.said.job is not None:
-            members = self._owned[member.said.job.key]
-            del members[member.key]
-            if not members:
-                del self._owned[member.said.job.key]
+    def remove(self, member: "Member") -> None:
+        crew = member.crew
+        if crew is NO_CREW:
+            return
+        del crew.members[member.key]
+        if not crew.members:
+            del self._crews[crew.said]
+            self._forget(crew)
 
     # -- objects ---------------------------------------------------------------------------------------
 
-    def put_job(self, key: str, job: Job | None) -> tuple[JobGroup | None, JobGroup | None, Iterable[Member]]:
-        """The Job as a group before and after, and the pods whose group may be another one now."""
-        before = self._jobs.pop(key, None)
-        if job is None:
-            self._known.clear()
-            return before, None, self._pods_of(key)
-        facts = JobFacts(job, group_from_job(job, self.workloads.jobs))
-        after = self._jobs[key] = JobGroup(GroupId(JOB, key, job.metadata.uid), facts)
-        if after.like(before):
-            return before, after, ()
-        self._known.clear()
-        return before, after, self._pods_of(key)
-
-    def put_group(self, key: str, group: PodGroup | None) -> Iterable[Member]:
-        """The pods whose group may be another one now: those of the Job that the PodGroup was made for, or
-        else those of every Job that name it."""
-        before = self._groups.pop(key, None)
+    def put_group(self, key: str, group: PodGroup | None) -> Iterator[tuple[Crew, Settled]]:
+        self._groups.pop(key, None)
         if group is not None:
             self._groups[key] = group
-        if before != group:
-            self._known.clear()
-        if before is not None and group is not None and before.spec == group.spec:
-            return ()
-        owners = {job for one in (before, group) if one is not None for job in _job_of(one)}
-        return [member for job in owners for member in self._pods_of(job)]
+        return self.changed(PodGroup, key)
 
-    def follow(self, workloads: Workloads) -> Collection[str]:
-        """The Jobs to look at again."""
-        changed = workloads != self.workloads
+    def changed(self, kind: type[Object], key: str) -> Iterator[tuple[Crew, Settled]]:
+        """The crews whose group is another one now, or is described otherwise, and what it was before."""
+        return self._again(list(self._readers.get((kind, key), {}).values()))
+
+    def follow(self, workloads: Workloads) -> Iterator[tuple[Crew, Settled]]:
+        """As `changed`, for another policy."""
+        if workloads == self.workloads:
+            return iter(())
         self.workloads = workloads
-        return list(self._jobs) if changed else ()
+        return self._again(list(self._crews.values()))
 
-    def _pods_of(self, job: str) -> Iterable[Member]:
-        return self._owned.get(job, {}).values()
+    def _again(self, crews: Iterable[Crew]) -> Iterator[tuple[Crew, Settled]]:
+        for crew in crews:
+            before = crew.settled
+            self._forget(crew)
+            self._settle(crew)
+            for place in crew.read:
+                self._readers.setdefault(place, {})[crew.said] = crew
+            if crew.settled != before:
+                yield crew, before
+
+    def _settle(self, crew: Crew) -> None:
+        reading = _Reading(self)
+        crew.settled = settle(crew.said, reading, self.workloads, self._waits)
+        crew.read = tuple(reading.places)
+
+    def _forget(self, crew: Crew) -> None:
+        for place in crew.read:
+            readers = self._readers.get(place)
+            if readers is not None and readers.pop(crew.said, None) is not None and not readers:
+                del self._readers[place]
+
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        if kind is PodGroup:
+            found = self._groups.get(key)
+            return found if isinstance(found, kind) else None
+        return self._tables.find(kind, key, uid)
 
 
-def _job_of(group: PodGroup) -> Iterable[str]:
-    owner = controller_of(group.metadata)
-    if owner is not None and kind_of(owner) == BATCH_JOB.title:
-        yield f"{group.metadata.namespace or 'default'}/{owner.name}"
+class _Reading:
+    """Looks things up, and remembers where."""
 
+    def __init__(self, settling: Settling) -> None:
+        self._settling = settling
+        self.places: dict[Place, None] = {}
 
-def _is_short(said: PodWords) -> bool:
-    named = (id for id in (said.pod_group, said.marked, said.job) if id is not None)
-    return all(len(id.key) + len(id.uid) <= LONGEST_NAME for id in named)
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        self.places[row_of(kind).type, key] = None
+        return self._settling.find(kind, key, uid)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from maitred.model.protection import Protection
 from maitred.model.runtime import NOT_SAID, Runtime
 from maitred.model.selector import Labels
 
+T = TypeVar("T", bound=Object)
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 MemberOrder = tuple[int, float, str]
 """Index, creation time, name: the order in which the members of a group are seated."""
@@ -213,6 +215,14 @@ class Snapshot:
     group_api: GroupApi = NOT_KNOWN
     device_classes: Mapping[str, str] = field(default_factory=dict)
     """Resources that devices can be asked for by, and the class that each stands for."""
+
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        """A Job, or an object of an operator or of another scheduler. With a UID: this one, and no other."""
+        table: Mapping[str, Object] = self.jobs if kind is Job else self.operated.get(kind, {})
+        found = table.get(key)
+        if not isinstance(found, kind) or (uid and found.metadata.uid not in ("", uid)):
+            return None
+        return found
 
     def namespace_labels(self, name: str) -> Labels:
         """The labels of a namespace; its name is one of them, whether its object is known or not."""

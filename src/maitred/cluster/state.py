@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from maitred.cluster.bound import BoundTable
 from maitred.cluster.budgets import BudgetTable
@@ -18,17 +18,17 @@ from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_o
 from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Charge, Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
-from maitred.cluster.settling import Settling
+from maitred.cluster.settling import Crew, Settling
 from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, Snapshot
 from maitred.cluster.tables import Tables, labels_of
 from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
-from maitred.model.group import CompositePodGroup, Group, PodGroup, group_from_pod_group
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import row_of
-from maitred.model.membership import POD_GROUP, GroupId, sorting_key
+from maitred.model.membership import GroupId, Settled, sorting_key
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Namespace, Object
@@ -44,6 +44,7 @@ from maitred.model.storage import (
     VolumeAttachment,
 )
 
+T = TypeVar("T", bound=Object)
 FORGOTTEN = -1
 """The needs of a finished pod, which nothing reads any more."""
 STORAGE_KINDS = (
@@ -111,13 +112,13 @@ class ClusterState:
         self._interner = Interner()
         self._intake = Intake(self._interner)
         self._pods: dict[str, Member] = {}
-        self._settling = Settling(workloads, waits_for_owners)
+        self._tables = Tables()
+        self._settling = Settling(self._tables, workloads, waits_for_owners)
         self._groups: dict[GroupId, GroupRecord] = {}
         self._waiting: dict[GroupId, GroupRecord] = {}
         self._charges: dict[int, Charge] = {}
         self._seated = SeatedTable()
         self._budgets = BudgetTable()
-        self._tables = Tables()
         self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
         self._attachments_stale = False
@@ -161,15 +162,14 @@ class ClusterState:
         elif isinstance(item, PodGroup):
             key = key_of(item.metadata)
             self.group_makers.put(key, item)
-            self._declare(GroupId(POD_GROUP, key), group_from_pod_group(item))
             self._settle_again(self._settling.put_group(key, item))
         elif isinstance(item, PodDisruptionBudget):
             self.version += 1
             self._budgets.put(item)
         elif self._tables.put(item):
-            self._table_changed(row_of(type(item)).type)
-            if isinstance(item, Job):
-                self._put_job(key_of(item.metadata), item)
+            kind = row_of(type(item)).type
+            self._table_changed(kind)
+            self._settle_again(self._settling.changed(kind, key_of(item.metadata)))
 
     def _delete(self, kind: type[Object], key: str) -> None:
         if kind is Pod:
@@ -182,15 +182,13 @@ class ClusterState:
                 self._node_changed(key)
         elif kind is PodGroup:
             self.group_makers.put(key, None)
-            self._declare(GroupId(POD_GROUP, key), None)
             self._settle_again(self._settling.put_group(key, None))
         elif kind is PodDisruptionBudget:
             self.version += 1
             self._budgets.delete(key)
         elif self._tables.remove(kind, key):
             self._table_changed(kind)
-            if kind is Job:
-                self._put_job(key, None)
+            self._settle_again(self._settling.changed(kind, key))
 
     def _node_changed(self, name: str) -> None:
         self.version += 1
@@ -216,38 +214,28 @@ class ClusterState:
                 self._storage_version += 1
                 self.news.effects |= Effect.STORAGE
 
-    def _declare(self, id: GroupId, declared: Group | None) -> None:
-        record = self._record(id)
-        known, record.declared = record.declared, declared
-        if declared != known:
-            record.view = None
-            self.version += 1
-            self._seated.changed(record)
-            self.news.groups.add(id.key)
-        self._forget_if_empty(record)
-
-    def _put_job(self, key: str, job: Job | None) -> None:
-        before, after, stale = self._settling.put_job(key, job)
-        if before is not None and (after is None or after.id != before.id):
-            self._declare(before.id, None)
-        if after is not None:
-            self._declare(after.id, after.facts.group)
-        self._settle_again(stale)
-
     def follow(self, workloads: Workloads) -> None:
         """The policy has this to say of workloads from now on."""
-        for key in self._settling.follow(workloads):
-            self._put_job(key, self._tables[Job][key])
+        self._settle_again(self._settling.follow(workloads))
 
-    def _settle_again(self, members: Iterable[Member]) -> None:
-        """An object has changed that says which group these are in."""
-        for member in list(members):
-            settled = self._settling.settled(member)
-            if settled != member.settled:
-                self._remove(member)
-                member.settled = settled
-                self._add(member)
-                self.regrouped.add(member.key)
+    def _settle_again(self, crews: Iterable[tuple[Crew, Settled]]) -> None:
+        """An object has changed that says which group these are in, or how it is described."""
+        for crew, before in crews:
+            if (crew.settled.id, crew.settled.marks) == (before.id, before.marks):
+                self._describe_again(crew)
+            else:
+                for member in list(crew.members.values()):
+                    self._remove(member)
+                    self._add(member)
+                    self.regrouped.add(member.key)
+
+    def _describe_again(self, crew: Crew) -> None:
+        self.version += 1
+        record = None if crew.settled.id is None else self._groups.get(crew.settled.id)
+        if record is not None:
+            record.declared, record.view = crew.settled.group, None
+            self._seated.changed(record)
+            self.news.groups.add(record.id.key)
 
     # -- pods ------------------------------------------------------------------------------------------
 
@@ -260,7 +248,7 @@ class ClusterState:
                 return
             self._note_end(known, member)
             self._remove(known)
-        member.settled = self._settling.settled(member)
+        member.crew = self._settling.crew(member.said)
         self._pods[member.key] = member
         self._add(member)
 
@@ -383,7 +371,7 @@ class ClusterState:
         return record
 
     def _forget_if_empty(self, record: GroupRecord) -> None:
-        if not record.members and record.declared is None:
+        if not record.members:
             self._groups.pop(record.id, None)
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -404,6 +392,15 @@ class ClusterState:
         """The group of a pod, if it is in one."""
         member = self._pods.get(pod)
         return None if member is None else member.settled.id
+
+    def members_of(self, group: GroupId) -> Mapping[str, Settled]:
+        """The pods of a group, and how each of them was found to be in it."""
+        record = self._groups.get(group)
+        return {} if record is None else {key: one.settled for key, one in record.members.items()}
+
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        """An object that says which group pods are in. With a UID: this one, and no other of its name."""
+        return self._settling.find(kind, key, uid)
 
     def group_key(self, pod: str) -> str:
         """`namespace/name` of the group of a pod; a lone pod is a group of one, called like the pod."""

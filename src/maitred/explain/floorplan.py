@@ -12,25 +12,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal
+from typing import Literal, TypeVar
 
 from maitred.explain.tenant_words import as_told_at_home
 from maitred.explain.verdicts import blocker_words
-from maitred.model.group import PodGroup, group_from_marks, group_from_pod_group
+from maitred.model.group import PodGroup, group_from_pod_group
 from maitred.model.job import Job
 from maitred.model.membership import (
-    JOB,
     POD_GROUP,
-    JobFacts,
     PodWords,
     Settled,
-    group_from_job,
+    group_of,
+    group_of_template,
     said_by,
-    same_uid,
     settle,
 )
 from maitred.model.meta import Lean, Timestamp, controller_of, key_of
 from maitred.model.node import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Node, allocatable, effective_taints
+from maitred.model.objects import Object
+from maitred.model.owners import BATCH_JOB, kind_of
 from maitred.model.plan import GroupVerdict, Verdict
 from maitred.model.pod import Pod, PodStatus
 from maitred.model.policy import Policy, is_device
@@ -46,6 +46,7 @@ UNDECIDED = "no verdict yet"
 SANDBOX = "sandbox.maitred.dev/"
 _PARTS = re.compile(r"(\D*)(\d*)")
 _POLICY = Policy()
+T = TypeVar("T", bound=Object)
 
 Outcome = Verdict | Literal["Finished"]
 Standing = Literal["waiting", "seated", "succeeded", "failed", "leaving"]
@@ -169,10 +170,6 @@ def member_of(pod: FloorPod) -> FloorMember:
     )
 
 
-def facts_of(job: Job) -> JobFacts:
-    return JobFacts(job, group_from_job(job, _POLICY.workloads.jobs))
-
-
 def seated_at(pod: FloorPod, scheduled: SaidCondition) -> Timestamp | None:
     """A pod that was created on its node has not been told of by any scheduler."""
     if scheduled.status == "True":
@@ -226,24 +223,30 @@ class Declared:
     """Objects that say which pods are one group, by their keys."""
 
     pod_groups: Mapping[str, FloorGroup] = field(default_factory=dict)
-    jobs: Mapping[str, JobFacts] = field(default_factory=dict)
+    others: Mapping[type[Object], Mapping[str, Object]] = field(default_factory=dict)
+    """By their kinds."""
 
     def settled(self, member: FloorMember) -> Settled:
         """Which group a pod is in, as the scheduler has it."""
-        said = member.said
-        group = self.pod_groups.get(said.pod_group.key) if said.pod_group is not None else None
-        facts = self.jobs.get(said.job.key) if said.job is not None else None
-        if facts is not None and said.job is not None and not same_uid(said.job.uid, facts.job.metadata.uid):
-            facts = None
-        return settle(member.key.partition("/")[2], said, facts, group, waits=True)
+        return settle(member.said, self, _POLICY.workloads, waits=True)
+
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        table: Mapping[str, Object] = self.pod_groups if kind is PodGroup else self.others.get(kind, {})
+        found = table.get(key)
+        if not isinstance(found, kind) or (uid and found.metadata.uid not in ("", uid)):
+            return None
+        return found
 
     def unused(self, group: FloorGroup) -> bool:
         """Whether the pods that a PodGroup was made for are one group by their Job."""
         owner = controller_of(group.metadata)
-        facts = None if owner is None else self.jobs.get(f"{group.metadata.namespace}/{owner.name}")
-        if owner is None or facts is None or owner.uid != facts.job.metadata.uid:
+        if owner is None or kind_of(owner) != BATCH_JOB.title:
             return False
-        return facts.group is not None and facts.job.spec.scheduling is None
+        job = self.find(Job, f"{group.metadata.namespace}/{owner.name}", owner.uid)
+        if job is None or job.spec.scheduling is not None:
+            return False
+        found = group_of_template(job, self, _POLICY.workloads)
+        return found is not None and found.source != POD_GROUP
 
 
 def floor_of(
@@ -321,13 +324,14 @@ class FloorCrew:
     def is_by(self, source: str) -> bool:
         return any(found.id is not None and found.id.source == source for found in self.settled)
 
-    def quorum(self, key: str, declared: Declared) -> int:
+    def quorum(self) -> int:
         if self.pod_group is not None:
             return group_from_pod_group(self.pod_group).quorum
-        facts = declared.jobs.get(key) if self.is_by(JOB) else None
-        if facts is not None and facts.group is not None:
-            return facts.group.quorum
-        return group_from_marks(key, [found.marks for found in self.settled]).quorum
+        found = self.settled[0]
+        if found.id is None:
+            return 1
+        there = sum(member.standing not in ("leaving", "failed") for member in self.members)
+        return group_of(found.id, [one.marks for one in self.settled], found.group, there).quorum
 
 
 def rows(
@@ -345,15 +349,15 @@ def rows(
             groups[key] = crew
             crew.pod_group = pod_group
     for key in sorted(groups):
-        yield row(key, groups[key], declared, places, decided)
+        yield row(key, groups[key], places, decided)
 
 
-def row(key: str, crew: FloorCrew, declared: Declared, places: Places, decided: FloorVerdicts) -> FloorRow:
+def row(key: str, crew: FloorCrew, places: Places, decided: FloorVerdicts) -> FloorRow:
     """Members that leave or have failed are not counted."""
     everyone, pod_group = crew.members, crew.pod_group
     staying = [member for member in everyone if member.standing not in ("leaving", "failed")]
     placed = [member for member in staying if member.standing != "waiting"]
-    quorum = crew.quorum(key, declared)
+    quorum = crew.quorum()
     verdict, why = (
         outcome_of_ended(everyone, staying, placed, quorum, pod_group)
         or outcome_decided(decided.verdict(key), placed, quorum)

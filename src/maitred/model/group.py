@@ -147,6 +147,10 @@ class Group(Lean, frozen=True):
     """Where its quorum is said, in words; empty for a pod on its own."""
     completed: Ranges = ()
     """Indexes that have succeeded, whether or not their pods are still there."""
+    done: int = 0
+    """Members of Jobs that are complete, as the owner of those counts them, be their pods there or not."""
+    queue: str = ""
+    """The name of the queue that another scheduler would put it into."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -156,6 +160,9 @@ class Marks(Lean, frozen=True):
 
     min_count: str | None = None
     topology: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
+    queue: str = ""
+    problems: tuple[str, ...] = ()
+    """What is said in two ways that contradict each other, or cannot be read."""
 
 
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
@@ -223,13 +230,14 @@ def disruption(mode: str | Mapping[str, object]) -> Literal["Pod", "PodGroup"]:
     return "PodGroup" if whole else "Pod"
 
 
-def group_from_marks(key: str, marks: Iterable[Marks]) -> Group:
-    """The group that its members describe; members that contradict each other make it invalid."""
+def group_from_marks(key: str, marks: Iterable[Marks], count_key: str = MIN_COUNT) -> Group:
+    """The group that its members describe; members that contradict each other make it invalid. `count_key` is
+    where they say how many it takes."""
     distinct = sorted(set(marks), key=repr)
-    problems = list[str]()
+    problems = list(dict.fromkeys(problem for one in distinct for problem in one.problems))
     counts = {m.min_count for m in distinct} - {None}
     if len(counts) > 1:
-        problems.append(f"its members have different values of {MIN_COUNT}: {_some(counts)}")
+        problems.append(f"its members have different values of {count_key}: {_some(counts)}")
     for position, name in enumerate(TOPOLOGY_MARKS):
         values = {m.topology[position] for m in distinct}
         if len(values) > 1:
@@ -240,9 +248,14 @@ def group_from_marks(key: str, marks: Iterable[Marks]) -> Group:
     for count in sorted(map(str, counts))[:1]:
         quorum = positive(count) or 1
         if positive(count) is None:
-            problems.append(f"{MIN_COUNT}: {count!r} is not a whole number of at least 1")
+            problems.append(f"{count_key}: {count!r} is not a whole number of at least 1")
     return Group(
-        key=key, quorum=quorum, gang=bool(counts), topology=topology, problems=tuple(problems + found)
+        key=key,
+        quorum=quorum,
+        gang=bool(counts),
+        topology=topology,
+        queue=next((one.queue for one in distinct if one.queue), ""),
+        problems=tuple(problems + found),
     )
 
 

@@ -86,6 +86,10 @@ OWNER_KINDS = (
     OwnerKind("AppWrapper", "workload.codeflare.dev", "appwrappers"),
     VOLCANO_JOB,
 )
+SERVICES = frozenset(
+    ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Node")
+)
+"""Kinds whose pods serve one by one: each of them is a group of one."""
 BY_NAME = {one.name: one for one in OWNER_KINDS}
 BY_KIND = {(one.group, one.kind): one for one in OWNER_KINDS}
 _LABELLED = tuple(one for one in OWNER_KINDS if one.labels)

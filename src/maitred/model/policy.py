@@ -103,6 +103,8 @@ class Workloads(Setting, frozen=True):
 
     jobs: JobsRule = "gang"
     """Whether a Job that runs all of its indexes at once is one gang, or so many pods on their own."""
+    owners: JobsRule = "gang"
+    """Whether what an operator's object makes at once (a JobSet, a RayCluster ...) is one gang."""
 
 
 class DevicePrice(Setting, frozen=True):

@@ -16,7 +16,7 @@ import msgspec
 from maitred.kube.resources import JOBS
 from maitred.kube.wire import WatchedJob, WatchedMeta, WatchedOwner, WatchedPod, WatchedPodStatus
 from maitred.model.job import index_ranges
-from maitred.model.membership import group_of_template
+from maitred.model.membership import group_from_job, words_of_template
 from maitred.model.pod import PodSpec, SchedulingGroup
 from maitred.model.suspension import Suspension
 
@@ -30,7 +30,8 @@ many stand for all of them, however many they are."""
 def number_of_stand_ins(job: WatchedJob, record: Suspension) -> int:
     """At most; fewer where indexes are done."""
     wanted = min(job.members, record.members)
-    grouped = record.pod_group or group_of_template(job, "gang") is not None
+    said = words_of_template(job)
+    grouped = record.pod_group or said.names_a_group or group_from_job(job, "gang") is not None
     return wanted if grouped else min(wanted, MOST_ALONE)
 
 

@@ -70,7 +70,7 @@ class Mirror:
         """Set for a shadow, which tells gangs as an audit does."""
 
     def watch_gangs(self) -> None:
-        self.gangs = ShadowGangs(self.jobs, self.groups)
+        self.gangs = ShadowGangs(self.state)
 
     # -- told by the watches ---------------------------------------------------------------------------
 

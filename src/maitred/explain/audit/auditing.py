@@ -16,14 +16,11 @@ from maitred.explain.audit.costs import costs_of
 from maitred.explain.audit.gangs import FoundGroup, found_groups
 from maitred.explain.audit.holding import holding, merged, total
 from maitred.explain.audit.observer import Observer
-from maitred.explain.audit.stays import Stay
 from maitred.explain.audit.stranded import StrandedDevices
 from maitred.explain.empty import blocker_on_empty_cluster
-from maitred.model.group import GROUP, MIN_COUNT
-from maitred.model.job import Job
-from maitred.model.membership import JOB, is_decided, membership_of
+from maitred.model.kinds import Kind
 from maitred.model.node import Node
-from maitred.model.pod import Pod
+from maitred.model.owner_chain import climb, row_of_owner
 from maitred.model.policy import Policy, Preemption
 from maitred.model.words import counted, moment
 
@@ -40,7 +37,7 @@ def audit(observer: Observer, now: datetime) -> Audit:
     gangs = [
         HoldingGang(found_group, observer, now.timestamp()) for found_group in found if found_group.is_gang
     ]
-    snapshot, uncounted = snapshot_of(observer, found)
+    snapshot, uncounted = snapshot_of(observer)
     policy = observer.policy
     survey = StrandedDevices(snapshot, policy)
     stranded = tuple(node for resource in survey.resources for node in survey.stranded(resource, policy))
@@ -141,34 +138,15 @@ def kinds_of(found: Iterable[FoundGroup]) -> tuple[GroupKind, ...]:
 # -- what can never fit ------------------------------------------------------------------------------------
 
 
-def snapshot_of(observer: Observer, found: Iterable[FoundGroup]) -> tuple[Snapshot, list[str]]:
-    """The cluster as decisions see it, with the gangs that conventions make as groups of ours; and warnings
-    of objects whose amounts no cluster has."""
-    state, gang_of, uncounted = ClusterState(), dict[int, FoundGroup](), list[str]()
-    for found_group in found:
-        if found_group.is_gang and not is_decided(found_group.id):
-            gang_of.update({id(stay): found_group for stay in found_group.stays})
-    pods = (marked(stay, gang_of.get(id(stay))) for stay in observer.present.values())
-    for item in (*observer.objects(), *pods):
+def snapshot_of(observer: Observer) -> tuple[Snapshot, list[str]]:
+    """The cluster as decisions see it; and warnings of objects whose amounts no cluster has."""
+    state, uncounted = ClusterState(), list[str]()
+    for item in (*observer.objects(), *(stay.pod for stay in observer.present.values())):
         try:
             state.apply(Put(item))
         except ValueError as problem:
             uncounted.append(f"{type(item).__name__} {item.metadata.name} is not counted: {problem}")
     return state.snapshot(), uncounted
-
-
-def marked(stay: Stay, gang: FoundGroup | None) -> Pod:
-    pod: Pod = stay.pod
-    if gang is None or membership_of(pod) is not None:
-        return pod
-    marks = {GROUP: name_of(gang), MIN_COUNT: str(gang.quorum)}
-    about = msgspec.structs.replace(pod.metadata, annotations={**pod.metadata.annotations, **marks})
-    return msgspec.structs.replace(pod, metadata=about)
-
-
-def name_of(gang: FoundGroup) -> str:
-    """No group that was declared can be called so."""
-    return f"{gang.by}: {gang.key.partition('/')[2]}"
 
 
 def never_of(
@@ -178,16 +156,13 @@ def never_of(
     whose place has no say there."""
     if not snapshot.nodes.alive.any():
         return
-    inferred = {
-        f"{found_group.key.partition('/')[0]}/{name_of(found_group)}": found_group for found_group in found
-    }
-    declared = {found_group.key: found_group for found_group in found if is_decided(found_group.id)}
+    by_key = {found_group.key: found_group for found_group in found}
     alone = msgspec.structs.replace(policy, preemption=Preemption("never"))
     context = Context(alone, known_levels(alone, snapshot))
     for view, verdict in zip(snapshot.groups, decide(snapshot, alone, now).groups, strict=True):
         if verdict.verdict != "Impossible":
             continue
-        found_group = inferred.get(verdict.group) or declared.get(verdict.group)
+        found_group = by_key.get(verdict.group)
         first = blocker_on_empty_cluster(snapshot, context, view)
         yield Never(
             group=verdict.group if found_group is None else found_group.key,
@@ -204,17 +179,27 @@ def warnings_of(observer: Observer) -> Iterable[str]:
         yield "there are no nodes; kubectl get nodes,pods,jobs -A -o json writes what an audit reads"
     if not stays:
         yield "there are no pods"
-    found = (stay.membership for stay in stays)
-    jobs = {one.key for one in found if one is not None and one.source == JOB}
-    missing = sorted(key for key in jobs if observer.find(Job, key) is None)
-    if missing:
-        yield (
-            f"{counted(len(missing), 'Job')} that pods belong to {'is' if len(missing) == 1 else 'are'} "
-            f"not in the dump, such as {missing[0]}, so it is not known whether these are gangs; add "
-            f"jobs to the dump"
-        )
+    yield from missing_owners(observer)
     claims = sum(bool(stay.pod.spec.resource_claims) for stay in stays)
     if claims:
         yield f"{counted(claims, 'pod')} ask for devices by claims, which are not counted"
     if observer.forgotten:
         yield f"{counted(observer.forgotten, 'deleted pod')} are not counted: there were too many to remember"
+
+
+def missing_owners(observer: Observer) -> Iterable[str]:
+    """Owners of pods that are not in the dump, so that nobody knows how their pods belong together."""
+    words = {stay.said for stay in observer.present.values()}
+    chains = (climb(said.namespace, said.owner, observer) for said in words)
+    missing = defaultdict[Kind, set[str]](set)
+    for said, chain in zip(words, chains, strict=True):
+        row = None if chain.unseen is None else row_of_owner(chain.unseen)
+        if chain.unseen is not None and row is not None:
+            missing[row].add(f"{said.namespace}/{chain.unseen.name}")
+    for row in sorted(missing, key=lambda row: row.title):
+        keys = sorted(missing[row])
+        yield (
+            f"{counted(len(keys), row.name)} that pods belong to {'is' if len(keys) == 1 else 'are'} "
+            f"not in the dump, such as {keys[0]}, so it is not known whether these are gangs; add "
+            f"{row.plural} to the dump"
+        )

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from maitred.cluster.snapshot import AS_USUAL
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.stays import Stay
-from maitred.model.group import Marks, marks_of
-from maitred.model.membership import GroupId, Objects, quorum_of, settled
+from maitred.model.membership import GroupId, PodWords, Settled, group_of, settle, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,47 +34,29 @@ class FoundGroup:
         return self.quorum is not None and self.quorum > 1
 
 
-class StayedMembers:
-    """What the stays of its pods tell of a group."""
-
-    def __init__(self, stays: Sequence[Stay]) -> None:
-        self._stays = stays
-
-    @property
-    def marks(self) -> Iterator[Marks]:
-        return (marks_of(stay.pod.metadata) for stay in self._stays)
-
-    @property
-    def counts(self) -> Iterator[int]:
-        claims = (stay.membership for stay in self._stays)
-        return (claim.quorum for claim in claims if claim is not None and claim.quorum)
-
-    @property
-    def there(self) -> int:
-        return there(self._stays)
-
-    @property
-    def succeeded(self) -> int:
-        return sum(stay.succeeded for stay in self._stays)
-
-    @property
-    def succeeded_and_kept(self) -> int:
-        return sum(stay.succeeded and stay.leaving is None for stay in self._stays)
-
-
 def found_groups(observer: Observer) -> Iterator[FoundGroup]:
     """Every group, but for pods on their own, in the order of names."""
-    together = defaultdict[GroupId, list[Stay]](list)
+    together = defaultdict[GroupId, list[tuple[Stay, Settled]]](list)
+    settled: dict[PodWords, Settled] = {}
     for stay in observer.stays():
-        if (found := settled(stay.pod, stay.membership, observer)) is not None:
-            together[found.id].append(stay)
-    objects = Objects(observer)
+        found = settled.get(stay.said)
+        if found is None:
+            found = settled[stay.said] = settle(stay.said, observer, AS_USUAL)
+        if found.id is not None:
+            together[found.id].append((stay, found))
     for id in sorted(together, key=lambda id: (id.key, id.source, id.uid)):
-        yield found_group_of(id, together[id], objects)
+        yield found_group_of(id, together[id])
 
 
-def found_group_of(id: GroupId, stays: Sequence[Stay], objects: Objects) -> FoundGroup:
-    return FoundGroup(id, quorum_of(id, StayedMembers(stays), objects), tuple(stays))
+def found_group_of(id: GroupId, members: Sequence[tuple[Stay, Settled]]) -> FoundGroup:
+    """Of members that succeeded and whose pods were removed since, the owner knows."""
+    stays = tuple(stay for stay, _ in members)
+    group = group_of(id, [found.marks for _, found in members], members[0][1].group, there(stays))
+    if group.problems or not group.exists:
+        return FoundGroup(id, None, stays)
+    kept = sum(stay.succeeded and stay.leaving is None for stay in stays)
+    removed = max(0, (size(group.completed) or group.done) - kept)
+    return FoundGroup(id, max(group.quorum - removed, 1), stays)
 
 
 def there(stays: Sequence[Stay]) -> int:

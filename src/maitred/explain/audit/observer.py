@@ -1,12 +1,12 @@
 """What has been seen of a cluster: once, or over a time, as a watch tells of it."""
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar, get_args
+from typing import TypeVar
 
 from maitred.explain.audit.seen import SeenPod
 from maitred.explain.audit.stays import Stay, stay_of
 from maitred.model.kinds import KINDS
-from maitred.model.membership import Sizing
+from maitred.model.membership import SAYING, SILENT
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
 from maitred.model.pod import is_node_bound
@@ -16,9 +16,6 @@ MOST_PAST = 200_000
 """What is gone is remembered up to so many of each kind: the last ones."""
 
 CLUSTER_WIDE = tuple(row.type for row in KINDS if not row.namespaced)
-SIZED = get_args(Sizing)
-"""Kinds that say how many members a group takes."""
-
 T = TypeVar("T", bound=Object)
 K = TypeVar("K")
 V = TypeVar("V")
@@ -53,7 +50,7 @@ class Observer:
         """`key` as the API has it: `namespace/name`, or the name of what is cluster-wide."""
         if kind is not SeenPod:
             item = self._others.get(kind, {}).pop(key, None)
-            if item is not None and issubclass(kind, SIZED):
+            if item is not None and issubclass(kind, SAYING):
                 self._remember(self._gone.setdefault(kind, {}), key, item)
         elif (stay := self._stays.pop(key, None)) is not None:
             self._bury(stay, at)
@@ -70,7 +67,7 @@ class Observer:
 
     def _bury(self, stay: Stay, at: float) -> None:
         """A pod on its own that had no devices is of no interest any more."""
-        if stay.membership is None and (stay.bound is None or not stay.devices):
+        if stay.said is SILENT and (stay.bound is None or not stay.devices):
             return
         stay.ended = at if stay.ended is None else stay.ended
         stay.leaving = at if stay.leaving is None else stay.leaving

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from maitred.explain.audit.seen import ContainerStatus, SeenPod
-from maitred.model.membership import Membership, observed
+from maitred.model.membership import PodWords, said_by
 from maitred.model.meta import Timestamp
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, is_device
@@ -17,7 +17,8 @@ class Stay:
     """One pod as far as it is known. What has not happened, or is not known, is None."""
 
     pod: Pod
-    membership: Membership | None
+    said: PodWords
+    """What it says of its group."""
     devices: dict[str, int]
     created: float
     bound: float | None = None
@@ -58,7 +59,7 @@ def stay_of(pod: SeenPod, at: float, policy: Policy) -> Stay:
     requests = pod_requests(pod.spec)
     stay = Stay(
         pod,
-        observed(pod),
+        said_by(pod),
         {resource: count for resource, count in requests.items() if is_device(policy, resource)},
         at if created is None else min(created.timestamp(), at),
     )

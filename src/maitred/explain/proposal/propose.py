@@ -59,7 +59,7 @@ class Asked:
 
     def __init__(self, situation: Situation, supposition: Supposition) -> None:
         self.situation, self.supposition = situation, supposition
-        self.proposed_groups = supposition.proposed_groups(situation.policy.workloads.jobs)
+        self.proposed_groups = supposition.proposed_groups(situation.policy.workloads)
         self.keys = frozenset(key for proposed in self.proposed_groups for key in proposed.groups)
         self.plan = situation.plan(explained=self.keys)
         self._verdicts = {group.group: group for group in self.plan.groups}

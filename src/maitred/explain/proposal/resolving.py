@@ -34,7 +34,7 @@ def grounded(situation: Situation, supposition: Supposition) -> Situation:
     snapshot = situation.snapshot
     proposed_groups = {
         group: proposed
-        for proposed in supposition.proposed_groups(situation.policy.workloads.jobs)
+        for proposed in supposition.proposed_groups(situation.policy.workloads)
         for group in proposed.groups
     }
     numbers = [number for number, view in enumerate(snapshot.groups) if view.group.key in proposed_groups]

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -20,29 +20,19 @@ from maitred.explain.proposal.expansion import PLANNED, as_new, manifest_of
 from maitred.explain.proposal.workloads import MOST_PODS
 from maitred.model.group import GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
 from maitred.model.job import Job
+from maitred.model.kinds import row_of
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError, field_error
-from maitred.model.membership import (
-    ALONE,
-    DECIDED,
-    JOB,
-    MARKS,
-    POD_GROUP,
-    GroupId,
-    JobFacts,
-    group_from_job,
-    group_named_by,
-    naming_group,
-    said_by,
-    settle,
-)
+from maitred.model.membership import ALONE, GroupId, renamed, said_by, settle
 from maitred.model.meta import Lean, ObjectMeta, key_of
 from maitred.model.objects import Object
 from maitred.model.owners import kind_of
 from maitred.model.pod import Container, Pod, PodSpec, ResourceRequirements, Resources, SchedulingGroup
-from maitred.model.policy import JobsRule
+from maitred.model.policy import Workloads
 from maitred.model.runtime import EXPECTED_RUNTIME
+from maitred.model.storage import PersistentVolumeClaim
 
+T = TypeVar("T", bound=Object)
 MARK = "$"
 """Behind the names of what is only supposed: no name that the API server accepts has it, and names that it is
 added to stay in their order."""
@@ -111,21 +101,16 @@ class Supposition:
         return [item for item in self.objects if isinstance(item, Pod)]
 
     @cached_property
-    def _declared(self) -> frozenset[GroupId]:
-        """Groups whose objects are supposed too."""
-        sources = {PodGroup: POD_GROUP, Job: JOB}
-        return frozenset(
-            GroupId(sources[type(item)], key_of(item.metadata))
-            for item in self.objects
-            if isinstance(item, PodGroup | Job)
-        )
+    def _supposed(self) -> frozenset[tuple[type[Object], str]]:
+        """What is supposed, by kind and key."""
+        return frozenset((row_of(type(item)).type, key_of(item.metadata)) for item in self.objects)
 
     def stand_ins(self, now: datetime, scheduler: str | None = None) -> list[Object]:
         """The objects as they would be if they were created now, for this scheduler if it is the only one."""
         return [self._stand_in(item, now, scheduler) for item in self.objects]
 
     def _stand_in(self, item: Object, now: datetime, scheduler: str | None) -> Object:
-        if not isinstance(item, Pod | PodGroup | Job):
+        if isinstance(item, PersistentVolumeClaim):
             return item
         named = self._renamed(item)
         metadata = msgspec.structs.replace(named.metadata, creation_timestamp=now)
@@ -133,45 +118,26 @@ class Supposition:
             return msgspec.structs.replace(named, metadata=metadata)
         return Pod(metadata, msgspec.structs.replace(named.spec, scheduler_name=scheduler))
 
-    def _renamed(self, item: Pod | PodGroup | Job) -> Pod | PodGroup | Job:
-        """Under a name that nothing in the cluster can have, and in groups of such names."""
-        metadata = msgspec.structs.replace(item.metadata, name=f"{item.metadata.name}{MARK}")
-        if isinstance(item, PodGroup):
-            return PodGroup(metadata, item.spec)
-        if isinstance(item, Job):
-            name = group_named_by(item)
-            return Job(metadata if name is None else naming_group(metadata, f"{name}{MARK}"), item.spec)
-        return self._in_supposed_groups(Pod(metadata, item.spec))
+    def _renamed(self, item: T) -> T:
+        """Under a name that nothing in the cluster can have, and in groups of such names, but for groups that
+        are there already."""
+        return renamed(item, MARK, lambda kind, key: (kind, key) in self._supposed)
 
-    def _in_supposed_groups(self, pod: Pod) -> Pod:
-        """In every way that it names a group, but for groups that are there already."""
-        for source, decided in DECIDED:
-            found = source.find(pod)
-            supposed = found is not None and (
-                source.title == MARKS or found.id._replace(uid="") in self._declared
-            )
-            if found is not None and supposed:
-                pod = decided.renamed(pod, f"{found.key.partition('/')[2]}{MARK}")
-        return pod
-
-    def proposed_groups(self, rule: JobsRule) -> tuple[ProposedGroup, ...]:
-        """In the order of the objects; `rule` is that of the policy for Jobs."""
+    def proposed_groups(self, rules: Workloads) -> tuple[ProposedGroup, ...]:
+        """In the order of the objects; `rules` are those of the policy."""
         groups: dict[tuple[str, str], dict[str, Pod]] = {}
         for pod in self.pods:
-            id = self._settled(pod, rule)
+            id = self._settled(pod, rules)
             if id.source == ALONE:
                 form, name = _owner_kind(pod), _owner_key(pod) or key_of(pod.metadata)
             else:
                 form, name = id.source, id.key.removesuffix(MARK)
             groups.setdefault((form, name), {}).setdefault(id.key, pod)
-        return tuple(self._proposed(name, members, rule) for (_, name), members in groups.items())
+        return tuple(self._proposed(name, members, rules) for (_, name), members in groups.items())
 
-    def _settled(self, pod: Pod, rule: JobsRule) -> GroupId:
+    def _settled(self, pod: Pod, rules: Workloads) -> GroupId:
         """Its group once both are supposed."""
-        said, name = said_by(self._in_supposed_groups(pod)), pod.metadata.name
-        job = None if said.job is None else self._jobs.get(said.job.key)
-        facts = None if job is None else JobFacts(job, group_from_job(job, rule))
-        found = settle(name, said, facts, None, waits=False).id
+        found = settle(said_by(self._renamed(pod)), self, rules).id
         return GroupId(ALONE, f"{key_of(pod.metadata)}{MARK}") if found is None else found
 
     def job(self, key: str) -> Job | None:
@@ -179,14 +145,19 @@ class Supposition:
         jobs = (item for item in self.objects if isinstance(item, Job))
         return next((job for job in jobs if key_of(job.metadata) == key), None)
 
-    @cached_property
-    def _jobs(self) -> dict[str, Job]:
-        renamed = (self._renamed(item) for item in self.objects if isinstance(item, Job))
-        return {key_of(job.metadata): job for job in renamed if isinstance(job, Job)}
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        """What is supposed under its new name, but for PodGroups: these were made by nobody."""
+        found = None if kind is PodGroup else self._by_new_name.get((kind, key))
+        return found if isinstance(found, kind) else None
 
-    def _proposed(self, name: str, members: dict[str, Pod], rule: JobsRule) -> ProposedGroup:
+    @cached_property
+    def _by_new_name(self) -> dict[tuple[type[Object], str], Object]:
+        others = (self._renamed(item) for item in self.objects if not isinstance(item, Pod))
+        return {(row_of(type(item)).type, key_of(item.metadata)): item for item in others}
+
+    def _proposed(self, name: str, members: dict[str, Pod], rules: Workloads) -> ProposedGroup:
         first = next(iter(members.values()))
-        source = self._settled(first, rule).source
+        source = self._settled(first, rules).source
         return ProposedGroup(name, _owner_kind(first), source, tuple(members), _owner_key(first))
 
 

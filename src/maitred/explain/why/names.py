@@ -8,6 +8,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,14 +21,16 @@ from maitred.explain.why.seen import NOTHING_SEEN, Seen, SeenPod
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
 from maitred.model.manifest.errors import InputError
-from maitred.model.membership import JobFacts, group_from_job, group_of_template, said_by, same_uid, settle
+from maitred.model.membership import Settled, group_of_template, said_by, settle
 from maitred.model.meta import key_of
+from maitred.model.objects import Object
 from maitred.model.owners import BATCH_JOB, BY_NAME, Owner, OwnerKind, owner_of, owners_of
 from maitred.model.selector import Labels
 
 MOST_MEANT = 3
 DEFAULT = "default"
 """The namespace that every cluster has."""
+T = TypeVar("T", bound=Object)
 STAND_IN = ":"
 """In the names of pods that a suspended Job would have."""
 
@@ -103,14 +106,17 @@ class Names:
 
     def _group_of(self, pod: SeenPod) -> str:
         """The group of a pod that is not in the snapshot, or not any more."""
-        said, rule = said_by(pod), self.snapshot.workloads.jobs
-        job = None if said.job is None else self.snapshot.jobs.get(said.job.key)
-        if job is not None and said.job is not None and not same_uid(said.job.uid, job.metadata.uid):
-            job = None
-        facts = None if job is None else JobFacts(job, group_from_job(job, rule))
-        group = None if said.pod_group is None else self._pod_groups.get(said.pod_group.key)
-        found = settle(pod.metadata.name, said, facts, group, waits=False).id
-        return key_of(pod.metadata) if found is None else found.key
+        return self.settled(pod).key or key_of(pod.metadata)
+
+    def settled(self, pod: SeenPod) -> Settled:
+        return settle(said_by(pod), self, self.snapshot.workloads)
+
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        """What says which group a pod is in."""
+        if issubclass(kind, PodGroup):
+            found = self._pod_groups.get(key)
+            return found if isinstance(found, kind) else None
+        return self.snapshot.find(kind, key, uid)
 
     @cached_property
     def _pod_groups(self) -> dict[str, PodGroup]:
@@ -123,9 +129,9 @@ class Names:
     @cached_property
     def away(self) -> dict[str, Job]:
         """Groups that suspended Jobs name in their templates: their pods will come from these Jobs."""
-        rule = self.snapshot.workloads.jobs
+        rules = self.snapshot.workloads
         suspended = (job for job in self.snapshot.jobs.values() if job.spec.suspend)
-        named = ((group_of_template(job, rule), job) for job in suspended)
+        named = ((group_of_template(job, self, rules), job) for job in suspended)
         return {found.key: job for found, job in named if found is not None}
 
     def is_gang(self, key: str) -> bool:

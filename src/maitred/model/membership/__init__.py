@@ -3,76 +3,86 @@
 Whoever asks (the scheduler, audits, plans, records, the ledger) asks here, so that all of them hear the same.
 Only `verify` reads pods by itself, on purpose: it checks the others.
 
-There is one table of sources, `SOURCES`. Of the sources that claim a pod, the first one counts: what the user
-wrote for us, then what the user wrote for another scheduler, then what the pod's owner implies. Decisions go
-by the sources that have `decided`, audits by all of them. To add a source, write a row for it in `declared`,
-`conventions` or `owned`.
+    said_by(pod) -> PodWords
+        What a pod itself says. Pods that say the same are in the same group.
+    settle(said, known, rules, waits) -> Settled
+        Its group, once the objects that it points to are looked up in `known`: the id of the group, the group
+        as an object declares it, and what is in conflict or was overruled.
+    group_of(id, marks, declared, there) -> Group
+        The group, from what `settle` found for its members.
+    stages_of(owner) -> tuple[Stage, ...]
+        What pods any owner makes (a Job, a JobSet, a RayJob ...): roles with their templates and counts,
+        which of them at the same time, and after what.
+    OWNERS, CONVENTIONS, SOURCES
+        The kinds of owners whose pods are gangs, the languages of other schedulers, and all sources in the
+        order of precedence.
+
+What was written counts before what owners imply, and the first source in the order of the table names the
+group: PodGroups of Kubernetes, our marks on the pod or on an owner above it, then other schedulers'
+conventions. To add a source, write a row for it in `conventions` or in `owners`.
 """
 
-from maitred.model.membership.declared import MARKS, POD_GROUP, naming_group
+from maitred.model.membership.conventions import CONVENTIONS, Convention, Named, all_marks
 from maitred.model.membership.jobs import group_from_job, group_named_by, not_one_gang, size
-from maitred.model.membership.owned import JOB
-from maitred.model.membership.settling import JobFacts, PodWords, Settled, said_by, same_uid, settle
-from maitred.model.membership.source import (
-    GroupId,
-    Known,
-    Members,
-    Membership,
-    Objects,
-    Sizing,
-    Source,
-)
+from maitred.model.membership.owners import OWNERS, OwnerRow
+from maitred.model.membership.renaming import renamed
+from maitred.model.membership.settling import ALL_ALONE, SAYING, Settled, settle
+from maitred.model.membership.source import ALONE, JOB, MARKS, OWNER, POD_GROUP, GroupId, Known
+from maitred.model.membership.stages import After, Role, Stage, stages_of
 from maitred.model.membership.table import (
-    ALONE,
-    DECIDED,
-    KEYS,
     SOURCES,
+    Source,
     group_key,
     group_of,
     group_of_pods,
     group_of_template,
-    is_decided,
-    membership_of,
-    observed,
-    quorum_of,
-    settled,
+    is_written,
+    named_group,
     sorting_key,
+    words_of_template,
 )
+from maitred.model.membership.words import KEYS, SILENT, PodWords, leads, said_by
 
 __all__ = [
+    "ALL_ALONE",
     "ALONE",
-    "DECIDED",
+    "CONVENTIONS",
     "JOB",
     "KEYS",
     "MARKS",
+    "OWNER",
+    "OWNERS",
     "POD_GROUP",
+    "SAYING",
+    "SILENT",
     "SOURCES",
+    "After",
+    "Convention",
     "GroupId",
-    "JobFacts",
     "Known",
-    "Members",
-    "Membership",
-    "Objects",
+    "Named",
+    "OwnerRow",
     "PodWords",
+    "Role",
     "Settled",
-    "Sizing",
     "Source",
+    "Stage",
+    "all_marks",
     "group_from_job",
     "group_key",
     "group_named_by",
     "group_of",
     "group_of_pods",
     "group_of_template",
-    "is_decided",
-    "membership_of",
-    "naming_group",
+    "is_written",
+    "leads",
+    "named_group",
     "not_one_gang",
-    "observed",
-    "quorum_of",
+    "renamed",
     "said_by",
-    "same_uid",
     "settle",
-    "settled",
     "size",
     "sorting_key",
+    "stages_of",
+    "words_of_template",
 ]

@@ -13,12 +13,14 @@ from maitred.model.group import (
     TOPOLOGY_MARKS,
     Group,
     Marks,
-    marks_of,
     positive,
     topology_request,
 )
 from maitred.model.job import Job, Ranges, index_ranges
+from maitred.model.membership.conventions import all_marks
+from maitred.model.membership.words import said_by
 from maitred.model.meta import ObjectMeta, key_of, mark
+from maitred.model.pod import Pod
 from maitred.model.policy import JobsRule
 from maitred.model.protection import protection_of
 from maitred.model.runtime import runtime_of
@@ -54,6 +56,7 @@ def group_from_job(job: Job, rule: JobsRule) -> Group | None:
         runtime=runtime_of(job.metadata),
         origin=origin,
         completed=index_ranges(job.status.completed_indexes),
+        queue=marks.queue,
         problems=(*problems, *unread),
     )
 
@@ -73,7 +76,7 @@ def _missed(job: Job) -> Iterator[str]:
         yield f"its spec.completionMode is {spec.completion_mode}, and not Indexed"
     if spec.completions != parallelism:
         yield f"its spec.completions is {completions}, and its spec.parallelism is {parallelism}: they differ"
-    if spec.template.spec.scheduling_group is not None or mark(_as_pod(job), GROUP):
+    if said_by(_as_pod(job)).names_a_group:
         yield "its template names a group"
 
 
@@ -84,7 +87,7 @@ def group_named_by(job: Job) -> str | None:
 
 def marks_of_job(job: Job) -> tuple[Marks, list[str]]:
     """What the marks on a Job and in its template say of its group, and where the two differ."""
-    own, template = marks_of(job.metadata), marks_of(_as_pod(job))
+    own, template = all_marks(job.metadata), all_marks(_as_pod(job).metadata)
     return filled(own, template, "on the Job", "in its template")
 
 
@@ -92,13 +95,14 @@ def filled(first: Marks, second: Marks, first_place: str, second_place: str) -> 
     """The marks that either has; what both say must be the same."""
     pairs = [(MIN_COUNT, first.min_count, second.min_count)]
     pairs += list(zip(TOPOLOGY_MARKS, first.topology, second.topology, strict=True))
-    problems = [
+    problems = [*first.problems, *second.problems]
+    problems += [
         f"{key} is {one} {first_place} and {other} {second_place}; remove one of the two"
         for key, one, other in pairs
         if one is not None and other is not None and one != other
     ]
     count, required, preferred, slice_size, level = (other if one is None else one for _, one, other in pairs)
-    return Marks(count, (required, preferred, slice_size, level)), problems
+    return Marks(count, (required, preferred, slice_size, level), first.queue or second.queue), problems
 
 
 def gang_count(job: Job) -> int | None:
@@ -130,6 +134,6 @@ def _part(body: Any, name: str) -> dict[str, Any] | None:
     return part if isinstance(part, dict) else None
 
 
-def _as_pod(job: Job) -> ObjectMeta:
-    template = job.spec.template.metadata
-    return ObjectMeta(labels=template.labels, annotations=template.annotations)
+def _as_pod(job: Job) -> Pod:
+    about = job.spec.template.metadata
+    return Pod(ObjectMeta(labels=about.labels, annotations=about.annotations), job.spec.template.spec)

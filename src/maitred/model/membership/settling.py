@@ -1,50 +1,39 @@
 """Which group a pod belongs to, once the objects that it points to are known.
 
-What somebody wrote counts first: a PodGroup or a marked group on the pod, then marks on its Job. Where
-nothing is written, the Job may be one gang by itself, or its controller may have made a PodGroup for it.
+What somebody wrote counts first: a PodGroup, a mark of ours on the pod or on an owner above it, a group in
+another scheduler's language. Where nothing is written, the owners of the pod say what it belongs to, or
+a PodGroup that a controller made for them by default. Sources that were written and say different things make
+the group invalid.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from maitred.model.group import (
-    GROUP,
-    MIN_COUNT,
-    NO_MARKS,
-    Group,
-    Marks,
-    PodGroup,
-    group_from_pod_group,
-    marks_of,
-)
+import msgspec
+
+from maitred.model.group import GROUP, MIN_COUNT, NO_MARKS, Group, Marks, PodGroup, group_from_pod_group
 from maitred.model.job import Job
-from maitred.model.membership.declared import MARKS, POD_GROUP, by_marks, by_pod_group
-from maitred.model.membership.jobs import filled, group_named_by
-from maitred.model.membership.owned import JOB, by_job
-from maitred.model.membership.source import GroupId, in_namespace
-from maitred.model.meta import controller_of, key_of, own_mark
+from maitred.model.membership.conventions import BY_TITLE, all_marks, group_from_foreign
+from maitred.model.membership.jobs import filled, group_from_job, marks_of_job
+from maitred.model.membership.owners import OWNERS, group_from_owners, kind_title
+from maitred.model.membership.source import JOB, MARKS, OWNER, POD_GROUP, WORKER_SET, GroupId, Known
+from maitred.model.membership.stages import speaks_for_itself
+from maitred.model.membership.words import SILENT, PodWords
+from maitred.model.meta import OwnerReference, controller_of, mark
+from maitred.model.objects import Object
+from maitred.model.operators.jobset import TrainJob
+from maitred.model.operators.leaderworkerset import LeaderWorkerSet
+from maitred.model.operators.podgroups import ForeignGroup
+from maitred.model.owner_chain import Chain, climb, owners_above, row_of_owner
 from maitred.model.owners import BATCH_JOB, kind_of
-from maitred.model.pod import Pod
+from maitred.model.policy import Workloads
 
-
-class PodWords(NamedTuple):
-    """What a pod itself says of its group."""
-
-    pod_group: GroupId | None
-    marked: GroupId | None
-    job: GroupId | None
-    """The group that its Job would be, by the owner reference."""
-    marks: Marks
-
-
-@dataclass(frozen=True, slots=True)
-class JobFacts:
-    """What a Job means to the group of its pods."""
-
-    job: Job
-    group: Group | None
-    """What its pods are where nothing names another group; None if each of them is alone."""
+MADE_FROM: dict[type[Object], str] = {row.kind: row.title for row in OWNERS}
+"""Kinds whose pods are gangs, and what their groups are called by."""
+AWAITED: tuple[type[Object], ...] = (Job, TrainJob, *MADE_FROM)
+"""Kinds that are waited for, because their objects may change what group a pod is in."""
+SAYING: tuple[type[Object], ...] = (*AWAITED, PodGroup, ForeignGroup)
+"""Kinds that say which group pods are in, or how many members it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,99 +41,224 @@ class Settled:
     """The group that a pod belongs to; no `id` for a pod on its own."""
 
     id: GroupId | None
+    group: Group | None = None
+    """As the object has it that the group comes from; None if its members alone describe it, or if there is
+    no such object."""
     marks: Marks = NO_MARKS
     conflict: str = ""
     """Two places that say different things of the group, which makes it invalid."""
     overruled: str = ""
     """What says something else, and does not count."""
+    complete: bool = False
+    """Its Job is complete. The owner of that Job counts its pods as done, whether they are there or not."""
+
+    @property
+    def key(self) -> str | None:
+        return None if self.id is None else self.id.key
 
 
-def same_uid(named: str, known: str) -> bool:
-    """Whether an owner reference means an object. Files may leave either of the two out."""
-    return not (named and known) or named == known
+ALL_ALONE = Settled(None)
 
 
-def said_by(pod: Pod) -> PodWords:
-    found = [None if one is None else one.id for one in (by_pod_group(pod), by_marks(pod), by_job(pod))]
-    return PodWords(found[0], found[1], found[2], marks_of(pod.metadata))
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A group that something names."""
+
+    id: GroupId
+    where: str
+    group: Group | None = None
+    count: str | None = None
+    made: bool = False
+    """A controller made it, and nobody asked for it."""
 
 
-def settle(
-    pod: str, said: PodWords, facts: JobFacts | None, pod_group: PodGroup | None, waits: bool
-) -> Settled:
-    """`pod_group` is the one that the pod names and `facts` are of its Job, as far as they are known.
-
-    With `waits`, an object that is not known yet will be, and a pod is not taken for a lone one before that:
-    watches of pods and of Jobs do not keep pace with each other.
-    """
-    if facts is None:
-        unclear = said.pod_group is None or (pod_group is not None and _made_for_a_job(pod_group))
-        if waits and said.job is not None and said.marked is None and unclear:
-            return Settled(said.job)
-        return _as_named(pod, _names(said, None), said.marks, "", "")
-    job = facts.job
-    default = pod_group if pod_group is not None and _is_default(pod_group, job) else None
-    marks, differing = filled(said.marks, marks_of(job.metadata), "on the pod", "on its Job")
-    named = _names(said if default is None else said._replace(pod_group=None), job)
-    if named:
-        other = _other_count(pod_group, job) if default is None else ""
-        return _as_named(pod, named, marks, "; ".join(differing) or other, _words(default))
-    if default is not None and (facts.group is None or (_is_gang(default) and marks.min_count is None)):
-        return Settled(said.pod_group)
-    if facts.group is None:
-        return Settled(None, said.marks)
-    return Settled(GroupId(JOB, facts.group.key, job.metadata.uid), overruled=_words(default))
+def settle(said: PodWords, known: Known, rules: Workloads, waits: bool = False) -> Settled:
+    """With `waits`, an object that is not known yet will be, and a pod is not taken for a lone one before
+    that: watches of pods and of their owners do not keep pace with each other."""
+    if said is SILENT:
+        return ALL_ALONE
+    return _Settling(said, known, rules, waits).result()
 
 
-Names = Sequence[tuple[GroupId, str]]
-"""Groups that somebody has named, and where."""
+class _Settling:
+    def __init__(self, said: PodWords, known: Known, rules: Workloads, waits: bool) -> None:
+        self.said, self.known, self.rules, self.waits = said, known, rules, waits
+        self.chain = self._chain()
+        first = self.chain.owners[0] if self.chain.owners else None
+        self.job = first if isinstance(first, Job) else None
 
+    def _chain(self) -> Chain:
+        place = self.said.worker_set
+        if place is None:
+            return climb(self.said.namespace, self.said.owner, self.known)
+        found = self.known.find(LeaderWorkerSet, f"{self.said.namespace}/{place.name}")
+        if found is None:
+            return Chain((), OwnerReference("LeaderWorkerSet", place.name, controller=True))
+        return Chain((found, *owners_above(found.metadata, self.known)))
 
-def _names(said: PodWords, job: Job | None) -> Names:
-    found = [(said.pod_group, "in spec.schedulingGroup"), (said.marked, f"by {GROUP}")]
-    if job is not None and (name := group_named_by(job)):
-        found.append((GroupId(MARKS, in_namespace(job.metadata, name)), f"by {GROUP} on its Job"))
-    return [(id, where) for id, where in found if id is not None]
+    def result(self) -> Settled:
+        claims = list(self._claims())
+        written = [claim for claim in claims if not claim.made]
+        made = next((claim for claim in claims if claim.made), None)
+        if self._is_unclear(written, made):
+            return self._awaiting()
+        if written:
+            return self._as_written(written, made)
+        return self._derived(made)
 
+    # -- what is written -------------------------------------------------------------------------------
 
-def _as_named(pod: str, names: Names, marks: Marks, differing: str, overruled: str) -> Settled:
-    if not names:
-        return Settled(None, marks)
-    first, where = names[0]
-    for other, elsewhere in names[1:]:
-        if other.key != first.key:
-            name = other.key.partition("/")[2]
-            differing = (
-                f"pod {pod} names group {first.key} {where} and {name} {elsewhere}; remove one of the two"
-            )
-            break
-    if first.source == POD_GROUP:
-        return Settled(first, NO_MARKS, differing)
-    return Settled(first, marks, differing, overruled)
+    def _claims(self) -> Iterator[Claim]:
+        """Every group that is named, in the order of precedence."""
+        said = self.said
+        if said.pod_group:
+            yield self._pod_group(said.pod_group)
+        if said.group:
+            yield Claim(self._id(MARKS, said.group), f"by {GROUP}")
+        for owner in self.chain.owners:
+            if name := mark(owner.metadata, GROUP):
+                yield Claim(self._id(MARKS, name), f"by {GROUP} on its {kind_title(owner)}")
+        for named in said.named:
+            convention = BY_TITLE[named.source]
+            id, key = self._id(named.source, named.name), convention.names[0]
+            object = None if convention.objects is None else self.known.find(convention.objects, id.key)
+            group = None if object is None else group_from_foreign(object, named.source)
+            count = named.members if group is None else str(group.quorum)
+            made = object is not None and bool(object.metadata.owner_references)
+            yield Claim(id, f"by {key}", group, count, made)
 
+    def _id(self, source: str, name: str) -> GroupId:
+        return GroupId(source, f"{self.said.namespace}/{name}")
 
-def _other_count(pod_group: PodGroup | None, job: Job) -> str:
-    """Where a Job says how many of its pods must start together, and the PodGroup of its pods disagrees."""
-    said = own_mark(job.metadata, MIN_COUNT)
-    if pod_group is None or said is None:
+    def _pod_group(self, name: str) -> Claim:
+        id = self._id(POD_GROUP, name)
+        found = self.known.find(PodGroup, id.key)
+        if found is None:
+            return Claim(id, "in spec.schedulingGroup")
+        group = group_from_pod_group(found)
+        default = self.job is not None and self.job.spec.scheduling is None and _is_of(found, self.job)
+        return Claim(id, "in spec.schedulingGroup", group, str(group.quorum), made=default)
+
+    def _as_written(self, claims: Sequence[Claim], made: Claim | None) -> Settled:
+        first = claims[0]
+        marks, differing = self._marks()
+        conflict = _differing_names(claims) or "; ".join(differing) or self._differing_counts(claims, marks)
+        if first.id.source == POD_GROUP:
+            return Settled(first.id, first.group, NO_MARKS, conflict)
+        if marks.min_count is None:
+            marks = msgspec.structs.replace(marks, min_count=next((c.count for c in claims if c.count), None))
+        return Settled(first.id, first.group, marks, conflict, _overruled(made))
+
+    def _marks(self) -> tuple[Marks, list[str]]:
+        """Of the pod, and of its owners where it says nothing."""
+        marks, problems = self.said.marks, list[str]()
+        for owner in self.chain.owners:
+            theirs = all_marks(owner.metadata)
+            marks, differing = filled(marks, theirs, "on the pod", f"on its {kind_title(owner)}")
+            problems += differing
+        return marks, problems
+
+    def _differing_counts(self, claims: Sequence[Claim], marks: Marks) -> str:
+        said = [(claim.count, f"{claim.id.source} group {claim.id.key}") for claim in claims if claim.count]
+        if marks.min_count is not None:
+            said.append((marks.min_count, MIN_COUNT))
+        for count, where in said[1:]:
+            if count != said[0][0]:
+                first = f"{said[0][1]} has a quorum of {said[0][0]}"
+                return f"{first}, and {where} says {count}; remove one of the two"
         return ""
-    quorum = group_from_pod_group(pod_group).quorum
-    if said == str(quorum):
-        return ""
-    return (
-        f"Job {key_of(job.metadata)} has {MIN_COUNT}: {said}, and PodGroup {key_of(pod_group.metadata)} "
-        f"of its pods has a quorum of {quorum}; remove one of the two"
-    )
+
+    # -- what is not known yet -------------------------------------------------------------------------
+
+    def _is_unclear(self, written: Sequence[Claim], made: Claim | None) -> bool:
+        """Whether an owner that is not known yet may put the pod elsewhere."""
+        unseen = self.chain.unseen
+        row = None if unseen is None else row_of_owner(unseen)
+        if not self.waits or row is None or row.type not in AWAITED:
+            return False
+        if not written:
+            return True
+        only = written[0] if len(written) == 1 and not self.chain.owners else None
+        by_job = only is not None and only.id.source == POD_GROUP and row.type is Job
+        found = self.known.find(PodGroup, only.id.key) if only is not None and by_job else None
+        return found is not None and _made_for_a_job(found)
+
+    def _awaiting(self) -> Settled:
+        """With its fellows, until the owner is known."""
+        owner = self.chain.unseen
+        assert owner is not None
+        row = row_of_owner(owner)
+        key = f"{self.said.namespace}/{owner.name}"
+        place = self.said.worker_set
+        name = key if place is None else f"{key}-{place.group}"
+        source = JOB if row is None else MADE_FROM.get(row.type, row.name)
+        missing = Group(name, exists=False, origin=f"{owner.kind} {key}")
+        return Settled(GroupId(source, name, owner.uid), missing)
+
+    # -- what follows from the owners ------------------------------------------------------------------
+
+    def _derived(self, made: Claim | None) -> Settled:
+        speaking = self.job is not None and speaks_for_itself(self.job.metadata, self.job.spec)
+        gang = self.rules.owners == "gang" and not speaking
+        found = group_from_owners(self.said, self.chain.owners) if gang else None
+        if found is not None:
+            complete = self.job is not None and is_complete(self.job)
+            return Settled(found.id, found.group, overruled=_overruled(made), complete=complete)
+        if gang and (id := self._unread_owner()) is not None:
+            return Settled(id, marks=self.said.marks, overruled=_overruled(made))
+        own = None if self.job is None else group_from_job(self.job, self.rules.jobs)
+        if made is not None and (own is None or self._stands(made)):
+            return Settled(made.id, made.group)
+        if own is not None and self.job is not None:
+            id = GroupId(JOB, own.key, self.job.metadata.uid)
+            return Settled(id, own, overruled=_overruled(made))
+        return self._marked_only()
+
+    def _stands(self, made: Claim) -> bool:
+        """Whether a group that was made for a Job is as good as what the Job says."""
+        counted = self.job is not None and marks_of_job(self.job)[0].min_count is not None
+        return made.group is not None and made.group.gang and not counted
+
+    def _unread_owner(self) -> GroupId | None:
+        """The group of an owner whose pods are a gang, and whose object is not in what we know: all of its
+        pods that there are."""
+        unseen = self.chain.unseen
+        row = None if unseen is None else row_of_owner(unseen)
+        if unseen is None or row is None or row.type not in MADE_FROM:
+            return None
+        title, place = MADE_FROM[row.type], self.said.worker_set
+        if title != WORKER_SET or place is None:
+            return GroupId(title, f"{self.said.namespace}/{unseen.name}", unseen.uid)
+        return GroupId(title, f"{self.said.namespace}/{place.name}-{place.group}")
+
+    def _marked_only(self) -> Settled:
+        """Pods of a controller that we know nothing of are one group if they say how many it takes."""
+        owner, marks = self.said.owner, self.said.marks
+        if owner is None or marks.min_count is None or row_of_owner(owner) is not None:
+            return Settled(None, marks=marks)
+        return Settled(GroupId(OWNER, f"{self.said.namespace}/{owner.name}", owner.uid), marks=marks)
 
 
-# -- PodGroups that the Job controller makes -----------------------------------------------------------------
+def _differing_names(claims: Sequence[Claim]) -> str:
+    first = claims[0]
+    for other in claims[1:]:
+        if other.id.key != first.id.key:
+            name = other.id.key.partition("/")[2]
+            named = f"its pods name group {first.id.key} {first.where} and {name} {other.where}"
+            return f"{named}; remove one of the two"
+    return ""
 
 
-def _is_default(pod_group: PodGroup, job: Job) -> bool:
-    """Whether the Job controller has made it for a Job that says nothing of scheduling."""
+def is_complete(job: Job) -> bool:
+    return job.spec.completions is not None and job.status.succeeded >= job.spec.completions
+
+
+# -- PodGroups that controllers make -----------------------------------------------------------------------
+
+
+def _is_of(pod_group: PodGroup, job: Job) -> bool:
     owner = controller_of(pod_group.metadata)
-    own = owner is not None and kind_of(owner) == BATCH_JOB.title and owner.uid == job.metadata.uid
-    return own and job.spec.scheduling is None
+    return owner is not None and kind_of(owner) == BATCH_JOB.title and owner.uid == job.metadata.uid
 
 
 def _made_for_a_job(pod_group: PodGroup) -> bool:
@@ -152,16 +266,10 @@ def _made_for_a_job(pod_group: PodGroup) -> bool:
     return owner is not None and kind_of(owner) == BATCH_JOB.title
 
 
-def _is_gang(pod_group: PodGroup) -> bool:
-    return group_from_pod_group(pod_group).gang
-
-
-def _words(default: PodGroup | None) -> str:
-    if default is None:
+def _overruled(made: Claim | None) -> str:
+    if made is None:
         return ""
-    group = group_from_pod_group(default)
-    said = f"a gang of {group.quorum}" if group.gang else "basic"
-    return (
-        f"PodGroup {group.key}, which the Job controller made by default, is {said}; that does not count, "
-        "because the Job says more"
-    )
+    group = made.group
+    said = f"a gang of {group.quorum}" if group is not None and group.gang else "basic"
+    who = "the Job controller made by default" if made.id.source == POD_GROUP else "was made for its owner"
+    return f"PodGroup {made.id.key}, which {who}, is {said}; that does not count, because the owner says more"

@@ -1,64 +1,140 @@
-"""The table of sources, and the questions that it answers."""
+"""The table of sources: how the groups of each are described, in the order of precedence."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from maitred.model.group import (
+    MIN_COUNT,
     Group,
     Marks,
     PodGroup,
+    TopologyRequest,
     group_from_marks,
     group_from_pod_group,
     marks_of,
 )
 from maitred.model.job import Job
-from maitred.model.membership.conventions import CONVENTIONS
-from maitred.model.membership.declared import DECLARED, POD_GROUP
-from maitred.model.membership.jobs import group_from_job
-from maitred.model.membership.owned import JOB, OWNED
-from maitred.model.membership.settling import JobFacts, said_by, settle
-from maitred.model.membership.source import Decided, GroupId, Known, Members, Membership, Objects, Source
+from maitred.model.membership.conventions import CONVENTIONS, Convention
+from maitred.model.membership.owners import OWNERS
+from maitred.model.membership.settling import settle
+from maitred.model.membership.source import ALONE, JOB, MARKS, OWNER, POD_GROUP, GroupId, Known
+from maitred.model.membership.words import PodWords, said_by
 from maitred.model.meta import ObjectMeta, OwnerReference
 from maitred.model.owners import BATCH_JOB
 from maitred.model.pod import Pod
-from maitred.model.policy import JobsRule
+from maitred.model.policy import Workloads
 
-SOURCES: tuple[Source, ...] = (*DECLARED, *CONVENTIONS, *OWNED)
-"""In the order of precedence."""
-DECIDED: tuple[tuple[Source, Decided], ...] = tuple(
-    (source, source.decided) for source in SOURCES if source.decided is not None
+GroupRule = Callable[[str, Sequence[Marks], Group | None, int], Group]
+"""The group of this key, from the marks of its members, from what an object declares, and from how many
+members there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    title: str
+    """As answers call it."""
+    group: GroupRule
+    written: bool = True
+    """Whether somebody names the group; else owners imply it."""
+
+
+# -- rules -------------------------------------------------------------------------------------------------
+
+
+def of_pod_group(key: str, _: Sequence[Marks], declared: Group | None, __: int) -> Group:
+    return declared or Group(key, exists=False, origin=f"PodGroup {key}")
+
+
+def of_marks(key: str, marks: Sequence[Marks], _: Group | None, __: int) -> Group:
+    group = msgspec.structs.replace(group_from_marks(key, marks), origin=f"{MIN_COUNT} of its members")
+    if any(one.min_count is not None for one in marks):
+        return group
+    unsaid = f"group {key}: no member has {MIN_COUNT}, so the quorum is 1"
+    return msgspec.structs.replace(group, warnings=(unsaid,))
+
+
+def by_convention(convention: Convention) -> GroupRule:
+    def rule(key: str, marks: Sequence[Marks], declared: Group | None, _: int) -> Group:
+        count_key = convention.counts[0] if convention.counts else MIN_COUNT
+        if declared is not None:
+            marks = [msgspec.structs.replace(one, min_count=None) for one in marks]
+        marked = group_from_marks(key, marks, count_key)
+        if declared is None:
+            problems = marked.problems if marked.gang else (*marked.problems, convention.unsaid)
+            return msgspec.structs.replace(marked, origin=f"{count_key} of its members", problems=problems)
+        silent = declared.topology == TopologyRequest()
+        return msgspec.structs.replace(
+            declared,
+            topology=marked.topology if silent else declared.topology,
+            queue=declared.queue or marked.queue,
+            problems=(*declared.problems, *marked.problems),
+        )
+
+    return rule
+
+
+def by_owner(title: str) -> GroupRule:
+    def rule(key: str, marks: Sequence[Marks], declared: Group | None, there: int) -> Group:
+        if declared is not None:
+            return declared
+        marked = group_from_marks(key, marks)
+        origin = f"the pods of {title} {key} that there are: the {title} itself is not known"
+        quorum = marked.quorum if marked.gang else max(1, there)
+        return msgspec.structs.replace(marked, quorum=quorum, gang=True, origin=origin)
+
+    return rule
+
+
+def of_job(key: str, _: Sequence[Marks], declared: Group | None, __: int) -> Group:
+    return declared or Group(key, exists=False, origin=f"Job {key}")
+
+
+SOURCES = (
+    Source(POD_GROUP, of_pod_group),
+    Source(MARKS, of_marks),
+    *(Source(one.title, by_convention(one)) for one in CONVENTIONS),
+    *(Source(row.title, by_owner(row.title), written=False) for row in OWNERS),
+    Source(JOB, of_job, written=False),
+    Source(OWNER, of_marks, written=False),
 )
-"""Those that decisions go by."""
-ALONE = "pod"
-"""Instead of a source: a pod of no group is a group of one, called like the pod."""
-KEYS = frozenset(key for source in SOURCES for key in source.keys)
-"""Every label or annotation that some source reads."""
+"""In the order of precedence."""
 
 _BY_TITLE = {source.title: source for source in SOURCES}
-_DECIDED = {source.title: decided for source, decided in DECIDED}
 _PRECEDENCE = {title: number for number, title in enumerate((*_BY_TITLE, ALONE))}
 
 
-# -- which group -------------------------------------------------------------------------------------------
+# -- questions ---------------------------------------------------------------------------------------------
 
 
-def membership_of(pod: Pod) -> Membership | None:
-    """The group that a pod itself names; None if it names none."""
-    for source, decided in DECIDED:
-        if decided.named and (found := source.find(pod)) is not None:
-            return found
-    return None
+def sorting_key(id: GroupId) -> tuple[str, int, str]:
+    """Groups by name; those of one name in the order of their sources, a lone pod last."""
+    return id.key, _PRECEDENCE.get(id.source, len(_PRECEDENCE)), id.uid
 
 
-def group_key(pod: Pod) -> str | None:
-    """`namespace/name` of the group that a pod belongs to; None for a lone pod."""
-    found = membership_of(pod)
-    return None if found is None else found.key
+def group_of(id: GroupId, marks: Iterable[Marks], declared: Group | None, there: int) -> Group:
+    """The group as its members describe it and an object declares it; `there` is how many members it has."""
+    said, source = list(marks), _BY_TITLE.get(id.source)
+    if source is None:  # a lone pod: a count means nothing where no other pod can join
+        alone = (msgspec.structs.replace(one, min_count=None) for one in said)
+        return declared or group_from_marks(id.key, alone)
+    return source.group(id.key, said, declared, there)
 
 
-def group_of_template(job: Job, rule: JobsRule) -> GroupId | None:
-    """The group that the pods of a Job will belong to, as far as the Job itself tells."""
+def is_written(id: GroupId) -> bool:
+    """Whether somebody has named the group."""
+    source = _BY_TITLE.get(id.source)
+    return source is not None and source.written
+
+
+def group_of_template(job: Job, known: Known, rules: Workloads) -> GroupId | None:
+    """The group that the pods of a Job will belong to, as far as is known."""
+    return settle(words_of_template(job), known, rules).id
+
+
+def words_of_template(job: Job) -> PodWords:
+    """What the pods of a Job will say."""
     about, template = job.metadata, job.spec.template
     owner = OwnerReference(BATCH_JOB.kind, about.name, about.uid, controller=True, api_version="batch/v1")
     metadata = ObjectMeta(
@@ -67,62 +143,28 @@ def group_of_template(job: Job, rule: JobsRule) -> GroupId | None:
         annotations=template.metadata.annotations,
         owner_references=(owner,),
     )
-    facts = JobFacts(job, group_from_job(job, rule))
-    return settle("", said_by(Pod(metadata, template.spec)), facts, None, waits=False).id
-
-
-def sorting_key(id: GroupId) -> tuple[str, int, str]:
-    """Groups by name; those of one name in the order of their sources, a lone pod last."""
-    return id.key, _PRECEDENCE[id.source], id.uid
-
-
-# -- what decisions make of it -----------------------------------------------------------------------------
-
-
-def is_decided(id: GroupId) -> bool:
-    """Whether decisions go by the source of this group."""
-    return id.source in _DECIDED
-
-
-def group_of(id: GroupId, marks: Iterable[Marks], declared: Group | None) -> Group:
-    """The group as its members describe it and an object declares it."""
-    if id.source == ALONE:  # a count means nothing where no other pod can join
-        return group_from_marks(id.key, (msgspec.structs.replace(one, min_count=None) for one in marks))
-    return _DECIDED[id.source].group(id.key, marks, declared)
+    return said_by(Pod(metadata, template.spec))
 
 
 def group_of_pods(key: str, pods: Sequence[Pod], declared: Mapping[str, PodGroup]) -> Group:
     """The group that these pods are, where there is no cluster state to ask; without pods, the PodGroup."""
-    found = membership_of(pods[0]) if pods else Membership(GroupId(POD_GROUP, key))
-    group = declared.get(key) if found is not None and found.source == POD_GROUP else None
+    group = declared.get(key) if not pods or said_by(pods[0]).pod_group else None
     if group is not None:
         return group_from_pod_group(group)
     return group_from_marks(key, (marks_of(pod.metadata) for pod in pods))
 
 
-# -- what observers make of it -----------------------------------------------------------------------------
+def named_group(said: PodWords) -> GroupId | None:
+    """The group that a pod itself names, whatever its owners say; None if it names none."""
+    named = [
+        (POD_GROUP, said.pod_group),
+        (MARKS, said.group),
+        *((one.source, one.name) for one in said.named),
+    ]
+    return next((GroupId(source, f"{said.namespace}/{name}") for source, name in named if name), None)
 
 
-def observed(pod: Pod) -> Membership | None:
-    """The group that a pod belongs to, by whatever source claims it first; None for a pod on its own."""
-    for source in SOURCES:
-        if (found := source.find(pod)) is not None:
-            return found
-    return None
-
-
-def settled(pod: Pod, found: Membership | None, known: Known) -> Membership | None:
-    """What `observed` found, as the objects that the pod points to have it."""
-    said = said_by(pod)
-    job = None if said.job is None else known.find(Job, said.job.key, said.job.uid)
-    facts = None if job is None else JobFacts(job, group_from_job(job, "gang"))
-    group = None if said.pod_group is None else known.find(PodGroup, said.pod_group.key)
-    one = settle(pod.metadata.name, said, facts, group, waits=False)
-    if one.id is None or (one.id.source == JOB and found is not None and found.source != POD_GROUP):
-        return found
-    return Membership(one.id)
-
-
-def quorum_of(id: GroupId, members: Members, objects: Objects) -> int | None:
-    """How many members a group takes. None where nobody says, or where they contradict each other."""
-    return _BY_TITLE[id.source].quorum(id, members, objects)
+def group_key(pod: Pod) -> str | None:
+    """`namespace/name` of the group that a pod itself names; None if it names none."""
+    found = named_group(said_by(pod))
+    return None if found is None else found.key

@@ -12,7 +12,6 @@ from maitred.explain.floorplan import (
     FloorGroup,
     FloorPod,
     FloorVerdicts,
-    facts_of,
     floor_of,
     member_of,
     table_of,
@@ -70,11 +69,11 @@ class WorldWatcher:
         self._members = KeptObjects(member_of, self.news)
         self._nodes = KeptObjects(table_of, self.news)
         self._groups = KeptObjects[FloorGroup, FloorGroup](lambda group: group, self.news)
-        self._jobs = KeptObjects(facts_of, self.news)
+        self._jobs = KeptObjects[Job, Job](lambda job: job, self.news)
 
     def floor(self) -> ClusterFloor:
         decided = FloorVerdicts(SCHEDULER, self._verdicts())
-        declared = Declared(self._groups.kept, self._jobs.kept)
+        declared = Declared(self._groups.kept, {Job: self._jobs.kept})
         return floor_of(self._nodes.kept.values(), self._members.kept.values(), declared, decided)
 
     async def until(self, holds: Callable[[ClusterFloor], bool]) -> None:

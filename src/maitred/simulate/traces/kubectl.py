@@ -8,7 +8,7 @@ import msgspec
 
 from maitred.model.group import MIN_COUNT, Group, PodGroup
 from maitred.model.manifest import InputError, Reader, documents
-from maitred.model.membership import ALONE, GroupId, group_of_pods, membership_of
+from maitred.model.membership import ALONE, GroupId, group_of_pods, named_group, said_by
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
@@ -94,8 +94,8 @@ def is_gang(job: Traced) -> bool:
 def group_in(stay: PodLife, gangs: Gangs) -> GroupId:
     """A pod without a group is a job by itself."""
     about, owner = stay.pod.metadata, stay.owner
-    if found := membership_of(stay.pod):
-        return found.id
+    if found := named_group(said_by(stay.pod)):
+        return found
     if owner is not None and gangs == "owners":
         key = f"{about.namespace or 'default'}/{owner.name}"
         return GroupId(OWNER, key, f"{owner.kind} {owner.uid}")

@@ -1,0 +1,171 @@
+"""Groups that have no name: what operators make, by the kinds of their objects.
+
+To add a kind: say in `stages` what pods it makes and when, and give it a row here, which says to which of
+its stages a pod belongs.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from maitred.model import kinds
+from maitred.model.group import MIN_COUNT, Group, Marks, positive, topology_request
+from maitred.model.membership.conventions import all_marks
+from maitred.model.membership.jobs import filled
+from maitred.model.membership.source import (
+    JOB_SET,
+    MPI_JOB,
+    PYTORCH_JOB,
+    RAY_CLUSTER,
+    WORKER_SET,
+    GroupId,
+)
+from maitred.model.membership.stages import (
+    EACH_JOB,
+    GANG,
+    LEADER,
+    WORKERS,
+    Stage,
+    as_pod,
+    stages_of,
+)
+from maitred.model.membership.words import PodWords
+from maitred.model.meta import key_of, mark
+from maitred.model.objects import Object
+from maitred.model.operators.jobset import REPLICATED_JOB, JobSet
+from maitred.model.operators.leaderworkerset import LeaderWorkerSet
+from maitred.model.operators.ray import RayCluster
+from maitred.model.protection import protection_of
+from maitred.model.runtime import runtime_of
+from maitred.model.training import LAUNCHER, MPIJob, PyTorchJob
+
+StageRule = Callable[[Sequence[Stage], Sequence[Object], PodWords], Stage | None]
+"""The stage of a pod that says this, with these owners between it and the object; None: of none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRow:
+    kind: type[Object]
+    title: str
+    stage: StageRule
+
+
+def in_set(stages: Sequence[Stage], below: Sequence[Object], said: PodWords) -> Stage | None:
+    """By the label that a JobSet gives its Jobs."""
+    role = below[-1].metadata.labels.get(REPLICATED_JOB, "") if below else ""
+    return next((one for one in stages if one.has(role, follows=not said.leads)), None)
+
+
+def in_worker_set(stages: Sequence[Stage], _: Sequence[Object], said: PodWords) -> Stage | None:
+    role = LEADER if said.worker_set is None or said.worker_set.leads else WORKERS
+    return next((one for one in stages if one.has(role)), None)
+
+
+def direct(stages: Sequence[Stage], below: Sequence[Object], _: PodWords) -> Stage | None:
+    """Only its own pods. A Job that it has made does something beside them."""
+    return None if below or not stages else stages[0]
+
+
+def in_mpi_job(stages: Sequence[Stage], below: Sequence[Object], _: PodWords) -> Stage | None:
+    """The launcher is the pod of a Job, or in the older operator a pod as the workers are."""
+    if not below:
+        return stages[0] if stages else None
+    return next((one for one in stages if one.has(LAUNCHER)), None)
+
+
+OWNERS = (
+    OwnerRow(JobSet, JOB_SET, in_set),
+    OwnerRow(LeaderWorkerSet, WORKER_SET, in_worker_set),
+    OwnerRow(RayCluster, RAY_CLUSTER, direct),
+    OwnerRow(PyTorchJob, PYTORCH_JOB, direct),
+    OwnerRow(MPIJob, MPI_JOB, in_mpi_job),
+)
+
+
+def row_of(owner: Object) -> OwnerRow | None:
+    return next((row for row in OWNERS if isinstance(owner, row.kind)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerGroup:
+    id: GroupId
+    group: Group
+
+
+def group_from_owners(said: PodWords, owners: Sequence[Object]) -> OwnerGroup | None:
+    """The group that the topmost owner with a row makes of a pod; `owners` are nearest first."""
+    for height in range(len(owners) - 1, -1, -1):
+        owner, row = owners[height], row_of(owners[height])
+        if row is None:
+            continue
+        stages = stages_of(owner)
+        found = row.stage(stages, owners[:height], said)
+        if found is not None:
+            base = key_of(owner.metadata)
+            if said.worker_set is not None and isinstance(owner, LeaderWorkerSet):
+                base = f"{base}-{said.worker_set.group}"
+            key = f"{base}-{found.name}" if found.name else base
+            group = _group(key, owners[height:], found, len(stages) == 1)
+            return OwnerGroup(GroupId(row.title, key, owner.metadata.uid), group)
+    return None
+
+
+def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> Group:
+    about = owners[0].metadata
+    title = f"{kind_title(owners[0])} {key_of(about)}"
+    marks, problems = _marks(owners)
+    if marks.min_count is not None and not only:
+        problems.append(
+            f"{title} is several gangs, so {MIN_COUNT} on it cannot be meant for all of them; set it in the "
+            "templates of their pods"
+        )
+    marks, unlike = _with_templates(marks, stage)
+    quorum, origin = stage.quorum, f"{title}, {stage.words}"
+    if marks.min_count is not None:
+        count = positive(marks.min_count)
+        quorum, origin = count or 1, f"{MIN_COUNT} of {title}"
+        if count is None:
+            problems.append(f"{MIN_COUNT}: {marks.min_count!r} is not a whole number of at least 1")
+    topology, unread = topology_request(marks, stage.within)
+    return Group(
+        key=key,
+        quorum=quorum,
+        gang=True,
+        topology=topology,
+        protection=protection_of(about),
+        runtime=runtime_of(about),
+        origin=origin,
+        done=stage.done,
+        queue=marks.queue,
+        problems=(*problems, *_gang_problems(owners), *unlike, *unread),
+    )
+
+
+def _marks(owners: Sequence[Object]) -> tuple[Marks, list[str]]:
+    """What the marks on an owner say, and on those above it, and where they differ."""
+    marks, problems = all_marks(owners[0].metadata), list[str]()
+    for one in owners[1:]:
+        above = all_marks(one.metadata)
+        places = (f"on the {kind_title(owners[0])}", f"on the {kind_title(one)} above it")
+        marks, differing = filled(marks, above, *places)
+        problems += differing
+    return marks, [*marks.problems, *problems]
+
+
+def _with_templates(marks: Marks, stage: Stage) -> tuple[Marks, list[str]]:
+    """With what the templates say; not all of them must say something."""
+    problems = list[str]()
+    for role in stage.roles:
+        if not role.speaks:
+            said = all_marks(as_pod(role.template).metadata)
+            marks, differing = filled(marks, said, "for the whole", f"in the template of {role.name}")
+            problems += differing
+    return marks, problems
+
+
+def _gang_problems(owners: Sequence[Object]) -> list[str]:
+    said = [value for one in owners if (value := mark(one.metadata, GANG)) is not None]
+    return [f"{GANG}: {value!r} is not {EACH_JOB}" for value in said if value != EACH_JOB]
+
+
+def kind_title(owner: Object) -> str:
+    return kinds.row_of(type(owner)).name
