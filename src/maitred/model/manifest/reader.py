@@ -9,7 +9,7 @@ import msgspec
 
 from maitred.model.group import MARK_PREFIX, MARKS
 from maitred.model.job import JOB_NAMES, Job
-from maitred.model.kinds import KINDS, Heeded, Kind, row_of
+from maitred.model.kinds import KINDS, Kind, row_of
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
@@ -33,17 +33,10 @@ ELSEWHERE = {
 }
 
 
-DECISIONS = frozenset({Heeded.BY_DECISIONS})
-
-
 class Reader:
-    """Collects the objects of all sources. The same object twice, wherever, is refused.
+    """Collects the objects of all sources. The same object twice, wherever, is refused."""
 
-    `heeded`: the kinds that whoever reads them goes by. The warnings name the rest.
-    """
-
-    def __init__(self, heeded: frozenset[Heeded] = DECISIONS) -> None:
-        self._heeded = heeded
+    def __init__(self) -> None:
         self.objects: list[Object] = []
         self._seen: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._skipped: Counter[tuple[str, str]] = Counter()
@@ -63,15 +56,9 @@ class Reader:
                 return None
             return self._take(document, row)
         except FieldError as problem:
-            error = InputError(document.source, document.title, problem.field, problem.what)
-            if row is None or row.heeded in self._heeded:
-                raise error from None
-            self.note(f"{error} (ignored)")
-            return None
+            raise InputError(document.source, document.title, problem.field, problem.what) from None
 
     def _take(self, document: Document, row: Kind) -> Object:
-        if row.heeded not in self._heeded:
-            self._skipped[document.kind, document.api_version] += 1
         found = decode(document, row.type)
         checks.check_name(found.metadata)
         if (check := checks.CHECKS.get(row.type)) is not None:
@@ -116,7 +103,7 @@ class Reader:
         owned, found = owners_with_pods(self.objects), Counter[tuple[str, str]]()
         for item in self.objects:
             row = row_of(type(item))
-            if row.type in MAKERS and row.heeded in self._heeded:
+            if row.type in MAKERS:
                 found[row.name, row.api_versions[0]] += (kind_title(item), key_of(item.metadata)) not in owned
         return found
 
@@ -171,7 +158,7 @@ def skip_words(kind: str, version: str, count: int) -> str:
             f"{owner.title}: this command does not create its pods; give the pods themselves ({objects} "
             f"skipped)"
         )
-    known = [read for (read, name), row in READ.items() if name == kind and row.heeded in DECISIONS]
+    known = [read for read, name in READ if name == kind]
     if known:
         return f"{kind} of {version}: not read; {', '.join(sorted(known))} are ({objects} skipped)"
     return f"{kind} of {version}: not read ({objects} skipped)"
