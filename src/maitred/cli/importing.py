@@ -71,9 +71,8 @@ def command(
       0 no workload would change its meaning   1 something would, or a group would be Invalid
 
     \b
-    Examples:
-      maitred import --check -f examples/import/kueue
-      maitred import --check --cluster -o json
+    Example:
+      maitred import --check -f examples/import/scheduler-plugins
     """
     if not check:
         raise InputError("--check", "", "", "is required: there are no queues yet that could be imported")
