@@ -19,21 +19,22 @@ CHANGES = "!"
 def import_lines(check: ImportCheck, width: int | None = None) -> Iterator[Text]:
     for one in check.objects:
         yield Text.assemble((printable(one.object), "bold"), f"  {printable(one.source)}")
-        yield from aligned([row(finding) for finding in one.findings], width)
+        yield from aligned([row for finding in one.findings for row in rows(finding)], width)
         yield Text()
     if check.invalid:
         yield Text("Invalid groups, which would not be scheduled", "bold")
-        rows: list[Sequence[Cell]] = [
+        reasons: list[Sequence[Cell]] = [
             ("", Text(one.group, "red"), reason) for one in check.invalid for reason in one.reasons
         ]
-        yield from aligned(rows, width)
+        yield from aligned(reasons, width)
         yield Text()
     yield Text(summary(check))
 
 
-def row(finding: Finding) -> Sequence[Cell]:
+def rows(finding: Finding) -> Iterator[Sequence[Cell]]:
     said = Text(finding.treatment, STYLES[finding.treatment] if finding.changes else "")
-    return CHANGES if finding.changes else "", said, what(finding), finding.words
+    yield CHANGES if finding.changes else "", said, what(finding)
+    yield "", "", finding.words
 
 
 def what(finding: Finding) -> str:
