@@ -13,6 +13,7 @@ from maitred.model.group import PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import OPERATED
 from maitred.model.node import Node
+from maitred.model.operators.jobset import JobSet
 from maitred.model.policy import Policy
 from maitred.model.training import PyTorchJob
 
@@ -25,6 +26,7 @@ KINDS: dict[str, Any] = {
     "Node": Node,
     "PodGroup": PodGroup,
     "PyTorchJob": PyTorchJob,
+    "JobSet": JobSet,
 }
 
 

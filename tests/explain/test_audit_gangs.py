@@ -27,6 +27,19 @@ def training(spec: Json) -> Json:
     return {"kind": "PyTorchJob", "of": "kubeflow.org", "metadata": about, "spec": spec}
 
 
+def job_set(**parallelism: int) -> Json:
+    about = {"name": "g", "namespace": "ml", "uid": "g"}
+    jobs = [{"name": name, "template": {"spec": {"parallelism": n}}} for name, n in parallelism.items()]
+    return {"kind": "JobSet", "metadata": about, "spec": {"replicatedJobs": jobs}}
+
+
+def job_of_set(name: str, role: str, members: int) -> Json:
+    made = job(name, members)
+    made["metadata"]["labels"] = {"jobset.sigs.k8s.io/replicatedjob-name": role}
+    made["metadata"]["ownerReferences"] = [{"kind": "JobSet", "name": "g", "uid": "g", "controller": True}]
+    return made
+
+
 SAID: dict[str, list[Json]] = {
     "maitred.dev": three(annotations={"maitred.dev/group": "g", "maitred.dev/min-count": "3"}),
     "PodGroup": [
@@ -69,15 +82,15 @@ SAID: dict[str, list[Json]] = {
         labels={f"{LWS}name": "g", f"{LWS}group-index": "0"}, annotations={f"{LWS}size": "3"}
     ),
     "JobSet": [
-        *three(labels={"jobset.sigs.k8s.io/jobset-name": "g"}, owner=("Job", "g-a")),
-        *(
-            {**job(f"g-{name}", members), "metadata": {"name": f"g-{name}", "namespace": "ml", **labelled}}
-            for name, members in (("a", 1), ("b", 2))
-            for labelled in [{"labels": {"jobset.sigs.k8s.io/jobset-name": "g"}}]
-        ),
+        pod("p0", node="n", owner=("Job", "g-a")),
+        pod("p1", node="n", owner=("Job", "g-b")),
+        pod("p2", owner=("Job", "g-b")),
+        job_of_set("g-a", "a", 1),
+        job_of_set("g-b", "b", 2),
+        job_set(a=1, b=2),
     ],
-    "Kubeflow": three(owner=("PyTorchJob", "g")),
-    "Ray": three(labels={"ray.io/cluster": "g", "ray.io/gang-scheduling-enabled": "true"}),
+    "PyTorchJob": three(owner=("PyTorchJob", "g")),
+    "RayCluster": three(owner=("RayCluster", "g")),
     "Job": [*three(owner=("Job", "g")), job("g", 3)],
 }
 
@@ -177,6 +190,7 @@ VERSIONS = {
     "Job": "batch/v1",
     "PodGroup": "scheduling.k8s.io/v1beta1",
     "PyTorchJob": "kubeflow.org/v1",
+    "JobSet": "jobset.x-k8s.io/v1alpha2",
 }
 
 
@@ -216,8 +230,8 @@ def test_a_dump_with_full_api_versions_makes_no_gang_of_what_is_none(what: str, 
 
 
 def test_the_elastic_policy_is_that_of_the_very_owner() -> None:
-    """A TFJob may have the name of a PyTorchJob."""
-    pods = three(owner=("TFJob", "g"))
+    """There may be another PyTorchJob of that name by now."""
+    pods = three(owner=("PyTorchJob", "g"))
     for item in pods:
         item["metadata"]["ownerReferences"][0]["uid"] = "another"
     elastic = training({"elasticPolicy": {"minReplicas": 2}})
@@ -235,7 +249,7 @@ def test_members_that_have_succeeded_count() -> None:
     done = pod("done", node="n", phase="Succeeded", ended=10, owner=("Job", "g"))
     rest = [pod(f"p{number}", node="n", owner=("Job", "g")) for number in range(2)]
     assert audited(node("n"), job("g", 3), done, *rest).half_started == ()
-    removed = job("g", 3, status={"succeeded": 1})
+    removed = job("g", 3, status={"succeeded": 1, "completedIndexes": "2"})
     assert audited(node("n"), removed, *rest).half_started == ()
 
 

@@ -64,6 +64,7 @@ HIDDEN = {
     "CompositePodGroupSpec.scheduling_constraints",
     "CompositePodGroupSpec.scheduling_policy",
     "Group.origin",
+    "Group.queue",
     "Group.warnings",
     "GroupView.claims",
     "GroupView.overruled",

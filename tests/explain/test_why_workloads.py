@@ -96,9 +96,11 @@ OWNED: dict[str, list[Obj]] = {
     "ds/x": owned("DaemonSet", "apps/v1", "x", 6, 5),
     "rc/x": owned("ReplicationController", "v1", "x", 6, 5),
     "deploy/x": owned("ReplicaSet", "apps/v1", "x-5d9c7", 6, 5, labels=HASH),
-    "pytorchjob/x": owned("PyTorchJob", "kubeflow.org/v1", "x", 6, 5),
     "jobset/x": owned("Job", "batch/v1", "x-w-0", 6, 5, labels={"jobset.sigs.k8s.io/jobset-name": "x"}),
     "lws/x": owned("StatefulSet", "apps/v1", "x-0", 6, 5, labels={"leaderworkerset.sigs.k8s.io/name": "x"}),
+}
+GANGS: dict[str, list[Obj]] = {
+    "pytorchjob/x": owned("PyTorchJob", "kubeflow.org/v1", "x", 6, 5),
     "raycluster/x": owned("RayCluster", "ray.io/v1", "x", 6, 5),
     "rayjob/x": owned(
         "RayCluster",
@@ -120,6 +122,15 @@ def test_the_pods_of_a_workload_are_found_and_told_of_as_a_whole(what: str) -> N
     assert (answer.state, answer.verdict) == ("Waiting", "Waiting")
     assert answer.summary.startswith(f"{answer.workload}: 4 of 5 pods are placed, each decided by itself; ")
     assert "the next one waits: " in answer.summary
+
+
+@pytest.mark.parametrize("what", GANGS)
+def test_a_gang_whose_object_is_not_in_the_dump_is_all_of_its_pods(what: str) -> None:
+    kind, _, name = what.partition("/")
+    answer = asked([*NODES, *GANGS[what][1:]], kind, name)
+    assert (answer.members, answer.placed, answer.quorum) == (5, 5, 5)
+    assert str(answer.workload).endswith(" default/x")
+    assert str(answer.quorum_from).endswith("itself is not known")
 
 
 def test_a_cron_job_has_the_pods_of_its_jobs() -> None:

@@ -7,6 +7,7 @@ pass it on. What the API server would refuse of it, beyond wrong types, is in `m
 """
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import cache
 from typing import Any
 
@@ -51,6 +52,13 @@ WORKLOADS = ("v1beta1", "v1alpha3", "v1alpha2")
 TRAINER = ("trainer.kubeflow.org", ("v1alpha1",))
 
 
+class Heeded(Enum):
+    """Who goes by the objects of a kind. Commands say of the objects in their input that they do not heed."""
+
+    BY_DECISIONS = auto()
+    NOT_YET = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """All that others need to know of a kind, but for its fields."""
@@ -72,6 +80,7 @@ class Kind:
     """What kubectl calls it for short, in the dump that the documentation shows."""
     called: str = ""
     """The `kind` of its objects, where other kinds have the same; without it: the name of the struct."""
+    heeded: Heeded = Heeded.BY_DECISIONS
 
     @property
     def title(self) -> str:
@@ -89,10 +98,12 @@ class Kind:
         return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
 
 
-def operated(type: type[Object], api_version: str, plural: str, **more: Any) -> Kind:
+def operated(
+    type: type[Object], api_version: str, plural: str, heeded: Heeded = Heeded.BY_DECISIONS, **more: Any
+) -> Kind:
     """Of an operator or of another scheduler, which not every cluster has. `|` stands between versions."""
     group, _, versions = api_version.partition("/")
-    return Kind(type, group, tuple(versions.split("|")), plural, optional=True, **more)
+    return Kind(type, group, tuple(versions.split("|")), plural, optional=True, heeded=heeded, **more)
 
 
 def pod_group(type: type[ForeignGroup], api_version: str) -> Kind:
@@ -107,8 +118,8 @@ OPERATED = (
     operated(MPIJob, "kubeflow.org/v2beta1|v1", "mpijobs"),
     operated(RayCluster, "ray.io/v1", "rayclusters"),
     operated(RayJob, "ray.io/v1", "rayjobs"),
-    operated(KueueWorkload, "kueue.x-k8s.io/v1beta2|v1beta1", "workloads", called="Workload"),
-    operated(VolcanoJob, "batch.volcano.sh/v1alpha1", "jobs", called="Job"),
+    operated(KueueWorkload, "kueue.x-k8s.io/v1beta2|v1beta1", "workloads", Heeded.NOT_YET, called="Workload"),
+    operated(VolcanoJob, "batch.volcano.sh/v1alpha1", "jobs", Heeded.NOT_YET, called="Job"),
     pod_group(CoschedulingPodGroup, "scheduling.x-k8s.io/v1alpha1"),
     pod_group(VolcanoPodGroup, "scheduling.volcano.sh/v1beta1"),
     pod_group(KaiPodGroup, "scheduling.run.ai/v2alpha2"),

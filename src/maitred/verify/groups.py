@@ -4,18 +4,27 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from .conventions import (
+    BY_TITLE,
+    PREFERRED,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
+    TOPOLOGY,
+    all_marks,
+    foreign_quorum,
+    foreign_topology,
+)
 from .fields import Doc
+from .membership import Place, inherited, place_of, wishes_of
 from .objects import Cluster
-from .pods import Pod, controller
+from .owners import APART, MAKERS, marks_above, meta_marks
+from .pods import Pod
 from .policy import Policy
 from .protection import NO_MARKS, Marks, read_marks
 from .selectors import Labels
-from .workloads import GROUP, MIN_COUNT, Wishes
+from .workloads import MIN_COUNT, Wishes
 
-TOPOLOGY = "maitred.dev/topology-required"
-PREFERRED = "maitred.dev/topology-preferred"
-SLICE_SIZE = "maitred.dev/slice-size"
-SLICE_TOPOLOGY = "maitred.dev/slice-topology"
+EACH_JOB = "replicated-job"
 BUILTIN_CLASSES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
 PREEMPT = "PreemptLowerPriority"
 
@@ -113,13 +122,18 @@ class Group:
 
 def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
     """All groups that have a pod, each pod in exactly one."""
+    places = {pod.key: place_of(pod, cluster, policy) for pod in cluster.pods.values()}
     members: dict[tuple[str, str, str], list[Pod]] = {}
     for pod in cluster.pods.values():
-        members.setdefault(_group_name(pod, cluster, policy), []).append(pod)
+        place = places[pod.key]
+        members.setdefault((place.origin, place.key, place.uid), []).append(pod)
     groups = []
     for (origin, key, _), pods in sorted(members.items()):
         group = Group(origin, key, sorted(pods, key=Pod.order))
-        group.inherited = {pod.key: wishes.marks for pod in pods if (wishes := _wishes(pod, cluster))}
+        for pod in pods:
+            group.inherited[pod.key], problems = inherited(pod, cluster)
+            if origin in ("label", *BY_TITLE) and pod in group.active:
+                group.problems += problems
         doc = cluster.pod_groups.get(key) if origin == "PodGroup" else None
         if origin == "PodGroup" and doc is None:
             group.missing, group.quorum = True, None
@@ -127,8 +141,13 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
             _read_pod_group(group, doc, policy)
         elif origin == "Job":
             _read_job(group, cluster, policy)
+        elif origin in MAKERS:
+            _read_gang(group, places[group.members[0].key], cluster, policy)
+        elif origin in BY_TITLE:
+            _read_language(group, places, cluster, policy)
         else:
-            _read_from_members(group, origin, policy)
+            _read_from_members(group, origin, places, policy)
+        _read_conflicts(group, places)
         _read_levels(group, policy)
         _read_priority(group, doc, cluster)
         _read_scheduler(group)
@@ -136,41 +155,78 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
     return groups
 
 
-def _group_name(pod: Pod, cluster: Cluster, policy: Policy) -> tuple[str, str, str]:
-    """What is written counts before what a Job is by itself, and before what was made for it by default."""
-    wishes, named = _wishes(pod, cluster), ("PodGroup", f"{pod.namespace}/{pod.group_name}", "")
-    default = pod.group_name and wishes is not None and _is_default(pod, wishes, cluster)
-    if pod.group_name and not default:
-        return named
-    name = _mark(pod, GROUP) or (wishes.marks.get(GROUP) if wishes is not None else None)
-    if name:
-        return "label", f"{pod.namespace}/{name}", ""
-    if default and (wishes is None or wishes.count is None):
-        policies = cluster.pod_groups[named[1]].doc("spec").doc("schedulingPolicy")
-        if not policies.given("basic") or wishes is None or not wishes.is_group(policy.jobs):
-            return named
-    if wishes is not None and wishes.is_group(policy.jobs) and pod.controller is not None:
-        return "Job", f"{pod.namespace}/{pod.controller[1]}", pod.controller[2]
-    return "pod", pod.key, ""
+def _read_conflicts(group: Group, places: dict[str, Place]) -> None:
+    """What is written must not contradict itself; members that are placed are not asked."""
+    group.problems += [conflict for pod in group.pending if (conflict := places[pod.key].conflict)]
+    if any(places[pod.key].conflict for pod in group.members):
+        group.doubts.append("the sources of a member that is placed contradict each other")
 
 
-def _wishes(pod: Pod, cluster: Cluster) -> Wishes | None:
-    """What its Job has to say."""
-    if pod.controller is None or pod.controller[0] != "Job":
-        return None
-    job = cluster.jobs.get(f"{pod.namespace}/{pod.controller[1]}")
-    return job.wishes if job is not None and job.made(pod.controller[2]) else None
+def _read_gang(group: Group, place: Place, cluster: Cluster, policy: Policy) -> None:
+    """What an operator's object makes at once; all pods that there are if the object is not known."""
+    group.gang, gang = True, place.gang
+    if gang is None:
+        text = _agreed(group, MIN_COUNT)
+        group.quorum = max(1, group.created) if text is None else _positive(group, MIN_COUNT, text)
+        _read_wishes(group, lambda key: _agreed(group, key), policy)
+        return
+    marks, problems = marks_above(place.above, gang)
+    group.problems += problems
+    group.quorum = gang.quorum
+    group.marks = read_marks(
+        place.above[0][1].doc("metadata").strings("labels"),
+        place.above[0][1].doc("metadata").strings("annotations"),
+    )
+    on_owners = any(MIN_COUNT in meta_marks(doc) for _, doc in place.above)
+    if MIN_COUNT in marks:
+        group.quorum = _positive(group, MIN_COUNT, marks[MIN_COUNT])
+        if on_owners and not gang.alone:
+            group.problems.append(f"{MIN_COUNT} on an owner of several gangs")
+    if any(meta_marks(doc).get(APART, EACH_JOB) != EACH_JOB for _, doc in place.above):
+        group.problems.append(f"{APART} cannot be read")
+    _read_wishes(group, marks.get, policy)
+    if gang.within:
+        if group.topology and group.topology != gang.within:
+            group.problems.append(f"{TOPOLOGY} contradicts exclusive topology")
+        group.topology = gang.within
+    kept = sum(pod.succeeded and _is_complete(pod, cluster) for pod in group.members)
+    group.removed = max(0, gang.done - kept)
 
 
-def _is_default(pod: Pod, wishes: Wishes, cluster: Cluster) -> bool:
-    """Whether the Job controller has made the PodGroup of a pod, for a Job that asks for nothing."""
-    doc = cluster.pod_groups.get(f"{pod.namespace}/{pod.group_name}")
-    owner = None if doc is None else controller(doc.doc("metadata"))
-    return wishes.scheduling is None and owner is not None and owner == pod.controller
+def _is_complete(pod: Pod, cluster: Cluster) -> bool:
+    doc = (
+        cluster.owners.get("Job", {}).get(f"{pod.namespace}/{pod.controller[1]}") if pod.controller else None
+    )
+    if doc is None or not doc.doc("spec").given("completions"):
+        return False
+    return doc.doc("status").integer("succeeded") >= doc.doc("spec").integer("completions")
+
+
+def _read_language(group: Group, places: dict[str, Place], cluster: Cluster, policy: Policy) -> None:
+    """A group in another scheduler's language: its PodGroup says how many members it takes, else its pods."""
+    language = BY_TITLE[group.kind]
+    doc = cluster.foreign_groups.get(language.group, {}).get(group.key)
+    quorum = foreign_quorum(doc)
+    counts = {places[pod.key].count for pod in group.active or group.members} - {None}
+    group.gang = True
+    if quorum is not None:
+        group.quorum = quorum
+    elif len(counts) == 1:
+        group.quorum = _positive(group, "its count", next(iter(counts)) or "")
+    else:
+        group.problems.append("nobody says how many members it takes, or they say different things")
+    _read_wishes(group, lambda key: _agreed(group, key), policy)
+    if doc is not None and quorum is not None:
+        required, preferred, read = foreign_topology(doc, group.kind)
+        if required or preferred:
+            group.topology, group.preferred = policy.level(required), (policy.level(preferred),)
+        if not read:
+            group.problems.append("its network topology names no level")
 
 
 def _read_job(group: Group, cluster: Cluster, policy: Policy) -> None:
-    wishes = _wishes(group.members[0], cluster) or Wishes()
+    wishes = wishes_of(group.members[0], cluster) or Wishes()
+    group.problems += wishes.problems
     group.gang = True
     group.quorum = wishes.asked or max(1, wishes.completions - len(wishes.failed))
     if wishes.count is not None:
@@ -195,10 +251,6 @@ def _read_job(group: Group, cluster: Cluster, policy: Policy) -> None:
 
 def _read_pod_group(group: Group, doc: Doc, policy: Policy) -> None:
     spec = doc.doc("spec")
-    if any(_mark(pod, GROUP) not in (None, pod.group_name) for pod in group.members):
-        group.doubts.append("a member names another group as well")
-    if any(marks.get(GROUP) or marks.get(MIN_COUNT) for marks in group.inherited.values()):
-        group.doubts.append("the Job of a member says something else")
     group.quorum = _quorum(spec)
     group.gang = not spec.doc("schedulingPolicy").given("basic")
     group.atomic = is_atomic(spec)
@@ -251,12 +303,14 @@ def _quorum(spec: Doc) -> int:
     return quorum
 
 
-def _read_from_members(group: Group, origin: str, policy: Policy) -> None:
-    if origin == "label":
-        name = group.key.partition("/")[2]
-        if any(marks.get(GROUP) not in (None, "", name) for marks in group.inherited.values()):
-            group.problems.append("the Job of a member names another group")
+def _read_from_members(group: Group, origin: str, places: dict[str, Place], policy: Policy) -> None:
+    if origin != "pod":
         text = _agreed(group, MIN_COUNT)
+        others = {places[pod.key].count for pod in group.active or group.members} - {None}
+        if text is None and others:
+            text = min(map(str, others))
+            if len(others) > 1:
+                group.problems.append("members say different quorums")
         if text is not None:
             group.gang = True
             group.quorum = _positive(group, MIN_COUNT, text)
@@ -264,8 +318,8 @@ def _read_from_members(group: Group, origin: str, policy: Policy) -> None:
 
 
 def _mark(pod: Pod, key: str) -> str | None:
-    """What a pod says of itself, as a label or as an annotation."""
-    return pod.labels.get(key) or pod.annotations.get(key)
+    """What a pod says of itself, as a label or as an annotation, in any language."""
+    return all_marks(pod.labels, pod.annotations)[0].get(key)
 
 
 def _said(group: Group, pod: Pod, key: str) -> str | None:

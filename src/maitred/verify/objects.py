@@ -9,9 +9,11 @@ from typing import Any
 
 from . import quantity
 from .budgets import Budget, read_budget
+from .conventions import LANGUAGES
 from .fields import Doc
 from .intree import attached_as
 from .jobs import Job, read_job
+from .owners import API_GROUPS
 from .pods import Pod, read_pod
 from .selectors import (
     Labels,
@@ -32,6 +34,7 @@ DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+FOREIGN_GROUPS = frozenset(one.group for one in LANGUAGES if one.group)
 CLASS_RESOURCE = "deviceclass.resource.kubernetes.io/"
 
 
@@ -127,6 +130,10 @@ class Cluster:
     composites: dict[str, Doc] = field(default_factory=dict)
     budgets: dict[str, Budget] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
+    owners: dict[str, dict[str, Doc]] = field(default_factory=dict)
+    """What is above pods, by kind: Jobs and what operators' objects make of them."""
+    foreign_groups: dict[str, dict[str, Doc]] = field(default_factory=dict)
+    """PodGroups of other schedulers, by their API group."""
     namespaces: dict[str, Labels] = field(default_factory=dict)
     priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
@@ -180,6 +187,11 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
     cluster = Cluster()
     seen: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, doc in flatten(objects):
+        api_group = doc.text("apiVersion").rpartition("/")[0]
+        if API_GROUPS.get(kind) == api_group:
+            cluster.owners.setdefault(kind, {})[_key("Job", doc)] = doc
+        elif kind == "PodGroup" and api_group in FOREIGN_GROUPS:
+            cluster.foreign_groups.setdefault(api_group, {})[_key(kind, doc)] = doc
         if kind not in READERS or not _ours(kind, doc.text("apiVersion")):
             continue
         key = _key(kind, doc)
@@ -350,6 +362,7 @@ def _put_budget(cluster: Cluster, key: str, doc: Doc) -> None:
 
 def _put_job(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.jobs[key] = read_job(doc)
+    cluster.owners.setdefault("Job", {})[key] = doc
 
 
 def _put_namespace(cluster: Cluster, key: str, doc: Doc) -> None:

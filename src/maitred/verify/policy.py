@@ -54,6 +54,8 @@ class Policy:
     order: str
     jobs: str = "gang"
     """Whether a Job that runs all of its indexes at once is a gang without saying so."""
+    owners: str = "gang"
+    """And so what an operator's object makes at once."""
 
     def level(self, name: str) -> str:
         """The node label behind a level's name; any other name is a label key itself."""
@@ -76,6 +78,7 @@ def read_policy(raw: dict[str, Any] | None) -> Policy:
         preemption=_preemption(doc),
         order=doc.text("order", PRIORITY),
         jobs=doc.doc("workloads").text("jobs", "gang"),
+        owners=doc.doc("workloads").text("owners", "gang"),
     )
 
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
+from .conventions import all_marks, namings
 from .fields import Doc
 from .selectors import Labels
 
@@ -23,6 +24,7 @@ class Wishes:
     parallelism: int = 1
     completed: frozenset[int] = frozenset()
     failed: frozenset[int] = frozenset()
+    problems: tuple[str, ...] = ()
 
     @property
     def count(self) -> str | None:
@@ -47,7 +49,7 @@ def read_wishes(doc: Doc) -> Wishes:
     spec, status = doc.doc("spec"), doc.doc("status")
     template = spec.doc("template")
     of_template = _marks(template.doc("metadata"))
-    names_group = bool(template.doc("spec").doc("schedulingGroup").raw) or bool(of_template.get(GROUP))
+    names_group = names_a_group(template)
     parallelism, completions = spec.integer("parallelism", 1), spec.integer("completions", -1)
     indexed = spec.text("completionMode", "NonIndexed") == "Indexed"
     return Wishes(
@@ -59,12 +61,26 @@ def read_wishes(doc: Doc) -> Wishes:
         parallelism=parallelism,
         completed=_indexes(status.text("completedIndexes")),
         failed=_indexes(status.text("failedIndexes")),
+        problems=tuple(_problems(doc.doc("metadata")) + _problems(template.doc("metadata"))),
     )
 
 
+def names_a_group(template: Doc) -> bool:
+    """Whether pods that are made from it name a group, in any language."""
+    meta = template.doc("metadata")
+    labels, annotations = meta.strings("labels"), meta.strings("annotations")
+    written = template.doc("spec").doc("schedulingGroup").text("podGroupName")
+    marked = labels.get(GROUP, annotations.get(GROUP))
+    return bool(written or marked or namings(labels, annotations))
+
+
 def _marks(meta: Doc) -> Labels:
-    """A label counts before an annotation of the same name."""
-    return {**meta.strings("annotations"), **meta.strings("labels")}
+    """A label counts before an annotation of the same name; what others call our marks counts as ours."""
+    return all_marks(meta.strings("labels"), meta.strings("annotations"))[0]
+
+
+def _problems(meta: Doc) -> list[str]:
+    return all_marks(meta.strings("labels"), meta.strings("annotations"))[1]
 
 
 def _indexes(text: str) -> frozenset[int]:

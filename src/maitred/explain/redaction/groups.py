@@ -62,6 +62,7 @@ class GroupFields:
             runtime=runtime(group.runtime),
             exists=group.exists,
             completed=group.completed,
+            done=group.done,
             problems=(PROBLEM,) if group.problems else (),
         )
 

@@ -9,7 +9,7 @@ import msgspec
 
 from maitred.model.group import MARK_PREFIX, MARKS
 from maitred.model.job import JOB_NAMES, Job
-from maitred.model.kinds import KINDS, Kind, row_of
+from maitred.model.kinds import KINDS, OPERATED, Heeded, Kind, row_of
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
@@ -34,7 +34,11 @@ ELSEWHERE = {
 
 
 class Reader:
-    """Collects the objects of all sources. The same object twice, wherever, is refused."""
+    """Collects the objects of all sources. The same object twice, wherever, is refused.
+
+    An object of an operator or
+    of another scheduler that cannot be read is left out with a warning: it may be newer than we are.
+    """
 
     def __init__(self) -> None:
         self.objects: list[Object] = []
@@ -56,9 +60,15 @@ class Reader:
                 return None
             return self._take(document, row)
         except FieldError as problem:
-            raise InputError(document.source, document.title, problem.field, problem.what) from None
+            error = InputError(document.source, document.title, problem.field, problem.what)
+            if row is None or row not in OPERATED:
+                raise error from None
+            self.note(f"{error} (ignored)")
+            return None
 
     def _take(self, document: Document, row: Kind) -> Object:
+        if row.heeded is Heeded.NOT_YET:
+            self._skipped[document.kind, document.api_version] += 1
         found = decode(document, row.type)
         checks.check_name(found.metadata)
         if (check := checks.CHECKS.get(row.type)) is not None:
@@ -158,7 +168,7 @@ def skip_words(kind: str, version: str, count: int) -> str:
             f"{owner.title}: this command does not create its pods; give the pods themselves ({objects} "
             f"skipped)"
         )
-    known = [read for read, name in READ if name == kind]
+    known = [read for (read, name), row in READ.items() if name == kind and row.heeded is Heeded.BY_DECISIONS]
     if known:
         return f"{kind} of {version}: not read; {', '.join(sorted(known))} are ({objects} skipped)"
     return f"{kind} of {version}: not read ({objects} skipped)"

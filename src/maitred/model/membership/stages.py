@@ -86,7 +86,8 @@ def stages_of(owner: Object) -> tuple[Stage, ...]:
 def stage(name: str, roles: Sequence[Role], words: str, least: int | None = None, **more: Any) -> Stage:
     """All its pods are needed, unless `least` says how many."""
     own = sum(role.count for role in roles if not role.speaks)
-    return Stage(name, tuple(roles), max(1, own if least is None else min(least, own)), words, **more)
+    least = own if least is None else min(least, own) if own else least
+    return Stage(name, tuple(roles), max(1, least), words, **more)
 
 
 def at_once(roles: Sequence[Role]) -> str:
