@@ -11,7 +11,7 @@ from maitred.decide import decide as decide_snapshot
 from maitred.model.policy import Policy
 from tests.decide.reading import entry, first, seated, verdict
 from tests.explain.applying import remedied
-from tests.oracle.builders import Obj, node, pod, pod_group, pods, priority_class
+from tests.oracle.builders import Obj, job, moment, node, pod, pod_group, pods, priority_class
 from tests.support import decide, snapshot_of
 
 
@@ -104,7 +104,7 @@ def test_a_pod_group_without_a_priority_takes_that_of_its_members() -> None:
     assert seated(decide(objects)) == ["young-0", "young-1"]
 
 
-def test_the_age_of_a_pod_group_is_that_of_its_members_not_its_own() -> None:
+def test_a_group_is_as_old_as_its_pod_group_if_that_is_older_than_its_members() -> None:
     objects = [
         one_node(1),
         pod_group("a", 1, created=1),
@@ -112,7 +112,18 @@ def test_the_age_of_a_pod_group_is_that_of_its_members_not_its_own() -> None:
         pod_group("b", 1, created=9),
         pod("b-0", 1, group="b", created=2),
     ]
-    assert seated(decide(objects)) == ["b-0"]
+    assert seated(decide(objects)) == ["a-0"]
+    assert seated(decide([o for o in objects if o["metadata"]["name"] != "a"])) == ["b-0"]
+
+
+def test_pods_that_an_old_job_has_made_anew_keep_its_turn() -> None:
+    old = job("a", 2, completions=2, completionMode="Indexed")
+    old["metadata"]["creationTimestamp"] = moment(1)
+    made_anew = pods("a", 2, 1, owner="Job/a", created=5)
+    objects = [one_node(2), old, *made_anew, *gang("b", 2, 2, 3)]
+    assert seated(decide(objects)) == ["a-0", "a-1"]
+    old["metadata"]["creationTimestamp"] = moment(4)
+    assert seated(decide(objects)) == ["b-0", "b-1"]
 
 
 def test_the_age_of_a_group_is_that_of_its_oldest_member() -> None:

@@ -124,6 +124,7 @@ def with_gang(
         members=members,
         succeeded=0,
         created=NEWEST,
+        arrived=NEWEST,
         ranks=(GroupRank(priority, "", "PreemptLowerPriority"),),
         schedulers=("maitred",),
         pending_schedulers=("maitred",),

@@ -171,7 +171,7 @@ def test_an_owner_is_found_by_its_key_and_is_the_very_one_that_is_meant() -> Non
     assert list(tables.every(JobSet)) == [job_set]
 
 
-def test_an_owner_without_pods_is_told_and_one_that_cannot_be_read_never_stops_a_command() -> None:
+def test_what_owns_no_pod_or_cannot_be_read_is_told_and_never_stops_a_command() -> None:
     reader, row = Reader(), row_of(JobSet)
     broken = {**body_of(row, {"suspend": "perhaps"}), "metadata": {"name": "broken"}}
     reader.read(msgspec.json.encode({"kind": "List", "items": [body_of(row), broken]}), "f")

@@ -246,9 +246,11 @@ class ClusterState:
             if known.like(member):
                 self._note_progress(known, member)
                 return
+            member.crew = self._settling.crew(member.said)
             self._note_end(known, member)
-            self._remove(known)
-        member.crew = self._settling.crew(member.said)
+            self._remove(known)  # and with it its crew, if there is nobody else in it
+        else:
+            member.crew = self._settling.crew(member.said)
         self._pods[member.key] = member
         self._add(member)
 

@@ -142,7 +142,7 @@ class Bookkeeper:
         return Arrival(
             at=at,
             group=verdict.group,
-            arrived=round(view.created * 1000) if math.isfinite(view.created) else at,
+            arrived=round(view.arrived * 1000) if math.isfinite(view.arrived) else at,
             members=verdict.members,
             quorum=verdict.quorum,
             priority=priority_of(view, snapshot),

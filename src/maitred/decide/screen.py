@@ -9,6 +9,7 @@ from maitred.decide.levels import position_of
 from maitred.model.group import TOPOLOGY_REQUIRED
 from maitred.model.plan import Blocker
 from maitred.model.priority import Rank, rank_of
+from maitred.model.words import counted
 
 NAMES_SHOWN = 5
 MISSING = {"PodGroup": "podGroup", "Job": "job"}
@@ -52,7 +53,8 @@ def _obstacles(view: GroupView) -> Iterable[Blocker]:
     elif created < group.quorum:
         yield Blocker(
             "Members",
-            f"the group needs {group.quorum} members to start, and only {created} have been created",
+            f"the group needs {counted(group.quorum, 'member')} to start, and only {created} "
+            f"{'has' if created == 1 else 'have'} been created",
             {"created": created, "quorum": group.quorum},
         )
     gated = [(pod, gates) for pod, gates in zip(view.pods, view.gates, strict=True) if gates]

@@ -15,7 +15,7 @@ from .conventions import (
     foreign_topology,
 )
 from .fields import Doc
-from .membership import Place, inherited, place_of, wishes_of
+from .membership import Place, inherited, made_for, place_of, wishes_of
 from .objects import Cluster
 from .owners import APART, MAKERS, marks_above, meta_marks
 from .pods import Pod
@@ -64,6 +64,8 @@ class Group:
     """What the Jobs of its members say, by member."""
     removed: int = 0
     """Members that succeeded and whose pods are gone."""
+    since: list[float] = field(default_factory=list)
+    """When its members were created, its PodGroup, and the owners of its members."""
 
     @property
     def size(self) -> int:
@@ -110,12 +112,13 @@ class Group:
         return sum(bool(pod.gates) for pod in self.pending)
 
     def slice_of(self, pod: Pod) -> int:
-        """The slice of a member: by index where all members have one, else by place in member order.
+        """The slice of a member: by index where all members have one in the same Job, else by place in member
+        order.
 
         Members that are finished or terminating have no place: whoever replaces them takes it.
         """
         present = sorted(self.active, key=Pod.order)
-        if all(member.index is not None for member in present):
+        if all(member.index is not None and not member.job_index for member in present):
             return (pod.index or 0) // self.slice_size
         return [member.key for member in present].index(pod.key) // self.slice_size
 
@@ -132,6 +135,8 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
         group = Group(origin, key, sorted(pods, key=Pod.order))
         for pod in pods:
             group.inherited[pod.key], problems = inherited(pod, cluster)
+            times = (doc.doc("metadata").moment("creationTimestamp") for doc in made_for(pod, cluster))
+            group.since += [time for time in (pod.created, *times) if time is not None]
             if origin in ("label", *BY_TITLE) and pod in group.active:
                 group.problems += problems
         doc = cluster.pod_groups.get(key) if origin == "PodGroup" else None

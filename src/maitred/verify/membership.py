@@ -1,5 +1,6 @@
 """Which group a pod belongs to: by what is written, else by who owns it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .conventions import BY_TITLE, Naming, all_marks, foreign_quorum, namings
@@ -140,6 +141,17 @@ def _written(
         owned = doc is not None and bool(doc.doc("metadata").docs("ownerReferences"))
         (made if owned else written).append(place)
     return written, made
+
+
+def made_for(pod: Pod, cluster: Cluster) -> Iterator[Doc]:
+    """The objects that give a pod their age: PodGroups that it names, and owners above it. What a
+    LeaderWorkerSet adds is new."""
+    if pod.group_name and (doc := cluster.pod_groups.get(f"{pod.namespace}/{pod.group_name}")) is not None:
+        yield doc
+    for naming in namings(pod.labels, pod.annotations):
+        if (doc := foreign_group(naming, pod, cluster)) is not None:
+            yield doc
+    yield from (doc for kind, doc in owners_of(pod, cluster).known if kind != "LeaderWorkerSet")
 
 
 def foreign_group(naming: Naming, pod: Pod, cluster: Cluster) -> Doc | None:

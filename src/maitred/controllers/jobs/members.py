@@ -15,7 +15,7 @@ import msgspec
 
 from maitred.kube.resources import JOBS
 from maitred.kube.wire import WatchedJob, WatchedMeta, WatchedOwner, WatchedPod, WatchedPodStatus
-from maitred.model.job import index_ranges
+from maitred.model.job import failed_indexes, succeeded_indexes
 from maitred.model.membership import group_from_job, words_of_template
 from maitred.model.pod import PodSpec, SchedulingGroup
 from maitred.model.suspension import Suspension
@@ -90,7 +90,7 @@ def spec_of(job: WatchedJob, record: Suspension, scheduler: str) -> PodSpec:
 
 def open_indexes(job: WatchedJob) -> Iterator[int]:
     """Those that have neither succeeded nor failed for good, lowest first."""
-    done = sorted(index_ranges(job.status.completed_indexes) + index_ranges(job.status.failed_indexes))
+    done = sorted(succeeded_indexes(job) + failed_indexes(job))
     index, end = 0, job.spec.completions or 0
     for first, last in done:
         yield from range(index, min(first, end))

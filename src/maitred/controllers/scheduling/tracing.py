@@ -88,7 +88,7 @@ class Tracing:
         self._provider.shutdown()
 
     def _note(self, plan: Plan, snapshot: Snapshot, now: int, cycle: SpanContext) -> None:
-        created = {view.group.key: view.created for view in snapshot.groups}
+        created = {view.group.key: view.arrived for view in snapshot.groups}
         if len(self._waits) > MOST_WAITING // 2:
             self._waits = {group: wait for group, wait in self._waits.items() if group in created}
         for verdict in plan.groups:

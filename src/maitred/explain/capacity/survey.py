@@ -237,7 +237,7 @@ class Survey:
 
     def leaving_for(self, priority: int) -> Mask:
         """Pods on their way out, and those that leave for groups of at least that priority."""
-        leaving: Mask = self.snapshot.bound.terminating.copy()
+        leaving: Mask = self.evictable.leaving.copy()
         rank = {ranked.view.group.key: ranked.priority for ranked in self.rehearsal.ranked_groups}
         gone = {e.pod for e in self.plan.evictions if rank.get(e.preemptor, priority) >= priority}
         if gone:
@@ -268,7 +268,7 @@ class Survey:
 
     def waited(self, ranked: RankedGroup) -> float:
         """Hours since the group came; nothing if its clock is ahead of ours, or not known."""
-        return max(0.0, round((self.now / 1000 - ranked.view.created) / SECONDS_PER_HOUR, 2))
+        return max(0.0, round((self.now / 1000 - ranked.view.arrived) / SECONDS_PER_HOUR, 2))
 
     def note_effort(self) -> None:
         """Once, however many questions were cut short."""

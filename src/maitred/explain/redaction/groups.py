@@ -39,6 +39,7 @@ class GroupFields:
             members=view.members,
             succeeded=view.succeeded,
             created=created,
+            arrived=view.arrived,
             ranks=each(self._pods.rank, view.ranks),
             schedulers=each(self._words.told, view.schedulers),
             pending_schedulers=each(self._words.told, view.pending_schedulers),

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from maitred.cluster.leaving import stuck_pods
 from maitred.cluster.snapshot import GroupView
 from maitred.decide.record import TriedGroup
 from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.empty import blocker_on_empty_cluster
-from maitred.explain.forecast.ends import stuck_pods
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
 from maitred.explain.remedies.seeking import Sought, sought_for
@@ -21,6 +21,7 @@ from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.preemption import preemption_of
 from maitred.explain.why.progress import Progress
 from maitred.explain.why.queue import queue_of
+from maitred.explain.why.ranks import ranks_of_decided
 from maitred.explain.why.schedulers import Absence, absence
 from maitred.explain.why.seated import is_starting, lost_words, placement_of, progress_in
 from maitred.model.job import Job
@@ -58,6 +59,7 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
         leaving=int(np.count_nonzero(situation.snapshot.bound.terminating[names.rows_of(group.key)])),
         priority=None if verdict.verdict == "Invalid" else group.screening.rank.priority,
         placement=_placement(cycle, group, verdict, situation, names),
+        ranks=ranks_of_decided(cycle.snapshot.nodes, cycle.context.levels, group),
         blockers=verdict.blockers,
         on_empty_cluster=(
             blocker_on_empty_cluster(situation.snapshot, cycle.context, group.view)
@@ -129,9 +131,9 @@ def _estimate(situation: Situation, group: TriedGroup, verdict: GroupVerdict) ->
 
 
 def _waited(situation: Situation, view: GroupView) -> Waited | None:
-    if not math.isfinite(view.created):
+    if not math.isfinite(view.arrived):
         return None
-    since, history = view.created, situation.history
+    since, history = view.arrived, situation.history
     by = history.waits.get(view.group.key, {})
     # What waited before under this name is recorded too: the wait is as long as all that is told of it.
     seconds = max(situation.now.timestamp() - since, sum(by.values()), 0.0)
@@ -173,7 +175,7 @@ def _notes(
 def _stuck_words(situation: Situation) -> Iterator[str]:
     """Pods whose room nobody gets, though they were told to go."""
     bound, nodes = situation.snapshot.bound, situation.snapshot.nodes
-    rows = np.flatnonzero(stuck_pods(situation.snapshot, situation.now.timestamp()))
+    rows = np.flatnonzero(stuck_pods(situation.snapshot, round(situation.now.timestamp() * 1000)))
     names = sorted(f"{bound.occupants[row].key} on {nodes.names[bound.node[row]]}" for row in rows)
     if names:
         more = f" and {len(names) - MOST_STUCK} more" if len(names) > MOST_STUCK else ""

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from maitred.cluster.snapshot import GroupView
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Why
@@ -12,7 +14,7 @@ from maitred.explain.why.progress import ImageSizes, progress_of
 from maitred.explain.why.seen import SeenPod
 from maitred.model.group import Group
 from maitred.model.job import Job
-from maitred.model.membership import group_of_pods
+from maitred.model.membership import group_from_job, group_of_pods
 from maitred.model.meta import key_of
 from maitred.model.words import counted
 
@@ -24,6 +26,7 @@ def of_another_scheduler(situation: Situation, view: GroupView) -> Why:
         state="Elsewhere",
         members=view.members,
         quorum=view.group.quorum,
+        quorum_from=view.group.origin,
         placed=len(view.running) + view.succeeded,
         notes=(f"its pods name scheduler {named}, so {situation.scheduler} does not schedule them",),
     )
@@ -32,12 +35,13 @@ def of_another_scheduler(situation: Situation, view: GroupView) -> Why:
 def of_past(situation: Situation, key: str, pods: Sequence[SeenPod], names: Names) -> Why:
     """All its pods are over, or were deleted before they had a place."""
     progress = progress_of(pods, names.seen, ImageSizes(situation.snapshot.nodes.images), situation.now)
-    done = progress.succeeded and not progress.failed
+    group, done = group_of(key, pods, names), progress.succeeded and not progress.failed
     return Why(
         group=key,
         state="Finished" if done else "Failed",
         members=len(pods),
-        quorum=group_of(key, pods, names).quorum,
+        quorum=group.quorum,
+        quorum_from=group.origin,
         placed=progress.succeeded,
         progress=progress,
         notes=tuple(filter(None, (failure_of(names, key), refusal_of(names, key)))),
@@ -52,11 +56,18 @@ def group_of(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
 def of_declared(key: str, names: Names) -> Why:
     group = group_of(key, (), names)
     created = f"PodGroup {key} exists, but none of its pods"
-    return Why(group=key, state="NoPods", quorum=group.quorum, notes=(created,))
+    return Why(group=key, state="NoPods", quorum=group.quorum, quorum_from=group.origin, notes=(created,))
 
 
 def of_job(key: str, job: Job, names: Names) -> Why:
-    """A Job that has no pods now."""
+    """A Job that has no pods now, with the quorum that they will have."""
+    group, answer = group_from_job(job, names.snapshot.workloads.jobs), _of_job(key, job, names)
+    if group is None:
+        return answer
+    return msgspec.structs.replace(answer, quorum=group.quorum, quorum_from=group.origin)
+
+
+def _of_job(key: str, job: Job, names: Names) -> Why:
     name, wanted = job.metadata.name, job.members
     failure, refusal = failure_of(names, key), refusal_of(names, key)
     if failure is not None:

@@ -34,11 +34,9 @@ ELSEWHERE = {
 
 
 class Reader:
-    """Collects the objects of all sources. The same object twice, wherever, is refused.
-
-    An object of an operator or
-    of another scheduler that cannot be read is left out with a warning: it may be newer than we are.
-    """
+    """Collects the objects of all sources. The same object twice, wherever, is refused. An object of an
+    operator or of another scheduler that cannot be read is left out with a warning: it may be newer than we
+    are."""
 
     def __init__(self) -> None:
         self.objects: list[Object] = []

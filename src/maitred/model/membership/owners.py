@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from maitred.model import kinds
-from maitred.model.group import MIN_COUNT, Group, Marks, positive, topology_request
+from maitred.model.group import EACH_JOB, GANG, MIN_COUNT, Group, Marks, positive, topology_request
 from maitred.model.membership.conventions import all_marks
 from maitred.model.membership.jobs import filled
 from maitred.model.membership.source import (
@@ -20,8 +20,6 @@ from maitred.model.membership.source import (
     GroupId,
 )
 from maitred.model.membership.stages import (
-    EACH_JOB,
-    GANG,
     LEADER,
     WORKERS,
     Stage,

@@ -7,7 +7,7 @@ the group invalid.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -19,7 +19,7 @@ from maitred.model.membership.owners import OWNERS, group_from_owners, kind_titl
 from maitred.model.membership.source import JOB, MARKS, OWNER, POD_GROUP, WORKER_SET, GroupId, Known
 from maitred.model.membership.stages import speaks_for_itself
 from maitred.model.membership.words import SILENT, PodWords
-from maitred.model.meta import OwnerReference, controller_of, mark
+from maitred.model.meta import OwnerReference, Timestamp, controller_of, mark
 from maitred.model.objects import Object
 from maitred.model.operators.jobset import TrainJob
 from maitred.model.operators.leaderworkerset import LeaderWorkerSet
@@ -51,6 +51,10 @@ class Settled:
     """What says something else, and does not count."""
     complete: bool = False
     """Its Job is complete. The owner of that Job counts its pods as done, whether they are there or not."""
+    since: float | None = None
+    """When the oldest of the objects was created that the pod is there for: its PodGroup, or an owner above
+    it. So pods that are made anew do not lose their turn. A LeaderWorkerSet does not count: what it adds
+    today are new replicas."""
 
     @property
     def key(self) -> str | None:
@@ -70,6 +74,8 @@ class Claim:
     count: str | None = None
     made: bool = False
     """A controller made it, and nobody asked for it."""
+    since: Timestamp | None = None
+    """When its object was created, if it has one."""
 
 
 def settle(said: PodWords, known: Known, rules: Workloads, waits: bool = False) -> Settled:
@@ -98,6 +104,12 @@ class _Settling:
 
     def result(self) -> Settled:
         claims = list(self._claims())
+        owners = (one for one in self.chain.owners if not isinstance(one, LeaderWorkerSet))
+        times = [*(claim.since for claim in claims), *(one.metadata.creation_timestamp for one in owners)]
+        since = min((time.timestamp() for time in times if time is not None), default=None)
+        return replace(self._settled(claims), since=since)
+
+    def _settled(self, claims: Sequence[Claim]) -> Settled:
         written = [claim for claim in claims if not claim.made]
         made = next((claim for claim in claims if claim.made), None)
         if self._is_unclear(written, made):
@@ -125,7 +137,8 @@ class _Settling:
             group = None if object is None else group_from_foreign(object, named.source)
             count = named.members if group is None else str(group.quorum)
             made = object is not None and bool(object.metadata.owner_references)
-            yield Claim(id, f"by {key}", group, count, made)
+            since = None if object is None else object.metadata.creation_timestamp
+            yield Claim(id, f"by {key}", group, count, made, since)
 
     def _id(self, source: str, name: str) -> GroupId:
         return GroupId(source, f"{self.said.namespace}/{name}")
@@ -137,7 +150,8 @@ class _Settling:
             return Claim(id, "in spec.schedulingGroup")
         group = group_from_pod_group(found)
         default = self.job is not None and self.job.spec.scheduling is None and _is_of(found, self.job)
-        return Claim(id, "in spec.schedulingGroup", group, str(group.quorum), made=default)
+        since = found.metadata.creation_timestamp
+        return Claim(id, "in spec.schedulingGroup", group, str(group.quorum), default, since)
 
     def _as_written(self, claims: Sequence[Claim], made: Claim | None) -> Settled:
         first = claims[0]

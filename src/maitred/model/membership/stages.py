@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from maitred.model.group import GROUP, MIN_COUNT
+from maitred.model.group import EACH_JOB, GANG, GROUP, MIN_COUNT
 from maitred.model.job import Job, JobSpec, PodTemplate, TemplateMeta
 from maitred.model.membership.words import said_by
 from maitred.model.meta import ObjectMeta, mark
@@ -25,8 +25,6 @@ from maitred.model.words import counted
 
 NODE_SELECTOR_STRATEGY = "alpha.jobset.sigs.k8s.io/node-selector"
 """On a JobSet whose nodes were labelled beforehand: then all pods of its Jobs are created at once."""
-GANG, EACH_JOB = "maitred.dev/gang", "replicated-job"
-"""On a JobSet: each of its replicated jobs is a gang by itself."""
 FOLLOWERS, WORKERS, LAUNCHING = "followers", "workers", "launcher"
 HEAD, LEADER, SUBMITTER = "head", "leader", "submitter"
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from maitred.model.group import (
+    GROUP,
     MIN_COUNT,
     Group,
     Marks,
@@ -48,11 +49,12 @@ def of_pod_group(key: str, _: Sequence[Marks], declared: Group | None, __: int) 
 
 
 def of_marks(key: str, marks: Sequence[Marks], _: Group | None, __: int) -> Group:
-    group = msgspec.structs.replace(group_from_marks(key, marks), origin=f"{MIN_COUNT} of its members")
+    group = group_from_marks(key, marks)
     if any(one.min_count is not None for one in marks):
-        return group
+        return msgspec.structs.replace(group, origin=f"{MIN_COUNT} of its members")
+    origin = f"{GROUP} of its members, none of which has {MIN_COUNT}"
     unsaid = f"group {key}: no member has {MIN_COUNT}, so the quorum is 1"
-    return msgspec.structs.replace(group, warnings=(unsaid,))
+    return msgspec.structs.replace(group, origin=origin, warnings=(unsaid,))
 
 
 def by_convention(convention: Convention) -> GroupRule:
