@@ -78,7 +78,7 @@ def test_every_example_is_in_a_file_that_is_run() -> None:
             "tutorial",
             "worlds",
         )
-    } | set((EXAMPLES / "import").iterdir())
+    } | {*(EXAMPLES / "import").iterdir(), EXAMPLES / "workloads/no-runtime"}
     assert folders - run_here == elsewhere, "scenarios, stories, worlds and the tutorial have their own tests"
     assert {file.suffix for file in EXAMPLES.rglob("*") if file.is_file()} == {".yaml", ".csv"}
 

@@ -12,7 +12,7 @@ from maitred.explain.proposal.expansion import RuntimeName, is_runtime
 from maitred.kube.errors import ApiError
 from maitred.model.manifest import Reader, documents
 from maitred.model.objects import Object
-from maitred.model.operators.runtimes import Runtime, TrainingRuntime
+from maitred.model.operators.runtimes import AnyRuntime, TrainingRuntime
 from maitred.model.owners import OwnerKind
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ async def in_cluster(
     )
 
 
-async def runtime(client: "Client", wanted: RuntimeName) -> Runtime | None:
+async def runtime(client: "Client", wanted: RuntimeName) -> AnyRuntime | None:
     from maitred.kube.resources import resource_of
 
     path = resource_of(wanted.kind).path(wanted.namespace, wanted.name)

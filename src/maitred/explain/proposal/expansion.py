@@ -14,12 +14,12 @@ import msgspec
 
 from maitred.explain.proposal.workloads import (
     MOST_PODS,
-    Asked,
     Body,
+    GivenManifest,
     Workload,
-    asked,
     decoded,
     expansion_of,
+    given_manifest,
 )
 from maitred.model.group import PodGroup
 from maitred.model.job import Job
@@ -31,7 +31,7 @@ from maitred.model.meta import ObjectMeta, key_of
 from maitred.model.objects import Object
 from maitred.model.operators.jobset import TrainJob
 from maitred.model.operators.pods import Manager, MissingObject, Replicas
-from maitred.model.operators.runtimes import ClusterTrainingRuntime, Runtime, TrainingRuntime
+from maitred.model.operators.runtimes import AnyRuntime, ClusterTrainingRuntime, TrainingRuntime
 from maitred.model.owners import api_group
 from maitred.model.pod import ClaimVolume, Pod, PodSpec, SchedulingGroup, Volume
 from maitred.model.recording import allowed, without_secrets
@@ -86,7 +86,7 @@ def members_of(documents: Iterable[Document], namespace: str, known: Iterable[Ob
 class RuntimeName(NamedTuple):
     """The runtime that a TrainJob refers to."""
 
-    kind: type[Runtime]
+    kind: type[AnyRuntime]
     namespace: str
     """Empty for one of the whole cluster."""
     name: str
@@ -100,7 +100,7 @@ def runtimes_of(documents: Iterable[Document], namespace: str) -> list[RuntimeNa
             continue
         body = {"metadata": {}, **document.plain()}
         try:
-            home = asked(body, document.kind, document.api_version, namespace).meta.namespace
+            home = given_manifest(body, document.kind, document.api_version, namespace).meta.namespace
             if (document.api_version, document.kind) == TRAIN_JOB:
                 ref = decoded(body, TrainJob).spec.runtime_ref
                 wanted[runtime_name(ref.kind, home, ref.name)] = None
@@ -147,7 +147,7 @@ class Expander:
         body = document.plain()
         expansion = expansion_of(document.api_version, document.kind, body)
         if expansion is not None:
-            given = asked(body, document.kind, document.api_version, self.namespace, self.known)
+            given = given_manifest(body, document.kind, document.api_version, self.namespace, self.known)
             Made(self, given, expansion(given)).add()
         else:
             item = self._reader.take(in_namespace(document, self.namespace))
@@ -183,7 +183,7 @@ def in_namespace(document: Document, namespace: str) -> Document:
 class Made:
     """What the controller of one workload would make."""
 
-    def __init__(self, expander: Expander, given: Asked, workload: Workload) -> None:
+    def __init__(self, expander: Expander, given: GivenManifest, workload: Workload) -> None:
         self.expander, self.given, self.workload = expander, given, workload
         self.title = f"{given.kind} {given.meta.namespace}/{given.meta.name}"
 

@@ -52,7 +52,7 @@ class Manifest(Lean, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GivenManifest:
     """One manifest, under the name and in the namespace that it would get."""
 
     body: Body
@@ -81,7 +81,9 @@ class Workload:
     """Of pods that have none."""
 
 
-def asked(body: Body, kind: str, api_version: str, namespace: str, known: Found | None = None) -> Asked:
+def asked(
+    body: Body, kind: str, api_version: str, namespace: str, known: Found | None = None
+) -> GivenManifest:
     found: ManifestMeta = decoded(body, Manifest).metadata
     meta = ObjectMeta(
         name=found.title,
@@ -89,7 +91,7 @@ def asked(body: Body, kind: str, api_version: str, namespace: str, known: Found 
         labels=found.labels,
         annotations=found.annotations,
     )
-    return Asked(body, kind, api_version, meta, known)
+    return GivenManifest(body, kind, api_version, meta, known)
 
 
 def decoded(body: Body, wanted: type[Any], path: str = "") -> Any:
@@ -104,7 +106,7 @@ def decoded(body: Body, wanted: type[Any], path: str = "") -> Any:
 
 
 def operated(kind: type[Object]) -> "Expansion":
-    def workload(given: Asked) -> Workload:
+    def workload(given: GivenManifest) -> Workload:
         owner: Any = decoded({"metadata": {}, **given.body}, kind)
         owner = msgspec.structs.replace(owner, metadata=given.meta)
         run = getattr(owner.spec, "run_policy", None)
@@ -119,7 +121,7 @@ def operated(kind: type[Object]) -> "Expansion":
     return workload
 
 
-def job(given: Asked) -> Workload:
+def job(given: GivenManifest) -> Workload:
     found = operated(Job)(given)
     assert isinstance(found.owner, Job)
     return Workload(found.replicas, found.owner, found.owner.spec.scheduling, found.suspended)
@@ -138,7 +140,7 @@ class CronJob(Lean, frozen=True):
     spec: CronSpec = CronSpec()
 
 
-def cron_job(given: Asked) -> Workload:
+def cron_job(given: GivenManifest) -> Workload:
     """One of its Jobs, by its own name."""
     found: CronJob = decoded(given.body, CronJob)
     template = found.spec.job_template
@@ -162,11 +164,11 @@ class ReplicaOwner(Lean, frozen=True):
     spec: ReplicaSpec = ReplicaSpec()
 
 
-def replica_owner(given: Asked) -> Workload:
+def replica_owner(given: GivenManifest) -> Workload:
     return Workload(numbered(given, lambda index: {}))
 
 
-def stateful_set(given: Asked) -> Workload:
+def stateful_set(given: GivenManifest) -> Workload:
     name = given.meta.name
 
     def labels(index: int) -> Labels:
@@ -176,7 +178,7 @@ def stateful_set(given: Asked) -> Workload:
     return Workload(numbered(given, labels))
 
 
-def numbered(given: Asked, labels: Callable[[int], Labels]) -> list[Replicas]:
+def numbered(given: GivenManifest, labels: Callable[[int], Labels]) -> list[Replicas]:
     spec: ReplicaSpec = decoded(given.body, ReplicaOwner).spec
     name = given.meta.name
     if not spec.replicas:
@@ -204,7 +206,7 @@ class TrainingManifest(Lean, frozen=True):
     spec: TrainingSpec = TrainingSpec()
 
 
-def training_job(given: Asked) -> Workload:
+def training_job(given: GivenManifest) -> Workload:
     """Of a kind that the model has no struct for: their roles are in a field that is called by the kind."""
     found: TrainingManifest = decoded(given.body, TrainingManifest)
     fields = [key for key in given.body.get("spec", {}) if key.endswith(REPLICA_SPECS)]
@@ -220,7 +222,7 @@ def training_job(given: Asked) -> Workload:
     )
 
 
-Expansion = Callable[[Asked], Workload]
+Expansion = Callable[[GivenManifest], Workload]
 EXPANSIONS: dict[tuple[str, str], Expansion] = {
     ("batch", "CronJob"): cron_job,
     ("apps", "Deployment"): replica_owner,
