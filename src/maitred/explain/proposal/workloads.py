@@ -81,7 +81,7 @@ class Workload:
     """Of pods that have none."""
 
 
-def asked(
+def given_manifest(
     body: Body, kind: str, api_version: str, namespace: str, known: Found | None = None
 ) -> GivenManifest:
     found: ManifestMeta = decoded(body, Manifest).metadata

@@ -21,7 +21,6 @@ from maitred.model.operators.pods.leaderworkersets import of_leader_worker_set
 from maitred.model.operators.pods.ray import of_ray_cluster, of_ray_job
 from maitred.model.operators.pods.replicas import (
     After,
-    Found,
     Manager,
     MissingObject,
     Replicas,
@@ -33,6 +32,7 @@ from maitred.model.operators.pods.trainjobs import of_train_job
 from maitred.model.operators.pods.volcano import of_volcano_job
 from maitred.model.operators.ray import RayCluster, RayJob
 from maitred.model.operators.volcano import VolcanoJob
+from maitred.model.owner_chain import Found
 from maitred.model.training import MPIJob, PyTorchJob
 
 __all__ = [

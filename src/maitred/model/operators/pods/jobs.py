@@ -18,7 +18,6 @@ from maitred.model.operators.jobset import (
 )
 from maitred.model.operators.pods.replicas import (
     After,
-    Found,
     Replicas,
     alone_in_domain,
     in_domain,
@@ -27,6 +26,7 @@ from maitred.model.operators.pods.replicas import (
     other_manager,
     reference,
 )
+from maitred.model.owner_chain import Found
 from maitred.model.pod import Toleration
 from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.selector import Labels, LabelSelector, Requirement

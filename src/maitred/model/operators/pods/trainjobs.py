@@ -8,7 +8,7 @@ import msgspec
 
 from maitred.model.operators.jobset import TRAIN_JOB_CONTROLLER, JobSet, JobSetSpec, TrainJob
 from maitred.model.operators.pods.jobs import of_job_set
-from maitred.model.operators.pods.replicas import Found, MissingObject, Replicas, made, other_manager
+from maitred.model.operators.pods.replicas import MissingObject, Replicas, made, other_manager
 from maitred.model.operators.runtimes import (
     AnyRuntime,
     ClusterTrainingRuntime,
@@ -17,6 +17,7 @@ from maitred.model.operators.runtimes import (
     TrainingPolicy,
     TrainingRuntime,
 )
+from maitred.model.owner_chain import Found
 
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 """On a replicated job of a runtime: which step of the TrainJob it is."""
