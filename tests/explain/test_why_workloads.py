@@ -129,7 +129,7 @@ def test_a_gang_whose_object_is_not_in_the_dump_is_all_of_its_pods(what: str) ->
     kind, _, name = what.partition("/")
     answer = asked([*NODES, *GANGS[what][1:]], kind, name)
     assert (answer.members, answer.placed, answer.quorum) == (5, 5, 5)
-    assert str(answer.workload).endswith(" default/x")
+    assert answer.group in ("default/x", "default/x-7k2")
     assert str(answer.quorum_from).endswith("itself is not known")
 
 
@@ -139,6 +139,19 @@ def test_a_cron_job_has_the_pods_of_its_jobs() -> None:
     made["metadata"]["ownerReferences"] = [reference]
     answer = asked([*NODES, made, *owned("Job", "batch/v1", "nightly-1", 2, 2)], "cj", "nightly")
     assert (answer.workload, answer.members, answer.placed) == ("CronJob default/nightly", 2, 2)
+
+
+def test_pods_of_an_earlier_job_of_the_same_name_are_not_its_pods() -> None:
+    """They name the UID of the Job that was there before."""
+    now, left = job("train", 2), owned("Job", "batch/v1", "train", 2, 2)
+    now["metadata"]["uid"] = "now"
+    for pod in left:
+        pod["metadata"]["ownerReferences"][0]["uid"] = "before"
+    answer = asked([*NODES, now, *left], "job", "train")
+    assert (answer.state, answer.placed) == ("NoPods", 0)
+    for pod in left:
+        pod["metadata"]["ownerReferences"][0]["uid"] = "now"
+    assert asked([*NODES, now, *left], "job", "train").placed == 2
 
 
 def test_kinds_of_one_name_are_told_apart() -> None:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.news import PodEnd
-from maitred.cluster.settling import NO_CREW, Crew
+from maitred.cluster.settling import NO_SPEAKERS, Speakers
 from maitred.cluster.snapshot import (
     JOB_SPAN,
     NO_GROUP,
@@ -89,7 +89,7 @@ class Member:
     """By when it is to be gone, if it is being deleted,"""
     grace: int = 0
     """and how long it was given."""
-    crew: Crew = NO_CREW
+    crew: Speakers = NO_SPEAKERS
     """Those who say the same of their group."""
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND

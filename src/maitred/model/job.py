@@ -9,6 +9,8 @@ from maitred.model.pod import PodSpec
 
 DEFAULT_BACKOFF_LIMIT = 6
 MOST_INDEX_DIGITS = 10
+MOST_INDEXES = 1_000_000
+"""More than any Job has; a manifest may say two billion."""
 LONGEST_RANGE = 2 * MOST_INDEX_DIGITS + 2
 LONGEST_REST = 4096
 """So much text may be about indexes that a Job does not have any more."""
@@ -79,11 +81,11 @@ def index_ranges(text: str, end: int) -> Ranges:
 
 
 def succeeded_indexes(job: "Job") -> Ranges:
-    return index_ranges(job.status.completed_indexes, job.spec.completions or 0)
+    return index_ranges(job.status.completed_indexes, min(job.spec.completions or 0, MOST_INDEXES))
 
 
 def failed_indexes(job: "Job") -> Ranges:
-    return index_ranges(job.status.failed_indexes, job.spec.completions or 0)
+    return index_ranges(job.status.failed_indexes, min(job.spec.completions or 0, MOST_INDEXES))
 
 
 def _is_index(text: str) -> bool:

@@ -12,10 +12,9 @@ from maitred.explain.why.names import Names
 from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.progress import ImageSizes, progress_of
 from maitred.explain.why.seen import SeenPod
-from maitred.model.group import Group
+from maitred.model.group import Group, PodGroup, group_from_pod_group
 from maitred.model.job import Job
-from maitred.model.membership import group_from_job, group_of_pods
-from maitred.model.meta import key_of
+from maitred.model.membership import ALL_ALONE, group_from_job, group_of
 from maitred.model.words import counted
 
 
@@ -35,7 +34,7 @@ def of_another_scheduler(situation: Situation, view: GroupView) -> Why:
 def of_past(situation: Situation, key: str, pods: Sequence[SeenPod], names: Names) -> Why:
     """All its pods are over, or were deleted before they had a place."""
     progress = progress_of(pods, names.seen, ImageSizes(situation.snapshot.nodes.images), situation.now)
-    group, done = group_of(key, pods, names), progress.succeeded and not progress.failed
+    group, done = past_group(key, pods, names), progress.succeeded and not progress.failed
     return Why(
         group=key,
         state="Finished" if done else "Failed",
@@ -48,13 +47,18 @@ def of_past(situation: Situation, key: str, pods: Sequence[SeenPod], names: Name
     )
 
 
-def group_of(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
-    declared = {key_of(group.metadata): group for group in names.seen.groups}
-    return group_of_pods(key, pods, declared)
+def past_group(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
+    """The group that these pods were."""
+    settled = [names.settled(pod) for pod in pods]
+    first = settled[0] if settled else ALL_ALONE
+    if first.id is None:
+        return Group(key)
+    return group_of(first.id, [one.marks for one in settled], first.group, len(pods))
 
 
 def of_declared(key: str, names: Names) -> Why:
-    group = group_of(key, (), names)
+    declared = names.find(PodGroup, key)
+    group = Group(key) if declared is None else group_from_pod_group(declared)
     created = f"PodGroup {key} exists, but none of its pods"
     return Why(group=key, state="NoPods", quorum=group.quorum, quorum_from=group.origin, notes=(created,))
 

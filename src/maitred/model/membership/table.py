@@ -1,6 +1,6 @@
 """The table of sources: how the groups of each are described, in the order of precedence."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -10,11 +10,8 @@ from maitred.model.group import (
     MIN_COUNT,
     Group,
     Marks,
-    PodGroup,
     TopologyRequest,
     group_from_marks,
-    group_from_pod_group,
-    marks_of,
 )
 from maitred.model.job import Job
 from maitred.model.membership.conventions import CONVENTIONS, Convention
@@ -146,14 +143,6 @@ def words_of_template(job: Job) -> PodWords:
         owner_references=(owner,),
     )
     return said_by(Pod(metadata, template.spec))
-
-
-def group_of_pods(key: str, pods: Sequence[Pod], declared: Mapping[str, PodGroup]) -> Group:
-    """The group that these pods are, where there is no cluster state to ask; without pods, the PodGroup."""
-    group = declared.get(key) if not pods or said_by(pods[0]).pod_group else None
-    if group is not None:
-        return group_from_pod_group(group)
-    return group_from_marks(key, (marks_of(pod.metadata) for pod in pods))
 
 
 def named_group(said: PodWords) -> GroupId | None:
