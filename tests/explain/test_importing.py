@@ -162,3 +162,14 @@ def test_the_examples_of_each_scheduler(scheduler: str) -> None:
 
 def test_every_example_is_expected() -> None:
     assert {folder.name for folder in EXAMPLES.iterdir()} == set(EXPECTED)
+
+
+def test_the_page_has_every_key_field_and_object() -> None:
+    page = (EXAMPLES.parents[1] / "docs/import.md").read_text()
+    for row in KEYS_OF_OTHERS:
+        assert f"| {row.scheduler} | `{row.key}` | {row.treated.treatment}" in page
+    for field in FIELDS_OF_OTHERS:
+        start = f"| {field.scheduler} | {field.kind} of `{field.group}` | `{field.field}` |"
+        assert f"{start} {field.treated.treatment}" in page
+    for group, kind in OBJECTS_OF_OTHERS:
+        assert f"{kind} of `{group}`" in page
