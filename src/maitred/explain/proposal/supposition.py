@@ -4,12 +4,13 @@ They are asked about over HTTP as well, so a supposition can be written as JSON 
 
     {"objects": [...], "model": "H100", "within": "rack", "options": ["--gang", "--gpus"]}
 
-`objects` are Pods, PodGroups, Jobs and PersistentVolumeClaims as manifests. `model` and `within` are for who
-knows neither the labels of the nodes nor the policy: whoever answers looks them up.
+`objects` are Pods, their owners, PodGroups and PersistentVolumeClaims as manifests. `model` and `within` are
+for who knows neither the labels of the nodes nor the policy: whoever answers looks them up.
 """
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, TypeVar
@@ -24,8 +25,11 @@ from maitred.model.kinds import row_of
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError, field_error
 from maitred.model.membership import ALONE, GroupId, renamed, said_by, settle
-from maitred.model.meta import Lean, ObjectMeta, key_of
+from maitred.model.meta import Lean, ObjectMeta, OwnerReference, controller_of, key_of
 from maitred.model.objects import Object
+from maitred.model.operators.leaderworkerset import SET_NAME, LeaderWorkerSet
+from maitred.model.operators.pods import reference
+from maitred.model.owner_chain import LONGEST_CHAIN, row_of_owner
 from maitred.model.owners import kind_of
 from maitred.model.pod import Container, Pod, PodSpec, ResourceRequirements, Resources, SchedulingGroup
 from maitred.model.policy import Workloads
@@ -68,10 +72,16 @@ class ProposedGroup:
     """What decisions call it: the group, or each of the lone pods."""
     owner: str = ""
     """`namespace/name` of what makes the pods."""
+    above: str = ""
+    """The kind and name of what the owner was made for, where other pods were made for it too."""
 
     @property
     def title(self) -> str:
-        return f"{self.kind} {self.name}" if self.kind else self.name
+        if not self.kind:
+            return self.name
+        if self.name.startswith(f"{self.owner}-"):
+            return f"{self.kind} {self.owner}, group {self.name}"
+        return f"{self.kind} {self.name}{f' of {self.above}' if self.above else ''}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,7 @@ class Supposition:
     @cached_property
     def _supposed(self) -> frozenset[tuple[type[Object], str]]:
         """What is supposed, by kind and key."""
-        return frozenset((row_of(type(item)).type, key_of(item.metadata)) for item in self.objects)
+        return frozenset(self._by_name)
 
     def stand_ins(self, now: datetime, scheduler: str | None = None) -> list[Object]:
         """The objects as they would be if they were created now, for this scheduler if it is the only one."""
@@ -129,11 +139,17 @@ class Supposition:
         for pod in self.pods:
             id = self._settled(pod, rules)
             if id.source == ALONE:
-                form, name = _owner_kind(pod), _owner_key(pod) or key_of(pod.metadata)
+                form, name = _kind_and_key(pod, controller_of(pod.metadata))
+                name = name or key_of(pod.metadata)
             else:
-                form, name = id.source, id.key.removesuffix(MARK)
+                form, name = id.source, id.key.replace(MARK, "")
             groups.setdefault((form, name), {}).setdefault(id.key, pod)
-        return tuple(self._proposed(name, members, rules) for (_, name), members in groups.items())
+        found = [self._proposed(name, members, rules) for (_, name), members in groups.items()]
+        times = Counter(one.title for one in found)
+        return tuple(
+            self._told_apart(one, members) if one.source == ALONE and times[one.title] > 1 else one
+            for one, members in zip(found, groups.values(), strict=True)
+        )
 
     def _settled(self, pod: Pod, rules: Workloads) -> GroupId:
         """Its group once both are supposed."""
@@ -156,18 +172,50 @@ class Supposition:
         return {(row_of(type(item)).type, key_of(item.metadata)): item for item in others}
 
     def _proposed(self, name: str, members: dict[str, Pod], rules: Workloads) -> ProposedGroup:
+        """Named by what the user wrote: the owner above all others."""
         first = next(iter(members.values()))
         source = self._settled(first, rules).source
-        return ProposedGroup(name, _owner_kind(first), source, tuple(members), _owner_key(first))
+        kind, owner = _kind_and_key(first, self._top(first))
+        return ProposedGroup(
+            owner if source == ALONE and owner else name, kind, source, tuple(members), owner
+        )
+
+    def _told_apart(self, one: ProposedGroup, members: dict[str, Pod]) -> ProposedGroup:
+        """By the owner that made the pods, where the one above all others made other pods too."""
+        first = next(iter(members.values()))
+        kind, owner = _kind_and_key(first, controller_of(first.metadata))
+        return replace(one, name=owner, kind=kind, owner=owner, above=f"{one.kind} {one.owner}")
+
+    def _top(self, pod: Pod) -> OwnerReference | None:
+        """The owner that nobody owns, as far as it is supposed."""
+        owner, space = controller_of(pod.metadata), pod.metadata.namespace or "default"
+        if (name := pod.metadata.labels.get(SET_NAME)) and (
+            LeaderWorkerSet,
+            f"{space}/{name}",
+        ) in self._supposed:
+            return reference(LeaderWorkerSet(ObjectMeta(name=name)))
+        for _ in range(LONGEST_CHAIN):
+            row = None if owner is None else row_of_owner(owner)
+            item = (
+                None
+                if row is None or owner is None
+                else self._by_name.get((row.type, f"{space}/{owner.name}"))
+            )
+            above = None if item is None else controller_of(item.metadata)
+            if above is None:
+                break
+            owner = above
+        return owner
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[type[Object], str], Object]:
+        return {(row_of(type(item)).type, key_of(item.metadata)): item for item in self.objects}
 
 
-def _owner_kind(pod: Pod) -> str:
-    return next((kind_of(owner) for owner in pod.metadata.owner_references), "")
-
-
-def _owner_key(pod: Pod) -> str:
-    namespace = pod.metadata.namespace or "default"
-    return next((f"{namespace}/{owner.name}" for owner in pod.metadata.owner_references), "")
+def _kind_and_key(pod: Pod, owner: OwnerReference | None) -> tuple[str, str]:
+    if owner is None:
+        return "", ""
+    return kind_of(owner), f"{pod.metadata.namespace or 'default'}/{owner.name}"
 
 
 # -- from elsewhere ----------------------------------------------------------------------------------------
