@@ -39,7 +39,7 @@ def sacrifices(case: Case) -> list[Sacrifice]:
     earlier: dict[Pod, None] = {}
     for preemptor in case.preempting:
         victims = {eviction.pod for eviction in case.evicted_for(preemptor)}
-        touched = {house(case, case.group_of[pod.key]) for pod in victims if pod.running}
+        touched = {house(case, case.leaf_of[pod.key]) for pod in victims if pod.running}
         units = [unit for name in sorted(touched) for unit in _units(name, houses[name], victims, earlier)]
         # Those that linger count for no quorum: nobody breaks with them.
         units += [Unit(pod.key, (pod,)) for pod in sorted(victims, key=_key) if case.lingers(pod)]
@@ -54,8 +54,8 @@ def _key(pod: Pod) -> str:
 
 def _houses(case: Case) -> dict[str, list[Group]]:
     found: dict[str, list[Group]] = {}
-    for group in case.groups if case.evictions else ():
-        found.setdefault(house(case, group), []).append(group)
+    for leaf in (leaf for group in case.groups if case.evictions for leaf in group.leaves):
+        found.setdefault(house(case, leaf), []).append(leaf)
     return found
 
 
