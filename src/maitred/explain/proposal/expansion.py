@@ -22,7 +22,7 @@ from maitred.explain.proposal.workloads import (
     WorkloadManifest,
     expansion_of,
 )
-from maitred.model.group import GROUP, MIN_COUNT, PodGroup
+from maitred.model.group import GROUP, MIN_COUNT, CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError
@@ -35,9 +35,15 @@ from maitred.model.runtime import EXPECTED_RUNTIME
 from maitred.model.storage import PersistentVolumeClaim
 
 POD_GROUP_VERSION = "scheduling.k8s.io/v1beta1"
-Planned = Pod | PodGroup | Job | PersistentVolumeClaim
-VERSIONS = {Pod: "v1", PodGroup: POD_GROUP_VERSION, Job: "batch/v1", PersistentVolumeClaim: "v1"}
-PLANNED = (Pod, PodGroup, Job, PersistentVolumeClaim)
+Planned = Pod | PodGroup | CompositePodGroup | Job | PersistentVolumeClaim
+VERSIONS = {
+    Pod: "v1",
+    PodGroup: POD_GROUP_VERSION,
+    CompositePodGroup: "scheduling.k8s.io/v1alpha3",
+    Job: "batch/v1",
+    PersistentVolumeClaim: "v1",
+}
+PLANNED = (Pod, PodGroup, CompositePodGroup, Job, PersistentVolumeClaim)
 """What new pods bring along. Of the rest of a file nothing is asked of a scheduler."""
 
 
