@@ -316,14 +316,14 @@ class Returns:
         owners = dict(self._overlay.stand_ins)
         if not owners:
             return NOBODY_AWAY
-        away = {verdict.group: self._missed(verdict.group, owners) for verdict in plan.groups}
+        away = {verdict.group: self._missed(verdict.group, owners) for verdict in plan.decisions}
         seats, beside = dict[str, list[Bind]](), dict[str, list[Bind]]()
         for bind in plan.binds:
             if bind.pod in owners:
                 seats.setdefault(owners[bind.pod], []).append(bind)
             elif away.get(bind.group):
                 beside.setdefault(bind.group, []).append(bind)
-        for verdict in plan.groups:
+        for verdict in plan.decisions:
             for job in sorted(away[verdict.group]):
                 await self._decided(job, verdict, seats.get(job, ()), beside.get(verdict.group, ()))
         untold = {group for group, jobs in away.items() if group in owners or jobs & self._returns.keys()}
