@@ -295,10 +295,15 @@ class Diagnosis:
 
     def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
         """As many members as can be seated together now."""
-        parts = ask.parts
-        one = replace(ask, need=1, parts=parts and replace(parts, root=parts.loosened()))
-        found = attempt(self.trial, one, self.context, self._few_steps(), Waiver(lift)) or []
-        return found[: ask.need - 1]
+        asks, parts = [replace(ask, need=1)], ask.parts
+        if parts is not None:  # whole parts of a tree first, else some members of one
+            roots = [parts.loosened(leaves) for leaves in (False, True)]
+            asks = [replace(ask, need=1, parts=replace(parts, root=root)) for root in roots]
+        for one in asks:
+            found = attempt(self.trial, one, self.context, self._few_steps(), Waiver(lift))
+            if found:
+                return found[: ask.need - 1]
+        return []
 
     def _few_steps(self) -> Steps:
         """There are many questions of what if, and each may have no answer that can be found."""
