@@ -21,7 +21,7 @@ from maitred.explain.proposal.workloads import (
     expansion_of,
     given_manifest,
 )
-from maitred.model.group import PodGroup
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import OPERATED, row_of
 from maitred.model.manifest import Document, InputError, Reader
@@ -41,7 +41,7 @@ from maitred.model.storage import PersistentVolumeClaim
 T = TypeVar("T", bound=Object)
 POD_GROUP_VERSION = "scheduling.k8s.io/v1beta1"
 PLANNED: tuple[type[Object], ...] = (
-    *(Pod, PodGroup, Job, PersistentVolumeClaim),
+    *(Pod, PodGroup, CompositePodGroup, Job, PersistentVolumeClaim),
     *(row.type for row in OPERATED),
 )
 """What new pods bring along. Of the rest of a file nothing is asked of a scheduler."""

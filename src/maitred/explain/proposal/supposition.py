@@ -4,8 +4,9 @@ They are asked about over HTTP as well, so a supposition can be written as JSON 
 
     {"objects": [...], "model": "H100", "within": "rack", "options": ["--gang", "--gpus"]}
 
-`objects` are Pods, their owners, PodGroups and PersistentVolumeClaims as manifests. `model` and `within` are
-for who knows neither the labels of the nodes nor the policy: whoever answers looks them up.
+`objects` are Pods, their owners, PodGroups, CompositePodGroups and PersistentVolumeClaims as manifests.
+`model` and `within` are for who knows neither the labels of the nodes nor the policy: whoever answers looks
+them up.
 """
 
 from collections import Counter
@@ -17,14 +18,24 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from maitred.cluster.parts import root_of
+from maitred.cluster.trees import COMPOSITE_POD_GROUP
 from maitred.explain.proposal.expansion import PLANNED, as_new, manifest_of
 from maitred.explain.proposal.workloads import MOST_PODS
-from maitred.model.group import GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
+from maitred.model.group import (
+    CompositePodGroup,
+    GangPolicy,
+    PodGroup,
+    PodGroupSpec,
+    SchedulingPolicy,
+    composite_from_object,
+    group_from_pod_group,
+)
 from maitred.model.job import Job
 from maitred.model.kinds import row_of
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError, field_error
-from maitred.model.membership import ALONE, GroupId, renamed, said_by, settle
+from maitred.model.membership import ALONE, POD_GROUP, GroupId, renamed, said_by, settle
 from maitred.model.meta import Lean, ObjectMeta, OwnerReference, controller_of, key_of
 from maitred.model.objects import Object
 from maitred.model.operators.leaderworkerset import SET_NAME, LeaderWorkerSet
@@ -133,6 +144,15 @@ class Supposition:
         are there already."""
         return renamed(item, MARK, lambda kind, key: (kind, key) in self._supposed)
 
+    @cached_property
+    def _trees(self) -> dict[str, str]:
+        """PodGroups in trees, and these, under the names that both have once they are supposed."""
+        found = [self._renamed(one) for one in self.objects if isinstance(one, CompositePodGroup)]
+        composites = {one.key: one for one in map(composite_from_object, found)}
+        named = [self._renamed(one) for one in self.objects if isinstance(one, PodGroup)]
+        groups = [group_from_pod_group(one) for one in named]
+        return {group.key: root_of(group.parent, composites) for group in groups if group.parent}
+
     def proposed_groups(self, rules: Workloads) -> tuple[ProposedGroup, ...]:
         """In the order of the objects; `rules` are those of the policy."""
         groups: dict[tuple[str, str], dict[str, Pod]] = {}
@@ -154,7 +174,10 @@ class Supposition:
     def _settled(self, pod: Pod, rules: Workloads) -> GroupId:
         """Its group once both are supposed."""
         found = settle(said_by(self._renamed(pod)), self, rules).id
-        return GroupId(ALONE, f"{key_of(pod.metadata)}{MARK}") if found is None else found
+        if found is None:
+            return GroupId(ALONE, f"{key_of(pod.metadata)}{MARK}")
+        tree = self._trees.get(found.key) if found.source == POD_GROUP else None
+        return found if tree is None else GroupId(COMPOSITE_POD_GROUP, tree)
 
     def job(self, key: str) -> Job | None:
         """The Job of this name, as the user wrote it."""
@@ -249,7 +272,10 @@ def _read_objects(bodies: Iterable[dict[str, Any]]) -> Iterable[Object]:
         item = reader.take(document)
         if not isinstance(item, PLANNED):
             raise InputError(
-                "", place, "kind", "only Pods, PodGroups, Jobs and PersistentVolumeClaims can be planned"
+                "",
+                place,
+                "kind",
+                "only Pods, PodGroups, CompositePodGroups, Jobs and PersistentVolumeClaims can be planned",
             )
         try:
             yield as_new(item)
