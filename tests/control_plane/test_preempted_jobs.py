@@ -6,7 +6,7 @@ import pytest
 
 from maitred.controllers.policy import PolicyFile
 from maitred.sandbox.controlplane.run import ControlPlane
-from tests.controllers.jobs.stories import (
+from tests.controllers.owners.stories import (
     STORIES,
     Story,
     it_dies_of_one_preemption,

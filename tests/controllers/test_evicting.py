@@ -11,17 +11,19 @@ import pytest
 
 from maitred.cluster.leaving import leaving_pods
 from maitred.cluster.state import ClusterState
-from maitred.controllers.jobs.suspensions import Suspensions
+from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling import evicting
 from maitred.controllers.scheduling.evicting import Evicter, RoomOrder
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import CONFIG_MAPS, Resource
 from maitred.kube.wire import Condition, WatchedPod
+from maitred.kube.writes import OwnerToWrite
 from maitred.model.job import Job
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.suspension import parse_suspension
 from tests.cluster.seen import put
+from tests.controllers.owners.made import JOBS, SERVED
 from tests.controllers.victims import eviction, preempting, seat
 from tests.controllers.watched import watched_group, watched_pod
 from tests.oracle.builders import gang, node
@@ -64,9 +66,9 @@ class Record:
         assert (resource, namespace) == (CONFIG_MAPS, "own")
         return self._write("forget")
 
-    async def suspend_job(self, namespace: str, name: str, uid: str, annotation: str) -> Outcome:
+    async def suspend(self, owner: OwnerToWrite, annotation: str) -> Outcome:
         self.said.append(annotation)
-        return self._write(f"suspend {name}")
+        return self._write(f"suspend {owner.name}")
 
     def _write(self, what: str) -> Outcome:
         self.written.append(what)
@@ -100,7 +102,7 @@ class House:
         self.finished: list[RoomOrder] = []
         self.evicter = Evicter(
             self.record,  # type: ignore[arg-type]
-            Suspensions(self.record, "own", "maitred"),  # type: ignore[arg-type]
+            Suspensions(self.record, "own", "maitred", SERVED),  # type: ignore[arg-type]
             self.mirror,
             4,
             lambda _, begun: self.begun.append(begun),
@@ -116,7 +118,7 @@ class House:
         assert owner is not None
         meta = {"name": owner.name, "namespace": "default", "uid": owner.uid}
         spec = {"suspend": suspend, "managedBy": managed_by}
-        self.mirror.put_job(msgspec.convert({"metadata": meta, "spec": spec}, Job))
+        self.mirror.put_owner(msgspec.convert({"metadata": meta, "spec": spec}, Job), JOBS)
 
     def carry_out(self, *plans: Plan) -> list[str]:
         async def run() -> None:
@@ -207,7 +209,7 @@ def test_a_job_all_of_whose_pods_leave_is_suspended_once_and_says_why(house: Hou
     record = parse_suspension(house.record.said[-2])
     assert record is not None
     assert (record.preemptor, record.members, record.group) == ("default/g", 3, "default/train")
-    assert (record.job, record.uid, record.by) == ("default/train", "job-train", "maitred")
+    assert (record.key, record.uid, record.by) == ("default/train", "job-train", "maitred")
     assert house.record.said[-1] == record.line
 
 
@@ -499,13 +501,36 @@ def test_who_has_not_left_in_time_counts_as_running_and_may_be_evicted_again(
     assert len(caplog.messages) == 4, "it is said once"
 
 
-def test_a_suspension_that_failed_lets_them_stay(house: House) -> None:
+def test_where_a_suspension_is_refused_the_pods_are_deleted(house: House) -> None:
     house.put_job()
     house.record.answers = {"suspend train": [FORBIDDEN]}
     house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
+    assert house.record.written[5:8] == ["record", "suspend train", "forget"]
+    assert sorted(house.record.written[8:]) == ["delete x", "delete y", "delete z"]
+    assert house.finished[0].failures == []
+
+
+def test_a_suspension_of_which_nothing_could_be_remembered_lets_them_stay(house: House) -> None:
+    house.put_job()
+    house.record.answers = {"record": [FORBIDDEN]}
+    house.carry_out(preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS))
     assert house.leaving == set()
-    assert house.finished[0].failures == ["suspension of Job train in default: Forbidden: no"]
-    assert house.record.written[-1] == "forget"
+    assert house.finished[0].failures == ["suspension of Job default/train: Unrecorded: Forbidden: no"]
+
+
+def test_a_pod_that_has_outstayed_an_eviction_is_deleted_when_its_owner_is_suspended_again(
+    house: House,
+) -> None:
+    house.put_job()
+    leave = preempting(*(eviction(name, job="train") for name in "xyz"), seats=SEATS)
+    house.carry_out(leave)
+    house.clock.now += 1000
+    house.mirror.overlay.let_stay()
+    assert house.leaving == set()
+    house.record.written.clear()
+    house.carry_out(leave)
+    assert house.record.written[-5:-3] == ["record", "suspend train"]
+    assert house.record.written[-3:] == ["delete x", "delete y", "delete z"]
 
 
 def test_pods_of_a_suspended_job_that_wait_are_not_decided(house: House) -> None:

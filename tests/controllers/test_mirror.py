@@ -5,6 +5,7 @@ import msgspec
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.seating import ANNOTATION
 from maitred.kube.wire import WatchedPod
+from maitred.model.suspending import OwnerName
 from tests.cluster.seen import put
 from tests.controllers.watched import watched_group, watched_pod
 from tests.oracle.builders import gang, node
@@ -215,38 +216,41 @@ def test_another_pod_of_the_name_was_not_told_to_go() -> None:
     assert list(found.state.snapshot().bound.terminating) == [False]
 
 
+JOB = OwnerName("Job", "default/job")
+
+
 def test_a_hold_says_who_where_and_why_and_ends_with_its_last_place() -> None:
     found = mirror(watched_pod("a", cpu=1, annotations=gang("g", 2)))
-    found.stand_in("default/job", [watched_pod("job:0", cpu=1), watched_pod("job:1", cpu=1)])
+    found.stand_in(JOB, [watched_pod("job:0", cpu=1), watched_pod("job:1", cpu=1)])
     overlay = found.overlay
-    assert overlay.hold("Nomination", "default/g") is overlay.hold("Return", "default/job") is None
+    assert overlay.hold("Nomination", "default/g") is overlay.hold("Return", "Job default/job") is None
     for key in ("a", "job:0", "job:1"):
         assert overlay.promise(f"default/{key}", f"default-{key}", "n1")
-    nomination, returning = overlay.hold("Nomination", "default/g"), overlay.hold("Return", "default/job")
+    nomination, returning = overlay.hold("Nomination", "default/g"), overlay.hold("Return", "Job default/job")
     assert nomination is not None
     assert returning is not None
     assert (nomination.who, nomination.places) == ("default/g", {"default/a": "n1"})
     assert (returning.who, returning.places) == (
-        "default/job",
+        "Job default/job",
         {"default/job:0": "n1", "default/job:1": "n1"},
     )
     assert overlay.promised("default/job:0") == {}, "it is nothing that could be written of a pod"
-    assert not found.stand_down("default/job", 2)
+    assert not found.stand_down(JOB, 2)
     overlay.retract_promise("default/a", "n1")
-    assert overlay.hold("Nomination", "default/g") is overlay.hold("Return", "default/job") is None
+    assert overlay.hold("Nomination", "default/g") is overlay.hold("Return", "Job default/job") is None
 
 
 def test_stand_ins_of_a_job_that_returns_name_the_scheduler_that_its_pods_will_name() -> None:
     found = mirror()
-    found.stand_in("default/job", [watched_pod("job:0", cpu=1)])
+    found.stand_in(JOB, [watched_pod("job:0", cpu=1)])
 
     def schedulers() -> tuple[str, ...]:
         (view,) = found.state.snapshot().groups
         return view.pending_schedulers
 
-    found.overlay.resume("default/job", "default-scheduler")
+    found.overlay.resume(JOB, "default-scheduler")
     assert schedulers() == ("default-scheduler",)
-    found.overlay.stays_away("default/job")
+    found.overlay.stays_away(JOB)
     assert schedulers() == ("maitred",)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from maitred.controllers.scheduling import receipts
-from maitred.controllers.scheduling.evicting import RoomOrder
+from maitred.controllers.scheduling.evicting import RoomOrder, is_suspended
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.receipts import Receipts
@@ -16,6 +16,7 @@ from maitred.kube.bodies import Regarding
 from maitred.kube.resources import Resource
 from maitred.kube.wire import WatchedOwner
 from maitred.model.plan import Eviction
+from maitred.model.suspending import OwnerName, TopOwner
 from tests.controllers.victims import eviction
 from tests.controllers.watched import watched_group, watched_pod
 from tests.oracle.builders import gang
@@ -47,6 +48,8 @@ def told(*evictions: Eviction, owner: WatchedOwner | None = TRAIN) -> list[tuple
     order = RoomOrder("default/g", {}, (), evictions)
     order.departed = list(evictions)
     order.owners = {} if owner is None else {each.pod: owner for each in evictions}
+    top = TopOwner(OwnerName("JobSet", "default/set"), "uid-set", True)
+    order.tops = {each.pod: top for each in evictions if is_suspended(each)}
 
     async def run() -> None:
         handed.hand_out(order)
@@ -77,7 +80,7 @@ def test_where_there_is_a_pod_group_it_is_told_instead_of_the_owner() -> None:
 
 def test_an_owner_that_was_suspended_is_told_in_any_case() -> None:
     sent = told(eviction("x", group="default/v", job="train"))
-    assert [to for to, _, _ in sent] == ["Pod/a", "PodGroup/v", "Job/train", "Pod/x"]
+    assert [to for to, _, _ in sent] == ["Pod/a", "PodGroup/v", "JobSet/set", "Pod/x"]
 
 
 def test_a_pod_of_nobody_is_told_itself() -> None:

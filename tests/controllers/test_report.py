@@ -13,6 +13,7 @@ from maitred.kube.wire import WatchedOwner
 from maitred.model.job import Job
 from maitred.model.plan import Blocker, GroupVerdict, Plan
 from maitred.model.policy import Workloads
+from maitred.model.suspending import BY_TITLE
 from tests.controllers.victims import eviction, preempting, seat
 from tests.controllers.watched import watched_group, watched_pod
 from tests.oracle.builders import gang
@@ -54,7 +55,7 @@ def half_run(running: int, scheduling: object = None, group: str | None = "train
     mirror.watch_gangs()
     spec = {"parallelism": 6, "completions": 6, "completionMode": "Indexed", "scheduling": scheduling}
     about = {"name": "train", "namespace": "default", "uid": "job-train"}
-    mirror.put_job(msgspec.convert({"metadata": about, "spec": spec}, Job))
+    mirror.put_owner(msgspec.convert({"metadata": about, "spec": spec}, Job), BY_TITLE["Job"])
     owner = WatchedOwner("Job", "train", "job-train", controller=True, api_version="batch/v1")
     made = watched_group("train-1")
     metadata = msgspec.structs.replace(made.metadata, owner_references=(owner,))

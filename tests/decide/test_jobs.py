@@ -108,7 +108,7 @@ def test_a_job_may_put_its_pods_into_a_group_with_others() -> None:
     ("annotations", "fields", "said"),
     [
         ({MIN_COUNT: "3"}, {"annotations": b.gang("crew", 4)}, "is 4 on the pod and 3 on its Job"),
-        ({GROUP: "a"}, {"annotations": {GROUP: "b"}}, "names group default/b by maitred.dev/group and a by"),
+        ({GROUP: "a"}, {"annotations": {GROUP: "b"}}, "name group default/b by maitred.dev/group and a by"),
         ({MIN_COUNT: "none"}, {}, "is not a whole number of at least 1"),
     ],
 )

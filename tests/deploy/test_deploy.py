@@ -14,7 +14,8 @@ from maitred import __version__
 from maitred.cli import cli
 from maitred.cli.scheduler import NAME, command
 from maitred.kube.answers import ServiceAddress
-from maitred.model.kinds import KINDS
+from maitred.model.kinds import KINDS, row_of
+from maitred.model.suspending import SUSPENDABLE
 from maitred.sandbox.controlplane.run import ControlPlane
 from tests.control_plane.waiting import eventually
 from tests.deploy.walkthrough import Shell
@@ -62,6 +63,36 @@ def test_the_role_lets_the_scheduler_watch_every_kind_of_the_table_and_no_other(
         (group, resource) for group, resource, verb in grants(base("ClusterRole", NAME)) if verb == "watch"
     }
     assert granted == watched
+
+
+def test_every_kind_of_owner_that_is_suspended_may_be_patched_and_the_limits_know_it() -> None:
+    """And of those nothing else may be written: the limits are on every kind that has them."""
+    suspended = {(row_of(row.type).group, row_of(row.type).plural) for row in SUSPENDABLE}
+    verbs = dict[tuple[str, str], set[str]]()
+    for group, resource, verb in grants(base("ClusterRole", NAME)):
+        verbs.setdefault((group, resource), set()).add(verb)
+    assert all(verbs[one] == {"list", "watch", "get", "patch"} for one in suspended)
+    [limits, _] = yaml.safe_load_all((DEPLOY / "admission/limits.yaml").read_text())
+    limited = {
+        (rule["apiGroups"][0], resource)
+        for rule in limits["spec"]["matchConstraints"]["resourceRules"]
+        for resource in rule["resources"]
+    }
+    assert limited == {
+        one for group, plural in suspended for one in ((group, plural), (group, f"{plural}/status"))
+    }
+
+
+def test_the_limits_let_through_the_field_of_each_kind() -> None:
+    [limits, _] = yaml.safe_load_all((DEPLOY / "admission/limits.yaml").read_text())
+    [changeable] = [one["expression"] for one in limits["spec"]["variables"] if one["name"] == "changeable"]
+    words = " ".join(changeable.split())
+    groups = {row_of(row.type).group: row.path[1] for row in SUSPENDABLE if row.path[1] != "suspend"}
+    assert words == (
+        'request.resource.group == "kubeflow.org" ? "runPolicy" : '
+        '(request.resource.group == "kueue.x-k8s.io" ? "active" : "suspend")'
+    )
+    assert groups == {"kubeflow.org": "runPolicy", "kueue.x-k8s.io": "active"}
 
 
 def test_what_is_granted_by_name_is_what_the_scheduler_asks_for() -> None:

@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
+import msgspec
 import pytest
 
-from maitred.kube import writes
+from maitred.kube import bodies, writes
 from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused, Unbound, Unknown
 from maitred.kube.permit import Always, NotLeading, Permit, ShadowPermit
-from maitred.kube.resources import Resource
+from maitred.kube.resources import JOBS, Resource, resource_of
 from maitred.kube.wire import Condition
-from maitred.kube.writes import ATTEMPTS, Writer
+from maitred.kube.writes import ATTEMPTS, FoundOwner, FoundOwnerMeta, OwnerToWrite, Writer
+from maitred.model.suspending import BY_TITLE, SUSPENDABLE, SuspendableKind
 from maitred.model.suspension import SUSPENDED
 from tests.kube.pod_server import Fault, PodServer
 
@@ -388,12 +390,16 @@ def test_a_nomination_is_not_given_to_the_pod_that_took_the_name(server: PodServ
     assert server.pods["p"]["status"] == {}
 
 
+def job(uid: str) -> OwnerToWrite:
+    return OwnerToWrite(BY_TITLE["Job"], JOBS, "default", "j", uid)
+
+
 def suspend(server: PodServer, uid: str) -> Done | Refused | Unknown:
-    return write(server, lambda writer: writer.suspend_job("default", "j", uid, "for others"))
+    return write(server, lambda writer: writer.suspend(job(uid), "for others"))
 
 
 def resume(server: PodServer, uid: str) -> Done | Refused | Unknown:
-    return write(server, lambda writer: writer.resume_job("default", "j", uid))
+    return write(server, lambda writer: writer.resume(job(uid)))
 
 
 JOB_FAULTS = pytest.mark.parametrize(
@@ -423,7 +429,7 @@ def test_a_job_that_its_user_has_suspended_is_not_marked_as_ours(server: PodServ
 
 def test_a_line_is_taken_off_a_job_that_runs_and_not_off_one_that_is_suspended(server: PodServer) -> None:
     uid = server.add_job("j", suspend=True, annotations={SUSPENDED: "for others"})
-    tidied = partial(write, server, lambda writer: writer.tidy_job("default", "j", uid))
+    tidied = partial(write, server, lambda writer: writer.tidy(job(uid)))
     assert tidied() == Refused(RefusalReason.STALE, "the Job is suspended")
     server.jobs["j"]["spec"]["suspend"] = False
     assert tidied() == Done()
@@ -475,5 +481,22 @@ def test_a_job_that_cannot_be_written_is_not_guessed_about(server: PodServer) ->
 def test_a_job_is_not_suspended_without_a_permit(server: PodServer) -> None:
     uid = server.add_job("j")
     with pytest.raises(NotLeading):
-        write(server, lambda writer: writer.suspend_job("default", "j", uid, "for others"), ShadowPermit())
+        write(server, lambda writer: writer.suspend(job(uid), "for others"), ShadowPermit())
     assert server.jobs["j"]["spec"] == {"suspend": False}
+
+
+@pytest.mark.parametrize("kind", SUSPENDABLE, ids=lambda kind: kind.title)
+def test_the_field_of_every_kind_is_written_as_it_is_read(kind: SuspendableKind) -> None:
+    one = OwnerToWrite(kind, resource_of(kind.type), "default", "one", "uid-1")
+
+    def found(value: bool) -> tuple[bool, bool]:
+        """As the API server has it, and as decisions read it, after it was written."""
+        body = msgspec.json.decode(bodies.owner_patch("uid-1", "7", kind.path[1:], value, {SUSPENDED: None}))
+        assert body["metadata"] == {"uid": "uid-1", "resourceVersion": "7", "annotations": {SUSPENDED: None}}
+        read = msgspec.convert({"metadata": {}, "spec": body["spec"]}, kind.type)
+        return FoundOwner(FoundOwnerMeta(), body["spec"]).is_suspended(one), kind.is_suspended(read)
+
+    assert found(kind.value) == (True, True)
+    assert found(not kind.value) == (False, False)
+    assert not FoundOwner(FoundOwnerMeta()).is_suspended(one)
+    assert not kind.is_suspended(msgspec.convert({"metadata": {}}, kind.type))

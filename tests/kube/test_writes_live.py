@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,8 @@ from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused, Unbound
 from maitred.kube.permit import Always, NotLeading
 from maitred.kube.resources import EVENTS, JOBS, LEASES, PODS
 from maitred.kube.wire import Condition
-from maitred.kube.writes import Writer
+from maitred.kube.writes import OwnerToWrite, Writer
+from maitred.model.suspending import BY_TITLE
 from maitred.model.suspension import SUSPENDED
 from maitred.sandbox.apiserver.users import ADMIN
 from maitred.sandbox.controlplane.run import ControlPlane
@@ -168,19 +170,20 @@ def test_a_job_is_suspended_and_resumed_once(control_plane: ControlPlane) -> Non
         body = {"metadata": {"name": "j"}, "spec": {"parallelism": 0, "template": template}}
         made = await b.send("POST", JOBS.path(b.namespace), body)
         uid, path = made["metadata"]["uid"], JOBS.path(b.namespace, "j")
-        replaced = await b.writer.suspend_job(b.namespace, "j", str(uuid.uuid4()), "why")
+        job = partial(OwnerToWrite, BY_TITLE["Job"], JOBS, b.namespace, "j")
+        replaced = await b.writer.suspend(job(str(uuid.uuid4())), "why")
         assert why(replaced) is RefusalReason.REPLACED
         assert (await b.send("GET", path))["spec"]["suspend"] is False
-        assert await b.writer.suspend_job(b.namespace, "j", uid, "why") == Done()
-        assert why(await b.writer.suspend_job(b.namespace, "j", uid, "another")) is RefusalReason.TAKEN
-        job = await b.send("GET", path)
-        assert job["spec"]["suspend"] is True
-        assert job["metadata"]["annotations"][SUSPENDED] == "why"
+        assert await b.writer.suspend(job(uid), "why") == Done()
+        assert why(await b.writer.suspend(job(uid), "another")) is RefusalReason.TAKEN
+        found = await b.send("GET", path)
+        assert found["spec"]["suspend"] is True
+        assert found["metadata"]["annotations"][SUSPENDED] == "why"
         for _ in range(2):
-            assert await b.writer.resume_job(b.namespace, "j", uid) == Done()
-            job = await b.send("GET", path)
-            assert job["spec"]["suspend"] is False
-            assert SUSPENDED not in job["metadata"].get("annotations", {})
+            assert await b.writer.resume(job(uid)) == Done()
+            found = await b.send("GET", path)
+            assert found["spec"]["suspend"] is False
+            assert SUSPENDED not in found["metadata"].get("annotations", {})
         await b.send("DELETE", path, {"propagationPolicy": "Background"})
 
     live(control_plane, work)

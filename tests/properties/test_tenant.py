@@ -19,8 +19,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from maitred.controllers.jobs.returns import Returns
-from maitred.controllers.jobs.suspensions import Suspensions
+from maitred.controllers.owners.returns import Returns
+from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.decide import Scope
@@ -29,7 +29,7 @@ from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
 from maitred.model.suspension import SUSPENDED
 from maitred.verify import verify
 from tests.cluster.seen import put
-from tests.controllers.jobs.made import record
+from tests.controllers.owners.made import JOBS, SERVED, record
 from tests.oracle.builders import Obj, gang, metadata, moment, node, pod, pod_group, priority_class
 from tests.support import decide, policy_of
 
@@ -125,7 +125,9 @@ class Side:
         self.clock = Clock()
         self.mirror, self.agenda = Mirror("maitred", clock=self.clock), Worklist()
         writer: Any = None  # nothing is ever to be written for what nobody but mallory says
-        self.returns = Returns(self.mirror, self.agenda, Suspensions(writer, "own", "maitred"), "maitred")
+        self.returns = Returns(
+            self.mirror, self.agenda, Suspensions(writer, "own", "maitred", SERVED), "maitred"
+        )
         self.objects: dict[tuple[str, str], Obj] = {}
         fixed = [node(f"n{number}", cpu=1) for number in range(NODES)]
         for item in (*fixed, *(priority_class(name, value) for name, value in CLASSES.items())):
@@ -138,7 +140,7 @@ class Side:
         if kind == "Pod":
             self.mirror.put_pod(msgspec.convert(item, WatchedPod))
         elif kind == "Job":
-            self.returns.put_job(msgspec.convert(item, WatchedJob))
+            self.returns.put(JOBS, msgspec.convert(item, WatchedJob))
         else:
             self.mirror.put_group(msgspec.convert(item, WatchedGroup))
 

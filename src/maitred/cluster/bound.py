@@ -39,6 +39,7 @@ class BoundTable:
         standing: int,
         group: int,
         budgets: int,
+        controller: int,
         working: bool,
         started: int,
         checkpoint: int,
@@ -55,6 +56,7 @@ class BoundTable:
         columns["standing"][row] = standing
         columns["group"][row] = group
         columns["budgets"][row] = budgets
+        columns["controller"][row] = controller
         columns["working"][row] = working
         columns["started"][row] = started
         columns["checkpoint"][row] = checkpoint

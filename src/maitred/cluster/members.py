@@ -15,6 +15,7 @@ from maitred.cluster.news import PodEnd
 from maitred.cluster.settling import NO_SPEAKERS, Speakers
 from maitred.cluster.snapshot import (
     JOB_SPAN,
+    NO_CONTROLLER,
     NO_GROUP,
     NO_INDEX,
     UNKNOWN_TIME,
@@ -100,6 +101,8 @@ class Member:
     """By when it is to be gone, if it is being deleted,"""
     grace: int = 0
     """and how long it was given."""
+    controller: int = NO_CONTROLLER
+    """The number of its controller, while it has not finished."""
     crew: Speakers = NO_SPEAKERS
     """Those who say the same of their group."""
     node_row: int = NOT_BOUND
@@ -142,11 +145,14 @@ class Member:
 ENDS: dict[State, Literal["Succeeded", "Failed"]] = {State.SUCCEEDED: "Succeeded", State.FAILED: "Failed"}
 
 
-def end_of(known: Member, now: Member | None) -> PodEnd | None:
+def end_of(known: Member, group: str, now: Member | None) -> PodEnd | None:
     """What became of a pod that had a place; `now` is what has its name by now, if anything has."""
     how = ENDS.get(now.state) if now is not None and now.uid == known.uid else "Gone"
-    group = known.key if known.settled.id is None else known.settled.id.key
     return None if how is None else PodEnd(known.key, group, how, known.state == State.TERMINATING)
+
+
+def owner_in_namespace(member: Member) -> tuple[str, tuple[str, str, str]]:
+    return member.key.partition("/")[0], member.occupant.owner
 
 
 def state_of(pod: Pod) -> State:
@@ -223,6 +229,11 @@ class GroupRecord:
         self.pending -= member.state == State.PENDING
         self.mounts -= bool(member.claims)
         self.view = None
+
+    @property
+    def parent(self) -> str:
+        """The composite that it is in, if any."""
+        return "" if self.declared is None else self.declared.parent
 
     def group(self) -> Group:
         there = sum(m.state in COUNTED for m in self.members.values())

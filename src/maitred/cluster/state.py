@@ -11,27 +11,37 @@ from typing import Protocol, TypeVar
 
 from maitred.cluster.bound import BoundTable
 from maitred.cluster.budgets import BudgetTable
+from maitred.cluster.controllers import ControllerTable
 from maitred.cluster.groupapi import GroupMakers
 from maitred.cluster.intake import Intake
 from maitred.cluster.interning import Interner
-from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of
+from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_of, owner_in_namespace
 from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Charge, Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
 from maitred.cluster.settling import Settling, Speakers
-from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, Snapshot
+from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, GroupView, Snapshot
 from maitred.cluster.tables import Tables, labels_of
+from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
-from maitred.model.group import CompositePodGroup, PodGroup
+from maitred.model.group import (
+    Composite,
+    CompositePodGroup,
+    Group,
+    PodGroup,
+    composite_from_object,
+    group_from_pod_group,
+)
 from maitred.model.job import Job
 from maitred.model.kinds import row_of
-from maitred.model.membership import GroupId, Settled, sorting_key
+from maitred.model.membership import POD_GROUP, GroupId, Settled, sorting_key
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Namespace, Object
+from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.priority import PriorityClass
@@ -43,6 +53,7 @@ from maitred.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
+from maitred.model.suspending import TopOwner
 
 T = TypeVar("T", bound=Object)
 FORGOTTEN = -1
@@ -118,7 +129,9 @@ class ClusterState:
         self._waiting: dict[GroupId, GroupRecord] = {}
         self._charges: dict[int, Charge] = {}
         self._seated = SeatedTable()
+        self._trees = Trees()
         self._budgets = BudgetTable()
+        self._controllers = ControllerTable(self._tables)
         self.group_makers = GroupMakers()
         self._storage: StorageView | None = None
         self._attachments_stale = False
@@ -163,13 +176,17 @@ class ClusterState:
             key = key_of(item.metadata)
             self.group_makers.put(key, item)
             self._settle_again(self._settling.put_group(key, item))
+            self._put_in_tree(key, group_from_pod_group(item))
         elif isinstance(item, PodDisruptionBudget):
             self.version += 1
             self._budgets.put(item)
         elif self._tables.put(item):
             kind = row_of(type(item)).type
             self._table_changed(kind)
+            self._controllers.changed(kind, key_of(item.metadata), item)
             self._settle_again(self._settling.changed(kind, key_of(item.metadata)))
+            if isinstance(item, CompositePodGroup):
+                self._put_composite(key_of(item.metadata), composite_from_object(item))
 
     def _delete(self, kind: type[Object], key: str) -> None:
         if kind is Pod:
@@ -183,12 +200,16 @@ class ClusterState:
         elif kind is PodGroup:
             self.group_makers.put(key, None)
             self._settle_again(self._settling.put_group(key, None))
+            self._put_in_tree(key, None)
         elif kind is PodDisruptionBudget:
             self.version += 1
             self._budgets.delete(key)
         elif self._tables.remove(kind, key):
             self._table_changed(kind)
+            self._controllers.changed(kind, key, None)
             self._settle_again(self._settling.changed(kind, key))
+            if kind is CompositePodGroup:
+                self._put_composite(key, None)
 
     def _node_changed(self, name: str) -> None:
         self.version += 1
@@ -235,7 +256,30 @@ class ClusterState:
         if record is not None:
             record.declared, record.view = crew.settled.group, None
             self._seated.changed(record)
-            self.news.groups.add(record.id.key)
+            self.news.groups.add(self._trees.id_of(record.id).key)
+
+    def _put_in_tree(self, key: str, group: Group | None) -> None:
+        """A PodGroup is there, or gone, and with it a part of a tree, if it has a parent."""
+        id = GroupId(POD_GROUP, key)
+        before = self._trees.id_of(id)
+        if self._trees.put_group(key, group):
+            self.version += 1
+            self._note_move(id, before)
+
+    def _put_composite(self, key: str, composite: Composite | None) -> None:
+        """All groups below are in another tree now, or in one that asks for something else."""
+        ids = [GroupId(POD_GROUP, group) for group in self._trees.below(key)]
+        before = [self._trees.id_of(id) for id in ids]
+        if self._trees.put(key, composite):
+            for id, was in zip(ids, before, strict=True):
+                self._note_move(id, was)
+
+    def _note_move(self, id: GroupId, before: GroupId) -> None:
+        """What a group is decided as may have changed; its pods are told by that."""
+        after, record = self._trees.id_of(id), self._groups.get(id)
+        self.news.groups |= {before.key, after.key}
+        if record is not None and before.key != after.key:
+            self.regrouped |= record.members.keys()
 
     # -- pods ------------------------------------------------------------------------------------------
 
@@ -267,7 +311,7 @@ class ClusterState:
 
     def _note_end(self, known: Member, member: Member | None) -> None:
         if self._ends is not None and known.bound_row != NOT_BOUND:
-            self._ends.note(end_of(known, member))
+            self._ends.note(end_of(known, self._key_of(known), member))
 
     def could_apply(self, change: Depart) -> bool:
         """Whether there is such a pod on a node, and it does not leave, or stay, already."""
@@ -287,12 +331,13 @@ class ClusterState:
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, +1)
             self._count_claims(member, +1)
+            member.controller = self._controllers.arrive(*owner_in_namespace(member))
         member.label_class = self._label_class(member)
         if (group := member.group) is not None:
             record = member.record = self._record(group)
             record.add(member)
             self._seated.changed(record)
-            self.news.groups.add(group.key)
+            self.news.groups.add(self._trees.id_of(group).key)
             if record.pending:
                 self._waiting[record.id] = record
         if member.state in (State.RUNNING, State.TERMINATING):
@@ -304,6 +349,7 @@ class ClusterState:
         if member.state <= State.LEAVING:
             self._interner.count_user(member.needs, -1)
             self._count_claims(member, -1)
+            self._controllers.depart(*owner_in_namespace(member))
         if member.bound_row != NOT_BOUND:
             self._unseat(member)
         if member.nominated:  # what was kept for it is for all again
@@ -312,7 +358,7 @@ class ClusterState:
         if record is not None:
             record.remove(member)
             self._seated.changed(record)
-            self.news.groups.add(record.id.key)
+            self.news.groups.add(self._trees.id_of(record.id).key)
             if not record.pending:
                 self._waiting.pop(record.id, None)
             self._forget_if_empty(record)
@@ -330,6 +376,7 @@ class ClusterState:
             standing=member.standing_number,
             group=NO_GROUP if member.record is None else self._seated.arrive(member.record),
             budgets=self._budgets.number(member.key.partition("/")[0], member.labels),
+            controller=member.controller,
             working=member.working,
             started=member.started,
             checkpoint=member.checkpoint,
@@ -391,9 +438,24 @@ class ClusterState:
         return bool(room) and not nodes.overloaded(row)
 
     def group_of(self, pod: str) -> GroupId | None:
-        """The group of a pod, if it is in one."""
+        """The group that a pod is decided with, if it is in one: that of its tree, where it is in one."""
         member = self._pods.get(pod)
-        return None if member is None else member.settled.id
+        return None if member is None else self._id_of(member)
+
+    def _id_of(self, member: Member) -> GroupId | None:
+        id = member.settled.id
+        return None if id is None else self._trees.id_of(id)
+
+    def tree_of(self, group: str) -> str:
+        """The tree that a PodGroup is in; empty for one that has no parent."""
+        found = self._trees.id_of(GroupId(POD_GROUP, group))
+        return "" if found.source == POD_GROUP else found.key
+
+    def part_of(self, pod: str) -> str:
+        """The PodGroup of a pod in a tree, and else its group; empty for a pod on its own."""
+        member = self._pods.get(pod)
+        id = None if member is None else member.settled.id
+        return "" if id is None else id.key
 
     def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         """An object that says which group pods are in. With a UID: this one, and no other of its name."""
@@ -403,6 +465,26 @@ class ClusterState:
         """`namespace/name` of the group of a pod; a lone pod is a group of one, called like the pod."""
         group = self.group_of(pod)
         return pod if group is None else group.key
+
+    def scheduler_of(self, pod: str) -> str:
+        """The scheduler that a pod names; empty if there is no such pod."""
+        member = self._pods.get(pod)
+        return "" if member is None else member.standing.scheduler
+
+    def top_owner(self, pod: str) -> TopOwner | None:
+        """The owner that is suspended to make an unfinished pod leave; None: the pod is deleted."""
+        member = self._pods.get(pod)
+        if member is None or member.state > State.LEAVING:
+            return None
+        return self._controllers.top_owner(member.controller)
+
+    def workload_of(self, owner: Object) -> KueueWorkload | None:
+        """The Workload by which Kueue says whether this owner may run; None if it is not Kueue's."""
+        return self._controllers.workload_of(owner)
+
+    def _key_of(self, member: Member) -> str:
+        group = self._id_of(member)
+        return member.key if group is None else group.key
 
     def has_room_for(self, places: Mapping[str, str]) -> bool:
         """Whether these pods, which wait, could all be on these nodes, as far as amounts go."""
@@ -423,9 +505,7 @@ class ClusterState:
         self._look_at_budgets()
         storage = self.storage
         budgets, budget_sets = self._budgets.view()
-        records = sorted(self._waiting.values(), key=lambda record: sorting_key(record.id))
-        version = self._storage_version
-        groups = tuple(record.current_view(lambda m: self._shape(m, storage), version) for record in records)
+        groups = self._views(storage)
         nodes, (used, fixed), tables = self.nodes, self._nodes.load(), self._tables
         return Snapshot(
             nodes=nodes,
@@ -441,9 +521,10 @@ class ClusterState:
             storage=storage,
             claims_in_use={claim: tuple(rows) for claim, rows in self._claims_in_use.items()},
             priority_classes=dict(tables[PriorityClass]),
-            composites=dict(tables[CompositePodGroup]),
+            composites=dict(self._trees.composites),
             standings=self._intake.standings,
             seated=self._seated.view(),
+            controllers=self._controllers.view(),
             budgets=budgets,
             budget_sets=budget_sets,
             jobs=dict(tables[Job]),
@@ -452,6 +533,24 @@ class ClusterState:
             group_api=self.group_makers.view(),
             device_classes=class_of_resources(tables[DeviceClass]),
         )
+
+    def _views(self, storage: StorageView) -> tuple[GroupView, ...]:
+        """Every group that waits, by name; before others of its name, a tree."""
+        version, trees = self._storage_version, self._trees
+
+        def view(record: GroupRecord) -> GroupView:
+            return record.current_view(lambda member: self._shape(member, storage), version)
+
+        def leaf(key: str) -> GroupView | None:
+            record = self._groups.get(GroupId(POD_GROUP, key))
+            return None if record is None or not record.members else view(record)
+
+        records = sorted(self._waiting.values(), key=lambda record: sorting_key(record.id))
+        alone = [view(record) for record in records if not trees.holds(record.id)]
+        roots = sorted({trees.id_of(record.id).key for record in records if trees.holds(record.id)})
+        if not roots:
+            return tuple(alone)
+        return tuple(sorted([*trees.views(roots, leaf), *alone], key=lambda one: one.group.key))
 
     def _renumber(self) -> None:
         """Selectors have come or gone, or old needs are to be forgotten: number every pod anew. Rare."""

@@ -1,6 +1,6 @@
 """What is sent to the API server: exactly the fields that we set, so that nothing else is changed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -174,18 +174,20 @@ class MarkedMeta(Lean, frozen=True):
     """A null takes the annotation away."""
 
 
-class Suspending(Lean, frozen=True):
-    suspend: bool
-
-
-class JobPatch(Lean, frozen=True):
+class OwnerPatch(Lean, frozen=True):
     metadata: MarkedMeta
-    spec: Suspending
+    spec: Mapping[str, object]
 
 
-def job_patch(uid: str, version: str, suspend: bool, annotations: Mapping[str, str | None]) -> bytes:
-    """With the version that was read, so that it fails where its user has written since."""
-    return encode(JobPatch(MarkedMeta(uid, version, annotations), Suspending(suspend)))
+def owner_patch(
+    uid: str, version: str, path: Sequence[str], value: bool, annotations: Mapping[str, str | None]
+) -> bytes:
+    """One flag in the spec of an owner of pods, with the version that was read, so that it fails where its
+    user has written since. The path begins below `spec`."""
+    spec: Mapping[str, object] = {path[-1]: value}
+    for step in reversed(path[:-1]):
+        spec = {step: spec}
+    return encode(OwnerPatch(MarkedMeta(uid, version, annotations), spec))
 
 
 class LabelledMeta(Lean, frozen=True):

@@ -21,6 +21,8 @@ class RefusalReason(StrEnum):
     """A volume is kept for another claim, or a name has an object already."""
     UNPREPARED = "Unprepared"
     """The claims of a pod did not get their volumes, so the pod was not sent to its node."""
+    UNRECORDED = "Unrecorded"
+    """What maitred has to remember of the object could not be written, so the object was left alone."""
     FORBIDDEN = "Forbidden"
     INVALID = "Invalid"
 

@@ -9,12 +9,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from maitred.model.group import PodGroup
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job, JobSpec, JobStatus
 from maitred.model.manifest.errors import field_error
 from maitred.model.manifest.parsing import without_nulls
 from maitred.model.meta import Lean, ObjectMeta, OwnerReference, Timestamp
+from maitred.model.objects import Object
+from maitred.model.operators.jobset import JobSet, TrainJob
+from maitred.model.operators.ray import RayCluster, RayJob
 from maitred.model.pod import Pod, PodStatus
+from maitred.model.training import MPIJob, PyTorchJob
 
 T = TypeVar("T")
 
@@ -61,19 +65,68 @@ class WatchedGroup(PodGroup, frozen=True, kw_only=True):
     status: GroupStatus = GroupStatus()
 
 
+class WatchedComposite(CompositePodGroup, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+    status: GroupStatus = GroupStatus()
+
+
 class WatchedJobSpec(JobSpec, frozen=True):
     pod_replacement_policy: str = ""
 
 
 class WatchedJobStatus(JobStatus, frozen=True):
     terminating: int = 0
-    conditions: tuple[Condition, ...] = ()
 
 
 class WatchedJob(Job, frozen=True, kw_only=True):
     metadata: WatchedMeta
     spec: WatchedJobSpec = WatchedJobSpec()
     status: WatchedJobStatus = WatchedJobStatus()
+
+
+class WatchedJobSet(JobSet, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
+class WatchedTrainJob(TrainJob, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
+class WatchedRayJob(RayJob, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
+class WatchedRayCluster(RayCluster, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
+class WatchedPyTorchJob(PyTorchJob, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
+class WatchedMPIJob(MPIJob, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
+WatchedOwnerOfPods = (
+    WatchedJob
+    | WatchedJobSet
+    | WatchedTrainJob
+    | WatchedRayJob
+    | WatchedRayCluster
+    | WatchedPyTorchJob
+    | WatchedMPIJob
+)
+WATCHED_OWNERS: dict[type[Object], type[WatchedOwnerOfPods]] = {
+    Job: WatchedJob,
+    JobSet: WatchedJobSet,
+    TrainJob: WatchedTrainJob,
+    RayJob: WatchedRayJob,
+    RayCluster: WatchedRayCluster,
+    PyTorchJob: WatchedPyTorchJob,
+    MPIJob: WatchedMPIJob,
+}
+"""Kinds that can be suspended, as those read them who suspend and resume."""
 
 
 class ConfigMap(Lean, frozen=True):

@@ -8,7 +8,8 @@ Sentences that are written into a namespace name nothing of any other: each pass
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,10 +20,11 @@ from maitred.kube.errors import ApiError, KubeError, Unreachable
 from maitred.kube.lease import LEASE_SECONDS, RENEW_SECONDS
 from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused, Unbound, Unknown
 from maitred.kube.permit import Permit
-from maitred.kube.resources import JOBS, PODS, VOLUME_CLAIMS, VOLUMES, Resource
+from maitred.kube.resources import PODS, VOLUME_CLAIMS, VOLUMES, Resource
 from maitred.kube.wire import Condition
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.storage import SELECTED_NODE, ClaimReference
+from maitred.model.suspending import SuspendableKind
 from maitred.model.suspension import SUSPENDED
 
 ATTEMPTS = 4
@@ -136,75 +138,75 @@ class Writer:
             "PATCH", path, bodies.nomination(uid, node), DONE, by_its_answer, STRATEGIC_MERGE_PATCH
         )
 
-    async def suspend_job(
-        self, namespace: str, name: str, uid: str, annotation: str
-    ) -> Done | Refused | Unknown:
+    async def suspend(self, owner: "OwnerToWrite", annotation: str) -> Done | Refused | Unknown:
         """With this line on it for people. Taken: it was suspended before this was asked."""
         looked = False
 
-        def settled(job: FoundJob) -> Done | Refused | None:
+        def settled(found: FoundOwner) -> Done | Refused | None:
             nonlocal looked
             before, looked = not looked, True
-            if not job.spec.suspend:
+            if not found.is_suspended(owner):
                 return None
-            return Refused(RefusalReason.TAKEN, "the Job is suspended already") if before else DONE
+            return Refused(RefusalReason.TAKEN, f"the {owner.title} is suspended already") if before else DONE
 
-        return await self._change_job(namespace, name, uid, told_in(namespace, annotation), settled)
+        return await self._change_owner(owner, told_in(owner.namespace, annotation), settled)
 
-    async def resume_job(self, namespace: str, name: str, uid: str) -> Done | Refused | Unknown:
-        """Undo `suspend_job`, and take the line off it."""
+    async def resume(self, owner: "OwnerToWrite") -> Done | Refused | Unknown:
+        """Undo `suspend`, and take the line off it."""
 
-        def settled(job: FoundJob) -> Done | None:
-            return None if job.spec.suspend or SUSPENDED in job.metadata.annotations else DONE
+        def settled(found: FoundOwner) -> Done | None:
+            return None if found.is_suspended(owner) or SUSPENDED in found.metadata.annotations else DONE
 
-        return await self._change_job(namespace, name, uid, None, settled)
+        return await self._change_owner(owner, None, settled)
 
-    async def tidy_job(self, namespace: str, name: str, uid: str) -> Done | Refused | Unknown:
-        """Take the line off a Job that runs. Stale: it is suspended; what the server says counts, not what a
-        watch has told us so far."""
+    async def tidy(self, owner: "OwnerToWrite") -> Done | Refused | Unknown:
+        """Take the line off an owner that runs. Stale: it is suspended; what the server says counts, not what
+        a watch has told us so far."""
 
-        def settled(job: FoundJob) -> Done | Refused | None:
-            if job.spec.suspend:
-                return Refused(RefusalReason.STALE, "the Job is suspended")
-            return None if SUSPENDED in job.metadata.annotations else DONE
+        def settled(found: FoundOwner) -> Done | Refused | None:
+            if found.is_suspended(owner):
+                return Refused(RefusalReason.STALE, f"the {owner.title} is suspended")
+            return None if SUSPENDED in found.metadata.annotations else DONE
 
-        return await self._change_job(namespace, name, uid, None, settled)
+        return await self._change_owner(owner, None, settled)
 
-    async def _change_job(
+    async def _change_owner(
         self,
-        namespace: str,
-        name: str,
-        uid: str,
+        owner: "OwnerToWrite",
         annotation: str | None,
-        settled: "Callable[[FoundJob], Done | Refused | None]",
+        settled: "Callable[[FoundOwner], Done | Refused | None]",
     ) -> Done | Refused | Unknown:
-        """Suspend it with an annotation, or resume it without. Users write to Jobs too, so each attempt is
-        made on the Job as it was just read; `settled` says of that whether there is nothing to write."""
+        """Suspend it with an annotation, or resume it without. Users write to owners too, so each attempt is
+        made on the object as it was just read; `settled` says of that whether there is nothing to write."""
 
         async def judge(error: KubeError) -> Done | Refused | None:
             stale = isinstance(error, ApiError) and error.is_conflict
             return Refused(RefusalReason.STALE, str(error)) if stale else refusal(error)
 
-        path = JOBS.path(namespace, name)
+        kind, path = owner.kind, owner.resource.path(owner.namespace, owner.name)
+        value = kind.value if annotation is not None else not kind.value
         for _ in range(ATTEMPTS):
             try:
-                job = await self._get_if_there(path, FoundJob)
+                found = await self._get_if_there(path, FoundOwner)
             except KubeError as error:
                 return refusal(error) or Unknown(str(error))
-            if job is None:
-                return Refused(RefusalReason.GONE, "the Job does not exist any more")
-            if job.metadata.uid != uid:
+            if found is None:
+                return Refused(RefusalReason.GONE, f"the {owner.title} does not exist any more")
+            if found.metadata.uid != owner.uid:
                 return Refused(
-                    RefusalReason.REPLACED, f"another Job has this name now, with UID {job.metadata.uid}"
+                    RefusalReason.REPLACED,
+                    f"another {owner.title} has this name now, with UID {found.metadata.uid}",
                 )
-            if (found := settled(job)) is not None:
-                return found
-            version, marks = job.metadata.resource_version, {SUSPENDED: annotation}
-            body = bodies.job_patch(uid, version, annotation is not None, marks)
-            outcome = await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
-            if not (isinstance(outcome, Refused) and outcome.why is RefusalReason.STALE):
+            if (outcome := settled(found)) is not None:
                 return outcome
-        return Unknown(f"PATCH {path}: another client changed the Job at the same time, {ATTEMPTS} times")
+            version, marks = found.metadata.resource_version, {SUSPENDED: annotation}
+            body = bodies.owner_patch(owner.uid, version, kind.path[1:], value, marks)
+            written = await self._write("PATCH", path, body, DONE, judge, MERGE_PATCH)
+            if not (isinstance(written, Refused) and written.why is RefusalReason.STALE):
+                return written
+        return Unknown(
+            f"PATCH {path}: another client changed the {owner.title} at the same time, {ATTEMPTS} times"
+        )
 
     async def create(self, resource: Resource, namespace: str, body: bytes) -> Done | Refused | Unknown:
         """Taken: there is an object of this name, which may be what an earlier attempt has made."""
@@ -325,19 +327,37 @@ class FoundVolume(Lean, frozen=True):
     spec: FoundVolumeSpec
 
 
-class FoundJobMeta(Lean, frozen=True):
+@dataclass(frozen=True, slots=True)
+class OwnerToWrite:
+    """An owner of pods that is to be suspended or resumed."""
+
+    kind: SuspendableKind
+    resource: Resource
+    """In the version that is served."""
+    namespace: str
+    name: str
+    uid: str
+
+    @property
+    def title(self) -> str:
+        return self.kind.title
+
+
+class FoundOwnerMeta(Lean, frozen=True):
     uid: str = ""
     resource_version: str = ""
     annotations: dict[str, str] = {}
 
 
-class FoundJobSpec(Lean, frozen=True):
-    suspend: bool = False
+class FoundOwner(Lean, frozen=True):
+    metadata: FoundOwnerMeta
+    spec: dict[str, Any] = {}
 
-
-class FoundJob(Lean, frozen=True):
-    metadata: FoundJobMeta
-    spec: FoundJobSpec = FoundJobSpec()
+    def is_suspended(self, owner: OwnerToWrite) -> bool:
+        found: Any = self.spec
+        for step in owner.kind.path[1:]:
+            found = found.get(step) if isinstance(found, dict) else None
+        return found is owner.kind.value
 
 
 class FoundMeta(Lean, frozen=True):

@@ -5,10 +5,13 @@ from typing import Any
 
 from maitred.model.meta import Lean, Timestamp
 from maitred.model.objects import Object
+from maitred.model.operators.parts import OperatorCondition
 from maitred.model.pod import PodSpec
 
 DEFAULT_BACKOFF_LIMIT = 6
 MOST_INDEX_DIGITS = 10
+MOST_INDEXES = 1_000_000
+"""More than any Job has; a manifest may say two billion."""
 LONGEST_RANGE = 2 * MOST_INDEX_DIGITS + 2
 LONGEST_REST = 4096
 """So much text may be about indexes that a Job does not have any more."""
@@ -55,6 +58,7 @@ class JobStatus(Lean, frozen=True):
     completed_indexes: str = ""
     failed_indexes: str = ""
     """Of an Indexed Job, as in `1,3-5,7`; the second one only if each index may fail on its own."""
+    conditions: tuple[OperatorCondition, ...] = ()
 
 
 Ranges = tuple[tuple[int, int], ...]
@@ -79,11 +83,11 @@ def index_ranges(text: str, end: int) -> Ranges:
 
 
 def succeeded_indexes(job: "Job") -> Ranges:
-    return index_ranges(job.status.completed_indexes, job.spec.completions or 0)
+    return index_ranges(job.status.completed_indexes, min(job.spec.completions or 0, MOST_INDEXES))
 
 
 def failed_indexes(job: "Job") -> Ranges:
-    return index_ranges(job.status.failed_indexes, job.spec.completions or 0)
+    return index_ranges(job.status.failed_indexes, min(job.spec.completions or 0, MOST_INDEXES))
 
 
 def _is_index(text: str) -> bool:
@@ -103,13 +107,6 @@ class Job(Object, frozen=True):
         """Whether Kubernetes' own controller makes its pods, and deletes them while the Job is suspended.
         Of a Job that another controller manages, nothing can be known of what its fields lead to."""
         return self.spec.managed_by in ("", JOB_CONTROLLER)
-
-    @property
-    def is_new(self) -> bool:
-        """Whether it is a manifest that was not created yet, of a Job whose pods would be made at once."""
-        fresh = not self.metadata.uid and self.status == JobStatus()
-        asks = bool(self.spec.template.spec.containers) and self.members > 0
-        return fresh and asks and self.by_kubernetes and not self.spec.suspend
 
     @property
     def members(self) -> int:

@@ -1,8 +1,8 @@
-"""What is remembered of a Job that was suspended to make room.
+"""What is remembered of an owner of pods that was suspended to make room.
 
-The record is what tells a Job that we have suspended, and will resume, from one that its user has. It is kept
-in maitred's own namespace, where no tenant can write. What stands on the Job itself is a line for people: it
-may be changed, removed or made up, and nothing follows from that.
+The record is what tells an owner that we have suspended, and will resume, from one that its user has. It is
+kept in maitred's own namespace, where no tenant can write. What stands on the owner itself is a line for
+people: it may be changed, removed or made up, and nothing follows from that.
 """
 
 from typing import Annotated
@@ -11,11 +11,13 @@ import msgspec
 from msgspec import field
 
 from maitred.model.meta import Lean, Timestamp
+from maitred.model.owners import BATCH_JOB
 from maitred.model.pod import DEFAULT_SCHEDULER
+from maitred.model.suspending import OwnerName, TopOwner
 from maitred.model.words import counted, moment
 
 SUSPENDED = "maitred.dev/suspended"
-"""On a Job that we have suspended: a sentence that says why. Never read back."""
+"""On an owner that we have suspended: a sentence that says why. Never read back."""
 LONGEST_RECORD = 16_384
 """A few names and numbers; what is longer is not ours."""
 
@@ -23,8 +25,8 @@ Name = Annotated[str, msgspec.Meta(max_length=512)]
 
 
 class Suspension(Lean, frozen=True, omit_defaults=False):
-    job: Name
-    """`namespace/name`,"""
+    key: Name = field(name="job")
+    """`namespace/name` of the owner, which was always a Job in former times,"""
     uid: Name
     """and which of all that ever had this name."""
     by: Name
@@ -37,7 +39,12 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
     priority: int
     preemptor_priority: int
     members: int
-    """How many pods the Job had, those that waited included: so many are believed to come back."""
+    """How many pods the owner had, those that waited included: so many are believed to come back."""
+    kind: Name = BATCH_JOB.title
+    """Of the owner: the title of its row in the table of those that can be suspended."""
+    workload: Name = ""
+    """The Workload of Kueue that was deactivated instead, if the owner is Kueue's,"""
+    workload_uid: Name = ""
     pod_group: Name = ""
     """The PodGroup that they named, which a Job controller adds and the template does not tell."""
     scheduler_name: Name = DEFAULT_SCHEDULER
@@ -47,15 +54,29 @@ class Suspension(Lean, frozen=True, omit_defaults=False):
         return msgspec.json.encode(self).decode()
 
     @property
+    def owner(self) -> OwnerName:
+        return OwnerName(self.kind, self.key)
+
+    @property
+    def written(self) -> tuple[OwnerName, str]:
+        """What is written to suspend the owner, and to resume it; and the UID of that."""
+        return TopOwner(
+            self.owner, self.uid, True, workload=self.workload, workload_uid=self.workload_uid
+        ).written
+
+    @property
     def line(self) -> str:
-        """For whoever looks at the Job, which may be people who must not read names of other namespaces."""
-        namespace = self.job.partition("/")[0]
-        here = self.preemptor.partition("/")[0] == namespace
+        """For whoever looks at the owner, which may be people who must not read names of other namespaces."""
+        here = self.preemptor.partition("/")[0] == self.owner.namespace
         group = self.preemptor if here else "a group in another namespace"
         at, pods = moment(int(self.at.timestamp())), counted(self.members, "pod")
+        how, after = "suspended", f"the {self.kind} is resumed when it fits again"
+        if self.workload:
+            how = "deactivated"
+            after = f"it is active again as soon as the pods of {self.kind} {self.owner.name} are gone"
         return (
-            f"suspended by {self.by} at {at}: {pods} of priority {self.priority} made room for {group} of "
-            f"priority {self.preemptor_priority}; the Job is resumed when it fits again"
+            f"{how} by {self.by} at {at}: {pods} of priority {self.priority} made room for {group} of "
+            f"priority {self.preemptor_priority}; {after}"
         )
 
 

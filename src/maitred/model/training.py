@@ -6,11 +6,15 @@ from maitred.model.objects import Object
 from maitred.model.operators.parts import ByName, Name, OperatorCondition, Several, Size
 
 API_GROUP = "kubeflow.org"
-OPERATOR = "kubeflow.org/training-operator"
-"""How their own controller is called in `spec.runPolicy.managedBy`."""
+OPERATOR, MPI_OPERATOR = "kubeflow.org/training-operator", "kubeflow.org/mpi-operator"
+"""How their own controllers are called in `spec.runPolicy.managedBy`."""
 KINDS = ("PyTorchJob", "TFJob", "MPIJob", "JAXJob", "XGBoostJob", "PaddleJob")
 
 
+JOB_NAME, REPLICA_TYPE, REPLICA_INDEX = (
+    f"training.kubeflow.org/{part}" for part in ("job-name", "replica-type", "replica-index")
+)
+"""Labels of their pods."""
 LAUNCHER, WORKER = "Launcher", "Worker"
 """Roles of an MPIJob."""
 

@@ -8,8 +8,6 @@ from .workloads import Wishes, read_wishes
 DISRUPTED = ("DisruptionTarget", "True")
 COUNT, IGNORE, FAIL = "Count", "Ignore", "FailJob"
 BACKOFF_LIMIT = 6
-MANAGER = "kubernetes.io/job-controller"
-OF_THE_SYSTEM = {"kube-system", "kube-public", "kube-node-lease"}
 
 
 @dataclass(frozen=True)
@@ -17,10 +15,6 @@ class Job:
     """`action` is what its failure policy does about a pod that is disrupted."""
 
     uid: str
-    suspended: bool
-    suspendable: bool
-    """Its pods are deleted while it is suspended, which of another manager nobody knows; and it is no Job of
-    the system, which is not to be changed."""
     action: str
     limit: int
     limit_per_index: int | None
@@ -46,9 +40,6 @@ def read_job(doc: Doc) -> Job:
     per_index = "backoffLimitPerIndex"
     return Job(
         uid=doc.doc("metadata").text("uid"),
-        suspended=spec.flag("suspend"),
-        suspendable=spec.text("managedBy") in ("", MANAGER)
-        and doc.doc("metadata").text("namespace") not in OF_THE_SYSTEM,
         action=_action(spec.doc("podFailurePolicy")),
         limit=spec.integer("backoffLimit", BACKOFF_LIMIT),
         limit_per_index=spec.integer(per_index) if spec.given(per_index) else None,

@@ -27,6 +27,7 @@ from .selectors import (
     node_terms,
     taints,
 )
+from .suspending import RULES, WORKLOAD, Suspendables
 
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 NOT_READY = {"False": "node.kubernetes.io/not-ready", "Unknown": "node.kubernetes.io/unreachable"}
@@ -131,6 +132,7 @@ class Cluster:
     composites: dict[str, Doc] = field(default_factory=dict)
     budgets: dict[str, Budget] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
+    suspendable: Suspendables = field(default_factory=Suspendables)
     owners: dict[str, dict[str, Doc]] = field(default_factory=lambda: defaultdict(dict))
     """What is above pods, by kind: Jobs and what operators' objects make of them."""
     foreign_groups: dict[str, dict[str, Doc]] = field(default_factory=dict)
@@ -196,7 +198,8 @@ def read_cluster(objects: Iterable[Any]) -> Cluster:
         if foreign or API_GROUPS.get(kind) == api_group:
             if well_formed(kind, api_group, doc):
                 known = cluster.foreign_groups.setdefault(api_group, {}) if foreign else cluster.owners[kind]
-                known.setdefault(_key("Job", doc), doc)
+                if known.setdefault(_key("Job", doc), doc) is doc and kind in RULES:
+                    cluster.suspendable.put(_key("Job", doc), doc)
             continue
         if kind not in READERS or not _ours(kind, doc.text("apiVersion")):
             continue
@@ -368,7 +371,12 @@ def _put_budget(cluster: Cluster, key: str, doc: Doc) -> None:
 
 def _put_job(cluster: Cluster, key: str, doc: Doc) -> None:
     cluster.jobs[key] = read_job(doc)
+    cluster.suspendable.put(key, doc)
     cluster.owners.setdefault("Job", {})[key] = doc
+
+
+def _put_workload(cluster: Cluster, key: str, doc: Doc) -> None:
+    cluster.suspendable.put_workload(key, doc)
 
 
 def _put_namespace(cluster: Cluster, key: str, doc: Doc) -> None:
@@ -417,16 +425,18 @@ def _put_resource_claim(cluster: Cluster, key: str, doc: Doc) -> None:
 
 
 SPACED = frozenset(
-    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job"}
+    {"Pod", "PodGroup", "CompositePodGroup", "PodDisruptionBudget", "Job", WORKLOAD}
     | {"PersistentVolumeClaim", "ResourceClaim"}
 )
 APIS = {
     "PodGroup": "scheduling.k8s.io/",
     "CompositePodGroup": "scheduling.k8s.io/",
     "PodDisruptionBudget": "policy/",
+    WORKLOAD: "kueue.x-k8s.io/",
     "Job": "batch/",
 }
 READERS: dict[str, Callable[[Cluster, str, Doc], None]] = {
+    WORKLOAD: _put_workload,
     "Pod": _put_pod,
     "Node": _put_node,
     "PodGroup": _put_pod_group,

@@ -37,6 +37,8 @@ class Gang:
     """Pods of complete Jobs."""
     indexes: Callable[[int], bool] = lambda index: True
     """Which indexes of a Job below it are in it."""
+    loose: bool = False
+    """The others stay when one has left, and is made anew."""
 
 
 Maker = Callable[[Doc, Sequence[Above], Pod], Gang | None]
@@ -150,12 +152,13 @@ def _worker_set(doc: Doc, below: Sequence[Above], pod: Pod) -> Gang | None:
     )
     leader = template.doc("leaderTemplate" if template.given("leaderTemplate") else "workerTemplate")
     worker = template.doc("workerTemplate")
+    loose = template.text("restartPolicy") in ("None", "Default")
     apart = size > 1 and bool(within or spec.text("startupPolicy") == "LeaderReady")
     if not apart:
-        return Gang(max(1, size), templates=(leader, worker), within=within)
+        return Gang(max(1, size), templates=(leader, worker), within=within, loose=loose)
     if pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index", "0") == "0":
-        return Gang(1, alone=False, templates=(leader,), within=within)
-    return Gang(size - 1, "workers", alone=False, templates=(worker,), within=within)
+        return Gang(1, alone=False, templates=(leader,), within=within, loose=loose)
+    return Gang(size - 1, "workers", alone=False, templates=(worker,), within=within, loose=loose)
 
 
 def _ray_cluster(doc: Doc, below: Sequence[Above], pod: Pod) -> Gang | None:

@@ -32,6 +32,16 @@ INT32 = 2**31
 
 Port = tuple[str, str, int]  # address, protocol, number
 Owner = tuple[str, str, str]  # kind, name, uid
+HOMES = {
+    "Job": "batch",
+    "JobSet": "jobset.x-k8s.io",
+    "TrainJob": "trainer.kubeflow.org",
+    "PyTorchJob": "kubeflow.org",
+    "MPIJob": "kubeflow.org",
+    "RayCluster": "ray.io",
+    "RayJob": "ray.io",
+}
+"""API groups of kinds that are suspended."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +232,8 @@ def controller(meta: Doc) -> Owner | None:
     for owner in meta.docs("ownerReferences"):
         if owner.flag("controller"):
             kind, (group, _, _) = owner.text("kind"), owner.text("apiVersion").rpartition("/")
-            # Others have a kind called Job too, to which nothing applies that is known of Kubernetes' own.
-            foreign = kind == "Job" and group not in ("", "batch")
+            # Others may have a kind of the same name, to which nothing applies that is known of this one.
+            foreign = group not in ("", HOMES.get(kind, group))
             return f"{kind}.{group}" if foreign else kind, owner.text("name"), owner.text("uid")
     return None
 

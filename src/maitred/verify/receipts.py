@@ -52,7 +52,7 @@ class _Bill:
     def numbers(self) -> dict[str, int]:
         case, pods = self.case, self.sacrifice.pods
         numbers = {
-            "highestPriority": max(standing(case.cluster, case.group_of[pod.key], pod) or 0 for pod in pods),
+            "highestPriority": max(standing(case.cluster, case.leaf_of[pod.key], pod) or 0 for pod in pods),
             "units": len(self.sacrifice.units),
             "pods": len(pods),
             "violations": self._violations,
@@ -81,16 +81,12 @@ class _Bill:
     def _over(self, budget: Budget, pods: list[Pod]) -> int:
         return max(0, sum(map(budget.counts, pods)) - self.allowed[budget])
 
-    @cached_property
-    def families(self) -> Counter[Family]:
-        return Counter(_family(pod) for pod in self.sacrifice.pods if pod.running)
-
 
 def _judge_receipt(bill: _Bill, eviction: Eviction, unit: Unit) -> Iterator[str]:
     case, pod, receipt = bill.case, eviction.pod, eviction.receipt
     if not receipt.text("rule"):
         yield "it names no rule"
-    own = standing(case.cluster, case.group_of[pod.key], pod)
+    own = standing(case.cluster, case.leaf_of[pod.key], pod)
     ranks = {"priority": own, "preemptorPriority": bill.sacrifice.preemptor.rank}
     for name, rank in ranks.items():
         if receipt.raw.get(name) != rank:
@@ -139,7 +135,9 @@ class _Departures:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.here = Counter(_family(pod) for pod in case.cluster.pods.values() if pod.running)
+        running = [pod for pod in case.cluster.pods.values() if pod.running] if case.evictions else []
+        self.ways = {pod.key: case.cluster.suspendable.way_out(pod) for pod in running}
+        self.here = Counter(self.ways.values())
         victims = [eviction.pod for eviction in case.evictions]
         self.leaving = Counter(_family(pod) for pod in victims if pod.running)
 
@@ -152,19 +150,21 @@ class _Departures:
             yield f"departure.survives is {departure.raw.get('survives')}, should be {survives}"
 
     def _rightly(self, bill: _Bill, pod: Pod) -> tuple[str, bool | None]:
-        """A Job all of whose pods leave for one group is suspended, if the policy says so, it is not yet, no
-        other controller manages it and it is none of the system; all other victims are deleted."""
+        """If all pods below the topmost owner leave for one group, that is suspended, if the policy says so
+        and it can be; for what is Kueue's, its Workload is deactivated. All other victims are deleted."""
         owner = pod.controller
-        if owner is None or owner[0] != "Job" or self.case.lingers(pod):
+        if owner is None or self.case.lingers(pod):
             return "delete", None if owner is None else True
-        job = self._job(pod.namespace, owner)
-        if job is None or job.suspended:
-            return "delete", None if job is None else True
-        family = _family(pod)
-        suspends = self.case.policy.preemption.suspends and job.suspendable
-        if suspends and bill.families[family] == self.here[family]:
-            return "suspend", None if job.action == FAIL else True
-        return "delete", job.survives(self.leaving[family])
+        way, job = self.ways.get(pod.key), self._job(pod.namespace, owner) if owner[0] == "Job" else None
+        if way is not None and way.stopped:
+            return "delete", True
+        together = sum(self.ways.get(other.key) == way for other in bill.sacrifice.pods if other.running)
+        if way is not None and self.case.policy.preemption.suspends and together == self.here[way]:
+            by = "deactivate" if way.queued else "suspend"
+            return by, None if job is not None and job.action == FAIL else True
+        if owner[0] != "Job":
+            return "delete", True
+        return "delete", None if job is None else job.survives(self.leaving[_family(pod)])
 
     def _job(self, namespace: str, owner: Owner) -> Job | None:
         job = self.case.cluster.jobs.get(f"{namespace}/{owner[1]}")

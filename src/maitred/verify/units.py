@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .case import Case
-from .groups import Group, ancestors, is_atomic
+from .groups import Group, ancestors, is_atomic, standing
 from .pods import Pod
 
 
@@ -32,20 +32,77 @@ class Sacrifice:
         return [pod for unit in self.units for pod in unit.pods]
 
 
+@dataclass(frozen=True)
+class Household:
+    """Running pods that may break together. Without groups they do, because an owner takes all along."""
+
+    name: str
+    pods: tuple[Pod, ...]
+    groups: tuple[Group, ...] = ()
+
+
 def sacrifices(case: Case) -> list[Sacrifice]:
     """By preemptor, in the order in which they are decided: who goes first changes what is above a quorum."""
     found: list[Sacrifice] = []
-    houses = _houses(case)
+    households = {pod: home for home in _households(case) for pod in home.pods} if case.evictions else {}
     earlier: dict[Pod, None] = {}
     for preemptor in case.preempting:
         victims = {eviction.pod for eviction in case.evicted_for(preemptor)}
-        touched = {house(case, case.group_of[pod.key]) for pod in victims if pod.running}
-        units = [unit for name in sorted(touched) for unit in _units(name, houses[name], victims, earlier)]
+        touched = {id(home := households[pod]): home for pod in victims if pod.running}
+        homes = sorted(touched.values(), key=lambda home: home.name)
+        units = [unit for home in homes for unit in _units(home, victims, earlier)]
         # Those that linger count for no quorum: nobody breaks with them.
         units += [Unit(pod.key, (pod,)) for pod in sorted(victims, key=_key) if case.lingers(pod)]
         found.append(Sacrifice(preemptor, units, list(earlier)))
         earlier |= dict.fromkeys(found[-1].pods)
     return found
+
+
+def _households(case: Case) -> list[Household]:
+    """Groups that break together, and whole owners; those of the two that share a pod are one."""
+    homes: dict[str, Household] = {}
+    for name, groups in _houses(case).items():
+        running = tuple(pod for group in groups for pod in group.running)
+        homes[name] = Household(name, running, tuple(groups))
+    for owner, pods in _taken_along(case).items():
+        names = {name for name, home in homes.items() if not set(home.pods).isdisjoint(pods)}
+        tied = [homes[name] for name in sorted(names) if _is_tied(homes[name])]
+        if len(tied) == 1 and set(pods) <= set(tied[0].pods):
+            continue  # one group has all of them, and says what may go without the rest
+        for name in names - {home.name for home in tied}:  # others of a loose group stay as they are
+            kept = tuple(pod for pod in homes[name].pods if pod not in pods)
+            homes[name] = Household(name, kept, homes[name].groups)
+        together = dict.fromkeys([*pods, *(pod for home in tied for pod in home.pods)])
+        for home in tied:
+            del homes[home.name]
+        homes[f"owner {owner}"] = Household(f"owner {owner}", tuple(together))
+    return list(homes.values())
+
+
+def _is_tied(home: Household) -> bool:
+    """Whether its pods break together, at least if more of them go than can be spared."""
+    group = home.groups[0] if home.groups else None
+    if group is None:
+        return True
+    if any(each.at_odds for each in home.groups):
+        return False
+    gang = group.gang and group.quorum is not None and not group.loose
+    return home.name.startswith("composite ") or group.atomic or gang
+
+
+def _taken_along(case: Case) -> dict[str, list[Pod]]:
+    """Owners that take all of their running pods along: where these are of one rank."""
+    found: dict[str, list[Pod]] = {}
+    running = [pod for pod in case.cluster.pods.values() if pod.running]
+    for pod in running if case.policy.preemption.suspends else ():
+        way = case.cluster.suspendable.way_out(pod)
+        if way is not None and way.whole and not way.stopped:
+            found.setdefault(str(way.owner), []).append(pod)
+    return {
+        owner: pods
+        for owner, pods in sorted(found.items())
+        if len({standing(case.cluster, case.leaf_of[pod.key], pod) for pod in pods}) == 1
+    }
 
 
 def _key(pod: Pod) -> str:
@@ -54,8 +111,8 @@ def _key(pod: Pod) -> str:
 
 def _houses(case: Case) -> dict[str, list[Group]]:
     found: dict[str, list[Group]] = {}
-    for group in case.groups if case.evictions else ():
-        found.setdefault(house(case, group), []).append(group)
+    for leaf in (leaf for group in case.groups if case.evictions for leaf in group.leaves):
+        found.setdefault(house(case, leaf), []).append(leaf)
     return found
 
 
@@ -65,25 +122,23 @@ def house(case: Case, group: Group) -> str:
     return f"composite {whole[-1]}" if whole else f"{group.kind} {group.key}"
 
 
-def _units(name: str, groups: list[Group], victims: set[Pod], earlier: Container[Pod]) -> Iterator[Unit]:
-    present = [pod for group in groups for pod in group.running if pod not in earlier]
+def _units(home: Household, victims: set[Pod], earlier: Container[Pod]) -> Iterator[Unit]:
+    present = [pod for pod in home.pods if pod not in earlier]
     taken = [pod for pod in present if pod in victims]
-    whole, spare = _whole(groups, present, len(taken), name)
+    whole, spare = _whole(home, present, len(taken))
     if not whole:
         yield from (Unit(pod.key, (pod,)) for pod in taken)
         return
     left = tuple(pod for pod in present if pod not in victims)
-    yield Unit(name.partition(" ")[2], tuple(taken), left, spare)
+    yield Unit(home.name.partition(" ")[2], tuple(taken), left, spare)
 
 
-def _whole(groups: list[Group], present: list[Pod], taken: int, name: str) -> tuple[bool, int]:
+def _whole(home: Household, present: list[Pod], taken: int) -> tuple[bool, int]:
     """Whether so many cannot go without the rest, and how many could have."""
-    group = groups[0]
-    if any(each.at_odds for each in groups):
+    if not _is_tied(home):
         return False, 0
-    if name.startswith("composite ") or group.atomic:
+    if not home.groups or home.name.startswith("composite ") or home.groups[0].atomic:
         return True, 0
-    if not group.gang or group.quorum is None:
-        return False, 0
-    spare = max(0, len(present) + group.succeeded - group.quorum)
+    group = home.groups[0]
+    spare = max(0, len(present) + group.succeeded - (group.quorum or 0))
     return taken > spare, spare

@@ -3,8 +3,8 @@
 A scheduler may die after any step, and the next one need not know. A promise that was not followed up is
 decided again, a condition without a deletion is taken back by the disruption controller, and who was told to
 go is seen to be leaving. So the order is: nominate every member; then, for those who leave together, say on
-each pod why it must go, and make it go: by suspending its Job where all of its pods leave, otherwise by
-deleting it.
+each pod why it must go, and make it go: by suspending its topmost owner where all pods of that leave, by
+deactivating Kueue's Workload where it is Kueue's, otherwise by deleting it.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from functools import partial
 from typing import TypeVar
 
 from maitred.cluster.snapshot import Snapshot
-from maitred.controllers.jobs.suspensions import Suspensions
+from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.explain.receipts import victim_words
 from maitred.explain.tenant_words import reader_of
@@ -27,6 +27,7 @@ from maitred.kube.writes import Writer
 from maitred.model.membership import POD_GROUP
 from maitred.model.plan import Bind, Eviction, Plan
 from maitred.model.pod import DEFAULT_SCHEDULER
+from maitred.model.suspending import TopOwner
 from maitred.model.suspension import Suspension
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,8 @@ SECONDS_BETWEEN_LOOKS = 2.0
 DISRUPTION_TARGET = "DisruptionTarget"
 BY_PREEMPTION = "PreemptionByScheduler"
 LONGEST_MESSAGE = 1024
+NOT_ACCEPTED = (RefusalReason.INVALID, RefusalReason.FORBIDDEN)
+"""An object may not be valid any more by a newer schema, and a role may be older than this program."""
 
 T = TypeVar("T")
 Outcome = Done | Refused | Unknown
@@ -52,6 +55,8 @@ class RoomOrder:
     evictions: Sequence[Eviction]
     owners: dict[str, WatchedOwner] = field(default_factory=dict)
     """The controllers of the victims, while those are there to be asked."""
+    tops: dict[str, TopOwner] = field(default_factory=dict)
+    """The owners that are suspended to make victims leave."""
     pod_groups: dict[str, str] = field(default_factory=dict)
     """The names of the PodGroups of the victims that are in one."""
     kept: set[str] = field(default_factory=set)
@@ -100,7 +105,7 @@ class Evicter:
         for eviction in plan.evictions:
             evictions[eviction.preemptor].append(eviction)
         being_bound = {bind.pod for bind in plan.binds}
-        for verdict in plan.groups:
+        for verdict in plan.decisions:
             group = verdict.group
             if group in nominations or self._overlay.promised(group):
                 self._order(group, nominations[group], evictions[group], being_bound)
@@ -135,8 +140,11 @@ class Evicter:
         owner = self._overlay.owner(eviction.pod)
         if owner is not None:
             order.owners[eviction.pod] = owner
-        elif is_suspended(eviction):
-            return False
+        if is_suspended(eviction):
+            top = self._mirror.state.top_owner(eviction.pod)
+            if top is None or bool(top.workload) != (eviction.receipt.departure.by == "deactivate"):
+                return False
+            order.tops[eviction.pod] = top
         group = self._mirror.state.group_of(eviction.pod)
         if group is not None and group.source == POD_GROUP:
             order.pod_groups[eviction.pod] = parts(group.key)[1]
@@ -205,8 +213,10 @@ class Evicter:
     async def _remove(self, order: RoomOrder, batch: Sequence[Eviction]) -> None:
         await self._each(batch, partial(self._mark, order))
         if is_suspended(batch[0]):
-            job = f"{batch[0].receipt.departure.owner} in {parts(batch[0].pod)[0]}"
-            await self._depart(order, batch, f"suspension of {job}", partial(self._suspend, order, batch))
+            what = f"suspension of {order.tops[batch[0].pod].name}"
+            write = partial(self._suspend, order, batch)
+            if not await self._depart(order, batch, what, write, refusable=True):
+                await self._each(batch, partial(self._delete, order))
             return
         await self._each(batch, partial(self._delete, order))
 
@@ -228,27 +238,36 @@ class Evicter:
         await self._depart(order, [eviction], f"deletion of {eviction.pod}", write)
 
     async def _suspend(self, order: RoomOrder, batch: Sequence[Eviction]) -> Outcome:
-        job = order.owners[batch[0].pod]
-        namespace, _ = parts(batch[0].pod)
-        return await self._suspensions.suspend(self._record(order, namespace, job, batch))
+        """Who has outstayed an eviction before is deleted as well: a user may have an owner that its
+        controller does not stop, or may resume it time and again."""
+        outcome = await self._suspensions.suspend(self._record(order, batch))
+        for eviction in batch if isinstance(outcome, Done) else ():
+            if self._overlay.has_outstayed(eviction.pod):
+                grace = self._overlay.shorter_grace(eviction.pod)
+                outcome = await self._writer.delete_pod(*parts(eviction.pod), eviction.uid, grace)
+                if not isinstance(outcome, Done):
+                    return outcome
+        return outcome
 
-    def _record(
-        self, order: RoomOrder, namespace: str, job: WatchedOwner, batch: Sequence[Eviction]
-    ) -> Suspension:
-        key, group, receipt = f"{namespace}/{job.name}", batch[0].group, batch[0].receipt
-        known, pods = self._mirror.jobs.get(key), self._overlay.pods_of(namespace, job.uid)
+    def _record(self, order: RoomOrder, batch: Sequence[Eviction]) -> Suspension:
+        top, group, receipt = order.tops[batch[0].pod], batch[0].group, batch[0].receipt
+        pods = {eviction.pod for eviction in batch}.union(self._overlay.pods_below(top.name, top.uid))
+        named = {order.pod_groups.get(eviction.pod, "") for eviction in batch}
         return Suspension(
-            job=key,
-            uid=job.uid,
+            key=top.name.key,
+            kind=top.name.kind,
+            uid=top.uid,
+            workload=top.workload,
+            workload_uid=top.workload_uid,
             by=self._suspensions.scheduler,
-            group=group or key,
+            group=group or top.name.key,
             preemptor=order.group,
             at=datetime.now(UTC),
             priority=receipt.priority,
             preemptor_priority=receipt.preemptor_priority,
-            members=len({eviction.pod for eviction in batch}.union(pods)),
-            pod_group=order.pod_groups.get(batch[0].pod, ""),
-            scheduler_name=DEFAULT_SCHEDULER if known is None else known.spec.template.spec.scheduler_name,
+            members=len(pods),
+            pod_group=named.pop() if len(named) == 1 else "",
+            scheduler_name=self._mirror.state.scheduler_of(batch[0].pod) or DEFAULT_SCHEDULER,
         )
 
     async def _depart(
@@ -257,37 +276,43 @@ class Evicter:
         who: Sequence[Eviction],
         what: str,
         write: Callable[[], Awaitable[Outcome]],
-    ) -> None:
-        """Until we know: the same write once more does no harm, even if the first one still lands."""
+        refusable: bool = False,
+    ) -> bool:
+        """Until we know: the same write once more does no harm, even if the first one still lands. False
+        where the API server does not accept it, and there is another way."""
         while True:
             async with self._slots:
                 if not self._is_wanted(order):
-                    return
+                    return True
                 outcome = await write()
             if isinstance(outcome, Done):
                 for eviction in who:
                     order.departed.append(eviction)
                     order.leaving.pop(eviction.pod, None)
-                return
+                return True
+            if isinstance(outcome, Refused) and refusable and outcome.why in NOT_ACCEPTED:
+                log.warning("%s was refused, so its pods are deleted instead: %s", what, said(outcome))
+                return False
             if isinstance(outcome, Refused):
                 order.failures.append(f"{what}: {said(outcome)}")
-                return
+                return True
             log.warning("eviction, %s: outcome unknown: %s", what, outcome.message)
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 def batches(order: RoomOrder) -> list[list[Eviction]]:
-    """Who leaves at one stroke: the pods of a Job that is suspended, otherwise those that break together."""
+    """Who leaves at one stroke: the pods of an owner that is suspended, else those that break together."""
     found = defaultdict[tuple[bool, str], list[Eviction]](list)
     for eviction in order.evictions:
-        by_job = is_suspended(eviction)
-        key = order.owners[eviction.pod].uid if by_job else eviction.receipt.unit
-        found[by_job, key].append(eviction)
+        by_owner = is_suspended(eviction)
+        key = str(order.tops[eviction.pod].name) if by_owner else eviction.receipt.unit
+        found[by_owner, key].append(eviction)
     return list(found.values())
 
 
 def is_suspended(eviction: Eviction) -> bool:
-    return eviction.receipt.departure.by == "suspend"
+    """Whether its owner is, by its own field or by Kueue."""
+    return eviction.receipt.departure.by != "delete"
 
 
 def is_gone(outcome: Outcome) -> bool:

@@ -13,17 +13,21 @@ from typing import Generic, TypeVar
 
 from maitred.cluster.news import Ends
 from maitred.cluster.state import ClusterState, Delete, Journal, Put
+from maitred.cluster.trees import COMPOSITE_POD_GROUP
 from maitred.controllers.scheduling.departures import controller_of
 from maitred.controllers.scheduling.gangs import ShadowGangs
 from maitred.controllers.scheduling.overlay import Overlay, is_over
 from maitred.controllers.scheduling.seating import ANNOTATION, SeatingRecord, parse_seating
-from maitred.kube.wire import WatchedGroup, WatchedPod
-from maitred.model.group import PodGroup
+from maitred.kube.wire import WatchedComposite, WatchedGroup, WatchedPod
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
+from maitred.model.kinds import row_of
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
+from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy, Workloads
+from maitred.model.suspending import OwnerName, SuspendableKind
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +62,14 @@ class Mirror:
         self.waiting_by_group: dict[str, set[str]] = {}
         """The same pods by group; a lone pod is a group of one."""
         self.groups: dict[str, WatchedGroup] = {}
+        self.composites: dict[str, WatchedComposite] = {}
         self.mates: dict[str, dict[str, Mate]] = {}
         """Group -> its members that we have bound and that have not finished."""
         self.jobs: dict[str, Job] = {}
+        self.owners: dict[OwnerName, Object] = {}
+        """Owners of pods that can be suspended, Jobs among them."""
+        self.workloads: dict[str, KueueWorkload] = {}
+        self._imagined: dict[OwnerName, list[Object]] = {}
         self._group_of: dict[str, str] = {}
         self._waits_in: dict[str, str] = {}
         """Pods that wait -> the group that they are listed under."""
@@ -95,20 +104,31 @@ class Mirror:
             self.gangs.gone(key)
         self.state.apply(Delete(Pod, key))
 
-    def stand_in(self, job: str, pods: Iterable[WatchedPod]) -> None:
-        """These too wait for a Job that has no pods. Nothing may be written of them: they do not exist."""
+    def stand_in(self, owner: OwnerName, pods: Iterable[WatchedPod]) -> None:
+        """These too wait for an owner that has no pods. Nothing may be written of them: they do not exist."""
         for pod in pods:
-            self.overlay.stand_in(key_of(pod.metadata), job)
+            self.overlay.stand_in(key_of(pod.metadata), owner)
             self.put_pod(pod)
         self.changed.set()
 
-    def stand_down(self, job: str, most: int) -> bool:
-        """No stand-in is to wait for the Job any more. So many go at once; whether others are left."""
-        for key in list(islice(self.overlay.standing.get(job, ()), most)):
+    def imagine(self, owner: OwnerName, between: Iterable[Object]) -> None:
+        """What an owner will make between itself and its pods, for as long as pods stand in for it."""
+        for one in between:
+            self._imagined.setdefault(owner, []).append(one)
+            self.state.apply(Put(one))
+        self._regroup()
+
+    def stand_down(self, owner: OwnerName, most: int) -> bool:
+        """No stand-in is to wait for the owner any more. So many go at once; whether others are left."""
+        for key in list(islice(self.overlay.standing.get(owner, ()), most)):
             self.pod_gone(key)
             self.overlay.stand_down(key)
             self.changed.set()
-        return job in self.overlay.standing
+        if owner in self.overlay.standing:
+            return True
+        for one in self._imagined.pop(owner, ()):
+            self.state.apply(Delete(row_of(type(one)).type, key_of(one.metadata)))
+        return False
 
     def put_group(self, group: WatchedGroup) -> None:
         self.groups[key_of(group.metadata)] = group
@@ -120,18 +140,43 @@ class Mirror:
         self.state.apply(Delete(PodGroup, key))
         self._regroup()
 
-    def put_job(self, job: Job) -> None:
-        self.jobs[key_of(job.metadata)] = job
-        self.state.apply(Put(job))
-        self.overlay.put_job(job)
+    def put_composite(self, composite: WatchedComposite) -> None:
+        self.composites[key_of(composite.metadata)] = composite
+        self.state.apply(Put(composite))
         self._regroup()
 
-    def job_gone(self, key: str) -> None:
-        job = self.jobs.pop(key, None)
-        if job is not None:
-            self.overlay.job_gone(job)
-        self.state.apply(Delete(Job, key))
+    def composite_gone(self, key: str) -> None:
+        self.composites.pop(key, None)
+        self.state.apply(Delete(CompositePodGroup, key))
         self._regroup()
+
+    def put_owner(self, one: Object, row: SuspendableKind) -> None:
+        """An object that makes pods, and can be suspended."""
+        if isinstance(one, Job):
+            self.jobs[key_of(one.metadata)] = one
+        self.owners[OwnerName(row.title, key_of(one.metadata))] = one
+        self.state.apply(Put(one))
+        self.overlay.put_owner(one, row)
+        self._regroup()
+
+    def owner_gone(self, owner: OwnerName, row: SuspendableKind) -> None:
+        if row.type is Job:
+            self.jobs.pop(owner.key, None)
+        if (one := self.owners.pop(owner, None)) is not None:
+            self.overlay.owner_gone(one)
+        self.state.apply(Delete(row.type, owner.key))
+        self._regroup()
+
+    def put_workload(self, workload: KueueWorkload) -> None:
+        """Of Kueue."""
+        self.workloads[key_of(workload.metadata)] = workload
+        self.state.apply(Put(workload))
+        self.overlay.put_workload(workload)
+
+    def workload_gone(self, key: str) -> None:
+        if (known := self.workloads.pop(key, None)) is not None:
+            self.overlay.owner_gone(known)
+        self.state.apply(Delete(KueueWorkload, key))
 
     def follow(self, workloads: Workloads) -> None:
         """The policy has this to say of workloads from now on."""
@@ -209,6 +254,17 @@ class Mirror:
         waiting = [key for key in members if key not in overlay.stand_ins]
         return [self.waiting[key] for key in waiting if not overlay.is_assumed(key)]
 
+    def tree_of(self, group: str) -> str:
+        """The tree that a PodGroup is in, if its composite exists; empty for one that is decided alone."""
+        tree = self.state.tree_of(group)
+        return tree if tree in self.composites else ""
+
+    def is_tree(self, group: str) -> bool:
+        """Whether a group is a tree, which is called like its outermost composite."""
+        members = self.waiting_by_group.get(group) or self.mates.get(group) or ()
+        known = self.state.group_of(next(iter(members), ""))
+        return group in self.composites if known is None else known.source == COMPOSITE_POD_GROUP
+
     def is_away(self, group: str) -> bool:
         """Whether members of the group do not exist, and others stand in for them."""
         stand_ins = self.overlay.stand_ins
@@ -245,8 +301,22 @@ def feed_groups(mirror: Mirror) -> MirrorFeed[WatchedGroup]:
     return MirrorFeed(mirror.changed, mirror.put_group, mirror.group_gone)
 
 
-def feed_jobs(mirror: Mirror) -> MirrorFeed[Job]:
-    return MirrorFeed(mirror.changed, mirror.put_job, mirror.job_gone)
+def feed_composites(mirror: Mirror) -> MirrorFeed[WatchedComposite]:
+    return MirrorFeed(mirror.changed, mirror.put_composite, mirror.composite_gone)
+
+
+def feed_owners(mirror: Mirror, row: SuspendableKind) -> MirrorFeed[Object]:
+    def put(one: Object) -> None:
+        mirror.put_owner(one, row)
+
+    def gone(key: str) -> None:
+        mirror.owner_gone(OwnerName(row.title, key), row)
+
+    return MirrorFeed(mirror.changed, put, gone)
+
+
+def feed_workloads(mirror: Mirror) -> MirrorFeed[KueueWorkload]:
+    return MirrorFeed(mirror.changed, mirror.put_workload, mirror.workload_gone)
 
 
 def feed_plain(mirror: Mirror, kind: type[Object]) -> MirrorFeed[Object]:

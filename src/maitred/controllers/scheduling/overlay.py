@@ -3,7 +3,7 @@
 A bind takes a moment to come back by the watch. Until then the pod is assumed to be where it was sent, so
 that the next cycle, which may start at once, does not give its place away. Likewise a place is held for a pod
 from the order on, and a pod that was told to go is leaving from then on, so that no other pod is told to go
-for the same room. Stand-ins are pods that do not exist: those that a suspended Job would make.
+for the same room. Stand-ins are pods that do not exist: those that a suspended owner would make.
 
 This is the only place that knows such things. The state is told of pods as they look through the overlay, and
 hears of nothing else.
@@ -11,7 +11,7 @@ hears of nothing else.
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
@@ -20,16 +20,19 @@ import msgspec
 
 from maitred.cluster.state import ClusterState, Depart, Put
 from maitred.controllers.scheduling.departures import PodDepartures
+from maitred.controllers.scheduling.lineage import OwnerId
 from maitred.controllers.scheduling.promised_volumes import PromisedVolumes
 from maitred.kube.wire import WatchedOwner, WatchedPod
-from maitred.model.job import Job
+from maitred.model.objects import Object
+from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
+from maitred.model.suspending import OwnerName, SuspendableKind
 
 FINISHED = ("Succeeded", "Failed")
 
 HoldCause = Literal["Nomination", "Return"]
-"""Why a place is kept: others were told to leave for it, or a Job that was suspended comes back to it."""
+"""Why a place is kept: others were told to leave for it, or an owner that was suspended comes back to it."""
 
 
 @dataclass(slots=True)
@@ -41,7 +44,7 @@ class OverlayHold:
     """
 
     who: str
-    """The group; the Job, where it returns."""
+    """The group; the kind and name of the owner, where it returns."""
     why: HoldCause
     places: dict[str, str] = field(default_factory=dict)
     """Pods that wait, and the node of each."""
@@ -78,12 +81,12 @@ class Overlay:
         self._holds: dict[tuple[HoldCause, str], OverlayHold] = {}
         self._holder: dict[str, tuple[HoldCause, str]] = {}
         """Pods that wait -> the hold in which a place is kept for them."""
-        self.stand_ins: dict[str, str] = {}
-        """Waiting pods that do not exist -> the suspended Job that would make them."""
-        self.standing: dict[str, set[str]] = {}
-        """The same by the Job."""
-        self._resumed: dict[str, str] = {}
-        """Jobs that return -> the scheduler that their pods name."""
+        self.stand_ins: dict[str, OwnerName] = {}
+        """Waiting pods that do not exist -> the suspended owner that would make them."""
+        self.standing: dict[OwnerName, set[str]] = {}
+        """The same by the owner."""
+        self._resumed: dict[OwnerName, str] = {}
+        """Owners that return -> the scheduler that their pods name."""
 
     # -- what the state is told ------------------------------------------------------------------------
 
@@ -112,8 +115,11 @@ class Overlay:
             self.show(key, pod)
 
     def _as_made(self, key: str, pod: WatchedPod) -> WatchedPod:
-        """A stand-in of a Job that returns is what its pods will be, and names the same scheduler."""
-        scheduler = self._resumed.get(self.stand_ins.get(key, ""), pod.spec.scheduler_name)
+        """A stand-in of an owner that returns is what its pods will be, and names the same scheduler."""
+        owner = self.stand_ins.get(key)
+        scheduler = (
+            pod.spec.scheduler_name if owner is None else self._resumed.get(owner, pod.spec.scheduler_name)
+        )
         return pod if scheduler == pod.spec.scheduler_name else of_scheduler(pod, scheduler)
 
     def _as_assumed(self, key: str, pod: WatchedPod) -> WatchedPod:
@@ -201,9 +207,9 @@ class Overlay:
             if not self._holds[holder].places:
                 del self._holds[holder]
         if node:
-            job = self.stand_ins.get(key)
-            why: HoldCause = "Nomination" if job is None else "Return"
-            who = job or self._state.group_key(key)
+            owner = self.stand_ins.get(key)
+            why: HoldCause = "Nomination" if owner is None else "Return"
+            who = self._state.group_key(key) if owner is None else str(owner)
             self._holder[key] = (why, who)
             self._holds.setdefault((why, who), OverlayHold(who, why)).places[key] = node
 
@@ -229,13 +235,20 @@ class Overlay:
         if self._departures.untell(key):
             self._set_leaving(key, uid, False)
 
-    def put_job(self, job: Job) -> None:
-        """Pods of a suspended Job leave, whoever has suspended it."""
-        for key, uid in self._departures.put_job(job).items():
-            self._set_leaving(key, uid, job.spec.suspend)
+    def put_owner(self, one: Object, row: SuspendableKind) -> None:
+        """Pods below a suspended owner leave, whoever has suspended it."""
+        self._leave_or_stay(self._departures.put_owner(one, row))
 
-    def job_gone(self, job: Job) -> None:
-        self._departures.job_gone(job)
+    def put_workload(self, workload: KueueWorkload) -> None:
+        """Pods of an owner that Kueue stops leave too."""
+        self._leave_or_stay(self._departures.put_workload(workload))
+
+    def _leave_or_stay(self, pods: Mapping[str, tuple[str, bool]]) -> None:
+        for key, (uid, leaving) in pods.items():
+            self._set_leaving(key, uid, leaving)
+
+    def owner_gone(self, one: Object) -> None:
+        self._departures.owner_gone(one)
 
     def let_stay(self) -> None:
         """Who ought to have left by now, and has not, counts as running again."""
@@ -262,9 +275,17 @@ class Overlay:
         departures = self._departures
         return {key: pod for key, pod in departures.deleted.items() if departures.lingers(pod)}
 
-    def pods_of(self, namespace: str, controller: str) -> Collection[str]:
-        """Pods of the controller of this UID that have neither finished nor begun to terminate."""
-        return self._departures.children(namespace, controller)
+    def pods_below(self, owner: OwnerName, uid: str) -> Collection[str]:
+        """Pods below this owner that have neither finished nor begun to terminate."""
+        return self._departures.below(OwnerId(owner.namespace, owner.kind, owner.name, uid))
+
+    def owners_above(self, pod: WatchedPod) -> Iterator[OwnerId]:
+        """Its controller, and who is above that."""
+        return self._departures.above(pod)
+
+    def has_outstayed(self, key: str) -> bool:
+        """Whether the pod was evicted before, and nobody has deleted it in time."""
+        return self._departures.outstayed(key)
 
     def owner(self, key: str) -> WatchedOwner | None:
         """The controller of a pod that has not finished."""
@@ -272,34 +293,34 @@ class Overlay:
 
     # -- stand-ins -------------------------------------------------------------------------------------
 
-    def stand_in(self, key: str, job: str) -> None:
-        """The pod of this key, which is shown next, does not exist: it stands in for one of the Job."""
-        self.stand_ins[key] = job
-        self.standing.setdefault(job, set()).add(key)
+    def stand_in(self, key: str, owner: OwnerName) -> None:
+        """The pod of this key, which is shown next, does not exist: it stands in for one of the owner."""
+        self.stand_ins[key] = owner
+        self.standing.setdefault(owner, set()).add(key)
 
-    def resume(self, job: str, scheduler: str) -> None:
-        """The Job is about to make its pods, which will name this scheduler. Members of one group that name
+    def resume(self, owner: OwnerName, scheduler: str) -> None:
+        """The owner is about to make its pods, which will name this scheduler. Members of one group that name
         different ones would make it invalid, and nothing is held for a group that is."""
-        self._resumed[job] = scheduler
-        self._show_stand_ins(job, scheduler)
+        self._resumed[owner] = scheduler
+        self._show_stand_ins(owner, scheduler)
 
-    def stays_away(self, job: str) -> None:
+    def stays_away(self, owner: OwnerName) -> None:
         """It is not resumed after all."""
-        if (scheduler := self._resumed.pop(job, None)) is not None:
-            self._show_stand_ins(job, scheduler)
+        if (scheduler := self._resumed.pop(owner, None)) is not None:
+            self._show_stand_ins(owner, scheduler)
 
-    def _show_stand_ins(self, job: str, scheduler: str) -> None:
+    def _show_stand_ins(self, owner: OwnerName, scheduler: str) -> None:
         """Those that name another scheduler, or did."""
-        for key in sorted(self.standing.get(job, ())):
+        for key in sorted(self.standing.get(owner, ())):
             if self._waiting[key].spec.scheduler_name != scheduler:
                 self._show_again(key)
 
     def stand_down(self, key: str) -> None:
-        job = self.stand_ins.pop(key)
-        self.standing[job].discard(key)
-        if not self.standing[job]:
-            del self.standing[job]
-            self._resumed.pop(job, None)
+        owner = self.stand_ins.pop(key)
+        self.standing[owner].discard(key)
+        if not self.standing[owner]:
+            del self.standing[owner]
+            self._resumed.pop(owner, None)
 
 
 def on_node(pod: WatchedPod, node: str) -> WatchedPod:

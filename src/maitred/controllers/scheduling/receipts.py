@@ -16,7 +16,9 @@ from maitred.explain.receipts import group_words, preemptor_words, victim_words
 from maitred.explain.tenant_words import Audience, reader_of
 from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
+from maitred.model.kinds import row_of
 from maitred.model.plan import Eviction
+from maitred.model.suspending import BY_TITLE
 
 PER_SECOND = 50.0
 LARGEST_BURST = 100.0
@@ -61,12 +63,15 @@ class Receipts:
             yield Letter(pod, "Preempted", victim_words(eviction, Audience(namespace)))
 
     def _concerned(self, order: RoomOrder, eviction: Eviction) -> Iterator[Regarding]:
-        """The PodGroup of a victim, else its controller; both where that was suspended."""
+        """The PodGroup of a victim, else its controller; the topmost owner too where that was suspended."""
         declared = self._teller.declared(eviction.group) if eviction.group is not None else None
         if declared is not None:
             yield declared
-        owner = order.owners.get(eviction.pod)
-        if owner is not None and (declared is None or is_suspended(eviction)):
+        owner, top = order.owners.get(eviction.pod), order.tops.get(eviction.pod)
+        if is_suspended(eviction) and top is not None:
+            kind = row_of(BY_TITLE[top.name.kind].type)
+            yield Regarding(kind.api_versions[0], kind.name, top.name.name, top.name.namespace, top.uid)
+        elif owner is not None and declared is None:
             namespace = eviction.pod.partition("/")[0]
             yield Regarding(owner.api_version, owner.kind, owner.name, namespace, owner.uid)
 

@@ -18,8 +18,8 @@ from maitred.cluster.news import Ends
 from maitred.controllers.answers.backlog import Backlog
 from maitred.controllers.bookkeeping import Bookkeeper, Keeping
 from maitred.controllers.health import ProcessHealth
-from maitred.controllers.jobs.returns import Returns
-from maitred.controllers.jobs.suspensions import Suspensions
+from maitred.controllers.owners.returns import Returns
+from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.policy import PolicyKeeper
 from maitred.controllers.recording.chronicle import Chronicle
 from maitred.controllers.recording.recorder import DecisionRecorder
@@ -33,10 +33,12 @@ from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.controllers.scheduling.mirror import (
     Mirror,
     MirrorFeed,
+    feed_composites,
     feed_groups,
-    feed_jobs,
+    feed_owners,
     feed_plain,
     feed_pods,
+    feed_workloads,
 )
 from maitred.controllers.scheduling.notices import RENEW_SECONDS, Notices
 from maitred.controllers.scheduling.receipts import Receipts
@@ -50,12 +52,13 @@ from maitred.kube.discovery import Served
 from maitred.kube.events import Events
 from maitred.kube.permit import Permit
 from maitred.kube.reflector import Reflector
-from maitred.kube.wire import WatchedGroup, WatchedJob, WatchedPod
+from maitred.kube.wire import WATCHED_OWNERS, WatchedComposite, WatchedGroup, WatchedPod
 from maitred.kube.writes import Writer
-from maitred.model.group import PodGroup
-from maitred.model.job import Job
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.objects import Object
+from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.pod import Pod
+from maitred.model.suspending import OWNERS
 
 if TYPE_CHECKING:
     from maitred.controllers.scheduling.tracing import Tracing
@@ -127,7 +130,7 @@ class SchedulingTerm:
         mirror.state.group_makers.served = served.groups is not None
         self._worklist = Worklist()
         writer = Writer(client, permit)
-        suspensions = Suspensions(writer, settings.namespace, settings.scheduler or "")
+        suspensions = Suspensions(writer, settings.namespace, settings.scheduler or "", served.resources)
         self._returns = None
         if settings.scheduler is not None and not settings.shadow:
             self._returns = Returns(mirror, self._worklist, suspensions, settings.scheduler)
@@ -137,7 +140,7 @@ class SchedulingTerm:
             metrics.lists.labels(reflector.name).set_function(count)
         events = Events(client, permit, instance)
         condition = served.group_condition
-        teller = Teller(mirror, writer, events, served.groups, condition, metrics)
+        teller = Teller(mirror, writer, events, served.groups, condition, metrics, served.composites)
         self.verdicts = LastVerdicts(mirror.waiting_by_group)
         self._notices = Notices(mirror, self.verdicts, teller, settings.renew_seconds)
         self._repair = GangRepair(mirror, writer, condition, settings.complete_within_seconds, metrics)
@@ -312,10 +315,12 @@ def reflectors(
     read_as: dict[type[Object], tuple[type[Any], MirrorFeed[Any]]] = {
         Pod: (WatchedPod, feed_pods(mirror)),
         PodGroup: (WatchedGroup, feed_groups(mirror)),
-        Job: (Job, feed_jobs(mirror)),
+        CompositePodGroup: (WatchedComposite, feed_composites(mirror)),
+        KueueWorkload: (KueueWorkload, feed_workloads(mirror)),
+        **{row.type: (row.type, feed_owners(mirror, row)) for row in OWNERS},
     }
     if returns is not None:
-        read_as[Job] = (WatchedJob, MirrorFeed(mirror.changed, returns.put_job, returns.job_gone))
+        read_as |= {row.type: (WATCHED_OWNERS[row.type], returns.feed(row)) for row in OWNERS}
         suspensions = returns.suspensions
         yield suspensions.records.reflector(client, suspensions.sink(mirror.changed.set))
     for kind, resource in served.resources.items():

@@ -4,7 +4,7 @@ Made once per cycle, when the first group has to be seated at the cost of others
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -15,7 +15,8 @@ from maitred.cluster.leaving import LATE, leaving_pods, stuck_pods
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, Occupant, SeatedGroup, Snapshot
 from maitred.decide.preemption.allowance import Heed, heeds
-from maitred.model.group import CompositePodGroup, Group, disruption, stated_priority
+from maitred.decide.preemption.kinship import SINGLE, Kinship, joined
+from maitred.model.group import Composite, Group, stated_priority
 from maitred.model.meta import key_of
 from maitred.model.policy import Policy, grace_limit, is_device
 from maitred.model.priority import rank_of
@@ -27,6 +28,7 @@ from maitred.model.protection import (
     UNPROTECTED,
     Protection,
 )
+from maitred.model.suspending import TopOwner
 from maitred.model.words import counted, moment
 
 NEVER = np.iinfo(np.int64).max
@@ -34,8 +36,6 @@ NOT_KNOWN = np.iinfo(np.int64).min
 AT_ODDS = NOT_KNOWN + 1
 """The rank of a group that states none and whose members on nodes differ: each of them stands for itself, so
 that one pod of a high priority keeps no others of its group from making room."""
-SINGLE = -1
-"""The family of a pod that breaks with no other."""
 DEEPEST = 16
 """Composite groups within each other; more than any API server accepts."""
 NAMES_SHOWN = 5
@@ -48,6 +48,8 @@ class EvictablePods:
         """`now` in milliseconds since 1970."""
         self.snapshot, self.policy, self.now = snapshot, policy, now
         self.bound = snapshot.bound
+        self.suspends = policy.preemption.jobs == "suspend"
+        """Owners, so that their pods leave."""
         self.grouped: Mask = self.bound.group != NO_GROUP
         self.leaving: Mask = leaving_pods(snapshot, grace_limit(policy), now)
         """Pods whose room will be there without more ado. Others that terminate and are not stuck may have to
@@ -80,23 +82,21 @@ class EvictablePods:
     def _group_priority(self, seated: SeatedGroup) -> int:
         group = seated.group
         for composite in reversed(list(self._ancestors(group.parent))):
-            spec = composite.spec
-            if spec.priority is not None or spec.priority_class_name:
-                return self._looked_up(spec.priority, spec.priority_class_name)
+            if composite.states_priority:
+                return self._looked_up(composite.priority, composite.priority_class_name)
         if (stated := stated_priority(group, self.snapshot.priority_classes)) is not None:
             return self._looked_up(*stated)
         ranks = {self._rank(rank) for rank in seated.ranks}
         return AT_ODDS if len(ranks) > 1 else next(iter(ranks), 0)
 
-    def _ancestors(self, parent: str) -> Iterator[CompositePodGroup]:
+    def _ancestors(self, parent: str) -> Iterator[Composite]:
         """The composite groups that a group is in, from the innermost out."""
         for _ in range(DEEPEST):
             composite = self.snapshot.composites.get(parent)
             if composite is None:
                 return
             yield composite
-            name = composite.spec.parent_composite_pod_group_name
-            parent = f"{composite.metadata.namespace or 'default'}/{name}" if name else ""
+            parent = composite.parent
 
     # -- which break together --------------------------------------------------------------------------
 
@@ -110,23 +110,58 @@ class EvictablePods:
         for number, each in enumerate(seated):
             if each is None or self._group_priority(each) == AT_ODDS:
                 continue
-            whole = [c for c in self._ancestors(each.group.parent) if is_whole(c)]
+            whole = [c for c in self._ancestors(each.group.parent) if c.disruption == "PodGroup"]
             if whole:
-                key = key_of(whole[-1].metadata)
+                key = whole[-1].key
                 families[number] = composites.setdefault(key, number)
                 names[composites[key]] = key
-            elif each.group.disruption == "PodGroup" or each.group.gang:
+            elif each.group.disruption == "PodGroup" or (each.group.gang and each.group.disruption == "Pod"):
                 families[number], names[number] = number, each.group.key
                 if each.group.disruption != "PodGroup":
                     surplus[number] = max(0, each.counted - each.group.quorum)
         return families, surplus, names
 
     @cached_property
+    def tops(self) -> tuple[Ints, tuple[TopOwner, ...]]:
+        """For every pod the place of the owner that is suspended to make it leave, and these owners."""
+        places, found = dict[TopOwner, int](), [SINGLE] * (len(self.snapshot.controllers) + 1)
+        for number, controller in enumerate(self.snapshot.controllers):
+            if controller is not None and controller.top is not None:
+                found[number] = places.setdefault(controller.top, len(places))
+        return np.array(found, dtype=np.int64)[self.bound.controller], tuple(places)
+
+    @cached_property
+    def _below(self) -> Ints:
+        """The same of owners that take all of their pods along."""
+        below, tops = self.tops
+        takes = [self.suspends and top.whole and not top.suspended for top in tops]
+        here: Mask = ~self.bound.terminating | self.leaving
+        taken = np.array([*takes, False])[below] & here
+        return self._where_ranks_agree(np.where(taken, below, SINGLE), len(tops))
+
+    def _where_ranks_agree(self, below: Ints, tops: int) -> Ints:
+        """Owners whose pods differ in rank take nobody along, as groups whose members do."""
+        pods = np.flatnonzero((below != SINGLE) & ~self.bound.terminating)
+        lowest, highest = np.full(tops, NEVER), np.full(tops, NOT_KNOWN)
+        np.minimum.at(lowest, below[pods], self.priority[pods])
+        np.maximum.at(highest, below[pods], self.priority[pods])
+        agree = np.append(lowest == highest, False)
+        return np.where(agree[below], below, SINGLE)
+
+    @cached_property
+    def _kinship(self) -> Kinship:
+        """Families of groups that have pods of one owner, or owners that have pods of one group, are one."""
+        of_group = self._by_pod(self._families[0], np.full(len(self.bound.node), SINGLE, dtype=np.int64))
+        of_group[self.bound.terminating & ~self.leaving] = SINGLE
+        keys = [top.name.key for top in self.tops[1]]
+        return joined(of_group, self._below, keys, self._families[2], len(self.snapshot.seated))
+
+    @cached_property
     def family(self) -> Ints:
         """Equal for pods that break together; one of its own for every other pod."""
-        alone = len(self.snapshot.seated) + np.arange(len(self.bound.node))
-        found = self._by_pod(self._families[0], np.full(len(alone), SINGLE, dtype=np.int64))
-        return np.where((found == SINGLE) | (self.bound.terminating & ~self.leaving), alone, found)
+        first = len(self.snapshot.seated) + len(self.tops[1])
+        alone = first + np.arange(len(self.bound.node))
+        return np.where(self._kinship.family == SINGLE, alone, self._kinship.family)
 
     @cached_property
     def by_family(self) -> Rows:
@@ -146,12 +181,14 @@ class EvictablePods:
     def surplus(self, family: Ints) -> Ints:
         """How many pods of each family may go by themselves."""
         inside = family < len(self.snapshot.seated)
-        return np.where(inside, np.append(self._families[1], 0)[np.where(inside, family, 0)], 0)
+        spared = self._families[1].copy()
+        spared[[one for one in self._kinship.larger if one < len(spared)]] = 0
+        return np.where(inside, np.append(spared, 0)[np.where(inside, family, 0)], 0)
 
     @property
-    def names(self) -> dict[int, str]:
-        """Of families that are groups."""
-        return self._families[2]
+    def names(self) -> Mapping[int, str]:
+        """Of families that are more than one pod."""
+        return self._kinship.names
 
     def group_of(self, pod: int) -> Group | None:
         number = int(self.bound.group[pod])
@@ -168,8 +205,25 @@ class EvictablePods:
         return Counter(self.owners_of(np.flatnonzero(pods & ~self.bound.terminating)))
 
     @cached_property
-    def all_by_owner(self) -> Counter[OwnerOfPods]:
-        return self.by_owner(np.ones(len(self.bound.node), dtype=np.bool_))
+    def top_of(self) -> dict[OwnerOfPods, int]:
+        """The place of the topmost owner above each controller that has one."""
+        below, _ = self.tops
+        pods = np.unique(self.bound.controller, return_index=True)[1]
+        return {
+            owner: top
+            for owner, top in zip(self.owners_of(pods), below[pods].tolist(), strict=True)
+            if top != SINGLE
+        }
+
+    def by_top(self, pods: Mask) -> Ints:
+        """How many of these pods each topmost owner has, those aside that were leaving before."""
+        below, tops = self.tops
+        counted = pods & ~self.bound.terminating & (below != SINGLE)
+        return np.bincount(below[counted], minlength=len(tops))
+
+    @cached_property
+    def all_by_top(self) -> Ints:
+        return self.by_top(np.ones(len(self.bound.node), dtype=np.bool_))
 
     # -- protection and loss ---------------------------------------------------------------------------
 
@@ -355,10 +409,6 @@ def _known(values: Sequence[int | None]) -> Ints:
 
 def owner_of(occupant: Occupant) -> OwnerOfPods:
     return occupant.key.partition("/")[0], *occupant.owner
-
-
-def is_whole(composite: CompositePodGroup) -> bool:
-    return disruption(composite.spec.disruption_mode) == "PodGroup"
 
 
 DEVICE_HOUR = 3_600_000

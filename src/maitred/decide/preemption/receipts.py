@@ -2,10 +2,11 @@
 
 from collections import Counter
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
-from maitred.cluster.nodes import Mask
+from maitred.cluster.nodes import Ints, Mask
 from maitred.decide.preemption.allowance import Heed
 from maitred.decide.preemption.choice import Choice
 from maitred.decide.preemption.evictable import OwnerOfPods, device_hours
@@ -13,6 +14,7 @@ from maitred.decide.preemption.feasibility import Option
 from maitred.decide.preemption.units import Price, Units
 from maitred.model.job import DEFAULT_BACKOFF_LIMIT, Job
 from maitred.model.plan import Alternative, Departure, Eviction, Receipt, Toll
+from maitred.model.suspending import TopOwner
 from maitred.model.words import counted, moment
 
 PREEMPTION = "Preemption"
@@ -41,7 +43,7 @@ def evictions(
     }
     for pod, unit, occupant, theirs, work, since, lingers, owner in rows:
         group = evictable.group_of(pod)
-        key = None if group is None else group.key
+        key = None if group is None else evictable.snapshot.tree_of(group)
         rule = f"priority {priority} is higher than {theirs}"
         receipt = Receipt(
             unit=names[unit],
@@ -82,18 +84,17 @@ class Departures:
     """How pods leave, by what is known of whoever made them."""
 
     def __init__(self, units: Units, chosen: Mask, failing: Counter[OwnerOfPods]) -> None:
-        self._roster = evictable = units.evictable
+        self._evictable = evictable = units.evictable
         self._known = dict[OwnerOfPods, Departure]()
         self._jobs = evictable.snapshot.jobs
-        self._suspends = evictable.policy.preemption.jobs == "suspend"
         self._units, self._chosen = units, chosen
         self._failing = failing
 
     @cached_property
-    def _leaving(self) -> Counter[OwnerOfPods]:
-        leaving = np.zeros(len(self._roster.bound.node), dtype=np.bool_)
+    def _leaving(self) -> Ints:
+        leaving = np.zeros(len(self._evictable.bound.node), dtype=np.bool_)
         leaving[self._units.pods_of(self._chosen)] = True
-        return self._roster.by_owner(leaving)
+        return self._evictable.by_top(leaving)
 
     def of(self, owner: OwnerOfPods) -> Departure:
         if owner not in self._known:
@@ -103,7 +104,7 @@ class Departures:
     def hurried(self, owner: OwnerOfPods) -> Departure:
         """Of a pod that is being deleted: whoever made it knows that it goes, and has acted on that."""
         _, kind, name, _ = owner
-        limit = self._roster.policy.preemption.grace_limit
+        limit = self._evictable.policy.preemption.grace_limit
         words = f"it is being deleted already, with a grace period that is cut to {limit}"
         return Departure(f"{kind} {name}" if kind else "", "delete", True if kind else None, words)
 
@@ -111,25 +112,19 @@ class Departures:
         namespace, kind, name, uid = owner
         if not kind:
             return Departure("", "delete", None, "it has no controller, so it is not created again")
-        if kind != "Job":
-            return Departure(f"{kind} {name}", "delete", True, f"{kind} {name} creates it again")
-        job = self._jobs.get(f"{namespace}/{name}")
+        job = self._jobs.get(f"{namespace}/{name}") if kind == "Job" else None
         if job is not None and uid and job.metadata.uid and uid != job.metadata.uid:
             job = None  # another Job has the name by now
-        if job is not None and job.spec.suspend:
-            words = f"Job {name} is suspended already, and creates no pods until it is resumed"
-            return Departure(f"Job {name}", "delete", True, words)
-        suspends = self._suspends and job is not None and job.may_be_suspended
-        if suspends and job is not None and self._leaving[owner] == self._roster.all_by_owner[owner]:
-            return self._suspended(name, job)
+        place = self._evictable.top_of.get(owner)
+        top = None if place is None else self._evictable.tops[1][place]
+        if top is not None and top.suspended:
+            return _away_already(top)
+        leaves = place is not None and self._leaving[place] == self._evictable.all_by_top[place]
+        if top is not None and self._evictable.suspends and leaves:
+            return _suspended(top, job)
+        if kind != "Job":
+            return Departure(f"{kind} {name}", "delete", True, f"{kind} {name} creates it again")
         return self._deleted(name, job, self._failing[owner])
-
-    def _suspended(self, name: str, job: Job) -> Departure:
-        words = f"Job {name} is suspended, and maitred resumes it when it fits again"
-        if on_disruption(job) != "FailJob":
-            return Departure(f"Job {name}", "suspend", True, words)
-        # The Job controller looks at pods that fail while they leave, although it does not count them.
-        return Departure(f"Job {name}", "suspend", None, f"{words}, unless its podFailurePolicy fails it")
 
     def _deleted(self, name: str, job: Job | None, leaving: int) -> Departure:
         """Every pod that is deleted counts as a failure, unless the Job says otherwise."""
@@ -151,6 +146,28 @@ class Departures:
         failed = job.status.failed + leaving
         words = f"Job {name} then has {counted(failed, 'failure')}; its backoffLimit is {limit}"
         return Departure(f"Job {name}", "delete", failed <= limit, words)
+
+
+def _away_already(top: TopOwner) -> Departure:
+    owner = f"{top.name.kind} {top.name.name}"
+    words = f"{owner} is suspended already, and creates no pods until it is resumed"
+    if top.workload:
+        words = f"Workload {top.workload} is not active, so that Kueue stops {owner} already"
+    return Departure(owner, "delete", True, words)
+
+
+def _suspended(top: TopOwner, job: Job | None) -> Departure:
+    owner = f"{top.name.kind} {top.name.name}"
+    by: Literal["suspend", "deactivate"] = "deactivate" if top.workload else "suspend"
+    words = f"{owner} is suspended, and maitred resumes it when it fits again"
+    if top.workload:
+        words = f"Kueue stops {owner} and queues it again: maitred deactivates its Workload {top.workload}"
+    if job is None or on_disruption(job) != "FailJob":
+        return Departure(owner, by, True, words)
+    # The Job controller looks at pods that fail while they leave, although it does not count them.
+    return Departure(
+        owner, by, None, f"{words}, unless the podFailurePolicy of Job {job.metadata.name} fails it"
+    )
 
 
 def on_disruption(job: Job) -> str:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import Occupant
-from maitred.decide.preemption.evictable import SINGLE, EvictablePods, device_hours
+from maitred.decide.preemption.evictable import EvictablePods, device_hours
+from maitred.decide.preemption.kinship import SINGLE
 from maitred.model.budget import allowed
 from maitred.model.meta import key_of
 from maitred.model.plan import Toll

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.nodes import Mask, NodeView
-from maitred.cluster.snapshot import BoundPods, GroupView, Occupant, Shape, Snapshot
+from maitred.cluster.snapshot import BoundPods, Controller, GroupView, Occupant, Shape, Snapshot
 from maitred.decide.scoring import with_tag
 from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.groups import GroupFields
@@ -28,11 +28,13 @@ from maitred.model.meta import key_of
 from maitred.model.owners import OWNER_KINDS
 from maitred.model.pod import NODE_OWNERS
 from maitred.model.policy import Policy
+from maitred.model.suspending import OWNERS, OwnerName, TopOwner
 from maitred.model.suspension import SUSPENDED
 
 TICK = 1e-6
 """Seconds by which ages that were equal are told apart, in the order in which names did."""
 KINDS = frozenset((*(one.title for one in OWNER_KINDS), *NODE_OWNERS))
+SUSPENDABLE_KINDS = frozenset(row.title for row in OWNERS)
 OTHER_KIND = "controller"
 """In place of a kind that is not known: whoever writes an owner reference may write anything."""
 
@@ -60,7 +62,7 @@ class Redaction:
         yield from words_in([old.standings[number] for number in self._own_standings])
         for view in old.groups:
             if is_own(view.group.key):
-                yield from words_in((view.group, view.ranks, view.schedulers))
+                yield from words_in((view.group, view.ranks, view.schedulers, view.parts))
         yield from words_in([one.group for one in old.seated if one is not None and is_own(one.group.key)])
 
     @cached_property
@@ -106,6 +108,7 @@ class Redaction:
             budgets=tuple(
                 one if names.is_own(key_of(one.metadata)) else self.groups.budget(one) for one in old.budgets
             ),
+            controllers=tuple(one and self._controller(one) for one in old.controllers),
             budget_sets=old.budget_sets,
             jobs={names.key(key): self._job(key, job) for key, job in old.jobs.items()},
             workloads=old.workloads,
@@ -155,6 +158,7 @@ class Redaction:
             standing=bound.standing,
             group=bound.group,
             budgets=bound.budgets,
+            controller=bound.controller,
             working=bound.working,
             started=bound.started,
             checkpoint=bound.checkpoint,
@@ -168,13 +172,36 @@ class Redaction:
         return Occupant(key, key, self._owner(occupant), claims)
 
     def _owner(self, occupant: Occupant) -> tuple[str, str, str]:
-        """Which one it is counts for Jobs only, and of these for those that are known."""
+        """Which one it is counts where owners are suspended."""
         kind, name, uid = occupant.owner
-        if kind == "Job":
-            job = f"{occupant.key.partition('/')[0]}/{name}"
-            if job in self._cluster.jobs:
-                return kind, self.names.name(job), self.names.other(uid)
+        if kind in SUSPENDABLE_KINDS:
+            owner = f"{occupant.key.partition('/')[0]}/{name}"
+            return kind, self.names.name(owner), self.names.other(uid)
         return kind if not kind or kind in KINDS else OTHER_KIND, name and MARK, ""
+
+    def _controller(self, one: Controller) -> Controller:
+        """Its kind, and that of its topmost owner, are of the few that can be suspended."""
+        key, top = f"{one.namespace}/{one.name}", one.top
+        if self.names.owns(one.namespace):
+            return one
+        return Controller(
+            namespace=self.names.namespace(one.namespace),
+            kind=one.kind,
+            name=self.names.name(key),
+            uid=self.names.other(one.uid),
+            top=None if top is None else self._top(top),
+        )
+
+    def _top(self, top: TopOwner) -> TopOwner:
+        workload = f"{top.name.namespace}/{top.workload}"
+        return TopOwner(
+            name=OwnerName(top.name.kind, self.names.key(top.name.key)),
+            uid=self.names.other(top.uid),
+            whole=top.whole,
+            suspended=top.suspended,
+            workload=self.names.name(workload) if top.workload else "",
+            workload_uid=self.names.other(top.workload_uid),
+        )
 
     def _shape(self, shape: Shape) -> Shape:
         if shape.needs in self._own_needs:
@@ -212,11 +239,19 @@ def keys_of(snapshot: Snapshot) -> Iterator[str]:
     for view in snapshot.groups:
         yield view.group.key
         yield from view.pods
+        if view.parts is not None:
+            yield from (branch.key for branch, _ in view.parts.root.walk())
     yield from (one.group.key for one in snapshot.seated if one is not None)
     yield from (one.key for one in snapshot.bound.occupants if one is not None)
     for table in (snapshot.jobs, snapshot.composites, snapshot.storage.claims):
         yield from table
     yield from (key_of(budget.metadata) for budget in snapshot.budgets)
+    for one in snapshot.controllers:
+        if one is not None:
+            yield f"{one.namespace}/{one.name}"
+        if one is not None and one.top is not None:
+            yield one.top.name.key
+            yield from (name.key for name, _ in [one.top.written])
 
 
 def ages(groups: Iterable[GroupView]) -> Iterator[float]:

@@ -25,7 +25,10 @@ from maitred.explain.why.ranks import ranks_of_decided
 from maitred.explain.why.schedulers import Absence, absence
 from maitred.explain.why.seated import is_starting, lost_words, placement_of, progress_in
 from maitred.model.job import Job
+from maitred.model.kinds import row_of
+from maitred.model.objects import Object
 from maitred.model.plan import GroupVerdict
+from maitred.model.suspending import OWNERS, row_of_suspendable
 from maitred.model.suspension import SUSPENDED
 from maitred.model.words import moment, printable
 
@@ -59,6 +62,7 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
         leaving=int(np.count_nonzero(situation.snapshot.bound.terminating[names.rows_of(group.key)])),
         priority=None if verdict.verdict == "Invalid" else group.screening.rank.priority,
         placement=_placement(cycle, group, verdict, situation, names),
+        parts=cycle.parts(group.key),
         ranks=ranks_of_decided(cycle.snapshot.nodes, cycle.context.levels, group),
         blockers=verdict.blockers,
         on_empty_cluster=(
@@ -99,7 +103,8 @@ def _state(
     absent: Absence | None,
 ) -> State:
     if verdict.verdict != "Scheduled":
-        return "Suspended" if job is not None and job.spec.suspend else "Waiting"
+        is_away = (job is not None and job.spec.suspend) or _is_stood_in_for(group)
+        return "Suspended" if is_away else "Waiting"
     if group.seated and absent is not None and absent.sure:
         return "Unattended"
     starting = group.seated or (progress is not None and is_starting(progress))
@@ -107,8 +112,9 @@ def _state(
 
 
 def _nearest(cycle: ExplainedCycle, group: TriedGroup) -> Nearest | None:
-    """For members that wait for a place; who is promised one, or may not start, is not looked at."""
-    if group.blocked or group.promised or not group.ask.shapes:
+    """For members that wait for a place; who is promised one, or may not start, is not looked at. Of a tree,
+    its blockers say which part is short."""
+    if group.blocked or group.promised or not group.ask.shapes or group.view.parts is not None:
         return None
     return nearest_to(cycle.left(group.key), group.ask, cycle.context)
 
@@ -158,10 +164,12 @@ def _notes(
         yield "another group has the same name, declared in another way; this answer is about the first"
     if group.view.overruled:
         yield group.view.overruled
-    if job is not None and job.spec.suspend:
-        yield suspension_words(job)
-    if any(STAND_IN in pod for pod in group.view.pods):
-        yield "its pods do not exist while its Job is suspended; it keeps its place in the queue"
+    away = job if job is not None and job.spec.suspend else _owner_away(situation, group)
+    if away is not None:
+        yield suspension_words(away)
+    if _is_stood_in_for(group):
+        kind = "owner" if away is None else row_of(type(away)).name
+        yield f"its pods do not exist while its {kind} is suspended; it keeps its place in the queue"
     if cycle.decided.search_exhausted:
         yield "the search stopped at its limit, policy.search.steps; a higher limit may find more"
     if sought is not None and sought.cut:
@@ -170,6 +178,19 @@ def _notes(
         yield NO_LEDGER
     yield from lost_words(situation, [member.node for member in group.view.running])
     yield from _stuck_words(situation)
+
+
+def _is_stood_in_for(group: TriedGroup) -> bool:
+    return any(STAND_IN in pod for pod in group.view.pods)
+
+
+def _owner_away(situation: Situation, group: TriedGroup) -> Object | None:
+    """The suspended owner whose pods are stood in for. What it would make anew is called by its name too."""
+    if not _is_stood_in_for(group):
+        return None
+    names = {pod.partition(STAND_IN)[0] for pod in group.view.pods if STAND_IN in pod}
+    found = ((row, situation.snapshot.find(row.type, name)) for name in sorted(names) for row in OWNERS)
+    return next((one for row, one in found if one is not None and row.is_suspended(one)), None)
 
 
 def _stuck_words(situation: Situation) -> Iterator[str]:
@@ -184,9 +205,11 @@ def _stuck_words(situation: Situation) -> Iterator[str]:
         yield f"{told}{more} should be gone and {have} not left: check the node and the pod's finalizers"
 
 
-def suspension_words(job: Job) -> str:
-    """What stands on it, as a quotation: anyone who may write to the Job may have written that."""
-    name, line = job.metadata.name, job.metadata.annotations.get(SUSPENDED)
+def suspension_words(one: Object) -> str:
+    """What stands on it, as a quotation: anyone who may write to the owner may have written that."""
+    row = row_of_suspendable(type(one))
+    who, line = f"{row_of(type(one)).name} {one.metadata.name}", one.metadata.annotations.get(SUSPENDED)
     if line is None:
-        return f"Job {name} is suspended, and not by maitred: resume it with spec.suspend: false"
-    return f"Job {name} is suspended; its annotation {SUSPENDED} says: {printable(line[:LONGEST_LINE])}"
+        field = "spec.suspend" if row is None else row.field
+        return f"{who} is suspended, and not by maitred: resume it with {field}: false"
+    return f"{who} is suspended; its annotation {SUSPENDED} says: {printable(line[:LONGEST_LINE])}"

@@ -6,6 +6,7 @@ its stages a pod belongs.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from maitred.model import kinds
 from maitred.model.group import EACH_JOB, GANG, MIN_COUNT, Group, Marks, positive, topology_request
@@ -37,6 +38,8 @@ from maitred.model.protection import protection_of
 from maitred.model.runtime import runtime_of
 from maitred.model.training import LAUNCHER, JAXJob, MPIJob, PaddleJob, PyTorchJob, TFJob, XGBoostJob
 
+RESTARTED_ALONE = ("None", "Default")
+"""Restart policies of LeaderWorkerSets that leave the rest of a group alone; the second is that of old."""
 StageRule = Callable[[Sequence[Stage], Sequence[Object], PodWords], Stage | None]
 """The stage of a pod that says this, with these owners between it and the object; None: of none."""
 
@@ -144,6 +147,7 @@ def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> tupl
         quorum=quorum,
         gang=True,
         topology=topology,
+        disruption=_disruption(owners[0]),
         protection=protection_of(about),
         runtime=runtime_of(about),
         origin=origin,
@@ -152,6 +156,13 @@ def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> tupl
         problems=(*problems, *_gang_problems(owners), *unlike, *unread),
     )
     return group, marks.min_count is None
+
+
+def _disruption(owner: Object) -> Literal["Pod", "Alone"]:
+    """A LeaderWorkerSet may say that its pods go on without one that is made anew."""
+    if not isinstance(owner, LeaderWorkerSet):
+        return "Pod"
+    return "Alone" if owner.spec.leader_worker_template.restart_policy in RESTARTED_ALONE else "Pod"
 
 
 def _marks(owners: Sequence[Object]) -> tuple[Marks, list[str]]:

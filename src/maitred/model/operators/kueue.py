@@ -45,5 +45,9 @@ class KueueWorkload(Object, frozen=True):
         return holds(self.status.conditions, "Admitted")
 
     @property
+    def holds_quota(self) -> bool:
+        return self.is_admitted or holds(self.status.conditions, "QuotaReserved")
+
+    @property
     def is_finished(self) -> bool:
         return holds(self.status.conditions, "Finished")

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from maitred.cluster.leaving import leaving_pods
-from maitred.controllers.jobs import returns as returns_module
-from maitred.controllers.jobs.returns import Returns
-from maitred.controllers.jobs.suspensions import Suspensions
+from maitred.controllers.owners import returns as returns_module
+from maitred.controllers.owners.returns import Returns
+from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.amending import without
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.worklist import Worklist
@@ -19,11 +19,13 @@ from maitred.decide import Scope, decide
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import CONFIG_MAPS, Resource
 from maitred.kube.wire import WatchedJob, WatchedPod
+from maitred.kube.writes import OwnerToWrite
 from maitred.model.meta import Timestamp
 from maitred.model.plan import Plan
 from maitred.model.policy import Policy, Preemption
+from maitred.model.suspending import OwnerName
 from tests.cluster.seen import put
-from tests.controllers.jobs.made import KEPT, job, record
+from tests.controllers.owners.made import JOBS, KEPT, SERVED, job, record
 from tests.controllers.watched import watched_pod
 from tests.oracle.builders import gang, node, priority_class
 from tests.support import NOON
@@ -31,6 +33,7 @@ from tests.support import NOON
 NOW = msgspec.convert(NOON, Timestamp)
 FOUR = gang("train", 4)
 KEY = "default/train"
+OWNER = OwnerName("Job", KEY)
 
 Outcome = Done | Refused | Unknown
 
@@ -57,14 +60,14 @@ class Answers:
         self.hastened.append((name, grace))
         return self.outcomes.pop(0) if self.outcomes else Done()
 
-    async def resume_job(self, namespace: str, name: str, uid: str) -> Outcome:
-        assert uid == f"job-{name}"
-        self.resumed.append(f"{namespace}/{name}")
+    async def resume(self, owner: OwnerToWrite) -> Outcome:
+        assert owner.uid == f"{owner.title.lower()}-{owner.name}"
+        self.resumed.append(f"{owner.namespace}/{owner.name}")
         self.meanwhile()
         return self.outcomes.pop(0) if self.outcomes else Done()
 
-    async def tidy_job(self, namespace: str, name: str, uid: str) -> Outcome:
-        self.tidied.append(f"{namespace}/{name}")
+    async def tidy(self, owner: OwnerToWrite) -> Outcome:
+        self.tidied.append(f"{owner.namespace}/{owner.name}")
         return self.outcomes.pop(0) if self.outcomes else Done()
 
     async def delete(self, resource: Resource, namespace: str, name: str) -> Outcome:
@@ -80,14 +83,14 @@ class House:
         self.mirror, self.agenda, self.api = Mirror("maitred"), Worklist(), Answers()
         self.policy = policy or Policy()
         writer: Any = self.api
-        self.suspensions = Suspensions(writer, "own", "maitred")
+        self.suspensions = Suspensions(writer, "own", "maitred", SERVED)
         self.returns = Returns(self.mirror, self.agenda, self.suspensions, "maitred")
         put(self.mirror.state, *nodes)
 
     def put(self, *things: WatchedPod | WatchedJob) -> None:
         for thing in things:
             if isinstance(thing, WatchedJob):
-                self.returns.put_job(thing)
+                self.returns.put(JOBS, thing)
                 self.put_record(thing)
             else:
                 self.mirror.put_pod(thing)
@@ -120,9 +123,9 @@ class House:
     @property
     def standing(self) -> int:
         """As the next decision sees it."""
-        if KEY in self.returns._standing_down:
+        if OWNER in self.returns._standing_down:
             return 0
-        return list(self.mirror.overlay.stand_ins.values()).count(KEY)
+        return list(self.mirror.overlay.stand_ins.values()).count(OWNER)
 
 
 APART = {"completionMode": "NonIndexed"}
@@ -300,7 +303,9 @@ def test_a_record_that_cannot_be_read_is_warned_of(caplog: pytest.LogCaptureFixt
 
     in_house(room, story)
     assert len(caplog.messages) == 1
-    assert caplog.messages[0].startswith("record own/train cannot be read, so a Job may stay suspended")
+    assert caplog.messages[0].startswith(
+        "record own/train cannot be read, so what it is about may stay suspended"
+    )
 
 
 def test_what_another_scheduler_has_suspended_is_its_business() -> None:
@@ -329,7 +334,9 @@ def test_there_is_a_limit_to_stand_ins_and_beyond_it_pods_wait_themselves(
     async def story(house: House) -> None:
         house.put(guest(), job("a", marks=gang("a", 4)), job("b", marks=gang("b", 4)))
         await house.cycle()
-        assert {name: len(pods) for name, pods in house.mirror.overlay.standing.items()} == {"default/a": 4}
+        assert {name: len(pods) for name, pods in house.mirror.overlay.standing.items()} == {
+            OwnerName("Job", "default/a"): 4
+        }
         assert house.api.resumed == ["default/b"]
 
     in_house(room, story)
@@ -387,12 +394,12 @@ def test_many_of_them_do_not_keep_the_event_loop_to_themselves() -> None:
         assert turns >= 2000 / returns_module.SLICE
         turns = 0
         await house.cycle()
-        hold = house.mirror.overlay.hold("Return", KEY)
+        hold = house.mirror.overlay.hold("Return", str(OWNER))
         assert hold is not None
         assert (len(hold.places), house.api.resumed) == (2000, [KEY])
         assert turns >= 2000 / returns_module.SLICE, "nor when their places are kept"
         turns = 0
-        house.returns.job_gone(KEY)
+        house.returns.gone(JOBS, KEY)
         await house.returns.prepare()
         assert not house.mirror.overlay.stand_ins
         assert turns >= 2000 / returns_module.SLICE - 1, "nor when they go"
@@ -462,7 +469,7 @@ def test_a_record_that_could_not_be_deleted_is_tried_again_and_the_job_stays_res
         house.api.refusal = Unknown("no answer")
         house.put(job(marks=FOUR))
         await house.cycle()
-        house.returns.put_job(back())
+        house.returns.put(JOBS, back())
         house.api.refusal = None
         for _ in range(3):
             await house.cycle()
@@ -492,7 +499,7 @@ def test_nobody_stands_in_any_more(change: str) -> None:
         house.put(guest(), job(marks=FOUR))
         await house.cycle()
         if change == "deleted":
-            house.returns.job_gone(KEY)
+            house.returns.gone(JOBS, KEY)
         elif change == "finished":
             house.put(job(marks=FOUR, status={"conditions": [{"type": "Failed", "status": "True"}]}))
         else:
@@ -766,7 +773,7 @@ def test_a_resumption_that_fails_is_tried_again(outcome: Outcome, monkeypatch: p
 def test_a_job_that_goes_while_it_is_resumed_leaves_nothing_behind() -> None:
     async def story(house: House) -> None:
         house.api.outcomes = [Refused(RefusalReason.GONE, "the Job does not exist any more")]
-        house.api.meanwhile = lambda: house.returns.job_gone(KEY)
+        house.api.meanwhile = lambda: house.returns.gone(JOBS, KEY)
         house.put(job(marks=FOUR))
         await house.cycle()
         house.put(lone("other"))

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maitred.controllers.jobs.suspensions import KIND
+from maitred.controllers.owners.suspensions import KIND
 from maitred.controllers.policy import Defaults, PolicySource
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.term import SchedulerSettings
@@ -21,7 +21,7 @@ from maitred.model.suspension import SUSPENDED, Suspension
 from maitred.sandbox.kubelets.bodies import Machine
 from tests.control_plane.cluster import Cluster, Plane, cluster
 from tests.control_plane.seating import scheduler
-from tests.controllers.jobs.made import record
+from tests.controllers.owners.made import record
 from tests.scenarios.api import eventually
 from tests.scenarios.dialect import Dialect, Objects, dialect_of, job_body, pod_bodies
 from tests.scenarios.objects import Group, Job, Pods, nodes, taken
@@ -104,7 +104,7 @@ class Town:
         group = pods[0]["spec"].get("schedulingGroup", {}).get("podGroupName", "")
         found = await self.job(job, lambda _: True)
         key, uid = f"{self.place.namespace}/{job}", found["metadata"]["uid"]
-        return record(job=key, uid=uid, group=key, members=len(pods), pod_group=group)
+        return record(key=key, uid=uid, group=key, members=len(pods), pod_group=group)
 
     async def pods(self, job: str) -> list[Json]:
         found = await self.place.send("GET", PODS.path(self.place.namespace))

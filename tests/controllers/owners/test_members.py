@@ -4,22 +4,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maitred.controllers.jobs.members import MOST_ALONE, open_indexes, stand_ins
+from maitred.cluster.tables import Tables
+from maitred.controllers.owners.members import MOST_ALONE, awaited_pods, open_indexes, stand_ins
 from maitred.kube.wire import WatchedPod
-from maitred.model.job import index_ranges
+from maitred.model.job import JOB_NAMES, index_ranges
 from maitred.model.membership import group_key
+from maitred.model.objects import Object
 from maitred.model.pod import SchedulingGroup
+from maitred.model.suspension import Suspension
 from maitred.sandbox.housekeeping.jobs.indexes import written
-from tests.controllers.jobs.made import RECORD, job, record
+from tests.controllers.owners.made import RECORD, job, record
 from tests.oracle.builders import INDEX, gang, moment
 
 
+def standing(one: Object, kept: Suspension) -> list[WatchedPod]:
+    return stand_ins(one, kept, awaited_pods(one, kept, Tables()), "maitred").pods
+
+
 def made(*args: object, **fields: object) -> list[WatchedPod]:
-    return stand_ins(job(*args, **fields), RECORD, "maitred")  # type: ignore[arg-type]
+    return standing(job(*args, **fields), RECORD)  # type: ignore[arg-type]
 
 
 def made_of(size: int, **fields: object) -> list[WatchedPod]:
-    return stand_ins(job(size=size, **fields), record(members=size), "maitred")  # type: ignore[arg-type]
+    return standing(job(size=size, **fields), record(members=size))  # type: ignore[arg-type]
 
 
 def indexes(pods: list[WatchedPod]) -> list[str]:
@@ -28,8 +35,8 @@ def indexes(pods: list[WatchedPod]) -> list[str]:
 
 def test_a_member_is_what_the_job_would_make() -> None:
     suspended = job(size=2, marks=gang("train", 2), pod={"priorityClassName": "low"})
-    first, second = stand_ins(suspended, RECORD, "maitred")
-    assert first.metadata.labels == {"job-name": "train", INDEX: "0"}
+    first, second = standing(suspended, RECORD)
+    assert first.metadata.labels == {**dict.fromkeys(JOB_NAMES, "train"), INDEX: "0"}
     assert first.metadata.annotations == {**gang("train", 2), INDEX: "0"}
     assert second.metadata.annotations[INDEX] == "1"
     assert first.metadata.uid != second.metadata.uid
@@ -52,7 +59,7 @@ def test_no_pod_of_the_api_can_have_its_name() -> None:
 
 
 def test_the_pod_group_that_the_job_controller_adds_is_in_the_record() -> None:
-    (pod, *_) = stand_ins(job(), record(pod_group="train-pg"), "maitred")
+    (pod, *_) = standing(job(), record(pod_group="train-pg"))
     assert pod.spec.scheduling_group == SchedulingGroup("train-pg")
 
 
@@ -122,10 +129,10 @@ def test_there_are_no_more_than_pods_left_whatever_the_job_asks_for_by_now(
 def test_of_pods_that_are_in_no_group_some_stand_for_all() -> None:
     left = record(members=10_000)
     apart = {"completionMode": "NonIndexed"}
-    assert len(stand_ins(job(size=10_000, spec=apart), left, "maitred")) == MOST_ALONE
-    assert len(stand_ins(job(size=10_000), left, "maitred")) == 10_000
-    assert len(stand_ins(job(size=10_000, marks=gang("train", 8)), left, "maitred")) == 10_000
-    assert len(stand_ins(job(size=200), record(members=200, pod_group="train"), "maitred")) == 200
+    assert len(standing(job(size=10_000, spec=apart), left)) == MOST_ALONE
+    assert len(standing(job(size=10_000), left)) == 10_000
+    assert len(standing(job(size=10_000, marks=gang("train", 8)), left)) == 10_000
+    assert len(standing(job(size=200), record(members=200, pod_group="train"))) == 200
 
 
 def test_a_priority_comes_from_its_class_and_not_from_a_number_in_a_template() -> None:

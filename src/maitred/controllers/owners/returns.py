@@ -1,18 +1,20 @@
-"""Jobs that were suspended to make room: they keep their turn while they are away, and come back.
+"""Owners that were suspended to make room: they keep their turn while they are away, and come back.
 
-A Job of which no pod is left is waited for by stand-ins, made from its template, so that the next cycles
+An owner of which no pod is left is waited for by stand-ins, made from its templates, so that the next cycles
 decide of it as of any group. It stays away for as long as it waits for room, and for no other reason: when
 its stand-ins are seated, when it could be seated at the expense of others, or when something is wrong with it
-that its user ought to see, the Job is resumed, and its own pods are decided as all pods are. Where there are
-too many stand-ins already it is resumed too: then its pods wait in the open.
+that its user ought to see, it is resumed, and its own pods are decided as all pods are. Where there are too
+many stand-ins already it is resumed too: then its pods wait in the open.
 
 Between the resumption and the last of its pods its places are held for the stand-ins, so that it does not
 come back in vain, and its pods are not decided, so that a gang is not seated in part. Groups of higher rank
 may take the places, as they may take any that are held; then its pods wait like all others.
 
-Which Jobs were suspended by us is known from records that only we write. A Job may say of itself what it
-likes: no pod stands in for it without one. All of this is in the API, in the Job and its record: a scheduler
-that starts anew goes on with it.
+What is Kueue's is never resumed here: see `activations`.
+
+Which owners were suspended by us is known from records that only we write. An owner may say of itself what
+it likes: no pod stands in for it without one. All of this is in the API, in the owner and its record: a
+scheduler that starts anew goes on with it.
 """
 
 import asyncio
@@ -24,20 +26,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from maitred.controllers.jobs.members import number_of_stand_ins, stand_ins
-from maitred.controllers.jobs.suspensions import Suspensions
+from maitred.controllers.owners.activations import Activations
+from maitred.controllers.owners.members import StandIns, awaited_pods, stand_ins
+from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling.amending import NOBODY_AWAY, Away
-from maitred.controllers.scheduling.departures import controller_of, is_of_job
-from maitred.controllers.scheduling.mirror import Mirror
+from maitred.controllers.scheduling.mirror import Mirror, MirrorFeed
 from maitred.controllers.scheduling.overlay import OverlayHold
 from maitred.controllers.scheduling.worklist import Worklist
 from maitred.explain.verdicts import verdict_words
 from maitred.kube.outcomes import Done
-from maitred.kube.wire import WatchedJob, WatchedPod
+from maitred.kube.wire import WatchedJob, WatchedJobSet, WatchedOwnerOfPods, WatchedPod
 from maitred.model.categories import CATEGORIES
-from maitred.model.job import Job
-from maitred.model.meta import key_of
+from maitred.model.meta import ObjectMeta, key_of
+from maitred.model.objects import Object
 from maitred.model.plan import Bind, GroupVerdict, Plan
+from maitred.model.suspending import BY_TITLE, OwnerName, SuspendableKind
 from maitred.model.suspension import Suspension
 
 log = logging.getLogger(__name__)
@@ -52,16 +55,15 @@ MOST_IN_NAMESPACE = 5_000
 """Stand-ins cost as much as pods that wait, and those who cause them do not pay for them by a quota."""
 SLICE = 100
 """So many are put into the state before others get their turn on the event loop."""
-OVER = ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet")
 AFTER_THE_LAST = "Failed"
 """The replacement policy by which a Job makes no pod before its old ones are gone."""
 
 
 @dataclass(slots=True)
-class SuspendedJob:
-    """A Job that we have suspended."""
+class SuspendedOwner:
+    """An owner that we have suspended."""
 
-    job: WatchedJob
+    one: WatchedOwnerOfPods
     record: Suspension
     stands: bool = False
     """Its stand-ins are there."""
@@ -69,16 +71,15 @@ class SuspendedJob:
     @property
     def made_from(self) -> tuple[object, ...]:
         """What its stand-ins are made from: where this is the same, so are they."""
-        job = self.job
-        done = (job.status.completed_indexes, job.status.failed_indexes, job.status.succeeded)
-        return job.metadata.uid, job.metadata.creation_timestamp, job.spec, done, self.record
+        meta = self.one.metadata
+        return meta.uid, meta.creation_timestamp, self.one.spec, progress_of(self.one), self.record
 
 
 @dataclass(slots=True)
 class Return:
-    """A Job that is being resumed."""
+    """An owner that is being resumed."""
 
-    absence: SuspendedJob
+    absence: SuspendedOwner
     hold: OverlayHold
     """The places that are kept for it, and until when; none where it is resumed for another reason."""
     awaited: int = 0
@@ -87,11 +88,7 @@ class Return:
     groups: set[str] = field(default_factory=set)
     """and the groups of which nothing is decided meanwhile."""
     beside: Sequence[Bind] = ()
-    """Places of other members of these groups, which are there and wait for the Job's."""
-
-    @property
-    def uid(self) -> str:
-        return self.absence.job.metadata.uid
+    """Places of other members of these groups, which are there and wait for those of the owner."""
 
     @property
     def is_complete(self) -> bool:
@@ -105,52 +102,62 @@ class Returns:
         self._overlay = mirror.overlay
         self._worklist = worklist
         self._scheduler = scheduler
-        self._jobs: dict[str, WatchedJob] = {}
-        self._absences: dict[str, SuspendedJob] = {}
-        self._returns: dict[str, Return] = {}
-        self._resumed: dict[str, WatchedJob] = {}
-        """Jobs as they were when we resumed them, until the watch tells so."""
+        self._owners: dict[OwnerName, WatchedOwnerOfPods] = {}
+        self._absences: dict[OwnerName, SuspendedOwner] = {}
+        self._returns: dict[OwnerName, Return] = {}
+        self._resumed: dict[OwnerName, WatchedOwnerOfPods] = {}
+        """Owners as they were when we resumed them, until the watch tells so."""
         self._doubts: dict[str, float] = {}
-        """When to look into the records of Jobs that do not seem to be suspended, by the UIDs of the Jobs."""
-        self._standing_down: set[str] = set()
-        """Jobs whose stand-ins go before the next decision."""
+        """When to look into records of owners that do not seem to be suspended, by the UIDs of the owners."""
+        self._standing_down: set[OwnerName] = set()
+        """Owners whose stand-ins go before the next decision."""
         self._hastened: set[str] = set()
         """UIDs of pods that were given less time to leave, until the watch tells so."""
         self._orders: asyncio.Queue[Callable[[], Coroutine[Any, Any, None]]] = asyncio.Queue()
+        self._activations = Activations(mirror, suspensions)
         suspensions.changed = self._look
 
     # -- told by the watch -----------------------------------------------------------------------------
 
-    def put_job(self, job: WatchedJob) -> None:
-        key = key_of(job.metadata)
-        self._jobs[key] = job
-        self._mirror.put_job(Job(job.metadata, job.spec, job.status))
-        self._look(key)
+    def feed(self, row: SuspendableKind) -> MirrorFeed[WatchedOwnerOfPods]:
+        """The end of the watch of one kind of owners."""
+        return MirrorFeed(self._mirror.changed, partial(self.put, row), partial(self.gone, row))
 
-    def job_gone(self, key: str) -> None:
-        self._jobs.pop(key, None)
-        self._mirror.job_gone(key)
-        self._resumed.pop(key, None)
-        self._end(key)
-        self._forget(key)
+    def put(self, row: SuspendableKind, one: WatchedOwnerOfPods) -> None:
+        name = OwnerName(row.title, key_of(one.metadata))
+        self._owners[name] = one
+        self._mirror.put_owner(as_decided(one, row), row)
+        self._look(name)
 
-    def _look(self, key: str) -> None:
-        """A Job, or the record about it, is another than before."""
-        job = self._jobs.get(key)
-        if job is None or is_older(job, self._resumed.get(key)):
+    def gone(self, row: SuspendableKind, key: str) -> None:
+        name = OwnerName(row.title, key)
+        self._owners.pop(name, None)
+        self._mirror.owner_gone(name, row)
+        self._resumed.pop(name, None)
+        self._end(name)
+        self._forget(name)
+
+    def _look(self, name: OwnerName) -> None:
+        """An owner, or the record about it, is another than before."""
+        one = self._owners.get(name)
+        if one is None:
             return
-        self._resumed.pop(key, None)
-        record = self.suspensions.by_uid.get(job.metadata.uid)
-        if record is None or not job.spec.suspend or is_over(job):
-            self._forget(key)
+        row = BY_TITLE[name.kind]
+        if is_older(one, row, self._resumed.get(name)):
             return
-        absence, known = SuspendedJob(job, record), self._absences.get(key)
+        self._resumed.pop(name, None)
+        record = self.suspensions.by_uid.get(one.metadata.uid)
+        ours = record is not None and record.owner == name and not record.workload
+        if record is None or not ours or not row.is_suspended(one) or row.is_over(one):
+            self._forget(name)
+            return
+        absence, known = SuspendedOwner(one, record), self._absences.get(name)
         if known is not None and known.made_from == absence.made_from:
-            known.job = job  # whatever else has changed, the same pods stand in for it
+            known.one = one  # whatever else has changed, the same pods stand in for it
         else:
-            self._absences[key] = absence
+            self._absences[name] = absence
 
-    def _forget(self, key: str) -> None:
+    def _forget(self, key: OwnerName) -> None:
         if self._absences.pop(key, None) is not None and key not in self._returns:
             self._stand_down(key)
 
@@ -166,13 +173,15 @@ class Returns:
         while self._standing_down:
             await self._let_go(self._standing_down.pop())
         self._look_into_doubts(now)
+        for record in self._activations.due():
+            self._orders.put_nowait(partial(self._activations.activate, record))
         self._hasten_those_who_linger()
         for key, absence in list(self._absences.items()):
             if key not in self._returns and not absence.stands:
                 await self._stand_in(key, absence)
 
     def _look_into_doubts(self, now: float) -> None:
-        """Records of Jobs that were resumed, that have come to their end or that are gone."""
+        """Records of owners that were resumed, that have come to their end or that are gone."""
         suspensions = self.suspensions
         doubtful = {
             uid: record
@@ -188,23 +197,23 @@ class Returns:
                 self._orders.put_nowait(partial(self._settle, record))
 
     def _hasten_those_who_linger(self) -> None:
-        """Pods of Jobs that we have suspended leave within the time that the policy gives victims."""
+        """Pods of owners that we have suspended leave within the time that the policy gives victims."""
         lingering = self._overlay.lingering() if self.suspensions.by_uid else {}
         self._hastened &= {pod.metadata.uid for pod in lingering.values()}
         for key, pod in lingering.items():
             uid, grace = pod.metadata.uid, self._overlay.shorter_grace(key)
-            if grace is not None and uid not in self._hastened and self._have_suspended_its_job(pod):
+            if grace is not None and uid not in self._hastened and self._have_suspended_its_owner(pod):
                 self._hastened.add(uid)
                 self._overlay.dismiss(key, uid)
                 self._orders.put_nowait(partial(self._hasten, key, uid, grace))
 
-    def _have_suspended_its_job(self, pod: WatchedPod) -> bool:
-        """A pod may name any owner: it has to be in the namespace of the Job."""
-        owner = controller_of(pod)
-        if owner is None or not is_of_job(owner):
-            return False
-        record = self.suspensions.by_uid.get(owner.uid)
-        return record is not None and record.job == f"{pod.metadata.namespace}/{owner.name}"
+    def _have_suspended_its_owner(self, pod: WatchedPod) -> bool:
+        """A pod may name any owner: it has to be the one that the record is about."""
+        for owner in self._overlay.owners_above(pod):
+            record = self.suspensions.by_uid.get(owner.uid)
+            if record is not None and record.owner == owner.owner:
+                return True
+        return False
 
     async def _hasten(self, key: str, uid: str, grace: int) -> None:
         outcome = await self.suspensions.hasten(key, uid, grace)
@@ -215,68 +224,89 @@ class Returns:
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self._mirror.changed.set)
 
     def _is_away(self, record: Suspension) -> bool:
-        absence = self._absences.get(record.job)
-        return record.job in self._returns or (absence is not None and absence.job.metadata.uid == record.uid)
+        if record.workload:
+            return self._activations.is_off(record)
+        absence = self._absences.get(record.owner)
+        if record.owner in self._returns:
+            return True
+        return absence is not None and absence.one.metadata.uid == record.uid
 
     def _doubt(self, uid: str, seconds: float) -> None:
         self._doubts[uid] = time.monotonic() + seconds
         asyncio.get_running_loop().call_later(seconds, self._mirror.changed.set)
 
-    async def _stand_in(self, key: str, absence: SuspendedJob) -> None:
-        job, record = absence.job, absence.record
-        if self._is_leaving(job, record):
+    async def _stand_in(self, key: OwnerName, absence: SuspendedOwner) -> None:
+        one, record, row = absence.one, absence.record, BY_TITLE[key.kind]
+        if self._is_leaving(key, one, record):
             await self._let_go(key)
-        elif not job.by_kubernetes:
+            return
+        if self._mirror.state.workload_of(one) is not None:
+            self._leave_to_kueue(key, record)
+            return
+        if not row.is_own(one):
+            await self._bring_back(key, absence, "a controller other than its own manages it")
+            return
+        awaited = await asyncio.to_thread(awaited_pods, one, record, self._mirror.state)
+        if not self._is_room_for(key, sum(len(coming.numbers) for coming in awaited)):
             await self._bring_back(
-                key, absence, "a controller other than the Job controller of Kubernetes manages it"
+                key, absence, "maitred keeps room for the pods of too many suspended owners already"
             )
-        elif not self._is_room_for(key, number_of_stand_ins(job, record)):
-            await self._bring_back(
-                key, absence, "maitred keeps room for the pods of too many suspended Jobs already"
-            )
-        elif pods := await asyncio.to_thread(stand_ins, job, record, self._scheduler):
-            absence.stands = await self._take_in(key, absence, pods)
+        elif awaited:
+            made = await asyncio.to_thread(stand_ins, one, record, awaited, self._scheduler)
+            absence.stands = await self._take_in(key, absence, made)
         elif self._absences.get(key) is absence:
-            await self._bring_back(key, absence, "it needs no more pods")
+            await self._bring_back(key, absence, "it needs no more pods, or does not say which")
 
-    def _is_room_for(self, key: str, number: int) -> bool:
+    def _leave_to_kueue(self, key: OwnerName, record: Suspension) -> None:
+        """It has become Kueue's since we suspended it: Kueue resumes it, within its quota."""
+        if not self.suspensions.is_under_way(record.uid):
+            log.info("%s is Kueue's now, and is not resumed by maitred", key)
+            self._orders.put_nowait(partial(self._forget_record, record))
+
+    async def _forget_record(self, record: Suspension) -> None:
+        await self.suspensions.forget(record)
+
+    def _is_room_for(self, key: OwnerName, number: int) -> bool:
         """Beside the stand-ins of others: its own give way to those that are made now."""
-        others = {job: len(pods) for job, pods in self._overlay.standing.items() if job != key}
-        namespace = f"{key.partition('/')[0]}/"
-        here = sum(count for job, count in others.items() if job.startswith(namespace))
+        others = {owner: len(pods) for owner, pods in self._overlay.standing.items() if owner != key}
+        here = sum(count for owner, count in others.items() if owner.namespace == key.namespace)
         return sum(others.values()) + number <= MOST_STAND_INS and here + number <= MOST_IN_NAMESPACE
 
-    async def _take_in(self, key: str, absence: SuspendedJob, pods: Sequence[WatchedPod]) -> bool:
-        """Some at a time. Where the Job changes meanwhile, it is looked at again with the next cycle."""
+    async def _take_in(self, key: OwnerName, absence: SuspendedOwner, made: StandIns) -> bool:
+        """Some at a time. Where the owner changes meanwhile, it is looked at again with the next cycle."""
         await self._let_go(key)
-        for start in range(0, len(pods), SLICE):
+        self._mirror.imagine(key, made.between.values())
+        for start in range(0, len(made.pods), SLICE):
             if self._absences.get(key) is not absence:
                 await self._let_go(key)
                 return False
-            self._mirror.stand_in(key, pods[start : start + SLICE])
+            self._mirror.stand_in(key, made.pods[start : start + SLICE])
             await asyncio.sleep(0)
         return True
 
-    def _stand_down(self, key: str) -> None:
+    def _stand_down(self, key: OwnerName) -> None:
         """Before the next decision, in which they would still have their places."""
         if key in self._overlay.standing:
             self._standing_down.add(key)
             self._mirror.changed.set()
 
-    async def _let_go(self, key: str) -> None:
+    async def _let_go(self, key: OwnerName) -> None:
         while self._mirror.stand_down(key, SLICE):
             await asyncio.sleep(0)
 
-    def _is_leaving(self, job: WatchedJob, record: Suspension) -> bool:
+    def _is_leaving(self, key: OwnerName, one: WatchedOwnerOfPods, record: Suspension) -> bool:
         """Whether pods are left that are in the way: those that stay, and others where that matters."""
+        if self._overlay.pods_below(key, one.metadata.uid):
+            return True
+        if not isinstance(one, WatchedJob):
+            return False
         # Members of one group that name different schedulers would make it invalid.
-        to_the_last = self._is_foreign(record) or job.spec.pod_replacement_policy == AFTER_THE_LAST
-        terminating = job.status.active + job.status.terminating if to_the_last else 0
-        return bool(terminating or self._overlay.pods_of(job.metadata.namespace, job.metadata.uid))
+        to_the_last = self._is_foreign(record) or one.spec.pod_replacement_policy == AFTER_THE_LAST
+        return to_the_last and bool(one.status.active + one.status.terminating)
 
-    def _see_who_has_come(self, key: str, returning: Return) -> None:
+    def _see_who_has_come(self, key: OwnerName, returning: Return) -> None:
         """Nothing is decided of the first of its pods before the last is there."""
-        pods = self._overlay.pods_of(key.partition("/")[0], returning.uid)
+        pods = self._overlay.pods_below(key, returning.absence.one.metadata.uid)
         come = len(pods) - returning.arrived
         if not returning.awaited or come <= 0:
             return
@@ -316,27 +346,27 @@ class Returns:
         owners = dict(self._overlay.stand_ins)
         if not owners:
             return NOBODY_AWAY
-        away = {verdict.group: self._missed(verdict.group, owners) for verdict in plan.groups}
-        seats, beside = dict[str, list[Bind]](), dict[str, list[Bind]]()
+        away = {verdict.group: self._missed(verdict.group, owners) for verdict in plan.decisions}
+        seats, beside = dict[OwnerName, list[Bind]](), dict[str, list[Bind]]()
         for bind in plan.binds:
             if bind.pod in owners:
                 seats.setdefault(owners[bind.pod], []).append(bind)
             elif away.get(bind.group):
                 beside.setdefault(bind.group, []).append(bind)
-        for verdict in plan.groups:
-            for job in sorted(away[verdict.group]):
-                await self._decided(job, verdict, seats.get(job, ()), beside.get(verdict.group, ()))
-        untold = {group for group, jobs in away.items() if group in owners or jobs & self._returns.keys()}
-        return Away(frozenset(group for group, jobs in away.items() if jobs), frozenset(untold))
+        for verdict in plan.decisions:
+            for owner in sorted(away[verdict.group]):
+                await self._decided(owner, verdict, seats.get(owner, ()), beside.get(verdict.group, ()))
+        untold = {group for group, who in away.items() if group in owners or who & self._returns.keys()}
+        return Away(frozenset(group for group, who in away.items() if who), frozenset(untold))
 
-    def _missed(self, group: str, owners: Mapping[str, str]) -> set[str]:
-        """The Jobs that have stand-ins in this group."""
+    def _missed(self, group: str, owners: Mapping[str, OwnerName]) -> set[OwnerName]:
+        """The owners that have stand-ins in this group."""
         return {owners[pod] for pod in self._mirror.waiting_by_group.get(group, ()) if pod in owners}
 
     async def _decided(
-        self, key: str, verdict: GroupVerdict, seats: Sequence[Bind], beside: Sequence[Bind]
+        self, key: OwnerName, verdict: GroupVerdict, seats: Sequence[Bind], beside: Sequence[Bind]
     ) -> None:
-        """`beside`: the seats of other members of the group, which wait for those of the Job."""
+        """`beside`: the seats of other members of the group, which wait for those of the owner."""
         absence = self._absences.get(key)
         if absence is None or key in self._returns:
             return
@@ -349,15 +379,15 @@ class Returns:
 
     async def _bring_back(
         self,
-        key: str,
-        absence: SuspendedJob,
+        key: OwnerName,
+        absence: SuspendedOwner,
         why: str,
         seats: Sequence[Bind] = (),
         beside: Sequence[Bind] = (),
     ) -> None:
         if not await self._keep_places(key, absence, [*seats, *beside]):
             return  # they have changed since, and are decided again
-        hold = self._overlay.hold("Return", key) or OverlayHold(key, "Return")
+        hold = self._overlay.hold("Return", str(key)) or OverlayHold(str(key), "Return")
         returning = self._returns[key] = Return(absence, hold)
         if seats:
             returning.beside = beside
@@ -366,10 +396,10 @@ class Returns:
             self._hold(returning, {self._mirror.state.group_key(pod) for pod in members})
         else:
             self._stand_down(key)
-        log.info("job %s, suspended for %s, is resumed: %s", key, absence.record.preemptor, why)
+        log.info("%s, suspended for %s, is resumed: %s", key, absence.record.preemptor, why)
         self._orders.put_nowait(partial(self._resume, key))
 
-    async def _keep_places(self, key: str, absence: SuspendedJob, seats: Sequence[Bind]) -> bool:
+    async def _keep_places(self, key: OwnerName, absence: SuspendedOwner, seats: Sequence[Bind]) -> bool:
         """Some at a time too."""
         if seats:
             self._overlay.resume(key, absence.record.scheduler_name)
@@ -389,17 +419,17 @@ class Returns:
                 order = await self._orders.get()
                 tasks.create_task(order())
 
-    async def _resume(self, key: str) -> None:
+    async def _resume(self, key: OwnerName) -> None:
         returning = self._returns.get(key)
         if returning is None:
             return
         outcome = await self.suspensions.resume(returning.absence.record)
         if isinstance(outcome, Done):
-            self._resumed[key] = returning.absence.job
+            self._resumed[key] = returning.absence.one
             self._forget(key)
             self._end_after(returning, HOLD_SECONDS if returning.awaited else 0.0)
             return
-        log.warning("job %s could not be resumed; trying again: %s", key, outcome.message)
+        log.warning("%s could not be resumed; trying again: %s", key, outcome.message)
         if self._returns.get(key) is returning:
             self._give_up(key, returning)
             self._end_after(returning, RETRY_SECONDS)
@@ -412,7 +442,7 @@ class Returns:
         returning.hold.until = time.monotonic() + seconds
         asyncio.get_running_loop().call_later(seconds, self._mirror.changed.set)
 
-    def _end(self, key: str) -> None:
+    def _end(self, key: OwnerName) -> None:
         """Its pods are there, or do not come, or its places are needed: it is like any other from here on."""
         returning = self._returns.pop(key, None)
         if returning is not None:
@@ -428,7 +458,7 @@ class Returns:
         for group in groups:
             self._worklist.hold(group)
 
-    def _give_up(self, key: str, returning: Return) -> None:
+    def _give_up(self, key: OwnerName, returning: Return) -> None:
         self._stand_down(key)
         self._give_back(returning.beside)
         returning.absence.stands = False
@@ -437,17 +467,27 @@ class Returns:
             self._worklist.release(group)
 
 
-def is_over(job: WatchedJob) -> bool:
-    if job.metadata.deletion_timestamp is not None:
-        return True
-    return any(c.type in OVER and c.status == "True" for c in job.status.conditions)
+def as_decided(one: WatchedOwnerOfPods, row: SuspendableKind) -> Object:
+    """Without what decisions never look at, so that they are not made again when only that has changed."""
+    told = {name: getattr(one.metadata, name) for name in ObjectMeta.__struct_fields__}
+    fields: dict[str, Any] = {"metadata": ObjectMeta(**told), "spec": one.spec, "status": one.status}
+    return row.type(**fields)
 
 
-def is_older(job: WatchedJob, resumed: WatchedJob | None) -> bool:
-    """Whether the watch still tells of the Job as it was before we resumed it."""
-    if resumed is None or resumed.metadata.uid != job.metadata.uid or not job.spec.suspend:
+def progress_of(one: WatchedOwnerOfPods) -> object:
+    """How much of it is done, as far as that says how many pods it will make."""
+    if isinstance(one, WatchedJob):
+        return one.status.completed_indexes, one.status.failed_indexes, one.status.succeeded
+    if isinstance(one, WatchedJobSet):
+        return tuple((said.name, said.succeeded) for said in one.status.replicated_jobs_status)
+    return None
+
+
+def is_older(one: WatchedOwnerOfPods, row: SuspendableKind, resumed: WatchedOwnerOfPods | None) -> bool:
+    """Whether the watch still tells of the owner as it was before we resumed it."""
+    if resumed is None or resumed.metadata.uid != one.metadata.uid or not row.is_suspended(one):
         return False
-    return job.metadata.generation <= resumed.metadata.generation
+    return one.metadata.generation <= resumed.metadata.generation
 
 
 def waits_for_room(verdict: GroupVerdict) -> bool:

@@ -5,14 +5,18 @@ from typing import Any
 
 import msgspec
 
+from maitred.kube.resources import resource_of
 from maitred.kube.wire import WatchedJob
+from maitred.model.suspending import BY_TITLE, SUSPENDABLE
 from maitred.model.suspension import Suspension
 from tests.oracle.builders import metadata
 
+SERVED = {row.type: resource_of(row.type) for row in SUSPENDABLE}
+JOBS = BY_TITLE["Job"]
 KEPT = "test/kept"
 """On a Job of these tests: the record about it, which is kept elsewhere."""
 RECORD = Suspension(
-    job="default/train",
+    key="default/train",
     uid="job-train",
     by="maitred",
     group="default/train",
@@ -45,7 +49,7 @@ def job(
 ) -> WatchedJob:
     """`kept` is the record about it; `pod` more of the spec of its pods."""
     if isinstance(kept, Suspension):
-        kept = msgspec.structs.replace(kept, job=f"default/{name}", uid=f"job-{name}")
+        kept = msgspec.structs.replace(kept, key=f"default/{name}", uid=f"job-{name}")
     annotations = {} if kept is None else {KEPT: str(kept)}
     container = {"name": "main", "resources": {"requests": {"cpu": str(cpu)}}}
     template = {

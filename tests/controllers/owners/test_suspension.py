@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from maitred.model.suspension import LONGEST_RECORD, parse_suspension
-from tests.controllers.jobs.made import RECORD, record
+from tests.controllers.owners.made import RECORD, record
 
 
 def test_what_was_written_is_read() -> None:
@@ -23,9 +23,19 @@ def test_it_reads_well_for_people() -> None:
         "priority": 10,
         "preemptorPriority": 100,
         "members": 4,
+        "kind": "Job",
+        "workload": "",
+        "workloadUid": "",
         "podGroup": "",
         "schedulerName": "maitred",
     }
+
+
+def test_the_record_of_an_earlier_version_is_about_a_job() -> None:
+    written = msgspec.json.decode(str(RECORD))
+    for name in ("kind", "workload", "workloadUid"):
+        del written[name]
+    assert parse_suspension(msgspec.json.encode(written).decode()) == RECORD
 
 
 def test_a_later_version_may_say_more() -> None:
@@ -40,6 +50,10 @@ def test_the_line_says_for_whom_within_the_namespace_and_never_across() -> None:
     )
     assert "made room for a group in another namespace of" in record(preemptor="team-b/secret").line
     assert "secret" not in record(preemptor="team-b/secret").line
+    assert record(kind="JobSet").line.endswith("; the JobSet is resumed when it fits again")
+    assert record(kind="JobSet", workload="kueue-1").line.endswith(
+        "; it is active again as soon as the pods of JobSet train are gone"
+    )
 
 
 @pytest.mark.parametrize(

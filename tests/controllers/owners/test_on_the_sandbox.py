@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.control_plane.cluster import Plane
-from tests.controllers.jobs.stories import STORIES, Story, it_is_preempted_twice_and_ends_complete, tell
+from tests.controllers.owners.stories import STORIES, Story, it_is_preempted_twice_and_ends_complete, tell
 from tests.sandbox.apiserver.running import running_server
 from tests.scenarios.objects import nodes
 

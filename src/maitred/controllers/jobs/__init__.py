@@ -1,1 +1,0 @@
-"""Jobs that were suspended to make room, and their return."""

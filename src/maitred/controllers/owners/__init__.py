@@ -1,0 +1,1 @@
+"""Owners of pods that were suspended to make room, and their return."""
