@@ -10,6 +10,7 @@ from tests.oracle.builders import Obj, metadata, node
 AS_WRITTEN = {"workloads": {"jobs": "as-written", "owners": "as-written"}}
 """Pods are in the groups that they name, and in no others: here it is the owners that hold them together."""
 NODES = [node(f"n{i}", cpu=1) for i in range(4)]
+TRAINING = ("PyTorchJob", "TFJob", "JAXJob", "XGBoostJob", "PaddleJob")
 APIS = {
     "Job": "batch/v1",
     "JobSet": "jobset.x-k8s.io/v1alpha2",
@@ -17,7 +18,7 @@ APIS = {
     "RayJob": "ray.io/v1",
     "RayCluster": "ray.io/v1",
     "RayService": "ray.io/v1",
-    "PyTorchJob": "kubeflow.org/v1",
+    **dict.fromkeys(TRAINING, "kubeflow.org/v1"),
     "MPIJob": "kubeflow.org/v2beta1",
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
     "Workload": "kueue.x-k8s.io/v1beta2",
@@ -26,7 +27,7 @@ OWN_MANAGERS = {
     "JobSet": "jobset.sigs.k8s.io/jobset-controller",
     "TrainJob": "trainer.kubeflow.org/trainjob-controller",
     "RayCluster": "ray.io/kuberay-operator",
-    "PyTorchJob": "kubeflow.org/training-operator",
+    **dict.fromkeys(TRAINING, "kubeflow.org/training-operator"),
     "MPIJob": "kubeflow.org/mpi-operator",
 }
 SHUTS_DOWN = {"shutdownAfterJobFinishes": True}
@@ -50,13 +51,11 @@ def owner(kind: str, name: str, *above: Obj, namespace: str = "default", **spec:
 
 
 def suspend(kind: str) -> Obj:
-    return {"runPolicy": {"suspend": True}} if kind in ("PyTorchJob", "MPIJob") else {"suspend": True}
+    return {"runPolicy": {"suspend": True}} if kind in (*TRAINING, "MPIJob") else {"suspend": True}
 
 
 def managed_by(kind: str, manager: str) -> Obj:
-    return (
-        {"runPolicy": {"managedBy": manager}} if kind in ("PyTorchJob", "MPIJob") else {"managedBy": manager}
-    )
+    return {"runPolicy": {"managedBy": manager}} if kind in (*TRAINING, "MPIJob") else {"managedBy": manager}
 
 
 def willing(kind: str) -> Obj:

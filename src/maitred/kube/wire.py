@@ -18,7 +18,7 @@ from maitred.model.objects import Object
 from maitred.model.operators.jobset import JobSet, TrainJob
 from maitred.model.operators.ray import RayCluster, RayJob
 from maitred.model.pod import Pod, PodStatus
-from maitred.model.training import MPIJob, PyTorchJob
+from maitred.model.training import JAXJob, MPIJob, PaddleJob, PyTorchJob, TFJob, XGBoostJob
 
 T = TypeVar("T")
 
@@ -104,6 +104,22 @@ class WatchedPyTorchJob(PyTorchJob, frozen=True, kw_only=True):
     metadata: WatchedMeta
 
 
+class WatchedTFJob(TFJob, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
+class WatchedJAXJob(JAXJob, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
+class WatchedXGBoostJob(XGBoostJob, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
+class WatchedPaddleJob(PaddleJob, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+
+
 class WatchedMPIJob(MPIJob, frozen=True, kw_only=True):
     metadata: WatchedMeta
 
@@ -115,6 +131,10 @@ WatchedOwnerOfPods = (
     | WatchedRayJob
     | WatchedRayCluster
     | WatchedPyTorchJob
+    | WatchedTFJob
+    | WatchedJAXJob
+    | WatchedXGBoostJob
+    | WatchedPaddleJob
     | WatchedMPIJob
 )
 WATCHED_OWNERS: dict[type[Object], type[WatchedOwnerOfPods]] = {
@@ -124,6 +144,10 @@ WATCHED_OWNERS: dict[type[Object], type[WatchedOwnerOfPods]] = {
     RayJob: WatchedRayJob,
     RayCluster: WatchedRayCluster,
     PyTorchJob: WatchedPyTorchJob,
+    TFJob: WatchedTFJob,
+    JAXJob: WatchedJAXJob,
+    XGBoostJob: WatchedXGBoostJob,
+    PaddleJob: WatchedPaddleJob,
     MPIJob: WatchedMPIJob,
 }
 """Kinds that can be suspended, as those read them who suspend and resume."""

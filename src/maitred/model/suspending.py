@@ -29,7 +29,16 @@ from maitred.model.operators.parts import OperatorCondition, holds
 from maitred.model.operators.ray import KUBERAY, RayCluster, RayJob
 from maitred.model.owner_chain import Found, owners_above
 from maitred.model.owners import BATCH_JOB, kind_of
-from maitred.model.training import MPI_OPERATOR, OPERATOR, MPIJob, PyTorchJob
+from maitred.model.training import (
+    MPI_OPERATOR,
+    OPERATOR,
+    JAXJob,
+    MPIJob,
+    PaddleJob,
+    PyTorchJob,
+    TFJob,
+    XGBoostJob,
+)
 
 Path = tuple[str, ...]
 
@@ -132,7 +141,10 @@ OWNERS = (
         ended=lambda one: one.status.job_deployment_status in ("Complete", "Failed"),
     ),
     SuspendableKind("RayCluster", RayCluster, (KUBERAY,)),
-    SuspendableKind("PyTorchJob", PyTorchJob, (OPERATOR,), ("Succeeded", "Failed"), OF_TRAINING),
+    *(
+        SuspendableKind(kind.__name__, kind, (OPERATOR,), ("Succeeded", "Failed"), OF_TRAINING)
+        for kind in (PyTorchJob, TFJob, JAXJob, XGBoostJob, PaddleJob)
+    ),
     SuspendableKind("MPIJob", MPIJob, (OPERATOR, MPI_OPERATOR), ("Succeeded", "Failed"), OF_TRAINING),
 )
 KUEUE_WORKLOAD = SuspendableKind(

@@ -36,8 +36,7 @@ HOMES = {
     "Job": "batch",
     "JobSet": "jobset.x-k8s.io",
     "TrainJob": "trainer.kubeflow.org",
-    "PyTorchJob": "kubeflow.org",
-    "MPIJob": "kubeflow.org",
+    **dict.fromkeys(("PyTorchJob", "TFJob", "JAXJob", "XGBoostJob", "PaddleJob", "MPIJob"), "kubeflow.org"),
     "RayCluster": "ray.io",
     "RayJob": "ray.io",
 }

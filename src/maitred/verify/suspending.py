@@ -36,7 +36,10 @@ RULES = {
     "TrainJob": SuspensionRule(("trainer.kubeflow.org/trainjob-controller",)),
     "RayJob": SuspensionRule(("ray.io/kuberay-operator",), willing=_shuts_down),
     "RayCluster": SuspensionRule(("ray.io/kuberay-operator",)),
-    "PyTorchJob": SuspensionRule(TRAINING[:1], place=_run_policy),
+    **dict.fromkeys(
+        ("PyTorchJob", "TFJob", "JAXJob", "XGBoostJob", "PaddleJob"),
+        SuspensionRule(TRAINING[:1], place=_run_policy),
+    ),
     "MPIJob": SuspensionRule(TRAINING, place=_run_policy),
 }
 WORKLOAD = "Workload"
