@@ -256,7 +256,7 @@ def test_a_job_set_brings_its_jobs_and_is_one_group() -> None:
         (
             "TFJob",
             {"tfReplicaSpecs": {"Worker": {"replicas": 2, "template": TEMPLATE}}},
-            [("TFJob default/main", ALONE, 2)],
+            [("TFJob default/main", "TFJob", 1)],
         ),
     ],
 )

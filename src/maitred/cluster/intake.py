@@ -26,7 +26,7 @@ MOST_REMEMBERED, LONGEST_KIN = 16_384, 1_024
 """Entries, and the bytes of one: users write them."""
 
 
-class Kin(NamedTuple):
+class Siblings(NamedTuple):
     """What the pods of one owner have in common. They come by the dozen, so it is read once for all."""
 
     owner: tuple[str, str, str]
@@ -39,7 +39,7 @@ class Intake:
         self._interner = interner
         self._standings: dict[Standing, tuple[Standing, int]] = {}
         self._usual_standings: dict[Hashable, tuple[Standing, int]] = {}
-        self._kin: dict[Hashable, Kin] = {}
+        self._kin: dict[Hashable, Siblings] = {}
 
     @property
     def standings(self) -> tuple[Standing, ...]:
@@ -79,7 +79,7 @@ class Intake:
             grace=min(meta.deletion_grace_period_seconds, MOST_SECONDS) * 1000,
         )
 
-    def _kin_of(self, pod: Pod) -> Kin:
+    def _kin_of(self, pod: Pod) -> Siblings:
         meta = pod.metadata
         like = (
             meta.namespace,
@@ -91,7 +91,7 @@ class Intake:
         )
         found = self._kin.get(like)
         if found is None:
-            found = Kin(owner_of(pod), is_node_bound(meta), said_by(pod))
+            found = Siblings(owner_of(pod), is_node_bound(meta), said_by(pod))
             if len(msgspec.msgpack.encode(like)) <= LONGEST_KIN:
                 _remember(self._kin, like, found)
         return found

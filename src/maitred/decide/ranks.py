@@ -68,7 +68,7 @@ def next_to_each_other(one: MemberOrder, other: MemberOrder) -> bool:
 
 
 @dataclass(slots=True)
-class Line:
+class RankedSeats:
     """Members that have an index and a seat, in their order."""
 
     orders: list[MemberOrder]
@@ -77,7 +77,7 @@ class Line:
     """Whether each is the neighbour of the one before it."""
 
     @classmethod
-    def of(cls, members: Iterable[tuple[MemberOrder, int]]) -> "Line":
+    def of(cls, members: Iterable[tuple[MemberOrder, int]]) -> "RankedSeats":
         ranked = sorted(member for member in members if member[0][0] != NO_INDEX)
         orders = [order for order, _ in ranked]
         follows = [False, *(next_to_each_other(one, other) for one, other in pairwise(orders))]
@@ -140,7 +140,7 @@ class RankOrder:
         if len(ranked) < 2:
             return seats
         members = [(view.orders[member], row) for member, row in ranked]
-        line = Line.of([*members, *((one.order, one.node) for one in seated)])
+        line = RankedSeats.of([*members, *((one.order, one.node) for one in seated)])
         if not any(line.crossings(self.scales)):
             return seats
         self.context.meter.take(len(line.rows) * (1 + len(self.scales.columns)))
@@ -179,7 +179,9 @@ def _left_once(domains: Sequence[int]) -> bool:
 class _Arrangement:
     """Members of a line change places. Those that have no shape here stay where they are."""
 
-    def __init__(self, line: Line, scales: Scales, shapes: Mapping[MemberOrder, int], meter: Meter) -> None:
+    def __init__(
+        self, line: RankedSeats, scales: Scales, shapes: Mapping[MemberOrder, int], meter: Meter
+    ) -> None:
         self.line, self.scales, self.steps = line, scales, Steps(MOST_LOOKS, meter=meter)
         self.shapes = [shapes.get(order) for order in line.orders]
 

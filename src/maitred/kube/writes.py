@@ -299,8 +299,8 @@ class Writer:
         in_time = grace_seconds is None or pod.metadata.deletion_grace_period_seconds <= grace_seconds
         return DONE if pod.metadata.deletion_timestamp is not None and in_time else None
 
-    async def _find(self, namespace: str, name: str) -> "Found | None":
-        return await self._get_if_there(PODS.path(namespace, name), Found)
+    async def _find(self, namespace: str, name: str) -> "FoundPod | None":
+        return await self._get_if_there(PODS.path(namespace, name), FoundPod)
 
     async def _get_if_there(self, path: str, kind: type[S]) -> S | None:
         try:
@@ -375,14 +375,14 @@ class FoundSpec(Lean, frozen=True):
     scheduling_gates: tuple[Gate, ...] = ()
 
 
-class Found(Lean, frozen=True):
+class FoundPod(Lean, frozen=True):
     """A pod, as far as it tells what became of a write."""
 
     metadata: FoundMeta
     spec: FoundSpec
 
 
-def fate(pod: Found | None, uid: str, node: str) -> Bound | Unbound | Refused:
+def fate(pod: FoundPod | None, uid: str, node: str) -> Bound | Unbound | Refused:
     """A pod that got its node and is being deleted since was bound all the same."""
     if pod is None:
         return Refused(RefusalReason.GONE, "the pod does not exist any more")

@@ -36,7 +36,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class NodesAfter:
     """Some nodes once pods have left them: what is free there of the resources that members ask for."""
 
     rows: Rows
@@ -106,7 +106,7 @@ class Feasibility:
         seats = place(rules, within, self._ladder, self.ask.demand(), self.context.policy, steps)
         return None if seats is None else hand_out(self.ask, seats, any_order=not rules.ordered)
 
-    def _after(self, entries: Ints) -> After:
+    def _after(self, entries: Ints) -> NodesAfter:
         """What there is once these pods have left, on those of their nodes that could take a member."""
         bounded = self._bounded
         entries = entries[bounded[self.nodes[entries]]]
@@ -117,7 +117,7 @@ class Feasibility:
         for column, freed in zip(free, self.freed(entries), strict=True):
             np.add.at(column, nodes, freed)
         measures, (before, sums) = self._measures(rows, free), self._before
-        return After(
+        return NodesAfter(
             rows, free, measures, self._most(sums + self._by_domain(rows, measures - before[:, rows]))
         )
 

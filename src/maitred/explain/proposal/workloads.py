@@ -1,7 +1,7 @@
 """Manifests of kinds that make pods: the owner that they describe, and the pods that it would make.
 
 What operators make of their objects is in `model.operators.pods`. Here are the kinds that no decision reads:
-those that keep pods running one by one, CronJobs, and training jobs of Kubeflow that nobody else asks for.
+those that keep pods running one by one, and CronJobs.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,22 +10,18 @@ from typing import Annotated, Any
 
 import msgspec
 
-from maitred.model import training
 from maitred.model.job import Job, JobSpec, PodTemplate, TemplateMeta
 from maitred.model.kinds import row_of
 from maitred.model.manifest.errors import FieldError, field_error
 from maitred.model.meta import Lean, ObjectMeta, OwnerReference
 from maitred.model.objects import Object
 from maitred.model.operators.parts import Several
-from maitred.model.operators.pods import MAKERS, Found, Replicas, of_job, of_roles, pods_of
+from maitred.model.operators.pods import MAKERS, Found, Replicas, of_job, pods_of
 from maitred.model.owners import api_group, owner_kind
 from maitred.model.selector import Labels
-from maitred.model.training import Role, TrainingSpec
 
 MOST_PODS = 10_000
 """In all. A Job may ask for two thousand million pods, and nobody has room for so many."""
-REPLICA_SPECS = "ReplicaSpecs"
-"""How the field is called in which training jobs have their templates: `pytorchReplicaSpecs` and so on."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Body = dict[str, Any]
@@ -199,29 +195,6 @@ def numbered(given: GivenManifest, labels: Callable[[int], Labels]) -> list[Repl
     ]
 
 
-# -- training jobs -----------------------------------------------------------------------------------------
-
-
-class TrainingManifest(Lean, frozen=True):
-    spec: TrainingSpec = TrainingSpec()
-
-
-def training_job(given: GivenManifest) -> Workload:
-    """Of a kind that the model has no struct for: their roles are in a field that is called by the kind."""
-    found: TrainingManifest = decoded(given.body, TrainingManifest)
-    fields = [key for key in given.body.get("spec", {}) if key.endswith(REPLICA_SPECS)]
-    if not fields:
-        raise FieldError("spec", f"has no {REPLICA_SPECS}, such as pytorch{REPLICA_SPECS}")
-    field = fields[0]
-    roles: dict[str, Role] = decoded(given.body["spec"][field], dict[str, Role], f"spec.{field}")
-    run = found.spec.run_policy
-    return Workload(
-        of_roles(given.owner, given.meta.namespace, run, roles, field),
-        suspended=run.suspend,
-        priority_class=run.scheduling_policy.priority_class,
-    )
-
-
 Expansion = Callable[[GivenManifest], Workload]
 EXPANSIONS: dict[tuple[str, str], Expansion] = {
     ("batch", "CronJob"): cron_job,
@@ -229,7 +202,6 @@ EXPANSIONS: dict[tuple[str, str], Expansion] = {
     ("apps", "ReplicaSet"): replica_owner,
     ("apps", "StatefulSet"): stateful_set,
     ("", "ReplicationController"): replica_owner,
-    **{(training.API_GROUP, kind): training_job for kind in training.KINDS},
     **{(row_of(kind).group, row_of(kind).name): operated(kind) for kind in MAKERS},
     ("batch", "Job"): job,
 }

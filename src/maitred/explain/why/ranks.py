@@ -6,7 +6,7 @@ from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import NodeView
 from maitred.cluster.snapshot import MemberOrder, Snapshot
 from maitred.decide.levels import known_levels, named_keys
-from maitred.decide.ranks import Line, Scales
+from maitred.decide.ranks import RankedSeats, Scales
 from maitred.decide.record import TriedGroup
 from maitred.explain.why.answer import LevelCrossings, RankAnswer
 from maitred.model.group import Group
@@ -49,7 +49,7 @@ def _own_levels(nodes: NodeView, group: Group) -> tuple[Level, ...]:
 def _ranks(
     nodes: NodeView, levels: Sequence[Level], seats: Iterable[tuple[MemberOrder, int]], one_shape: bool
 ) -> RankAnswer | None:
-    line, scales = Line.of(seats), Scales.of(nodes, levels)
+    line, scales = RankedSeats.of(seats), Scales.of(nodes, levels)
     if not levels or not line.pairs:
         return None
     found = line.crossings(scales)

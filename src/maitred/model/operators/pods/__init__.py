@@ -27,7 +27,7 @@ from maitred.model.operators.pods.replicas import (
     other_manager,
     reference,
 )
-from maitred.model.operators.pods.training import of_mpi_job, of_roles, of_training_job
+from maitred.model.operators.pods.training import of_mpi_job, of_training_job
 from maitred.model.operators.pods.trainjobs import of_train_job
 from maitred.model.operators.pods.volcano import of_volcano_job
 from maitred.model.operators.ray import RayCluster, RayJob
@@ -44,7 +44,6 @@ __all__ = [
     "Replicas",
     "is_new",
     "of_job",
-    "of_roles",
     "other_manager",
     "pods_of",
     "reference",
