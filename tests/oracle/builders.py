@@ -344,6 +344,7 @@ def _owners(owner: str | None) -> list[Obj]:
         return []
     kind, _, name = owner.partition("/")
     api = {"DaemonSet": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1"}.get(kind, "v1")
+    api = "jobset.x-k8s.io/v1alpha2" if kind == "JobSet" else api
     return [
         {"apiVersion": api, "kind": kind, "name": name, "uid": f"{kind}-{name}".lower(), "controller": True}
     ]
@@ -354,6 +355,20 @@ def job(name: str, parallelism: int, **spec: Any) -> Obj:
     said = {"parallelism": parallelism, **spec}
     about = {**metadata(name, "default"), "uid": f"job-{name}"}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": about, "spec": said}
+
+
+def indexed(count: int) -> Obj:
+    """The spec of a Job all of whose indexes run at once."""
+    return {"parallelism": count, "completions": count, "completionMode": "Indexed"}
+
+
+def owner_object(
+    version: str, kind: str, name: str, namespace: str, spec: Obj, *, owner: str | None = None, **about: Any
+) -> Obj:
+    """What pods with ``owner="<kind>/<name>"`` are of; ``owner`` is what is above it."""
+    meta = metadata(name, namespace, ownerReferences=_owners(owner), **about)
+    meta["uid"] = f"{kind}-{name}".lower()
+    return {"apiVersion": version, "kind": kind, "metadata": meta, "spec": spec}
 
 
 # ---- groups and what stands beside them

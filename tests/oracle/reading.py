@@ -11,6 +11,7 @@ from functools import cached_property
 from tests.oracle.builders import GROUP, MIN_COUNT, TOPOLOGY, Obj
 
 BUILTIN_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+COSCHEDULING = "scheduling.x-k8s.io/pod-group"
 Policy = Mapping[str, object]
 
 
@@ -112,8 +113,8 @@ def groups(objects: Iterable[Obj], policy: Policy | None = None) -> list[Group]:
     listed = list(objects)
     by_name: dict[str, list[Obj]] = {}
     for pod in (obj for obj in listed if obj["kind"] == "Pod"):
-        by_name.setdefault(_group_of(pod), []).append(pod)
-    podgroups = {key(obj): obj for obj in listed if obj["kind"] == "PodGroup"}
+        by_name.setdefault(_group_of(pod, listed), []).append(pod)
+    podgroups = {key(obj): obj for obj in listed if obj["kind"] == "PodGroup" and not _is_foreign(obj)}
     found = [_group(name, pods, podgroups, listed, policy or {}) for name, pods in sorted(by_name.items())]
     return [group for group in found if group.pending]
 
@@ -125,10 +126,50 @@ def only_group(objects: Iterable[Obj], policy: Policy | None = None) -> Group | 
     return waiting[0] if waiting else None
 
 
-def _group_of(pod: Obj) -> str:
+def _group_of(pod: Obj, objects: list[Obj]) -> str:
     space = pod["metadata"].get("namespace", "default")
     named = pod["spec"].get("schedulingGroup", {}).get("podGroupName") or mark(pod, GROUP)
-    return f"{space}/{named or pod['metadata']['name']}"
+    named = named or mark(pod, COSCHEDULING)
+    maker = None if named else _maker(pod, objects)
+    return key(maker) if maker is not None else f"{space}/{named or pod['metadata']['name']}"
+
+
+# ---- groups that owners make, or that are named in another scheduler's language
+
+
+def _is_foreign(group: Obj) -> bool:
+    return not str(group["apiVersion"]).startswith("scheduling.k8s.io/")
+
+
+def _above(obj: Obj, objects: list[Obj]) -> Obj | None:
+    """Its controller, if that is among the objects and no other of that name."""
+    for owner in obj["metadata"].get("ownerReferences", ()):
+        for one in objects:
+            same = (one["kind"], one["metadata"]["name"]) == (owner["kind"], owner["name"])
+            beside = one["metadata"].get("namespace") == obj["metadata"].get("namespace")
+            if owner.get("controller") and same and beside and one["metadata"].get("uid") == owner["uid"]:
+                return one
+    return None
+
+
+def _maker(pod: Obj, objects: list[Obj]) -> Obj | None:
+    """The JobSet above a pod, else its Job if all indexes of that run at once."""
+    job = _above(pod, objects)
+    if job is None or job["kind"] != "Job":
+        return None
+    above = _above(job, objects)
+    if above is not None and above["kind"] == "JobSet":
+        return above
+    return job if job["spec"].get("completionMode") == "Indexed" and _made(job) > 1 else None
+
+
+def _made(maker: Obj) -> int:
+    """How many pods it makes at once."""
+    if maker["kind"] == "Job":
+        spec = maker["spec"]
+        return int(spec["parallelism"]) if spec["parallelism"] == spec.get("completions") else 1
+    several = maker["spec"]["replicatedJobs"]
+    return sum(one.get("replicas", 1) * one["template"]["spec"]["parallelism"] for one in several)
 
 
 def mark(obj: Obj, name: str) -> str | None:
@@ -143,8 +184,17 @@ def _group(
 ) -> Group:
     flaws = set(_flaws(pods, podgroups.get(name), objects))
     levels = {str(level["name"]): str(level["key"]) for level in _levels(policy)}
+    named_by_pods = any(mark(pod, GROUP) or mark(pod, COSCHEDULING) for pod in pods)
+    if name not in podgroups and not named_by_pods and (maker := _maker(pods[0], objects)) is not None:
+        asked_for = mark(maker, TOPOLOGY)
+        topology = levels.get(asked_for or "", asked_for)
+        return Group(name, _made(maker), tuple(pods), topology, tuple(sorted(flaws)))
     if not any(pod["spec"].get("schedulingGroup") for pod in pods):
+        foreign = [
+            obj for obj in objects if obj["kind"] == "PodGroup" and _is_foreign(obj) and key(obj) == name
+        ]
         quorum = max((int(mark(pod, MIN_COUNT) or 1) for pod in pods), default=1)
+        quorum = int(foreign[0]["spec"]["minMember"]) if foreign else quorum
         keys = {mark(pod, TOPOLOGY) for pod in pods if not finished(pod)}
         flaws |= {"topology"} if len(keys) > 1 else set()
         named = next(iter(keys), None)

@@ -16,8 +16,10 @@ from tests.oracle.builders import (
     TOPOLOGY,
     Obj,
     gang,
+    indexed,
     namespace,
     node,
+    owner_object,
     pod,
     pod_group,
     priority_class,
@@ -71,6 +73,11 @@ THEMES = (
 """Features that are most interesting together; every cluster has one theme and a few features more."""
 
 FORMS = ("lone", *("gang",) * 6, "label", "annotation", "label", "annotation", "basic")
+OWNED = ("indexed job", "job set", "coscheduling")
+"""Groups that nobody names in our words: by the owners of the pods, or in another scheduler's language."""
+OWNERS = "owners"
+"""The feature that adds them, for those who read them as `tests.oracle.reading` does."""
+WITH_OWNERS = (*FEATURES, OWNERS)
 CLASSES = {"low": -10, "high": 100}
 
 
@@ -118,8 +125,11 @@ def clusters(
 ) -> list[Obj]:
     """Whole clusters: nodes, running pods, and one to ``max_groups`` groups that wait."""
     allowed = sorted(features)
+    usual = [feature for feature in allowed if feature != OWNERS]
     theme = frozenset(draw(st.sampled_from(THEMES))).intersection(allowed)
-    chosen = theme | draw(st.frozensets(st.sampled_from(allowed), max_size=3))
+    chosen = theme | draw(st.frozensets(st.sampled_from(usual), max_size=3))
+    if OWNERS in allowed and draw(st.booleans()):
+        chosen |= {OWNERS}
     deck = Deck(draw, chosen)
     ground = _ground(deck, min_nodes, max_nodes)
     groups = [_group(deck, ground, i, min_members, max_members) for i in range(deck.number(1, max_groups))]
@@ -190,7 +200,8 @@ def _running(deck: Deck, ground: Ground) -> Iterator[Draft]:
 
 def _group(deck: Deck, ground: Ground, number: int, least: int, most: int) -> tuple[list[Draft], list[Obj]]:
     """One group in one of the forms there are, its members in up to three shapes and whatever states."""
-    name, form = f"g{number}", deck.pick(FORMS if least == 1 else FORMS[1:])
+    forms = (*FORMS, *OWNED * 4) if OWNERS in deck.features else FORMS
+    name, form = f"g{number}", deck.pick(forms if least == 1 else forms[1:])
     level = deck.pick(LEVELS) if deck.chance("topology") else None
     common = _merge({"created": deck.number(0, 3)}, _space(deck))
     ranked = deck.pick([None, *CLASSES]) if "priority" in deck.features else None
@@ -251,6 +262,8 @@ def _identify(
     ranked: str | None,
 ) -> list[Obj]:
     """Write into the members which group they are of; a PodGroup where the form has one."""
+    if form in OWNED and len(members) > 1:
+        return _own(form, name, quorum, level, members, space)
     if form in ("gang", "basic"):
         for member in members:
             member.fields["group"] = name
@@ -267,6 +280,31 @@ def _identify(
         else:
             member.fields["annotations"] = {**marks, **({TOPOLOGY: key} if key else {})}
     return []
+
+
+def _own(form: str, name: str, quorum: int, level: str | None, members: list[Draft], space: str) -> list[Obj]:
+    """An Indexed Job; a JobSet of two replicated jobs with a Job each; or a PodGroup of scheduler-plugins."""
+    marks = {TOPOLOGY: topology_key(level)} if level else {}
+    if form == "coscheduling":
+        for member in members:
+            label = {"scheduling.x-k8s.io/pod-group": name}
+            member.fields.update(labels={**member.fields["labels"], **label}, annotations=marks)
+        version = "scheduling.x-k8s.io/v1alpha1"
+        return [owner_object(version, "PodGroup", name, space, {"minMember": quorum})]
+    whole = max(2, quorum)
+    if form == "indexed job":
+        for member in members:
+            member.fields["owner"] = f"Job/{name}"
+        return [owner_object("batch/v1", "Job", name, space, indexed(whole), annotations=marks)]
+    counts, jobs = {"a": whole // 2, "b": whole - whole // 2}, []
+    for number, member in enumerate(members):
+        member.fields["owner"] = f"Job/{name}-{'a' if number < len(members) // 2 else 'b'}-0"
+    for role, count in counts.items():
+        above = {"labels": {"jobset.sigs.k8s.io/replicatedjob-name": role}, "owner": f"JobSet/{name}"}
+        jobs.append(owner_object("batch/v1", "Job", f"{name}-{role}-0", space, indexed(count), **above))
+    roles = [{"name": role, "template": {"spec": indexed(count)}} for role, count in counts.items()]
+    spec = {"replicatedJobs": roles}
+    return [owner_object("jobset.x-k8s.io/v1alpha2", "JobSet", name, space, spec, annotations=marks), *jobs]
 
 
 # ---- small helpers

@@ -14,7 +14,7 @@ from tests.oracle import brute, hard, program
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.reading import Group, groups, only_group, terminating
-from tests.oracle.strategies import HARMLESS, clusters, one_group
+from tests.oracle.strategies import HARMLESS, OWNERS, clusters, one_group
 from tests.support import decide
 
 CLOSING = ("gates", "mixed", "states", "priority", "topology")
@@ -95,7 +95,7 @@ def _with_states() -> SearchStrategy[list[Obj]]:
     return one_group(max_size=4, features=["states", "topology", "affinity", "spread", "daemons"])
 
 
-@given(one_group())
+@given(one_group(HARMLESS | {OWNERS}))
 @examples(300)
 def test_seated_if_and_only_if_brute_force_finds_a_seat(objects: list[Obj]) -> None:
     check_seating(objects)

@@ -12,7 +12,7 @@ from tests.oracle import brute
 from tests.oracle.builders import Obj
 from tests.oracle.effort import examples
 from tests.oracle.reading import groups
-from tests.oracle.strategies import CONSTRAINTS, clusters
+from tests.oracle.strategies import CONSTRAINTS, WITH_OWNERS, clusters
 from tests.support import decide
 
 
@@ -20,31 +20,31 @@ def breaches(objects: list[Obj], law: int) -> list[Breach]:
     return [breach for breach in verify(objects, decide(objects), None) if breach.law == law]
 
 
-@given(clusters())
+@given(clusters(features=WITH_OWNERS))
 @examples(100)
 def test_law_1_no_overcommit(objects: list[Obj]) -> None:
     assert breaches(objects, 1) == []
 
 
-@given(clusters())
+@given(clusters(features=WITH_OWNERS))
 @examples(100)
 def test_law_2_no_split_gang(objects: list[Obj]) -> None:
     assert breaches(objects, 2) == []
 
 
-@given(st.one_of(clusters(), clusters(features=CONSTRAINTS, min_nodes=2, min_members=2)))
+@given(st.one_of(clusters(features=WITH_OWNERS), clusters(features=CONSTRAINTS, min_nodes=2, min_members=2)))
 @examples(200)
 def test_law_3_every_hard_constraint_holds(objects: list[Obj]) -> None:
     assert breaches(objects, 3) == []
 
 
-@given(clusters())
+@given(clusters(features=WITH_OWNERS))
 @examples(100)
 def test_law_7_no_silence(objects: list[Obj]) -> None:
     assert breaches(objects, 7) == []
 
 
-@given(clusters())
+@given(clusters(features=WITH_OWNERS))
 @examples(50)
 def test_law_7_every_waiting_group_is_spoken_of_once(objects: list[Obj]) -> None:
     plan = decide(objects)
@@ -53,7 +53,7 @@ def test_law_7_every_waiting_group_is_spoken_of_once(objects: list[Obj]) -> None
         assert entry["verdict"] == "Scheduled" or entry["blockers"], entry["group"]
 
 
-@given(clusters())
+@given(clusters(features=WITH_OWNERS))
 @examples(100)
 def test_law_8_impossible_means_proven(objects: list[Obj]) -> None:
     """No group that fits the empty cluster is called impossible: the checker's search, then brute force."""
@@ -66,7 +66,7 @@ def test_law_8_impossible_means_proven(objects: list[Obj]) -> None:
             assert not brute.seatable_on_empty(objects, named[entry["group"]]), entry["group"]
 
 
-@given(clusters(), st.randoms(use_true_random=False))
+@given(clusters(features=WITH_OWNERS), st.randoms(use_true_random=False))
 @examples(100)
 def test_law_9_same_input_same_plan(objects: list[Obj], random: Random) -> None:
     """Byte for byte: decided twice, and with the objects in another order; and the input is left alone."""
