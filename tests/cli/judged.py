@@ -57,7 +57,7 @@ REFUSED: dict[str, tuple[Obj, str]] = {
         "spec.completions",
     ),
     "a container without an image": (job(container(image="")), f"{POD}.containers[0].image"),
-    "a label that is none": (job(labels={"app": "not a value"}), "spec.template.labels"),
+    "a label that is none": (job(labels={"app": "not a value"}), "spec.template.metadata.labels"),
     "a selector that is none": (job(nodeSelector={"gpu model": "h100"}), f"{POD}.nodeSelector"),
     "an operator that is none": (job(affinity=on_nodes("Equals", "h100")), f"{POD}.affinity"),
     "In without values": (job(affinity=on_nodes("In")), f"{POD}.affinity"),

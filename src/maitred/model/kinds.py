@@ -7,7 +7,6 @@ pass it on. What the API server would refuse of it, beyond wrong types, is in `m
 """
 
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import cache
 from typing import Any
 
@@ -52,13 +51,6 @@ WORKLOADS = ("v1beta1", "v1alpha3", "v1alpha2")
 TRAINER = ("trainer.kubeflow.org", ("v1alpha1",))
 
 
-class Heeded(Enum):
-    """Who goes by the objects of a kind. Commands say of the objects in their input that they do not heed."""
-
-    BY_DECISIONS = auto()
-    NOT_YET = auto()
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """All that others need to know of a kind, but for its fields."""
@@ -80,7 +72,6 @@ class Kind:
     """What kubectl calls it for short, in the dump that the documentation shows."""
     called: str = ""
     """The `kind` of its objects, where other kinds have the same; without it: the name of the struct."""
-    heeded: Heeded = Heeded.BY_DECISIONS
 
     @property
     def title(self) -> str:
@@ -98,12 +89,10 @@ class Kind:
         return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
 
 
-def operated(
-    type: type[Object], api_version: str, plural: str, heeded: Heeded = Heeded.BY_DECISIONS, **more: Any
-) -> Kind:
+def operated(type: type[Object], api_version: str, plural: str, **more: Any) -> Kind:
     """Of an operator or of another scheduler, which not every cluster has. `|` stands between versions."""
     group, _, versions = api_version.partition("/")
-    return Kind(type, group, tuple(versions.split("|")), plural, optional=True, heeded=heeded, **more)
+    return Kind(type, group, tuple(versions.split("|")), plural, optional=True, **more)
 
 
 def pod_group(type: type[ForeignGroup], api_version: str) -> Kind:

@@ -9,7 +9,7 @@ import msgspec
 
 from maitred.model.group import MARK_PREFIX, MARKS
 from maitred.model.job import JOB_NAMES, Job
-from maitred.model.kinds import KINDS, OPERATED, Heeded, Kind, row_of
+from maitred.model.kinds import KINDS, OPERATED, Kind, row_of
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
@@ -65,8 +65,6 @@ class Reader:
             return None
 
     def _take(self, document: Document, row: Kind) -> Object:
-        if row.heeded is Heeded.NOT_YET:
-            self._skipped[document.kind, document.api_version] += 1
         found = decode(document, row.type)
         checks.check_name(found.metadata)
         if (check := checks.CHECKS.get(row.type)) is not None:
@@ -100,7 +98,7 @@ class Reader:
     def warnings(self) -> tuple[str, ...]:
         """One for each kind that was left out, and each mark; the order of the input does not show."""
         if not self.objects and not self._skipped:
-            return ("the input has no objects",)
+            return (*self._notes, "the input has no objects")
         left_out = +(self._skipped + self._owners_without_pods())
         skipped = [skip_words(*key, left_out[key]) for key in sorted(left_out)]
         unknown = [unknown_words(mark, self._unknown[mark]) for mark in sorted(self._unknown)]
@@ -166,7 +164,7 @@ def skip_words(kind: str, version: str, count: int) -> str:
             f"{owner.title}: this command does not create its pods; give the pods themselves ({objects} "
             f"skipped)"
         )
-    known = [read for (read, name), row in READ.items() if name == kind and row.heeded is Heeded.BY_DECISIONS]
+    known = [read for read, name in READ if name == kind]
     if known:
         return f"{kind} of {version}: not read; {', '.join(sorted(known))} are ({objects} skipped)"
     return f"{kind} of {version}: not read ({objects} skipped)"

@@ -98,6 +98,9 @@ def _check_amounts(
             yield from check_quantity(name, quantity, f"{path}.{which}[{name}]")
     for name, quantity in requests.items():
         yield from _check_within_limit(name, quantity, limits.get(name), path)
+    named = {*limits, *requests}
+    if any(name.startswith(HUGE_PAGES) for name in named) and named.isdisjoint(QOS_RESOURCES):
+        yield forbidden(path, "HugePages require cpu or memory")
 
 
 def _check_within_limit(name: str, quantity: str, limit: str | None, path: str) -> Iterator[FieldError]:
