@@ -300,8 +300,9 @@ def _own(form: str, name: str, quorum: int, level: str | None, members: list[Dra
     for number, member in enumerate(members):
         member.fields["owner"] = f"Job/{name}-{'a' if number < len(members) // 2 else 'b'}-0"
     for role, count in counts.items():
-        above = {"labels": {"jobset.sigs.k8s.io/replicatedjob-name": role}, "owner": f"JobSet/{name}"}
-        jobs.append(owner_object("batch/v1", "Job", f"{name}-{role}-0", space, indexed(count), **above))
+        labels = {"jobset.sigs.k8s.io/replicatedjob-name": role}
+        of_role, above = (f"{name}-{role}-0", space, indexed(count)), f"JobSet/{name}"
+        jobs.append(owner_object("batch/v1", "Job", *of_role, owner=above, labels=labels))
     roles = [{"name": role, "template": {"spec": indexed(count)}} for role, count in counts.items()]
     spec = {"replicatedJobs": roles}
     return [owner_object("jobset.x-k8s.io/v1alpha2", "JobSet", name, space, spec, annotations=marks), *jobs]
