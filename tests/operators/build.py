@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from shutil import copyfile
 
 from maitred.sandbox.controlplane.build import (
     KUBERNETES_MODULE,
@@ -16,7 +17,7 @@ from maitred.sandbox.controlplane.build import (
 from maitred.sandbox.controlplane.telling import Progress, telling
 from maitred.sandbox.controlplane.toolchain import Go, UnavailableError, cache_directory, find_go
 from maitred.sandbox.controlplane.versions import RELEASES
-from tests.operators.catalogue import Operator
+from tests.operators.catalogue import Operator, Pruned
 
 CRDS, WEBHOOKS = "crds.yaml", "webhooks.yaml"
 NEEDED = re.compile(r"^\s+([\w.-]+/\S+) (v\S+)", re.MULTILINE)
@@ -44,7 +45,7 @@ def build_operator(go: Go, operator: Operator, into: Path, say: Progress) -> Non
             copy_changed(operator, source / operator.package, module / "changed")
         with telling(say, lambda: f"{title}: fetching its modules"):
             needed = {**libraries(go, operator), operator.module: operator.version}
-            require(go, module, needed, [])
+            require(go, module, needed, [prune(go, operator.pruned, module)] if operator.pruned else [])
         build(go, module, packages, into, title, say)
     crds = sorted(source.glob(operator.crds))
     (into / CRDS).write_text("\n---\n".join(path.read_text() for path in crds))
@@ -59,6 +60,17 @@ def libraries(go: Go, operator: Operator) -> dict[str, str]:
     text = Path(downloaded(go, KUBERNETES_MODULE, release.tag)["GoMod"]).read_text()
     needed = {path: version for path, version in NEEDED.findall(text) if version != "v0.0.0"}
     return {**needed, **dict.fromkeys(STAGED.findall(text), release.staging)}
+
+
+def prune(go: Go, pruned: Pruned, module: Path) -> str:
+    """Copies the package into the throwaway module; what its go.mod says of it."""
+    source, into = Path(downloaded(go, pruned.module, pruned.version)["Dir"]), module / "pruned"
+    (into / pruned.package).mkdir(parents=True)
+    copyfile(source / "go.mod", into / "go.mod")
+    for file in (source / pruned.package).glob("*.go"):
+        if file.name != pruned.file:
+            copyfile(file, into / pruned.package / file.name)
+    return f"replace {pruned.module} => ./pruned"
 
 
 def copy_changed(operator: Operator, source: Path, into: Path) -> None:

@@ -34,6 +34,16 @@ class Place:
 Arguments = Callable[[Place], list[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A package of another module, without a generated file that does not build with newer libraries."""
+
+    module: str
+    version: str
+    package: str
+    file: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Operator:
     name: str
@@ -55,6 +65,7 @@ class Operator:
     Empty: those that it names itself."""
     changes: Mapping[str, str] = field(default_factory=dict)
     """Text of its main package that is replaced before it is built, where no option does it."""
+    pruned: Pruned | None = None
     namespace: str = ""
     """One that must be there before it starts."""
 
@@ -159,8 +170,12 @@ KUEUE = Operator(
     webhooks="config/components/webhook/manifests.yaml",
     resources=("jobs", "workloads", "clusterqueues", "localqueues", "resourceflavors", "cohorts"),
     changes={
-        '"/etc/kueue/metrics/certs"': 'filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs")'
+        '"/etc/kueue/metrics/certs"': 'filepath.Join(os.TempDir(), "k8s-webhook-server", "serving-certs")',
+        '_ "sigs.k8s.io/kueue/pkg/controller/jobs"': '_ "sigs.k8s.io/kueue/pkg/controller/jobs/job"',
     },
+    pruned=Pruned(
+        "github.com/kubeflow/trainer/v2", "v2.2.1", "pkg/apis/trainer/v1alpha1", "zz_generated.openapi.go"
+    ),
     namespace="kueue-system",
 )
 TRAINING = Operator(

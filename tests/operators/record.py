@@ -25,6 +25,7 @@ from maitred.sandbox.controlplane.versions import RELEASES
 from tests.control_plane.cluster import Cluster, cluster
 from tests.operators.catalogue import JOBSET, KUBERAY, LWS, TRAINER, TRAINING, operators_of
 from tests.operators.run import Operators
+from tests.operators.story import with_disk
 from tests.scenarios.objects import rack
 
 Json = dict[str, Any]
@@ -48,7 +49,7 @@ OWNERS = {
     KUBERAY: "rayjobs,rayclusters",
     TRAINING: "pytorchjobs,mpijobs",
 }
-NODES = (*rack("r1", 2, cpu=8), *rack("r2", 2, cpu=8), *rack("r3", 2, cpu=8))
+NODES = [with_disk(one) for name in ("r1", "r2", "r3") for one in rack(name, 2, cpu=8)]
 OF_KUBERNETES = "jobs.batch,statefulsets,pods"
 LONGEST_SECONDS = 120.0
 QUIET_SECONDS = 4.0

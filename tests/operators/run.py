@@ -18,6 +18,7 @@ from maitred.sandbox.controlplane.commands import HOST
 from maitred.sandbox.controlplane.process import POLL_SECONDS, READY_SECONDS, Process, ProcessError
 from maitred.sandbox.controlplane.run import ControlPlane, free_ports
 from maitred.sandbox.controlplane.telling import Progress
+from tests.control_plane.waiting import eventually
 from tests.operators.build import CRDS, WEBHOOKS, built
 from tests.operators.catalogue import Operator, Place
 
@@ -61,7 +62,12 @@ def install(plane: ControlPlane, crds: Sequence[Path]) -> None:
     """By the server's apply: some are too large for the annotation that a plain apply leaves."""
     files = [f"--filename={path}" for path in crds]
     plane.kubectl("apply", "--server-side", *files)
-    plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *files)
+    eventually(lambda: all(map(established, json.loads(plane.kubectl("get", "crds", "-o=json"))["items"])))
+
+
+def established(crd: Json) -> bool:
+    conditions = crd.get("status", {}).get("conditions") or ()
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
 @contextmanager

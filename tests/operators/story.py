@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -76,7 +76,7 @@ class Story:
 
     async def succeed(self) -> None:
         """What runs in its pods has done its work."""
-        for pod in self.pods():
+        for pod in self.in_phase("Running"):
             path = PODS.path(self.stage.api.namespace, pod.metadata.name, "status")
             await self.stage.api.client.request(
                 "PATCH", path, body=encode(SUCCEEDED), content_type=MERGE_PATCH
@@ -90,9 +90,15 @@ class Story:
         await self.stage.play(NoRecords())
 
 
+def with_disk(machine: Machine) -> Machine:
+    """The launcher of an MPIJob asks for some."""
+    return replace(machine, resources={**machine.resources, "ephemeral-storage": "100Gi"})
+
+
 def resource_of(body: Json) -> Resource:
     group, _, version = body["apiVersion"].rpartition("/")
-    return Resource(group, version, f"{body['kind'].lower()}s", body["kind"])
+    namespaced = body["kind"] not in ("ResourceFlavor", "ClusterQueue")
+    return Resource(group, version, f"{body['kind'].lower()}s", body["kind"], namespaced)
 
 
 def tell(

@@ -8,13 +8,13 @@ import pytest
 
 from maitred.sandbox.kubelets.bodies import Machine
 from tests.operators.run import Operators
-from tests.operators.story import Story, tell
+from tests.operators.story import Story, tell, with_disk
 from tests.scenarios.api import Json, eventually
 from tests.scenarios.objects import Pods, node, nodes, rack
 from tests.scenarios.steps import AddNode, Bound, Create, Delete, Settle
 
 CRITICAL = Pods("critical", cpu=4, spec={"priorityClassName": "system-cluster-critical"})
-TOO_FEW, ONE_MORE = nodes(2), node("n2")
+*TOO_FEW, ONE_MORE = map(with_disk, nodes(3))
 """No workload here fits on two nodes, and each on three."""
 RACKS, LAST_OF_RACK = (*rack("r1", 2, cpu=4), *rack("r2", 1, cpu=4)), node("r2-1", rack="r2")
 
