@@ -10,7 +10,14 @@ from tests.attacks.harness import Ground, opened
 
 
 @pytest.fixture(scope="module")
-def ground(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+def kinds() -> None:
+    """Kinds that the server has besides its own before the scheduler starts; a file may have some."""
+
+
+@pytest.fixture(scope="module")
+def ground(
+    control_plane: ControlPlane, kinds: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Ground]:
     """It lives in one task of one event loop, which runs on while an attack does."""
     with asyncio.Runner() as runner:
         done = asyncio.Event()

@@ -75,7 +75,7 @@ def test_a_record_that_is_made_up_holds_no_node(ground: Ground, manager: str) ->
         mallory = await ground.tenant()
         made = await mallory.api.create(JOBS, forged("forged", NODES, managedBy=manager))
         job, uid = f"{mallory.namespace}/forged", made["metadata"]["uid"]
-        text = str(record(job=job, uid=uid, members=NODES, priority=2_000_000_000))
+        text = str(record(key=job, uid=uid, members=NODES, priority=2_000_000_000))
         labels = {RECORD: "suspension", "app.kubernetes.io/name": "maitred"}
         body = {
             "metadata": {"name": f"maitred-suspension-{uid}", "labels": labels},
@@ -154,7 +154,7 @@ async def is_away(ground: Ground, mallory: Tenant, name: str, left: int, is_gang
     template["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1", GPU: "1"}}
     made = await mallory.api.create(JOBS, body)
     uid = made["metadata"]["uid"]
-    kept = record(job=f"{mallory.namespace}/{name}", uid=uid, members=left)
+    kept = record(key=f"{mallory.namespace}/{name}", uid=uid, members=left)
     labels = {RECORD: "suspension", "app.kubernetes.io/name": "maitred"}
     meta = {"name": f"maitred-suspension-{uid}", "labels": labels}
     await Api(ground.admin.client, SYSTEM_NAMESPACE).create(

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 
 import pytest
 
@@ -18,6 +20,7 @@ from maitred.sandbox.controlplane.toolchain import cache_directory
 
 COMMAND = [sys.executable, "-m", "maitred.cli", "up"]
 DEADLINE_SECONDS = 60.0
+NO_MORE = ""
 SMALL = """\
 apiVersion: maitred.dev/v1alpha1
 kind: World
@@ -47,28 +50,37 @@ class Up:
             text=True,
             preexec_fn=as_started_by_hand,
         )
+        self._unread: Queue[str] = Queue()
+        self.reading = Thread(target=self._read, daemon=True)
+        self.reading.start()
+
+    def _read(self) -> None:
+        """In a thread of its own: a line that never comes must not be waited for without end."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._unread.put(line)
+        self._unread.put(NO_MORE)
 
     def until(self, words: str) -> str:
         """The line with these words."""
-        assert self.process.stdout is not None
         end = time.monotonic() + DEADLINE_SECONDS
-        while time.monotonic() < end:
-            line = self.process.stdout.readline()
-            self.said.append(line)
-            if words in line:
-                return line
-            if not line:
-                break
+        with suppress(Empty):
+            while line := self._unread.get(timeout=max(0.0, end - time.monotonic())):
+                self.said.append(line)
+                if words in line:
+                    return line
         raise AssertionError(f"{words!r} was not said:\n{''.join(self.said)}")
 
     def end(self, number: int = signal.SIGINT) -> int:
         self.process.send_signal(number)
         try:
-            rest, _ = self.process.communicate(timeout=DEADLINE_SECONDS)
+            self.process.wait(DEADLINE_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        self.said.append(rest)
+        self.reading.join(DEADLINE_SECONDS)
+        while not self._unread.empty():
+            self.said.append(self._unread.get())
         return self.process.returncode
 
 
@@ -79,9 +91,8 @@ def up(home: Path, *options: str) -> Iterator[Up]:
         yield running
     finally:
         running.process.kill()
-        running.process.wait()
-        assert running.process.stdout is not None
-        running.process.stdout.close()
+        with running.process:  # Closes its output, once nothing more can come.
+            running.reading.join(DEADLINE_SECONDS)
 
 
 def maitred(home: Path, *arguments: str) -> str:
@@ -114,8 +125,16 @@ def test_it_ends_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
     with up(tmp_path, "--world", str(world)) as running:
         running.until("--for 30s")
         assert running.end(number) == 0
-    assert "has stopped" in running.said[-1]
+    assert "has stopped" in "".join(running.said)
     assert not running.kubeconfig.exists()
+
+
+def test_it_ends_without_a_word_of_python_when_it_is_stopped_at_once(tmp_path: Path) -> None:
+    """Before its parts have taken their first step."""
+    with up(tmp_path, "--story", "two-gangs") as running:
+        running.until("Ctrl-C stops it")
+        assert running.end() == 0
+    assert "coroutine" not in "".join(running.said)
 
 
 @pytest.mark.slow

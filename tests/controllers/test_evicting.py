@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.cluster.leaving import leaving_pods
 from maitred.cluster.state import ClusterState
 from maitred.controllers.owners.suspensions import Suspensions
 from maitred.controllers.scheduling import evicting
@@ -135,8 +136,9 @@ class House:
 
     @property
     def leaving(self) -> set[str]:
-        bound = self.mirror.state.snapshot().bound
-        return {o.key.removeprefix("default/") for o in bound.occupants[bound.leaving(LIMIT)]}
+        snapshot = self.mirror.state.snapshot()
+        leaving = snapshot.bound.occupants[leaving_pods(snapshot, LIMIT, now=0)]
+        return {occupant.key.removeprefix("default/") for occupant in leaving}
 
     def linger(self, name: str, where: str) -> None:
         """Somebody has deleted this pod, and given it ten years."""

@@ -108,7 +108,7 @@ def test_a_job_may_put_its_pods_into_a_group_with_others() -> None:
     ("annotations", "fields", "said"),
     [
         ({MIN_COUNT: "3"}, {"annotations": b.gang("crew", 4)}, "is 4 on the pod and 3 on its Job"),
-        ({GROUP: "a"}, {"annotations": {GROUP: "b"}}, "names group default/b by maitred.dev/group and a by"),
+        ({GROUP: "a"}, {"annotations": {GROUP: "b"}}, "name group default/b by maitred.dev/group and a by"),
         ({MIN_COUNT: "none"}, {}, "is not a whole number of at least 1"),
     ],
 )
@@ -165,6 +165,28 @@ def test_a_pod_that_succeeded_and_is_still_there_counts_once() -> None:
 def test_indexes_that_failed_for_good_lower_the_quorum() -> None:
     failed = job(6, status={"failedIndexes": "4,5", "failed": 2}, backoffLimitPerIndex=0)
     assert groups(decided([*LARGE, failed, *pods(4)])) == {"default/train": ("Scheduled", 4, 4)}
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        *(("0-2147483646", 4), ("0-9999999999", 4), ("1-2,7-9", 2), ("4-9", 0)),
+        *(("0-1,1-2", 0), ("3-1", 0), ("-1", 0), ("1-", 0), ("x", 0), (",".join(map(str, range(9999))), 0)),
+    ],
+)
+def test_only_indexes_that_the_job_has_count_whatever_its_status_says(text: str, count: int) -> None:
+    """Whoever may write the status may write anything there. What nobody could mean says nothing."""
+    [group] = decided([*LARGE, job(4, status={"completedIndexes": text}), *pods(1)])["groups"]
+    assert (group["members"], group["quorum"]) == (1 + count, 4)
+    [group] = decided([*LARGE, job(4, status={"failedIndexes": text}), *pods(1)])["groups"]
+    assert group["quorum"] == max(1, 4 - count)
+
+
+@pytest.mark.parametrize("count", [-5, 0, 10**9])
+def test_a_quorum_that_spec_scheduling_cannot_mean_is_that_of_all_pods(count: int) -> None:
+    """No API server has such a Job, but a file may."""
+    odd = job(3, scheduling={"schedulingPolicy": {"gang": {"minCount": count}}})
+    assert groups(decided([*LARGE, odd, *pods(3)])) == {"default/train": ("Scheduled", 3, 3)}
 
 
 def test_a_job_is_followed_when_it_grows() -> None:

@@ -157,6 +157,29 @@ def test_a_job_one_of_whose_pods_lingers_is_suspended_for_the_others() -> None:
     assert [receipt(plan, name)["departure"]["by"] for name in ("low-0", "low-1")] == ["suspend", "delete"]
 
 
+@pytest.mark.parametrize(("now", "stuck"), [("2026-01-02T00:00:59Z", False), ("2026-01-02T00:01:00Z", True)])
+@pytest.mark.parametrize("grace", [30, TEN_YEARS])
+def test_who_should_be_gone_for_a_minute_is_neither_waited_for_nor_evicted(
+    now: str, stuck: bool, grace: int
+) -> None:
+    """Another deletion would change nothing. The group that was promised its place gets another one."""
+    objects = [*ONES[:2], *leaving(low(1), grace), *low(1, "n2", name="more"), *nominated(gang(1), "n1")]
+    plan = decided(objects, now=now, policy={"preemption": {"graceLimit": "none"}})
+    place, victims = ("n2", ["more-0"]) if stuck else ("n1", [])
+    assert (nominations(plan), evicted(plan)) == ({"g-0": place}, victims)
+    assert plan["wakeAt"] == (None if stuck else "2026-01-02T00:01:00Z"), "then it is looked at again"
+    told = f"pod default/low-0 was to be gone by {NOW} and is still there: no group waits for its room"
+    assert (told in plan["warnings"]) == stuck
+
+
+def test_who_leaves_a_lost_node_is_not_waited_for() -> None:
+    """No kubelet stops it, whatever time it was given, not even for a group that would go to that node."""
+    lost, brave = node("n1", 1, ready=None), gang(1, tolerations=[{"operator": "Exists"}])
+    plan = decided([lost, *leaving(low(1)), *nominated(brave, "n1")])
+    assert (verdict(plan), nominations(plan), evicted(plan)) == ("Waiting", {}, [])
+    assert any("its node does not answer" in warning for warning in plan["warnings"])
+
+
 def test_only_what_those_who_leave_do_not_free_is_evicted() -> None:
     """A quorum of two, one pod is leaving: one more has to, and both members are told where they will sit."""
     plan = decided([*ONES[:2], *leaving(low(1)), *low(1, "n2", name="more"), *gang(2)])

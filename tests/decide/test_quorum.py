@@ -325,11 +325,17 @@ def test_a_pod_group_is_found_in_the_namespace_of_the_pod_only() -> None:
     assert (verdict(plan), first(plan)) == ("Waiting", "Members")
 
 
-def test_the_spec_of_a_pod_goes_before_its_marks() -> None:
-    """The pods name a PodGroup; a count that they carry as a mark says nothing of it."""
-    members = pods("g", 2, 1, group="g", labels={MIN_COUNT: "5"})
-    plan = decide([node("n1"), pod_group("g", 2), *members])
-    assert (seated(plan), numbers(plan)) == (["g-0", "g-1"], (2, 2, 2))
+def test_a_count_on_pods_that_contradicts_their_pod_group_makes_it_invalid() -> None:
+    def planned(count: str) -> Obj:
+        members = pods("g", 2, 1, group="g", labels={MIN_COUNT: count})
+        return decide([node("n1"), pod_group("g", 2), *members])
+
+    assert (seated(planned("2")), numbers(planned("2"))) == (["g-0", "g-1"], (2, 2, 2))
+    plan = planned("5")
+    assert (verdict(plan), seated(plan)) == ("Invalid", [])
+    message = entry(plan)["blockers"][0]["message"]
+    assert "PodGroup group default/g has a quorum of 2" in message
+    assert f"{MIN_COUNT} says 5" in message
 
 
 def test_a_lone_pod_is_a_group_of_one() -> None:

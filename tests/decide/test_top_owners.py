@@ -19,6 +19,7 @@ APIS = {
     "RayService": "ray.io/v1",
     "PyTorchJob": "kubeflow.org/v1",
     "MPIJob": "kubeflow.org/v2beta1",
+    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
     "Workload": "kueue.x-k8s.io/v1beta2",
 }
 OWN_MANAGERS = {
@@ -29,7 +30,7 @@ OWN_MANAGERS = {
     "MPIJob": "kubeflow.org/mpi-operator",
 }
 SHUTS_DOWN = {"shutdownAfterJobFinishes": True}
-WHOLE = sorted({*APIS} - {"Job", "RayService", "Workload"})
+WHOLE = sorted({*APIS} - {"Job", "RayService", "Workload", "LeaderWorkerSet"})
 
 
 def reference(kind: str, name: str, **more: Any) -> Obj:
@@ -219,6 +220,28 @@ def test_the_surplus_of_an_elastic_owner_goes_alone_and_the_owner_stays() -> Non
     plan = full_house(owner("RayCluster", "ray"), *members)
     assert len(evicted(plan)) == 1
     assert departure(plan, evicted(plan)[0]) == ("delete", "RayCluster ray")
+
+
+# ---- LeaderWorkerSets, which cannot be suspended
+
+
+@pytest.mark.parametrize(
+    ("policy", "leave"), [("RecreateGroupOnPodRestart", 3), ("None", 1), ("Default", 1)], ids=str
+)
+def test_a_group_of_a_leader_worker_set_leaves_whole_unless_its_pods_are_restarted_alone(
+    policy: str, leave: int
+) -> None:
+    template = {"size": 3, "restartPolicy": policy, "workerTemplate": {"spec": {}}}
+    serve = owner("LeaderWorkerSet", "serve", leaderWorkerTemplate=template)
+    pods = pods_of({**reference("StatefulSet", "serve"), "apiVersion": "apps/v1"}, name="low")
+    for number, pod in enumerate(pods):
+        prefix = "leaderworkerset.sigs.k8s.io"
+        marks = {"name": "serve", "group-index": "0", "worker-index": str(number), "size": "3"}
+        pod["metadata"]["labels"] = {f"{prefix}/{key}": value for key, value in marks.items()}
+    stays = running("stays", "n3", priority=1000)
+    plan = decided([*NODES, serve, *pods, stays, lone()])
+    assert len(evicted(plan)) == leave
+    assert departure(plan, evicted(plan)[0]) == ("delete", "StatefulSet serve")
 
 
 # ---- Kueue

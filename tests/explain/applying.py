@@ -1,7 +1,7 @@
 """Remedies carried out by hand: the raw objects, changed as the detail of a remedy says."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -103,14 +103,25 @@ def marks(obj: Obj) -> Iterator[dict[str, str]]:
 
 
 def members(objects: list[Obj], group: str) -> list[Obj]:
-    return [o for o in objects if o["kind"] == "Pod" and group_of(o) == group]
+    jobs = {key(o) for o in objects if o["kind"] == "Job" and is_gang(o)}
+    return [o for o in objects if o["kind"] == "Pod" and group_of(o, jobs) == group]
 
 
-def group_of(pod: Obj) -> str:
+def is_gang(job: Obj) -> bool:
+    """Whether a Job that says nothing of groups is one. Such a Job of a single pod is none."""
+    spec, marked = job["spec"], MIN_COUNT in job["metadata"].get("annotations", {})
+    at_once = spec.get("completionMode") == "Indexed" and spec["parallelism"] == spec.get("completions")
+    return marked or (at_once and spec["parallelism"] > 1)
+
+
+def group_of(pod: Obj, jobs: Collection[str] = ()) -> str:
+    """`jobs`: those that are gangs."""
     namespace = pod["metadata"].get("namespace", "default")
     named = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
     named = named or next((found[GROUP] for found in marks(pod) if GROUP in found), None)
-    return f"{namespace}/{named}" if named else key(pod)
+    owners = pod["metadata"].get("ownerReferences", [])
+    owned = (f"{namespace}/{one['name']}" for one in owners if one["kind"] == "Job" and one["controller"])
+    return f"{namespace}/{named}" if named else next((job for job in owned if job in jobs), key(pod))
 
 
 def pending(objects: list[Obj], group: str) -> list[Obj]:
@@ -124,13 +135,16 @@ def pending(objects: list[Obj], group: str) -> list[Obj]:
 
 
 def described_by(objects: list[Obj], group: str) -> list[Obj]:
-    """The objects that say what a group is: its PodGroup, or else its pods."""
+    """The objects that say what a group is: its PodGroup, or its Job, or else its pods."""
     declared = [o for o in objects if o["kind"] == "PodGroup" and key(o) == group]
-    return declared or members(objects, group)
+    owners = [o for o in objects if o["kind"] == "Job" and key(o) == group and is_gang(o)]
+    return declared or owners or members(objects, group)
 
 
 def _set_quorum(objects: list[Obj], group: str, quorum: int) -> None:
     for obj in described_by(objects, group):
+        if obj["kind"] == "Job":
+            obj["metadata"].setdefault("annotations", {})[MIN_COUNT] = str(quorum)
         policy = obj["spec"].get("schedulingPolicy", {})
         if "gang" in policy:
             policy["gang"]["minCount"] = quorum

@@ -79,6 +79,7 @@ HIDDEN = {
     "ObjectMeta.deletion_grace_period_seconds",
     "ObjectMeta.owner_references",
     "Occupant.labels",
+    "Occupant.order",
     "PersistentVolume.status",
     "PersistentVolumeClaim.status",
     "Policy.api_version",

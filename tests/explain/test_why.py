@@ -44,6 +44,62 @@ def racks(*sizes: int, gpu: int = 8) -> list[Obj]:
     ]
 
 
+# -- neighbours ----------------------------------------------------------------------------------------
+
+BLOCKS = {"topology": {"levels": [{"name": "block", "key": b.ZONE}, {"name": "rack", "key": "rack"}]}}
+
+
+def blocks(*sizes: int) -> list[Obj]:
+    """Racks of so many nodes; two of them are a block."""
+    return [
+        b.node(f"n{number}-r{rack}", cpu=1, rack=f"r{rack}", zone=f"b{rack // 2}")
+        for rack, size in enumerate(sizes)
+        for number in range(size)
+    ]
+
+
+def rank_lines(answer: Why) -> list[str]:
+    lines = [line.plain for line in why_lines(answer, 400)]
+    return [line.strip().removeprefix("Ranks").strip() for line in lines if "neighbouring" in line]
+
+
+def on_nodes(members: list[Obj], *nodes: str) -> list[Obj]:
+    for member, node in zip(members, nodes, strict=True):
+        member["spec"]["nodeName"], member["status"]["phase"] = node, "Running"
+    return members
+
+
+def test_a_seated_group_is_told_how_many_neighbours_are_apart_and_how_few_it_could_be() -> None:
+    answer = why_of([*blocks(2, 2, 2), *crew(6, cpu=1)], policy=BLOCKS)
+    told = [
+        "2 of 5 neighbouring pairs cross racks; 2 is the least",
+        "1 of 5 neighbouring pairs crosses blocks; 1 is the least",
+    ]
+    assert rank_lines(answer) == told
+
+
+def test_of_a_running_group_it_is_told_what_a_better_order_would_save() -> None:
+    """Also where an index is missing between the members, as 2 is here: 1 and 3 are no neighbours."""
+    members = b.pods("crew", 2, 1, group="crew") + b.pods("crew", 2, 1, group="crew", start=3)
+    running = on_nodes(members, "n0-r0", "n0-r1", "n1-r0", "n1-r1")
+    answer = why_of([*blocks(2, 2), b.pod_group("crew", 4), *running], policy=BLOCKS)
+    assert rank_lines(answer) == ["2 of 2 neighbouring pairs cross racks; 0 is the least"]
+
+
+def test_the_least_is_left_out_where_members_are_not_alike() -> None:
+    members = [b.pod(f"crew-{i}", f"{500 + i}m", group="crew", index=i) for i in range(2)]
+    running = on_nodes(members, "n0-r0", "n0-r1")
+    answer = why_of([*blocks(1, 1), b.pod_group("crew", 2), *running], policy=BLOCKS)
+    assert rank_lines(answer) == ["1 of 1 neighbouring pair crosses racks"]
+
+
+def test_nothing_is_told_of_neighbours_where_all_are_in_one_rack_or_have_no_index() -> None:
+    together = why_of([*blocks(3), *crew(3, cpu=1)], policy=BLOCKS)
+    assert (rank_lines(together), together.ranks is not None) == ([], True)
+    members = [b.pod(f"crew-{i}", 1, group="crew") for i in range(4)]
+    assert why_of([*blocks(2, 2), b.pod_group("crew", 4), *members], policy=BLOCKS).ranks is None
+
+
 # -- laws ----------------------------------------------------------------------------------------------
 
 

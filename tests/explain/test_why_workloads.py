@@ -129,7 +129,7 @@ def test_a_gang_whose_object_is_not_in_the_dump_is_all_of_its_pods(what: str) ->
     kind, _, name = what.partition("/")
     answer = asked([*NODES, *GANGS[what][1:]], kind, name)
     assert (answer.members, answer.placed, answer.quorum) == (5, 5, 5)
-    assert str(answer.workload).endswith(" default/x")
+    assert answer.group in ("default/x", "default/x-7k2")
     assert str(answer.quorum_from).endswith("itself is not known")
 
 
@@ -139,6 +139,19 @@ def test_a_cron_job_has_the_pods_of_its_jobs() -> None:
     made["metadata"]["ownerReferences"] = [reference]
     answer = asked([*NODES, made, *owned("Job", "batch/v1", "nightly-1", 2, 2)], "cj", "nightly")
     assert (answer.workload, answer.members, answer.placed) == ("CronJob default/nightly", 2, 2)
+
+
+def test_pods_of_an_earlier_job_of_the_same_name_are_not_its_pods() -> None:
+    """They name the UID of the Job that was there before."""
+    now, left = job("train", 2), owned("Job", "batch/v1", "train", 2, 2)
+    now["metadata"]["uid"] = "now"
+    for pod in left:
+        pod["metadata"]["ownerReferences"][0]["uid"] = "before"
+    answer = asked([*NODES, now, *left], "job", "train")
+    assert (answer.state, answer.placed) == ("NoPods", 0)
+    for pod in left:
+        pod["metadata"]["ownerReferences"][0]["uid"] = "now"
+    assert asked([*NODES, now, *left], "job", "train").placed == 2
 
 
 def test_kinds_of_one_name_are_told_apart() -> None:
@@ -240,8 +253,45 @@ def test_a_job_all_of_whose_pods_run() -> None:
     assert not any("in vain" in note for note in answer.notes)
 
 
-def test_a_job_of_one_pod_is_told_no_more_than_that() -> None:
-    objects = [b.node("n0", gpu=8, cpu=64), job("train", 1), *owned("Job", "batch/v1", "train", 1, 1)]
+MISSED: dict[str, tuple[Obj, Obj]] = {
+    "its spec.parallelism is 1, and a gang has more than 1 pod": ({"parallelism": 1, "completions": 1}, {}),
+    "its spec.completionMode is NonIndexed, and not Indexed": ({"completionMode": "NonIndexed"}, {}),
+    "its spec.completions is 6, and its spec.parallelism is 3: they differ": ({"completions": 6}, {}),
+    "its template names a group": (
+        {"template": {"metadata": {"labels": {"maitred.dev/group": "crew"}}, "spec": {"containers": []}}},
+        {"labels": {"maitred.dev/group": "crew"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("words", MISSED)
+def test_a_job_that_misses_one_condition_to_be_a_gang_is_told_which(words: str) -> None:
+    spec, fields = MISSED[words]
+    made = job("train", 3, **spec)
+    objects = [b.node("n0", gpu=8, cpu=64), made]
+    objects += owned("Job", "batch/v1", "train", made["spec"]["parallelism"], **fields)
+    answer = asked(objects, "job", "train")
+    assert any(f"({words})" in note for note in answer.notes)
+    assert answer.quorum == 1
+
+
+def test_a_job_that_misses_none_is_told_that_its_quorum_is_all_of_its_pods() -> None:
+    objects = [b.node("n0", gpu=8, cpu=64), job("train", 3), *owned("Job", "batch/v1", "train", 3)]
+    answer = asked(objects, "job", "train")
+    assert answer.quorum == 3
+    assert answer.quorum_from == "Job default/train, which runs all of its indexes at once"
+    assert not any("gang" in note for note in answer.notes)
+
+
+def test_the_quorum_of_a_job_without_pods_is_told_too() -> None:
+    answer = asked([b.node("n0", gpu=8, cpu=64), job("train", 3)], "job", "train")
+    assert (answer.state, answer.quorum) == ("NoPods", 3)
+    assert answer.quorum_from == "Job default/train, which runs all of its indexes at once"
+
+
+def test_a_job_of_one_pod_that_is_not_indexed_is_told_no_more_than_that() -> None:
+    made = job("train", 1, completionMode="NonIndexed")
+    objects = [b.node("n0", gpu=8, cpu=64), made, *owned("Job", "batch/v1", "train", 1, 1)]
     assert not any("gang" in note for note in asked(objects, "job", "train").notes)
 
 

@@ -6,15 +6,16 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
+import msgspec
 import pytest
 
-from maitred.kube import writes
+from maitred.kube import bodies, writes
 from maitred.kube.outcomes import Bound, Done, RefusalReason, Refused, Unbound, Unknown
 from maitred.kube.permit import Always, NotLeading, Permit, ShadowPermit
-from maitred.kube.resources import JOBS, Resource
+from maitred.kube.resources import JOBS, Resource, resource_of
 from maitred.kube.wire import Condition
-from maitred.kube.writes import ATTEMPTS, OwnerToWrite, Writer
-from maitred.model.suspending import BY_TITLE
+from maitred.kube.writes import ATTEMPTS, FoundOwner, FoundOwnerMeta, OwnerToWrite, Writer
+from maitred.model.suspending import BY_TITLE, SUSPENDABLE, SuspendableKind
 from maitred.model.suspension import SUSPENDED
 from tests.kube.pod_server import Fault, PodServer
 
@@ -482,3 +483,20 @@ def test_a_job_is_not_suspended_without_a_permit(server: PodServer) -> None:
     with pytest.raises(NotLeading):
         write(server, lambda writer: writer.suspend(job(uid), "for others"), ShadowPermit())
     assert server.jobs["j"]["spec"] == {"suspend": False}
+
+
+@pytest.mark.parametrize("kind", SUSPENDABLE, ids=lambda kind: kind.title)
+def test_the_field_of_every_kind_is_written_as_it_is_read(kind: SuspendableKind) -> None:
+    one = OwnerToWrite(kind, resource_of(kind.type), "default", "one", "uid-1")
+
+    def found(value: bool) -> tuple[bool, bool]:
+        """As the API server has it, and as decisions read it, after it was written."""
+        body = msgspec.json.decode(bodies.owner_patch("uid-1", "7", kind.path[1:], value, {SUSPENDED: None}))
+        assert body["metadata"] == {"uid": "uid-1", "resourceVersion": "7", "annotations": {SUSPENDED: None}}
+        read = msgspec.convert({"metadata": {}, "spec": body["spec"]}, kind.type)
+        return FoundOwner(FoundOwnerMeta(), body["spec"]).is_suspended(one), kind.is_suspended(read)
+
+    assert found(kind.value) == (True, True)
+    assert found(not kind.value) == (False, False)
+    assert not FoundOwner(FoundOwnerMeta()).is_suspended(one)
+    assert not kind.is_suspended(msgspec.convert({"metadata": {}}, kind.type))

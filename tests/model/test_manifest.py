@@ -150,11 +150,11 @@ def test_raw_objects_have_their_kind_and_no_nulls() -> None:
 def test_one_warning_for_each_kind_left_out() -> None:
     jobs = [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}} for name in "ab"]
     service = {"apiVersion": "v1", "kind": "Service"}
-    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"}}
+    queue = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "g"}}
     expected = (
+        "Job.batch.volcano.sh: this command does not create its pods; give the pods themselves (1 object "
+        "skipped)",
         "Job: this command does not create its pods; give the pods themselves (2 objects skipped)",
-        "PodGroup of scheduling.volcano.sh/v1beta1: not read; scheduling.k8s.io/v1alpha2, "
-        "scheduling.k8s.io/v1alpha3, scheduling.k8s.io/v1beta1 are (1 object skipped)",
         "Service of v1: not read (1 object skipped)",
     )
     assert read(jobs[0], service, listed(jobs[1], queue)).warnings() == expected

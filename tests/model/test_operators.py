@@ -171,14 +171,14 @@ def test_an_owner_is_found_by_its_key_and_is_the_very_one_that_is_meant() -> Non
     assert list(tables.every(JobSet)) == [job_set]
 
 
-def test_what_no_decision_goes_by_yet_is_told_and_never_stops_a_command() -> None:
+def test_what_owns_no_pod_or_cannot_be_read_is_told_and_never_stops_a_command() -> None:
     reader, row = Reader(), row_of(JobSet)
     broken = {**body_of(row, {"suspend": "perhaps"}), "metadata": {"name": "broken"}}
     reader.read(msgspec.json.encode({"kind": "List", "items": [body_of(row), broken]}), "f")
     assert [item.metadata.name for item in reader.objects] == ["x"]
     assert reader.warnings() == (
         "f: JobSet broken: spec.suspend: expected true or false, got a string (ignored)",
-        "JobSet: this command does not create its pods; give the pods themselves (2 objects skipped)",
+        "JobSet: this command does not create its pods; give the pods themselves (1 object skipped)",
     )
 
 

@@ -144,14 +144,24 @@ class Cluster:
         without it, and what is proposed."""
         for group, verdict in self.verdicts.items():
             own = members(self.raw, group)
-            declared = [item for item in described_by(self.raw, group) if item["kind"] == "PodGroup"]
+            declared = [item for item in described_by(self.raw, group) if item["kind"] != "Pod"]
             if verdict.verdict == "Invalid" or not all(map(is_new, own)):
+                continue
+            if any(item["kind"] == "Job" for item in declared) and not makes(declared[0], own):
                 continue
             dated = [came_now(item) if item in own or item in declared else item for item in self.raw]
             others = [item for item in self.raw if item not in own and item not in declared]
-            proposed = [came_now(item) for item in (*declared, *own)]
+            written = declared if any(item["kind"] == "Job" for item in declared) else [*declared, *own]
+            proposed = [came_now(item) for item in written]
             found = Supposition(tuple(expanded(*proposed).objects))
             yield group, Cluster(dated, self.policy), Cluster(others, self.policy), found
+
+
+def makes(job: Obj, pods: list[Obj]) -> bool:
+    """Whether these are the pods that `plan` makes of a Job, so that both can be asked about."""
+    names = [f"{job['metadata']['name']}-{number}" for number in range(job["spec"]["parallelism"])]
+    same = all(pod["spec"] == job["spec"]["template"]["spec"] for pod in pods)
+    return same and sorted(pod["metadata"]["name"] for pod in pods) == sorted(names)
 
 
 def is_new(pod: Obj) -> bool:

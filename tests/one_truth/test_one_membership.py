@@ -228,7 +228,7 @@ def groups_on_floor(raw: list[Obj], objects: list[Object]) -> dict[str, str]:
 
 
 def is_pod_group(one: Obj) -> bool:
-    return one["kind"] == "PodGroup" and one["apiVersion"].startswith("scheduling.k8s.io/")
+    return bool(one["kind"] == "PodGroup" and one["apiVersion"].startswith("scheduling.k8s.io/"))
 
 
 RULES = st.builds(

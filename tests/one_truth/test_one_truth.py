@@ -7,11 +7,12 @@ itself, `decide` and `why` the three smallest of all.
 """
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 from rich.text import Text
 
@@ -31,7 +32,7 @@ from maitred.explain.why.why import why
 from maitred.model.plan import Plan, Record
 from tests.catalogue.chapters import PAIRS, SINGLES
 from tests.catalogue.situation import Situation
-from tests.explain.applying import check_remedies
+from tests.explain.applying import check_remedies, is_gang, key, members
 from tests.one_truth.hearing_all import Cluster
 from tests.oracle import builders as b
 from tests.oracle.builders import Obj
@@ -77,6 +78,44 @@ def sliced(draw: st.DrawFn) -> list[Obj]:
 @given(sliced())
 def test_everybody_says_the_same_of_slices(objects: list[Obj]) -> None:
     cluster = Cluster(objects)
+    assert_one_truth(cluster)
+    check_remedies(objects, msgspec.to_builtins(cluster.plan))
+
+
+@st.composite
+def owned(draw: st.DrawFn) -> list[Obj]:
+    """A cluster in which Jobs take the place of PodGroups: all of their indexes run at once, as far as their
+    pods are there."""
+    objects = draw(clusters(max_nodes=5, max_members=4, max_groups=4))
+    for group in [item for item in objects if item["kind"] == "PodGroup" and draw(st.integers(0, 3))]:
+        own = members(objects, key(group))
+        if not own:
+            continue
+        objects.remove(group)
+        meta = {**group["metadata"], "uid": f"uid-{group['metadata']['name']}"}
+        reference = {"apiVersion": "batch/v1", "kind": "Job", "name": meta["name"], "uid": meta["uid"]}
+        for number, pod in enumerate(own):
+            del pod["spec"]["schedulingGroup"]
+            pod["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
+            pod["metadata"].setdefault("labels", {})[b.INDEX] = str(number)
+        size = draw(st.sampled_from((len(own), len(own), max(1, len(own) - 1), len(own) + 1)))
+        labels = {name: said for name, said in own[0]["metadata"]["labels"].items() if name != b.INDEX}
+        template = {"metadata": {"labels": labels}, "spec": deepcopy(own[0]["spec"])}
+        template["spec"].pop("nodeName", None)
+        spec = {"parallelism": size, "completions": size, "completionMode": "Indexed", "template": template}
+        objects.append(
+            {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec, "status": {}}
+        )
+    return objects
+
+
+@pytest.mark.slow
+@examples(50)
+@given(owned())
+def test_everybody_says_the_same_of_jobs(objects: list[Obj]) -> None:
+    cluster = Cluster(objects)
+    jobs = {key(item) for item in objects if item["kind"] == "Job" and is_gang(item)}
+    event(f"{len(jobs & cluster.verdicts.keys())} Jobs are decided as gangs")
     assert_one_truth(cluster)
     check_remedies(objects, msgspec.to_builtins(cluster.plan))
 

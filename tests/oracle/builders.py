@@ -28,6 +28,8 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 _KEYS = {"hostname": HOSTNAME, "zone": ZONE, "region": REGION, "rack": RACK}
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+LEFT_BY = "2026-01-31T12:00:30Z"
+"""Soon after `tests.support.NOON`: pods that are deleted are on their way out then, and not stuck."""
 
 
 def topology_key(name: str) -> str:
@@ -320,7 +322,7 @@ def pod(
         overhead=dict(overhead or {}),
     )
     own = {**({} if index is None else {INDEX: str(index)}), **(labels or {})}
-    dying = {"deletionTimestamp": moment(86400), "deletionGracePeriodSeconds": 30} if deleted else {}
+    dying = {"deletionTimestamp": LEFT_BY, "deletionGracePeriodSeconds": 30} if deleted else {}
     meta = metadata(name, namespace, own, annotations, created, ownerReferences=_owners(owner), **dying)
     state = {"phase": phase or ("Running" if node else "Pending")}
     return {

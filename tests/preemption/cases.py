@@ -20,7 +20,7 @@ PREEMPTOR = "urgent"
 ABOVE = 100
 PRIORITIES = (1, 1, 5, 10)
 APPS = ("web", "train", "batch")
-KINDS = ("lone", "lone", "atomic", "atomic", "gang", "spare", "spare", "basic", "composite")
+KINDS = ("lone", "lone", "atomic", "atomic", "gang", "spare", "spare", "basic", "composite", "owned")
 
 Seats = Sequence[tuple[int, int]]
 """Nodes, and how many GPUs of each."""
@@ -64,6 +64,8 @@ class Scene:
             self.objects.append(_group(kind, name, len(seats), priority, more.pop("spare", 1), marks, parent))
         if parent:
             self.objects.append(_composite(parent))
+        if kind == "owned":
+            self.objects.append(_owner(name))
         for number, (row, gpus) in enumerate(seats):
             self.free[row] -= gpus
             own = pod(
@@ -78,6 +80,8 @@ class Scene:
                 created=NOW - 60 * minutes - 30,
             )
             own["status"]["startTime"] = moment(NOW - 60 * minutes)
+            if kind == "owned":
+                own["metadata"]["ownerReferences"] = [_reference(name)]
             self.objects.append(own)
 
     def seal(self, row: int, gpus: int) -> None:
@@ -111,7 +115,7 @@ class Scene:
 def _group(
     kind: str, name: str, members: int, priority: int, spare: int, marks: dict[str, str], parent: str | None
 ) -> Obj:
-    quorum = {"basic": None, "spare": max(1, members - spare)}.get(kind, members)
+    quorum = {"basic": None, "owned": None, "spare": max(1, members - spare)}.get(kind, members)
     return pod_group(
         name,
         quorum,
@@ -128,6 +132,22 @@ def _composite(name: str) -> Obj:
         "kind": "CompositePodGroup",
         "metadata": {"namespace": "default", "name": name},
         "spec": {"schedulingPolicy": {"basic": {}}, "disruptionMode": {"all": {}}},
+    }
+
+
+def _owner(name: str) -> Obj:
+    """An owner that is suspended with all of its pods, each of which stands alone by its group."""
+    meta = {"namespace": "default", "name": name, "uid": f"ray-{name}"}
+    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": meta, "spec": {}}
+
+
+def _reference(name: str) -> Obj:
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "name": name,
+        "uid": f"ray-{name}",
+        "controller": True,
     }
 
 

@@ -1,8 +1,9 @@
 """Raw objects, as brute force reads them: it shares no code with the engine or with the checker.
 
 It knows what the generated cases have: CPUs, GPUs and the number of pods, node selectors, one required
-domain, one group that waits with at most two shapes of members; atomic groups and composites, gangs with
-members to spare, budgets with a status, and marks of protection and checkpoints as annotations.
+domain, one group that waits with at most two shapes of members; atomic groups and composites, owners that
+are suspended with all of their pods, gangs with members to spare, budgets with a status, and marks of
+protection and checkpoints as annotations.
 """
 
 from collections.abc import Sequence
@@ -113,7 +114,10 @@ class Reading:
         return [house for house in houses if house.rank < self.rank and (house.whole or house.spare)]
 
     def _house(self, pod: Obj) -> str:
-        """The topmost composite that is disrupted as a whole, the group, or the pod where it stands alone."""
+        """The owner that takes all of its pods along, the topmost composite that is disrupted as a whole, the
+        group, or the pod where it stands alone."""
+        for owner in pod["metadata"].get("ownerReferences", []):
+            return f"{owner['kind']} {owner['name']}"
         group = self._group(pod)
         if group is None:
             return _name(pod)

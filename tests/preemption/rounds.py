@@ -159,7 +159,7 @@ class Rounds:
         return moved
 
     def _tell_to_leave(self, pod: Obj) -> None:
-        pod["metadata"]["deletionTimestamp"] = self.now.isoformat()
+        pod["metadata"]["deletionTimestamp"] = (self.now + DAY).isoformat()  # Some are slow; none is late.
         self.put(pod)
         self.leaving[_key(pod)] = self.habits.slowness(pod["metadata"]["name"])
         if self.habits.eager:

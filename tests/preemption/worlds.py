@@ -28,7 +28,9 @@ MARKS: tuple[dict[str, str], ...] = (
     {"maitred.dev/last-checkpoint": "2036-01-01T00:00:00Z"},
     {"maitred.dev/checkpoint-interval": "soon"},
 )
-GRACES = (*(None,) * 6, 30, 10 * 365 * 86_400)
+YEARS = 10 * 365 * 86_400
+DELETIONS = (*(None,) * 6, (30, 86_400), (30, 0), (YEARS, YEARS))
+"""The grace period that was given, and by when the pod is to be gone, in seconds after START."""
 
 
 @st.composite
@@ -50,14 +52,17 @@ def squatted(
 
 @st.composite
 def lingered(draw: DrawFn, features: Iterable[str] = HARMLESS) -> list[Obj]:
-    """The same, where some who run are being deleted, and were given seconds or years for that."""
-    return [_deleted(obj, draw(st.sampled_from(GRACES))) for obj in draw(squatted(features))]
+    """The same, where some who run are being deleted, and were given seconds or years for that.
+
+    After a day, when these worlds are decided, some of them are on their way out and some are late."""
+    return [_deleted(obj, draw(st.sampled_from(DELETIONS))) for obj in draw(squatted(features))]
 
 
-def _deleted(obj: Obj, grace: int | None) -> Obj:
-    if grace is None or obj["kind"] != "Pod" or "nodeName" not in obj["spec"]:
+def _deleted(obj: Obj, deletion: tuple[int, int] | None) -> Obj:
+    if deletion is None or obj["kind"] != "Pod" or "nodeName" not in obj["spec"]:
         return obj
-    dying = {"deletionTimestamp": moment(START + grace), "deletionGracePeriodSeconds": grace}
+    grace, due = deletion
+    dying = {"deletionTimestamp": moment(START + due), "deletionGracePeriodSeconds": grace}
     return {**obj, "metadata": {**obj["metadata"], **dying}}
 
 

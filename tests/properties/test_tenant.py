@@ -66,6 +66,8 @@ OWNERS = st.none() | st.tuples(
 
 
 RANKS = st.sampled_from(sorted(CLASSES))
+INDEXES = st.sampled_from(["", "", "0", "0-2147483646", "1,3-2", ",".join(map(str, range(0, 999, 2)))])
+"""What may stand in the status of a Job."""
 
 
 @dataclass(frozen=True)
@@ -220,32 +222,69 @@ class RandomTenant(RuleBasedStateMachine):
         uid=st.sampled_from(["uid-away", "uid-theirs"]),
         suspend=st.booleans(),
         manager=st.sampled_from(["", "kubernetes.io/job-controller", "example.com/nobody"]),
-        size=st.sampled_from([1, NODES, 10_000, 2**31 - 1]),
+        size=st.sampled_from([1, 2, NODES, 10_000, 2**31 - 1]),
+        marked=st.booleans(),
+        mode=st.sampled_from(["Indexed", "NonIndexed"]),
+        status=INDEXES,
         line=st.sampled_from(["", "{}", str(record(job="mallory/uid-away", uid="uid-away"))]),
         active=st.integers(0, 3),
     )
     def she_writes_a_job(
-        self, uid: str, suspend: bool, manager: str, size: int, line: str, active: int
+        self,
+        uid: str,
+        suspend: bool,
+        manager: str,
+        size: int,
+        marked: bool,
+        mode: str,
+        status: str,
+        line: str,
+        active: int,
     ) -> None:
-        template: Obj = {
-            "metadata": {"annotations": gang("g", 3)},
-            "spec": {
-                "schedulerName": "maitred",
-                "priority": 2_000_000_000,
-                "containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}],
-            },
-        }
-        spec = {"parallelism": size, "completions": size, "suspend": suspend, "template": template}
-        meta = metadata(uid, MALLORY, annotations={SUSPENDED: line} if line else {}, created=self.hers_came)
-        self.lies.put(
-            {
-                "apiVersion": "batch/v1",
-                "kind": "Job",
-                "metadata": {**meta, "uid": uid},
-                "spec": {**spec, **({"managedBy": manager} if manager else {})},
-                "status": {"active": active, "terminating": active},
-            }
+        """She may write it again, with another size."""
+        spec = {"parallelism": size, "completions": size, "completionMode": mode, "suspend": suspend}
+        made = self._job(uid, spec, status, active, {"annotations": gang("g", 3) if marked else {}})
+        made["metadata"]["annotations"] = {SUSPENDED: line} if line else {}
+        made["spec"] |= {"managedBy": manager} if manager else {}
+        self.lies.put(made)
+
+    @rule(
+        count=st.sampled_from([2, NODES]),
+        runs=st.sampled_from([True, True, False]),
+        rank=RANKS,
+        lie=st.sampled_from(["", "", "", "fewer", "more", "ten thousand", "another UID", "forged status"]),
+        status=INDEXES,
+    )
+    def she_runs_a_job_that_is_one_gang(
+        self, count: int, runs: bool, rank: str, lie: str, status: str
+    ) -> None:
+        """By its form alone. It may have fewer pods than it says, or more, or another UID than they name."""
+        uid, size = (
+            f"uid-job{self.made}",
+            count + {"fewer": 1, "more": -1, "ten thousand": 10_000}.get(lie, 0),
         )
+        spec = {"parallelism": size, "completions": size, "completionMode": "Indexed"}
+        made = self._job(uid, spec, status if lie == "forged status" else "", 0, {})
+        made["metadata"]["uid"] = lie if lie == "another UID" else uid
+        self.lies.put(made)
+        owned = Lie({}, None, False, ("Job", uid, True), False, {})
+        for _ in range(count):
+            self._make(self.free.pop() if runs and self.free else None, owned, rank)
+
+    def _job(self, uid: str, spec: Obj, status: str, active: int, about: Obj) -> Obj:
+        body = {
+            "schedulerName": "maitred",
+            "priority": 2_000_000_000,
+            "containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}],
+        }
+        counts = {"active": active, "terminating": active, "succeeded": active}
+        return {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {**metadata(uid, MALLORY, created=self.hers_came), "uid": uid},
+            "spec": {**spec, "template": {"metadata": about, "spec": body}},
+            "status": {**counts, "completedIndexes": status, "failedIndexes": status[:1]},
+        }
 
     @precondition(lambda self: self.pods)
     @rule(choice=st.integers(0, 10**6))

@@ -156,7 +156,7 @@ def test_what_may_be_wrong_with_preferred_levels_is_not_judged() -> None:
 @pytest.mark.parametrize(("other", "doubts"), [("g", 0), ("h", 1)])
 def test_a_member_that_names_another_group_as_well(other: str, doubts: int) -> None:
     group = the_group(pod_group("g", 1), pod("a", group="g", labels={"maitred.dev/group": other}))
-    assert (group.problems, len(group.doubts)) == ([], doubts)
+    assert (len(group.problems), len(group.doubts)) == (doubts, doubts)
 
 
 def test_annotations_of_members_of_a_pod_group_do_not() -> None:

@@ -1,10 +1,13 @@
 """Law 5: room that is held for somebody is given to nobody of equal or lower rank."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from .make import Raw, bind, blocker, entry, judged, node, plan, pod
 
 GOING = pod("old", "2", on="n1", priority=0, deletionTimestamp="2026-01-01T00:00:00Z")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OURS = {"schedulerName": "maitred"}
 
 
@@ -35,7 +38,7 @@ def test_a_plan_that_decides_everybody_keeps_its_promises(rank: int, broken: lis
     """What was promised is taken from nobody but by a higher rank."""
     told = entry("holder", "Waiting", 1, 1, 0, blocker("Affinity", holds=0, needed=1))
     twin = plan(SEATED["binds"], [*SEATED["groups"], told])
-    assert judged(world(rank, "2"), twin) == broken
+    assert judged(world(rank, "2"), twin, now=NOW) == broken
 
 
 def test_a_plan_does_not_give_away_what_it_promises() -> None:
@@ -64,9 +67,9 @@ def test_of_two_that_were_promised_one_place_the_first_has_it(rank: int, first: 
     rest = [entry("other", "Waiting", 1, 1, 0, WAITS)] if theirs == "maitred" else []
     has = plan([], [entry("mine", "Preempting", 1, 1, 0, WAITS), *rest], nominations=[bind("mine", "n1")])
     lost = plan([], [entry("mine", "Waiting", 1, 1, 0, WAITS), *rest])
-    assert judged(objects, has, scheduler="maitred") == ([] if first else [5])
+    assert judged(objects, has, scheduler="maitred", now=NOW) == ([] if first else [5])
     if theirs == "other":
-        assert judged(objects, lost, scheduler="maitred") == ([5] if first else [])
+        assert judged(objects, lost, scheduler="maitred", now=NOW) == ([5] if first else [])
 
 
 def test_a_promise_that_will_not_fit_holds_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from .make import (
 from .test_evictions import GANG, IDLE, LOW, NODES, OBJECTS, PREEMPTING, change, evicting
 
 LEAVING = "2026-01-01T00:00:00Z"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = NOW + timedelta(seconds=60)
 
 DOCTORED: dict[str, Callable[[Raw], Any]] = {
     "too few victims": lambda p: p["evictions"].pop(),
@@ -184,12 +187,27 @@ def test_nobody_is_evicted_where_somebody_is_leaving_anyway() -> None:
     objects = [node("n1"), node("n3"), LOW[0], going, pod("h", "4", priority=10)]
     told = entry("h", "Preempting", 1, 1, 0, blocker("Affinity", holds=0, needed=1))
     twin = plan([], [told], nominations=[bind("h", "n1")], evictions=[eviction("low1", "h")])
-    assert judged(objects, settled(twin)) == [5]
-    assert (
-        judged([*objects[:2], LOW[0], objects[4], pod("new", "4", on="n3", priority=10)], settled(twin)) == []
-    )
+    twin, filled = settled(twin), [node("n1"), node("n3"), LOW[0], objects[4]]
+    assert judged(objects, twin, now=NOW) == [5]
+    assert judged([*filled, pod("new", "4", on="n3", priority=10)], twin, now=NOW) == []
     kept = plan([], [told], nominations=[bind("h", "n3")])
-    assert judged(objects, kept) == []
+    assert judged(objects, kept, now=NOW) == []
+
+
+def test_nobody_waits_for_a_pod_that_should_be_gone() -> None:
+    """A minute late, or on a lost node, it stays where it is. Without the hour nobody can say which it is."""
+    going = pod("old", "4", on="n3", priority=1, deletionTimestamp=LEAVING)
+    objects = [node("n1"), node("n3"), LOW[0], going, pod("h", "4", priority=10)]
+    lost = [node("n1"), node("n3", ready="Unknown"), *objects[2:4]]
+    lost.append(pod("h", "4", priority=10, tolerations=[{"operator": "Exists"}]))
+    told = entry("h", "Preempting", 1, 1, 0, blocker("Affinity", holds=0, needed=1))
+    evicts = settled(plan([], [told], nominations=[bind("h", "n1")], evictions=[eviction("low1", "h")]))
+    waits = plan([], [told], nominations=[bind("h", "n3")])
+    hurries = settled(plan([], [told], nominations=[bind("h", "n3")], evictions=[eviction("old", "h")]))
+    assert (judged(objects, evicts, now=LATER), judged(objects, waits, now=LATER)) == ([], [5])
+    assert (judged(lost, evicts, now=NOW), judged(lost, waits, now=NOW)) == ([], [5])
+    assert (judged(objects, evicts), judged(objects, waits)) == ([], [])
+    assert 4 in judged(objects, hurries, now=LATER), "it was deleted before"
 
 
 def test_victims_that_are_already_leaving() -> None:
@@ -207,12 +225,14 @@ def test_a_promise_is_kept() -> None:
         return [pod(f"g-{i}", "3", group="g", priority=10, nominatedNodeName=nodes[i]) for i in (0, 1)]
 
     kept = PREEMPTING | {"evictions": []}
-    assert judged([*NODES, *gone, GANG[0], *promised("n1", "n2"), IDLE], kept) == []
-    assert judged([*NODES, *gone, GANG[0], *promised("n2", "n1"), IDLE], kept) == [5]
-    assert judged([*NODES, *gone, GANG[0], *promised("n9", "n1"), IDLE], kept) == [], "that node is gone"
+    assert judged([*NODES, *gone, GANG[0], *promised("n1", "n2"), IDLE], kept, now=NOW) == []
+    assert judged([*NODES, *gone, GANG[0], *promised("n2", "n1"), IDLE], kept, now=NOW) == [5]
+    assert judged([*NODES, *gone, GANG[0], *promised("n9", "n1"), IDLE], kept, now=NOW) == [], (
+        "that node is gone"
+    )
     taken = pod("taker", "4", on="n3", priority=1)
     nodes = [*NODES, node("n3"), taken]
-    assert judged([*nodes, *gone, GANG[0], *promised("n3", "n2"), IDLE], kept) == [], (
+    assert judged([*nodes, *gone, GANG[0], *promised("n3", "n2"), IDLE], kept, now=NOW) == [], (
         "somebody else sits there"
     )
 
@@ -274,7 +294,7 @@ def test_a_promise_to_an_equal_is_a_promise(rank: int, broken: list[int]) -> Non
         entry("h1", "Scheduled", 1, 1, 1),
         entry("h2", "Waiting", 1, 1, 0, blocker("Quota", holds=0, needed=1)),
     ]
-    assert judged([*NODES, going, first, second], plan([bind("h1", "n2")], told)) == broken
+    assert judged([*NODES, going, first, second], plan([bind("h1", "n2")], told), now=NOW) == broken
 
 
 @pytest.mark.parametrize(

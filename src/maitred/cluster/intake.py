@@ -49,7 +49,7 @@ class Intake:
     def member(self, pod: Pod) -> Member:
         meta, spec, status = pod.metadata, pod.spec, pod.status
         key, kin, protection = key_of(meta), self._kin_of(pod), UNPROTECTED
-        claims = claim_names(pod) if spec.volumes else ()
+        claims, order = claim_names(pod) if spec.volumes else (), order_of(meta)
         if OF_STANDING.isdisjoint(meta.labels) and OF_STANDING.isdisjoint(meta.annotations):
             standing, number = self._usual_standing(pod)
         else:
@@ -65,8 +65,8 @@ class Intake:
             fixed=kin.fixed,
             standing=standing,
             standing_number=number,
-            occupant=Occupant(key, meta.uid, kin.owner, claims, meta.labels),
-            order=order_of(meta),
+            occupant=Occupant(key, meta.uid, kin.owner, claims, meta.labels, order),
+            order=order,
             said=kin.said,
             gates=tuple([gate.name for gate in spec.scheduling_gates]),
             claims=claims,

@@ -146,11 +146,13 @@ class Holders(Generic[Key]):
     def move(self, entry: Moved, sign: int) -> None:
         if self._counts is None:
             return
-        needs, nodes = self._load.bound.needs[entry.pods], self._load.bound.node[entry.pods]
-        present = np.bincount(needs, minlength=len(self._holding)).astype(np.bool_)
-        for number in np.flatnonzero(present & self._holding).tolist():
+        needs = self._load.bound.needs[entry.pods]
+        holders = np.flatnonzero(self._holding[needs])
+        needs, nodes = needs[holders], self._load.bound.node[entry.pods[holders]]
+        for number in np.flatnonzero(np.bincount(needs)).tolist():
+            theirs = nodes[needs == number]
             for key in self._keys_of(self._load.snapshot.needs[number]):
-                np.add.at(self._column(self._counts, key), nodes[needs == number], sign)
+                np.add.at(self._column(self._counts, key), theirs, sign)
 
     @cached_property
     def _holding(self) -> Mask:

@@ -1,6 +1,7 @@
 """Pods as members of groups: what the state remembers of each, and what a decision sees of a group."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -10,10 +11,12 @@ import msgspec
 import numpy as np
 
 from maitred.cluster.news import PodEnd
-from maitred.cluster.settling import NO_CREW, Crew
+from maitred.cluster.settling import NO_SPEAKERS, Speakers
 from maitred.cluster.snapshot import (
+    JOB_SPAN,
     NO_CONTROLLER,
     NO_GROUP,
+    NO_INDEX,
     UNKNOWN_TIME,
     GroupRank,
     GroupView,
@@ -26,6 +29,7 @@ from maitred.cluster.snapshot import (
 from maitred.model.group import Group, Marks
 from maitred.model.membership import ALONE, GroupId, PodWords, Settled, group_of, size
 from maitred.model.meta import ObjectMeta, Timestamp, controller_of, mark
+from maitred.model.operators.jobset import JOB_GLOBAL_INDEX, JOB_INDEX
 from maitred.model.owners import kind_of
 from maitred.model.pod import Pod
 from maitred.model.runtime import Runtime, together
@@ -38,7 +42,7 @@ INDEX_MARKS = (
     "training.kubeflow.org/replica-index",
     "leaderworkerset.sigs.k8s.io/worker-index",
 )
-NO_INDEX = 2**62
+JOB_INDEX_MARKS = (JOB_GLOBAL_INDEX, JOB_INDEX)
 NOT_CREATED = math.inf
 """The age of what has no creation time yet: younger than everything."""
 
@@ -88,7 +92,7 @@ class Member:
     """and how long it was given."""
     controller: int = NO_CONTROLLER
     """The number of its controller, while it has not finished."""
-    crew: Crew = NO_CREW
+    crew: Speakers = NO_SPEAKERS
     """Those who say the same of their group."""
     node_row: int = NOT_BOUND
     bound_row: int = NOT_BOUND
@@ -153,12 +157,25 @@ def state_of(pod: Pod) -> State:
 
 def order_of(meta: ObjectMeta) -> MemberOrder:
     created = meta.creation_timestamp.timestamp() if meta.creation_timestamp else NOT_CREATED
-    for name in INDEX_MARKS:
+    index = _first_index(meta, INDEX_MARKS)
+    if index is None:
+        return (NO_INDEX, created, meta.name)
+    job = _first_index(meta, JOB_INDEX_MARKS) or 0
+    return (job * JOB_SPAN + index, created, meta.name)
+
+
+def _first_index(meta: ObjectMeta, names: Iterable[str]) -> int | None:
+    """What is too large for Kubernetes, or no number, is none."""
+    for name in names:
         text = mark(meta, name)
         index = integer(text) if text is not None else None
-        if index is not None and index >= 0:
-            return (index, created, meta.name)
-    return (NO_INDEX, created, meta.name)
+        if index is not None and 0 <= index < JOB_SPAN:
+            return index
+    return None
+
+
+def index_in_job(order: MemberOrder) -> int:
+    return order[0] if order[0] == NO_INDEX else order[0] % JOB_SPAN
 
 
 def owner_of(pod: Pod) -> tuple[str, str, str]:
@@ -277,10 +294,11 @@ def _succeeded_and_removed(group: Group, members: Iterable[Member]) -> int:
         return max(0, group.done - kept_jobs)
     if not group.completed:
         return 0
-    kept = {m.order[0] for m in members if m.state == State.SUCCEEDED}
-    return size(group.completed) - sum(
-        any(first <= index <= last for first, last in group.completed) for index in kept
-    )
+    kept = {index_in_job(m.order) for m in members if m.state == State.SUCCEEDED}
+    ends = [last for _, last in group.completed]
+    places = ((index, bisect_left(ends, index)) for index in kept)
+    counted = (place < len(ends) and group.completed[place][0] <= index for index, place in places)
+    return size(group.completed) - sum(counted)
 
 
 def _owner(members: Iterable[Member]) -> tuple[str, str, str]:

@@ -25,7 +25,7 @@ Place = tuple[type[Object], str]
 
 
 @dataclass(slots=True, eq=False)
-class Crew:
+class Speakers:
     """Pods that say the same, and what became of it."""
 
     said: PodWords
@@ -34,7 +34,7 @@ class Crew:
     members: "dict[str, Member]" = field(default_factory=dict)
 
 
-NO_CREW = Crew(SILENT)
+NO_SPEAKERS = Speakers(SILENT)
 """Of all pods that say nothing. Nobody asks who they are."""
 
 
@@ -44,24 +44,24 @@ class Settling:
         self._tables = tables
         self._waits = waits_for_owners
         self._groups: dict[str, PodGroup] = {}
-        self._crews: dict[PodWords, Crew] = {}
-        self._readers: dict[Place, dict[PodWords, Crew]] = {}
+        self._crews: dict[PodWords, Speakers] = {}
+        self._readers: dict[Place, dict[PodWords, Speakers]] = {}
 
     # -- who says what ---------------------------------------------------------------------------------
 
-    def crew(self, said: PodWords) -> Crew:
+    def crew(self, said: PodWords) -> Speakers:
         """The crew of those who say this, which may be nobody yet."""
         if said is SILENT:
-            return NO_CREW
+            return NO_SPEAKERS
         crew = self._crews.get(said)
         if crew is None:
-            crew = Crew(said)
+            crew = Speakers(said)
             self._settle(crew)
         return crew
 
     def add(self, member: "Member") -> None:
         crew = member.crew
-        if crew is NO_CREW:
+        if crew is NO_SPEAKERS:
             return
         if not crew.members:
             self._crews[crew.said] = crew
@@ -71,7 +71,7 @@ class Settling:
 
     def remove(self, member: "Member") -> None:
         crew = member.crew
-        if crew is NO_CREW:
+        if crew is NO_SPEAKERS:
             return
         del crew.members[member.key]
         if not crew.members:
@@ -80,24 +80,24 @@ class Settling:
 
     # -- objects ---------------------------------------------------------------------------------------
 
-    def put_group(self, key: str, group: PodGroup | None) -> Iterator[tuple[Crew, Settled]]:
+    def put_group(self, key: str, group: PodGroup | None) -> Iterator[tuple[Speakers, Settled]]:
         self._groups.pop(key, None)
         if group is not None:
             self._groups[key] = group
         return self.changed(PodGroup, key)
 
-    def changed(self, kind: type[Object], key: str) -> Iterator[tuple[Crew, Settled]]:
+    def changed(self, kind: type[Object], key: str) -> Iterator[tuple[Speakers, Settled]]:
         """The crews whose group is another one now, or is described otherwise, and what it was before."""
         return self._again(list(self._readers.get((kind, key), {}).values()))
 
-    def follow(self, workloads: Workloads) -> Iterator[tuple[Crew, Settled]]:
+    def follow(self, workloads: Workloads) -> Iterator[tuple[Speakers, Settled]]:
         """As `changed`, for another policy."""
         if workloads == self.workloads:
             return iter(())
         self.workloads = workloads
         return self._again(list(self._crews.values()))
 
-    def _again(self, crews: Iterable[Crew]) -> Iterator[tuple[Crew, Settled]]:
+    def _again(self, crews: Iterable[Speakers]) -> Iterator[tuple[Speakers, Settled]]:
         for crew in crews:
             before = crew.settled
             self._forget(crew)
@@ -107,12 +107,12 @@ class Settling:
             if crew.settled != before:
                 yield crew, before
 
-    def _settle(self, crew: Crew) -> None:
+    def _settle(self, crew: Speakers) -> None:
         reading = _Reading(self)
         crew.settled = settle(crew.said, reading, self.workloads, self._waits)
         crew.read = tuple(reading.places)
 
-    def _forget(self, crew: Crew) -> None:
+    def _forget(self, crew: Speakers) -> None:
         for place in crew.read:
             readers = self._readers.get(place)
             if readers is not None and readers.pop(crew.said, None) is not None and not readers:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +27,10 @@ T = TypeVar("T", bound=Object)
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 MemberOrder = tuple[int, float, str]
 """Index, creation time, name: the order in which the members of a group are seated."""
+JOB_SPAN = 2**31
+"""More than the indexes of one Job: the index of a member of a JobSet is its index in its Job, and so many
+for each Job before that."""
+NO_INDEX = JOB_SPAN**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +69,18 @@ class Standing:
     runtime: Runtime = NOT_SAID
 
 
-@dataclass(frozen=True, slots=True)
-class Occupant:
-    """Who a pod on a node is, for whoever makes it leave."""
+class Occupant(msgspec.Struct, frozen=True, gc=False):
+    """Who a pod on a node is, for whoever makes it leave. The collector has no business with it: there is one
+    for each pod of the cluster."""
 
     key: str
     uid: str
     owner: tuple[str, str, str]
     """Kind, name and UID of its controller; empty if it has none."""
     claims: tuple[str, ...]
-    labels: Labels = field(default_factory=dict)
+    labels: Labels = {}
+    order: MemberOrder = (NO_INDEX, 0.0, "")
+    """Among the members of its group."""
 
 
 AS_USUAL = Workloads()
@@ -107,11 +114,6 @@ class BoundPods:
     """How long it was given to leave, if it is terminating, in milliseconds."""
     occupants: NDArray[np.object_]
     """An Occupant each."""
-
-    def leaving(self, limit: int | None) -> Mask:
-        """Terminating pods whose room may be counted on: those that were given more than so many seconds to
-        leave linger, and hold their places as if they ran."""
-        return self.terminating & (self.grace <= limit * 1000) if limit is not None else self.terminating
 
     def where(self, chosen: "Mask | NDArray[np.intp]") -> "BoundPods":
         """Some of the pods, by a mask or by their places."""

@@ -19,7 +19,7 @@ from maitred.cluster.members import NOT_BOUND, GroupRecord, Member, State, end_o
 from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Charge, Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
-from maitred.cluster.settling import Crew, Settling
+from maitred.cluster.settling import Settling, Speakers
 from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, Snapshot
 from maitred.cluster.tables import Tables, labels_of
 from maitred.cluster.volumes import StorageView, resolve
@@ -224,7 +224,7 @@ class ClusterState:
         """The policy has this to say of workloads from now on."""
         self._settle_again(self._settling.follow(workloads))
 
-    def _settle_again(self, crews: Iterable[tuple[Crew, Settled]]) -> None:
+    def _settle_again(self, crews: Iterable[tuple[Speakers, Settled]]) -> None:
         """An object has changed that says which group these are in, or how it is described."""
         for crew, before in crews:
             if (crew.settled.id, crew.settled.marks) == (before.id, before.marks):
@@ -235,7 +235,7 @@ class ClusterState:
                     self._add(member)
                     self.regrouped.add(member.key)
 
-    def _describe_again(self, crew: Crew) -> None:
+    def _describe_again(self, crew: Speakers) -> None:
         self.version += 1
         record = None if crew.settled.id is None else self._groups.get(crew.settled.id)
         if record is not None:
@@ -252,9 +252,11 @@ class ClusterState:
             if known.like(member):
                 self._note_progress(known, member)
                 return
+            member.crew = self._settling.crew(member.said)
             self._note_end(known, member)
-            self._remove(known)
-        member.crew = self._settling.crew(member.said)
+            self._remove(known)  # and with it its crew, if there is nobody else in it
+        else:
+            member.crew = self._settling.crew(member.said)
         self._pods[member.key] = member
         self._add(member)
 
@@ -401,11 +403,6 @@ class ClusterState:
         """The group of a pod, if it is in one."""
         member = self._pods.get(pod)
         return None if member is None else member.settled.id
-
-    def members_of(self, group: GroupId) -> Mapping[str, Settled]:
-        """The pods of a group, and how each of them was found to be in it."""
-        record = self._groups.get(group)
-        return {} if record is None else {key: one.settled for key, one in record.members.items()}
 
     def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         """An object that says which group pods are in. With a UID: this one, and no other of its name."""

@@ -30,6 +30,8 @@ class Trial:
         self.neighbours = neighbours
         self._accounts: tuple[Account, ...] = (*supplies, neighbours)
         self._by_kind = {type(supply): supply for supply in supplies}
+        self.columns = self.supply(Columns)
+        """The amounts of resources, which most questions are about."""
         self._followers: list[Follower] = []
         self.changes = 0
         """How often anything was changed, or changed back: equal numbers mean that nothing was."""
@@ -122,11 +124,6 @@ class Trial:
         found = self._by_kind[kind]
         assert isinstance(found, kind)
         return found
-
-    @property
-    def columns(self) -> Columns:
-        """The amounts of resources, which most questions are about."""
-        return self.supply(Columns)
 
     # -- change and undo -------------------------------------------------------------------------------
 

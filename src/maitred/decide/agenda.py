@@ -18,6 +18,7 @@ rule that goes by what the cycle has given away so far is looked up in `Agenda.n
 import heapq
 import math
 import sys
+from functools import lru_cache
 from typing import NamedTuple, get_args
 
 from maitred.cluster.trial import Trial
@@ -101,6 +102,7 @@ def goes_by_priority(order: Order) -> bool:
     return order != "fifo"
 
 
+@lru_cache(1024)
 def rank(priority: int, order: Order) -> int:
     """What turns are compared by first."""
     return -priority if goes_by_priority(order) else 0

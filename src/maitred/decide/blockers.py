@@ -285,7 +285,7 @@ def shut_out(unseated: Unseated) -> dict[str, int]:
 def _excluded(unseated: Unseated, among: Mask, position: int, shape: int) -> dict[str, int]:
     counts, left = dict[str, int](), among.copy()
     for reason, mask in _exclusions(unseated, position, shape).items():
-        counts[reason] = int((mask & left).sum())
+        counts[reason] = int(np.count_nonzero(mask & left))
         left &= ~mask
     return {reason: count for reason, count in counts.items() if count}
 

@@ -27,7 +27,7 @@ from maitred.model.words import counted
 
 def priority(unseated: Unseated) -> Blocker:
     """Who took the room: those with most seats on nodes that the group could have used."""
-    seats = {group: int(unseated.eligible[list(rows)].sum()) for group, rows in unseated.ahead}
+    seats = {group: int(np.count_nonzero(unseated.eligible[list(rows)])) for group, rows in unseated.ahead}
     there = [group for group in seats if seats[group]] or list(seats)
     first = sorted(there, key=lambda group: (-seats[group], group))
     message = (

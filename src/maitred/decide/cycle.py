@@ -26,6 +26,7 @@ from maitred.decide.ask import Ask, Assignment
 from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.budget import AGAIN, BudgetLevel, namespace_of
 from maitred.decide.preemption.promises import Promise
+from maitred.decide.ranks import RankOrder
 from maitred.decide.record import CycleRecord, TriedGroup
 from maitred.decide.scope import EVERYTHING, NOTHING_KNOWN, KnownResults, Scope
 from maitred.decide.seating import commit
@@ -75,6 +76,9 @@ class _Cycle:
         while (turn_now := agenda.next(self.trial)) is not None:
             self._take_turn(everyone[turn_now.number], turn_now, agenda)
         self._retry_those_who_wait_for_others()
+        ranks = RankOrder(self.record.snapshot.nodes, self.context)
+        for group in self.record.groups:
+            group.sit_in_rank_order(ranks)
 
     def _first_turn(self, group: TriedGroup, number: int) -> Turn:
         return first_turn(

@@ -1,13 +1,27 @@
 """Levels of the topology and their domains, as columns over nodes."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, NodeView
 from maitred.cluster.snapshot import Snapshot
 from maitred.model.group import TopologyRequest
 from maitred.model.policy import Level, Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Domains to try, narrow to wide, as one column of codes per rung.
+
+    The last rung is the widest that is allowed. `anchors` are nodes that the group already has members on.
+    """
+
+    rungs: tuple[Codes, ...]
+    widest: Codes
+    anchors: Rows
 
 
 def known_levels(policy: Policy, snapshot: Snapshot) -> tuple[Level, ...]:

@@ -1,29 +1,16 @@
 """Where a group goes: the narrowest domain that holds it, and of those the one that it fills best."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.decide.bounds import most_per_domain
+from maitred.decide.levels import Ladder
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import device_nodes, needs_no_device, packing, preferences, seating_order
 from maitred.decide.seats import PASS, Demand, Seats, Steps
 from maitred.decide.solve import solve
 from maitred.model.policy import Policy
-
-
-@dataclass(frozen=True, slots=True)
-class Ladder:
-    """Domains to try, narrow to wide, as one column of codes per rung.
-
-    The last rung is the widest that is allowed. `anchors` are nodes that the group already has members on.
-    """
-
-    rungs: tuple[Codes, ...]
-    widest: Codes
-    anchors: Rows
 
 
 def place(
@@ -56,7 +43,7 @@ def _place_everyone(
         for domain, _ in candidates(rules, within, codes, ladder.anchors, everyone):
             if not steps.goes_on():
                 return None
-            seats = solve(rules, _rows_in(rules, within, codes, domain), everyone, policy, steps)
+            seats = solve(rules, _rows_in(rules, within, codes, domain), everyone, ladder, policy, steps)
             if seats is not None:
                 return seats
     return None
@@ -97,7 +84,7 @@ def _place_widely(
             break
         at_least = max(demand.need, best.count + 1 if best is not None else 0)
         rows = _rows_in(rules, within, codes, domain)
-        seats = solve(rules, rows, Demand(demand.counts, at_least, demand.want), policy, steps)
+        seats = solve(rules, rows, Demand(demand.counts, at_least, demand.want), ladder, policy, steps)
         best = seats if seats is not None else best
     return best
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 
 from maitred.cluster.journal import Seated
-from maitred.cluster.snapshot import GroupView, Snapshot
+from maitred.cluster.snapshot import GroupView, RunningMember, Snapshot
 from maitred.cluster.trial import Trial
 from maitred.decide.agenda import Turn, rank
 from maitred.decide.ask import Ask, Assignment, ask_of
@@ -20,6 +20,7 @@ from maitred.decide.diagnose import Ahead, Diagnosis, Grounds
 from maitred.decide.hindsight import Hindsight
 from maitred.decide.levels import known_levels
 from maitred.decide.preemption.promises import Preemptor, Promises
+from maitred.decide.ranks import RankOrder
 from maitred.decide.scope import Scope
 from maitred.decide.screen import Screening, screen
 from maitred.model.plan import Blocker, Verdict
@@ -78,7 +79,7 @@ class TriedGroup:
     """What was in the way when it was promised its places, if that was to be explained at once."""
     sight: Sight | None = None
     """The same, if that may be asked later."""
-    _rows: tuple[int, ...] | None = None
+    _taken: "Taken | None" = None
 
     @classmethod
     def of(cls, view: GroupView, screening: Screening) -> "TriedGroup":
@@ -103,11 +104,12 @@ class TriedGroup:
         return Preemptor(self.view, self.ask, self.screening.rank)
 
     @property
-    def rows(self) -> tuple[int, ...]:
-        """Of its seats, and of the places that it was promised: every group after it asks for them."""
-        if self._rows is None:
-            self._rows = tuple(int(row) for _, row in (*self.seated, *self.promised))
-        return self._rows
+    def taken(self) -> "Taken":
+        """Its seats and the places that it was promised: every group after it asks for them."""
+        if self._taken is None:
+            rows = tuple(int(row) for _, row in (*self.seated, *self.promised))
+            self._taken = (self, (self.key, rows))
+        return self._taken
 
     @property
     def placed(self) -> int:
@@ -123,15 +125,24 @@ class TriedGroup:
         return "Preempting" if self.promised else "Waiting"
 
     def promise(self, places: Assignment) -> None:
-        self.promised, self._rows = places, None
+        self.promised, self._taken = places, None
 
     def take(self, assignment: Assignment) -> None:
         waiting = self.waiting
         self.seated += [(waiting[member], row) for member, row in assignment]
-        self._rows = None
+        self._taken = None
         gone = {member for member, _ in assignment}
         self.waiting = [place for member, place in enumerate(waiting) if member not in gone]
         self.ask = self.ask.without(assignment)
+
+    def sit_in_rank_order(self, ranks: RankOrder) -> None:
+        """Members change seats once all have theirs, so that neighbours are together: what each shape has on
+        each node stays as it is."""
+        running = self.view.running
+        self.seated = ranks.of(self.view, self.seated, running)
+        if self.promised:
+            added = [RunningMember(self.view.orders[member], row) for member, row in self.seated]
+            self.promised = ranks.of(self.view, self.promised, (*running, *added))
 
 
 Taken = tuple[TriedGroup, tuple[str, tuple[int, ...]]]
@@ -221,11 +232,11 @@ class CycleRecord:
 
     def taken(self) -> list[Taken]:
         """Every group that has got places in this cycle, or was promised some."""
-        found = [(group, group.rows) for group in self.groups if group.seated or group.promised]
-        found += [
-            (group, tuple(int(r) for held in group.held for r in held.rows)) for group in self.bystanders
-        ]
-        return [(group, (group.key, rows)) for group, rows in found if rows]
+        found = [group.taken for group in self.groups if group.seated or group.promised]
+        for group in self.bystanders:
+            rows = tuple(int(row) for held in group.held for row in held.rows)
+            found += [(group, (group.key, rows))] if rows else []
+        return found
 
     def ahead_of(self, group: TriedGroup, taken: Sequence[Taken]) -> Ahead:
         """Groups that had places when this one last tried in vain, with the rows of all of them."""

@@ -59,6 +59,12 @@ def packing(order: Ints) -> Ints:
     return packed
 
 
+def without_name(order: Ints) -> Ints:
+    """All of the order but the name: where this is the same, nodes are equally good."""
+    score: Ints = order >> NAME_BITS
+    return score
+
+
 def needs_no_device(rules: Rules, policy: Policy) -> bool:
     requests = [resource for shape in rules.shapes for resource, _ in rules.trial.needs(shape).requests]
     return not any(is_device(policy, resource) for resource in set(requests))

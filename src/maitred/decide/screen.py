@@ -7,11 +7,13 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.context import Context
 from maitred.decide.levels import position_of
 from maitred.model.group import TOPOLOGY_REQUIRED
-from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Blocker
 from maitred.model.priority import Rank, rank_of
+from maitred.model.words import counted
 
 NAMES_SHOWN = 5
+MISSING = {"PodGroup": "podGroup", "Job": "job"}
+"""What the detail of a blocker calls the object that a group comes from; others are owners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def invalid_blocker(problem: str) -> Blocker:
 def _obstacles(view: GroupView) -> Iterable[Blocker]:
     group, created = view.group, len(view.running) + view.succeeded + len(view.pods)
     if not group.exists:
-        kind = "job" if group.origin.startswith(BATCH_JOB.title) else "podGroup"
+        kind = MISSING.get(group.origin.partition(" ")[0], "owner")
         yield Blocker(
             "Members",
             f"{group.origin} does not exist, but {created} of its pods do",
@@ -51,7 +53,8 @@ def _obstacles(view: GroupView) -> Iterable[Blocker]:
     elif created < group.quorum:
         yield Blocker(
             "Members",
-            f"the group needs {group.quorum} members to start, and only {created} have been created",
+            f"the group needs {counted(group.quorum, 'member')} to start, and only {created} "
+            f"{'has' if created == 1 else 'have'} been created",
             {"created": created, "quorum": group.quorum},
         )
     gated = [(pod, gates) for pod, gates in zip(view.pods, view.gates, strict=True) if gates]

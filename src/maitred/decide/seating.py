@@ -12,8 +12,8 @@ from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment, hand_out
 from maitred.decide.compile import acceptable, looks_of_rules, make_rules
 from maitred.decide.context import Context, Waiver
-from maitred.decide.levels import codes_inside, codes_of, position_of
-from maitred.decide.place import Ladder, place
+from maitred.decide.levels import Ladder, codes_inside, codes_of, position_of
+from maitred.decide.place import place
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
 from maitred.decide.seats import PASS, Steps
@@ -90,8 +90,8 @@ def _too_full(trial: Trial, ask: Ask, within: Mask, context: Context, waiver: Wa
     context.meter.take(PASS + len(within) * len(ask.distinct))
     room, lifted = 0, "Affinity" in waiver.lift
     for shape, count in zip(ask.distinct, ask.demand().counts, strict=True):
-        there = trial.columns.copies(shape)[within & acceptable(trial, shape, context.policy, lifted)]
-        room += min(int(there.sum()), count)
+        there = within & acceptable(trial, shape, context.policy, lifted)
+        room += min(int(trial.columns.copies(shape) @ there), count)
     return room < max(1, ask.need)
 
 

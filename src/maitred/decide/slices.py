@@ -4,14 +4,13 @@ Members are cut into slices by their index, or else by their place in the member
 whole or not at all; one that has members seated already stays in their domain.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from maitred.cluster.members import NO_INDEX
 from maitred.cluster.nodes import Codes, Mask
-from maitred.cluster.snapshot import RunningMember
+from maitred.cluster.snapshot import JOB_SPAN, MemberOrder, RunningMember
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.context import Context, Waiver
@@ -67,8 +66,7 @@ def cut(ask: Ask) -> list[Slice]:
     """The slices that wait, those begun first."""
     size = ask.topology.slice_size
     everyone = sorted([*ask.orders, *(member.order for member in ask.seated)])
-    indexed = all(order[0] != NO_INDEX for order in everyone)
-    number = {order: (order[0] if indexed else place) // size for place, order in enumerate(everyone)}
+    number = dict(zip(everyone, slice_numbers(everyone, size), strict=True))
     slices: dict[int, Slice] = {}
     for member, order in enumerate(ask.orders):
         slices.setdefault(number[order], Slice()).members.append(member)
@@ -76,6 +74,13 @@ def cut(ask: Ask) -> list[Slice]:
         if number[seated.order] in slices:
             slices[number[seated.order]].seated.append(seated)
     return [slices[n] for n in sorted(slices, key=lambda n: (not slices[n].seated, n))]
+
+
+def slice_numbers(everyone: Sequence[MemberOrder], size: int) -> list[int]:
+    """The slice of each member, given all of them in their order: by index; by place in that order where one
+    has none, or where they are of several Jobs."""
+    indexed = all(order[0] < JOB_SPAN for order in everyone)
+    return [(order[0] if indexed else place) // size for place, order in enumerate(everyone)]
 
 
 def _domains(

@@ -21,6 +21,8 @@ TOPOLOGY_REQUIRED = "maitred.dev/topology-required"
 TOPOLOGY_PREFERRED = "maitred.dev/topology-preferred"
 SLICE_SIZE = "maitred.dev/slice-size"
 SLICE_TOPOLOGY = "maitred.dev/slice-topology"
+GANG, EACH_JOB = "maitred.dev/gang", "replicated-job"
+"""On a JobSet: each of its replicated jobs is a gang by itself."""
 
 MOST_DIGITS = 20
 MOST_SHOWN = 5
@@ -139,7 +141,8 @@ class Group(Lean, frozen=True):
     priority: int | None = None
     priority_class_name: str = ""
     preemption_policy: str = ""
-    disruption: Literal["Pod", "PodGroup"] = "Pod"
+    disruption: Literal["Pod", "PodGroup", "Alone"] = "Pod"
+    """Who leaves with a member: as many as the quorum makes leave, all members, or none."""
     protection: Protection = UNPROTECTED
     runtime: Runtime = NOT_SAID
     exists: bool = True
@@ -166,12 +169,15 @@ class Marks(Lean, frozen=True):
 
 
 TOPOLOGY_MARKS = (TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SLICE_SIZE, SLICE_TOPOLOGY)
-MARKS = (GROUP, MIN_COUNT, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME)
+MARKS = (GROUP, MIN_COUNT, GANG, *TOPOLOGY_MARKS, *PROTECTION_MARKS, EXPECTED_RUNTIME)
 """Labels and annotations of ours that mean something."""
 NO_MARKS = Marks()
+_OF_GROUPS = frozenset((MIN_COUNT, *TOPOLOGY_MARKS))
 
 
 def marks_of(metadata: ObjectMeta) -> Marks:
+    if _OF_GROUPS.isdisjoint(metadata.labels) and _OF_GROUPS.isdisjoint(metadata.annotations):
+        return NO_MARKS
     required, preferred, size, level = [own_mark(metadata, key) for key in TOPOLOGY_MARKS]
     return Marks(own_mark(metadata, MIN_COUNT), (required, preferred, size, level))
 

@@ -10,6 +10,11 @@ from maitred.model.pod import PodSpec
 
 DEFAULT_BACKOFF_LIMIT = 6
 MOST_INDEX_DIGITS = 10
+MOST_INDEXES = 1_000_000
+"""More than any Job has; a manifest may say two billion."""
+LONGEST_RANGE = 2 * MOST_INDEX_DIGITS + 2
+LONGEST_REST = 4096
+"""So much text may be about indexes that a Job does not have any more."""
 JOB_CONTROLLER = "kubernetes.io/job-controller"
 """How Kubernetes' own controller is called in `spec.managedBy`."""
 
@@ -60,17 +65,29 @@ Ranges = tuple[tuple[int, int], ...]
 """Indexes, from the first to the last of each run of them."""
 
 
-def index_ranges(text: str) -> Ranges:
-    """Empty for what the Job controller does not write."""
+def index_ranges(text: str, end: int) -> Ranges:
+    """Those below `end`: others are left over from a time when the Job had more. Empty for what the Job
+    controller does not write. Whoever may write the status of a Job may write anything there, so a text that
+    is too long for so many indexes is not read at all."""
     found = list[tuple[int, int]]()
-    for part in text.split(",") if text else ():
+    for part in text.split(",") if text and len(text) <= LONGEST_RANGE * end + LONGEST_REST else ():
         first, dash, last = part.partition("-")
         if not _is_index(first) or (dash and not _is_index(last)):
             return ()
         found.append((int(first), int(last if dash else first)))
     in_order = all(first <= last for first, last in found)
     apart = all(before[1] < after[0] for before, after in pairwise(found))
-    return tuple(found) if in_order and apart else ()
+    if not in_order or not apart:
+        return ()
+    return tuple((first, min(last, end - 1)) for first, last in found if first < end)
+
+
+def succeeded_indexes(job: "Job") -> Ranges:
+    return index_ranges(job.status.completed_indexes, min(job.spec.completions or 0, MOST_INDEXES))
+
+
+def failed_indexes(job: "Job") -> Ranges:
+    return index_ranges(job.status.failed_indexes, min(job.spec.completions or 0, MOST_INDEXES))
 
 
 def _is_index(text: str) -> bool:

@@ -56,8 +56,6 @@ class Heeded(Enum):
     """Who goes by the objects of a kind. Commands say of the objects in their input that they do not heed."""
 
     BY_DECISIONS = auto()
-    BY_AUDITS = auto()
-    """And not by decisions."""
     NOT_YET = auto()
 
 
@@ -101,7 +99,7 @@ class Kind:
 
 
 def operated(
-    type: type[Object], api_version: str, plural: str, heeded: Heeded = Heeded.NOT_YET, **more: Any
+    type: type[Object], api_version: str, plural: str, heeded: Heeded = Heeded.BY_DECISIONS, **more: Any
 ) -> Kind:
     """Of an operator or of another scheduler, which not every cluster has. `|` stands between versions."""
     group, _, versions = api_version.partition("/")
@@ -109,19 +107,19 @@ def operated(
 
 
 def pod_group(type: type[ForeignGroup], api_version: str) -> Kind:
-    return operated(type, api_version, "podgroups", Heeded.BY_AUDITS, called="PodGroup")
+    return operated(type, api_version, "podgroups", called="PodGroup")
 
 
 OPERATED = (
     operated(JobSet, "jobset.x-k8s.io/v1alpha2", "jobsets"),
     operated(LeaderWorkerSet, "leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
     operated(TrainJob, "trainer.kubeflow.org/v1alpha1", "trainjobs"),
-    operated(PyTorchJob, "kubeflow.org/v1", "pytorchjobs", Heeded.BY_AUDITS),
+    operated(PyTorchJob, "kubeflow.org/v1", "pytorchjobs"),
     operated(MPIJob, "kubeflow.org/v2beta1|v1", "mpijobs"),
     operated(RayCluster, "ray.io/v1", "rayclusters"),
     operated(RayJob, "ray.io/v1", "rayjobs"),
     operated(KueueWorkload, "kueue.x-k8s.io/v1beta2|v1beta1", "workloads", called="Workload"),
-    operated(VolcanoJob, "batch.volcano.sh/v1alpha1", "jobs", called="Job"),
+    operated(VolcanoJob, "batch.volcano.sh/v1alpha1", "jobs", Heeded.NOT_YET, called="Job"),
     pod_group(CoschedulingPodGroup, "scheduling.x-k8s.io/v1alpha1"),
     pod_group(VolcanoPodGroup, "scheduling.volcano.sh/v1beta1"),
     pod_group(KaiPodGroup, "scheduling.run.ai/v2alpha2"),

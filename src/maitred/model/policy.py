@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from math import ceil
 from typing import Annotated, Literal
 
@@ -156,7 +157,12 @@ def preempts(policy: Policy) -> bool:
 
 
 def is_device(policy: Policy, resource: str) -> bool:
-    return any(fnmatchcase(resource, pattern) for pattern in policy.devices.resources)
+    return _matches_any(resource, policy.devices.resources)
+
+
+@lru_cache(1024)
+def _matches_any(resource: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(resource, pattern) for pattern in patterns)
 
 
 def grace_limit(policy: Policy) -> int | None:

@@ -14,6 +14,7 @@ CHECKPOINT_INTERVAL = "maitred.dev/checkpoint-interval"
 MIN_RUNTIME = "maitred.dev/min-runtime"
 NON_PREEMPTIBLE = "maitred.dev/non-preemptible"
 PROTECTION_MARKS = (LAST_CHECKPOINT, CHECKPOINT_INTERVAL, MIN_RUNTIME, NON_PREEMPTIBLE)
+_READ = frozenset(PROTECTION_MARKS)
 
 
 class Protection(Lean, frozen=True):
@@ -35,9 +36,9 @@ UNPROTECTED = Protection()
 
 
 def protection_of(metadata: ObjectMeta) -> Protection:
-    said = {key: own_mark(metadata, key) for key in PROTECTION_MARKS}
-    if not any(text is not None for text in said.values()):
+    if _READ.isdisjoint(metadata.labels) and _READ.isdisjoint(metadata.annotations):
         return UNPROTECTED
+    said = {key: own_mark(metadata, key) for key in PROTECTION_MARKS}
     read = {key: None if text is None else READERS[key](text) for key, text in said.items()}
     unread = [
         (key, f"{text!r} is not {FORMS[key]}")

@@ -7,14 +7,18 @@ from functools import cached_property
 from .fields import Doc
 from .filters import place
 from .groups import Group, by_pod
-from .objects import Cluster, Node
+from .objects import NOT_READY, Cluster, Node
 from .pods import Pod
 from .policy import Policy
 from .rules import Bind
 from .selectors import matches
+from .times import thousandths
 from .world import World, world_of
 
 SHOWN = 4
+LOST = tuple(NOT_READY.values())
+LATE = 60_000
+"""Thousandths of a second after which a pod that should be gone is not waited for any more."""
 PREEMPTION = "Preemption"
 LAWS = {
     1: "No overcommit",
@@ -105,12 +109,30 @@ class Case:
         """Whether it is on a node and being deleted, but was given more time than the policy gives a victim:
         its room is not waited for, and it may be evicted, which gives it less."""
         limit = self.policy.preemption.grace_limit
-        return pod.terminating and pod.holds and limit is not None and pod.given > limit
+        given_more = pod.terminating and pod.holds and limit is not None and pod.given > limit
+        return given_more and not self.stuck(pod)
+
+    def stuck(self, pod: Pod) -> bool:
+        """Whether it is on a node and should be gone, or cannot be stopped because its node is lost: its room
+        is not waited for, and a second deletion would change nothing."""
+        if not pod.terminating or not pod.holds or pod.due is None:
+            return False
+        node = self.cluster.nodes.get(pod.node_name)
+        if node is None or any(taint.key in LOST for taint in node.taints):
+            return True
+        return self.now is not None and thousandths(pod.due) + LATE <= self.now
+
+    @cached_property
+    def is_hour_missing(self) -> bool:
+        """Whether some pod terminates, and nobody says for what time, so that it may be stuck or not."""
+        return self.now is None and any(pod.terminating and pod.holds for pod in self.cluster.pods.values())
 
     @cached_property
     def _settled(self) -> World:
         pods = self.cluster.pods.values()
-        return self._world([pod for pod in pods if not pod.terminating or self.lingers(pod)])
+        return self._world(
+            [pod for pod in pods if not pod.terminating or self.lingers(pod) or self.stuck(pod)]
+        )
 
     def once_gone(self, gone: Iterable[Pod], seats: Iterable[Bind]) -> World:
         """The world once those who leave have left, and these too, with some more pods on their seats."""
@@ -125,8 +147,9 @@ class Case:
     def leaving(self) -> list[Pod]:
         """Who is on the way out: those who terminate in time, and those whom the Plan makes leave."""
         pods = self.cluster.pods.values()
-        terminating = [pod for pod in pods if pod.terminating and pod.holds and not self.lingers(pod)]
-        return [*terminating, *(eviction.pod for eviction in self.evictions)]
+        terminating = [pod for pod in pods if pod.terminating and pod.holds]
+        going = [pod for pod in terminating if not self.lingers(pod) and not self.stuck(pod)]
+        return [*going, *(eviction.pod for eviction in self.evictions)]
 
     def managed(self) -> list[Node]:
         """The nodes on which groups may be seated."""

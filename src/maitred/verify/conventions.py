@@ -76,15 +76,16 @@ class Naming:
 
 
 def namings(labels: Labels, annotations: Labels) -> list[Naming]:
-    said = {key: value for key, value in (annotations | labels).items() if value}
+    all_said = {**annotations, **labels}
+    said = {key: value for key, value in all_said.items() if value}
     found = []
     for one in LANGUAGES:
         name = next((said[key] for key in one.names if key in said), None)
-        if name is None or (one.title == "YuniKorn" and TASK_GROUP not in (annotations | labels)):
+        if name is None or (one.title == "YuniKorn" and TASK_GROUP not in all_said):
             continue
         count = next((said[key] for key in one.counts if key in said), None)
         if one.title == "YuniKorn":
-            count = _tasks((annotations | labels).get(TASK_GROUPS))
+            count = _tasks(all_said.get(TASK_GROUPS))
         if one.title == "Kueue" and said.get(f"{KUEUE}pod-group-fast-admission") == "true":
             count = "1"
         found.append(Naming(one.title, name, count))
@@ -102,7 +103,7 @@ def _tasks(text: str | None) -> str | None:
 
 def all_marks(labels: Labels, annotations: Labels) -> tuple[Labels, list[str]]:
     """What is marked, with what others call our marks of topology; and what contradicts itself."""
-    said, problems = annotations | labels, list[str]()
+    said, problems = {**annotations, **labels}, list[str]()
     for own, others in SAME.items():
         values = [said[key] for key in (own, *others) if key in said]
         if len(set(values)) > 1:

@@ -43,6 +43,8 @@ class Group:
     quorum: int | None = 1
     missing: bool = False
     gang: bool = False
+    loose: bool = False
+    """A gang whose members go on without one that has left."""
     atomic: bool = False
     parent: str = ""
     marks: Marks = NO_MARKS
@@ -112,12 +114,13 @@ class Group:
         return sum(bool(pod.gates) for pod in self.pending)
 
     def slice_of(self, pod: Pod) -> int:
-        """The slice of a member: by index where all members have one, else by place in member order.
+        """The slice of a member: by index where all members have one in the same Job, else by place in member
+        order.
 
         Members that are finished or terminating have no place: whoever replaces them takes it.
         """
         present = sorted(self.active, key=Pod.order)
-        if all(member.index is not None for member in present):
+        if all(member.index is not None and not member.job_index for member in present):
             return (pod.index or 0) // self.slice_size
         return [member.key for member in present].index(pod.key) // self.slice_size
 
@@ -177,6 +180,7 @@ def _read_gang(group: Group, place: Place, cluster: Cluster, policy: Policy) -> 
     marks, problems = marks_above(place.above, gang)
     group.problems += problems
     group.quorum = gang.quorum
+    group.loose = gang.loose
     group.marks = read_marks(
         place.above[0][1].doc("metadata").strings("labels"),
         place.above[0][1].doc("metadata").strings("annotations"),

@@ -188,7 +188,7 @@ def _mark(pod: Pod, key: str) -> str | None:
 
 def inherited(pod: Pod, cluster: Cluster) -> tuple[Labels, list[str]]:
     """What the owners above a pod say, and where they contradict each other."""
-    found: Labels = {}
+    found = dict[str, str]()
     problems = list[str]()
     for _, doc in owners_of(pod, cluster).known:
         meta = doc.doc("metadata")

@@ -122,7 +122,7 @@ def _judge_whether(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:
     group = sacrifice.preemptor
     moving = any(pod.affinity or pod.spreads or pod.devices for pod in group.pending)
     unknown = any(pod.node_name not in case.cluster.nodes for pod in group.staying)
-    if not group.needed or moving or unknown or case.exhausted:
+    if not group.needed or moving or unknown or case.exhausted or case.is_hour_missing:
         return
     world = crowded(case, group, leaving=False)
     seats = find_placement(world, group, group.pending, group.needed, case.managed(), case.staying(group))

@@ -55,6 +55,8 @@ def _broken(case: Case, group: Group) -> bool:
     seats, managed = promised(case, group.pending), case.policy.managed
     if case.bound(group) or group.gated or case.invalid(group) or len(seats) != group.needed:
         return False
+    if case.is_hour_missing:
+        return False
     if set(seats) == set(case.nominated(group)):
         return False
     if managed is not None and not all(matches(managed, node.labels) for _, node in seats):

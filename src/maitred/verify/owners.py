@@ -35,6 +35,8 @@ class Gang:
     within: str = ""
     done: int = 0
     """Pods of complete Jobs."""
+    loose: bool = False
+    """The others stay when one has left, and is made anew."""
 
 
 Maker = Callable[[Doc, Sequence[Above], Pod], Gang | None]
@@ -147,12 +149,13 @@ def _worker_set(doc: Doc, below: Sequence[Above], pod: Pod) -> Gang | None:
     )
     leader = template.doc("leaderTemplate" if template.given("leaderTemplate") else "workerTemplate")
     worker = template.doc("workerTemplate")
+    loose = template.text("restartPolicy") in ("None", "Default")
     apart = size > 1 and bool(within or spec.text("startupPolicy") == "LeaderReady")
     if not apart:
-        return Gang(max(1, size), templates=(leader, worker), within=within)
+        return Gang(max(1, size), templates=(leader, worker), within=within, loose=loose)
     if pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index", "0") == "0":
-        return Gang(1, alone=False, templates=(leader,), within=within)
-    return Gang(size - 1, "workers", alone=False, templates=(worker,), within=within)
+        return Gang(1, alone=False, templates=(leader,), within=within, loose=loose)
+    return Gang(size - 1, "workers", alone=False, templates=(worker,), within=within, loose=loose)
 
 
 def _ray_cluster(doc: Doc, below: Sequence[Above], pod: Pod) -> Gang | None:
@@ -228,7 +231,7 @@ API_GROUPS = {
 
 def marks_above(above: Iterable[Above], gang: Gang) -> tuple[Labels, list[str]]:
     """What the owners and the templates say, nearest first; all that speak must agree."""
-    found: Labels = {}
+    found = dict[str, str]()
     problems = list[str]()
     for doc in (*(doc for _, doc in above), *gang.templates):
         meta = doc.doc("metadata")

@@ -27,6 +27,8 @@ INDEX_KEYS = (
     "training.kubeflow.org/replica-index",
     "leaderworkerset.sigs.k8s.io/worker-index",
 )
+JOB_INDEX_KEYS = ("jobset.sigs.k8s.io/job-global-index", "jobset.sigs.k8s.io/job-index")
+INT32 = 2**31
 
 Port = tuple[str, str, int]  # address, protocol, number
 Owner = tuple[str, str, str]  # kind, name, uid
@@ -93,7 +95,8 @@ class Pod:
     labels: Labels
     annotations: Labels
     created: float | None
-    deleting: bool
+    due: float | None
+    """If it is being deleted, the time by which it is to be gone."""
     given: int
     """If it is being deleted, the seconds that it was given to leave."""
     phase: str
@@ -134,6 +137,10 @@ class Pod:
         return self.phase == "Succeeded"
 
     @property
+    def deleting(self) -> bool:
+        return self.due is not None
+
+    @property
     def terminating(self) -> bool:
         return self.deleting and not self.finished
 
@@ -154,16 +161,26 @@ class Pod:
 
     @property
     def index(self) -> int | None:
-        for key in INDEX_KEYS:
+        """In its Job, or whatever else made it."""
+        return self._number(INDEX_KEYS)
+
+    @property
+    def job_index(self) -> int:
+        """Of its Job in a JobSet."""
+        return self._number(JOB_INDEX_KEYS) or 0
+
+    def _number(self, keys: Iterable[str]) -> int | None:
+        for key in keys:
             for source in (self.labels, self.annotations):
-                if source.get(key, "").isdecimal():
+                if source.get(key, "").isdecimal() and int(source[key]) < INT32:
                     return int(source[key])
         return None
 
-    def order(self) -> tuple[float, float, str]:
-        """The place among the members of a group: lowest index, else oldest, else name."""
+    def order(self) -> tuple[float, float, float, str]:
+        """The place among the members of a group: lowest index, Job by Job; else oldest, else name."""
         index = self.index
         return (
+            float("inf") if index is None else self.job_index,
             float("inf") if index is None else index,
             float("inf") if self.created is None else self.created,
             self.name,
@@ -182,7 +199,7 @@ def read_pod(doc: Doc) -> Pod:
         labels=labels,
         annotations=meta.strings("annotations"),
         created=meta.moment("creationTimestamp"),
-        deleting=meta.moment("deletionTimestamp") is not None,
+        due=meta.moment("deletionTimestamp"),
         given=meta.integer("deletionGracePeriodSeconds"),
         phase=status.text("phase"),
         node_name=spec.text("nodeName"),

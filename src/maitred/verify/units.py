@@ -86,7 +86,7 @@ def _is_tied(home: Household) -> bool:
         return True
     if any(each.at_odds for each in home.groups):
         return False
-    gang = group.gang and group.quorum is not None
+    gang = group.gang and group.quorum is not None and not group.loose
     return home.name.startswith("composite ") or group.atomic or gang
 
 

@@ -37,7 +37,8 @@ class Wishes:
         rule = Doc(None, "") if self.scheduling is None else self.scheduling.doc("schedulingPolicy")
         if not rule.given("gang"):
             return None
-        return rule.doc("gang").integer("minCount", max(1, self.parallelism))
+        count = rule.doc("gang").integer("minCount")
+        return count if 1 <= count <= 1_000_000 else max(1, self.parallelism)
 
     def is_group(self, jobs: str) -> bool:
         """Whether its pods are one group where nothing names another; `jobs` is the rule of the policy."""
@@ -59,8 +60,8 @@ def read_wishes(doc: Doc) -> Wishes:
         completions=completions,
         scheduling=spec.doc("scheduling") if spec.given("scheduling") else None,
         parallelism=parallelism,
-        completed=_indexes(status.text("completedIndexes")),
-        failed=_indexes(status.text("failedIndexes")),
+        completed=_indexes(status.text("completedIndexes"), completions),
+        failed=_indexes(status.text("failedIndexes"), completions),
         problems=tuple(_problems(doc.doc("metadata")) + _problems(template.doc("metadata"))),
     )
 
@@ -83,12 +84,20 @@ def _problems(meta: Doc) -> list[str]:
     return all_marks(meta.strings("labels"), meta.strings("annotations"))[1]
 
 
-def _indexes(text: str) -> frozenset[int]:
-    """`0-3,5` is what the Job controller writes; anything else says nothing."""
-    if not re.fullmatch(r"[0-9]{1,10}(-[0-9]{1,10})?(,[0-9]{1,10}(-[0-9]{1,10})?)*", text):
+def _indexes(text: str, completions: int) -> frozenset[int]:
+    """`0-3,5` is what the Job controller writes; anything else says nothing, nor do indexes that a Job of so
+    many completions does not have, or a text that is far too long for them."""
+    found, next_one = set[int](), 0
+    completions = min(completions, 1_000_000)
+    if len(text) > 22 * max(completions, 0) + 4096:
         return frozenset()
-    found = set[int]()
     for part in text.split(","):
+        if not re.fullmatch(r"[0-9]{1,10}(-[0-9]{1,10})?", part):
+            return frozenset()
         first, _, last = part.partition("-")
-        found.update(range(int(first), min(int(last or first), int(first) + 1_000_000) + 1))
+        begin, end = int(first), int(last or first)
+        if not next_one <= begin <= end:
+            return frozenset()
+        found.update(range(begin, min(end + 1, completions)))
+        next_one = end + 1
     return frozenset(found)

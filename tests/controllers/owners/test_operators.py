@@ -6,12 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.explain.situation import Situation
+from maitred.explain.why.why import why
 from maitred.kube.wire import WATCHED_OWNERS, WatchedOwner, WatchedOwnerOfPods, WatchedPod
 from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.suspending import BY_TITLE, OwnerName
 from maitred.model.suspension import Suspension
 from tests.controllers.owners.made import record
-from tests.controllers.owners.test_returns import House, bound, guest, in_house, room
+from tests.controllers.owners.test_returns import NOW, House, bound, guest, in_house, room
 from tests.controllers.watched import watched_pod
 from tests.decide.test_top_owners import reference, suspend
 from tests.oracle.builders import node
@@ -311,3 +313,22 @@ def test_the_record_of_a_workload_that_somebody_has_activated_is_deleted(
         assert house.api.dropped == ["maitred-suspension-jobset-train"]
 
     in_house(lambda: House(node("n1", cpu=4)), story)
+
+
+# -- what is said of it ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["JobSet", "RayJob"])
+def test_why_says_that_its_owner_is_suspended(kind: str) -> None:
+    async def story(house: House) -> None:
+        house.put(guest())
+        put(house, kind, owner(kind), kept(kind))
+        (verdict,) = (await house.cycle()).groups
+        situation = Situation(house.mirror.state.snapshot(), house.policy, NOW, "maitred")
+        answer = why(situation, verdict.group)
+        assert answer.state == "Suspended"
+        by_hand = f"{kind} train is suspended, and not by maitred: resume it with spec.suspend: false"
+        assert by_hand in answer.notes, "there is no annotation on it, which the writer would have put there"
+        assert any(f"while its {kind} is suspended; it keeps its place" in note for note in answer.notes)
+
+    in_house(room, story)

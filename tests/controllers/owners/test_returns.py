@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from maitred.cluster.leaving import leaving_pods
 from maitred.controllers.owners import returns as returns_module
 from maitred.controllers.owners.returns import Returns
 from maitred.controllers.owners.suspensions import Suspensions
@@ -813,7 +814,7 @@ def lingering(*indexes: int, owner: str = "Job/train", namespace: str = "default
 
 
 def leaving(house: House) -> int:
-    return int(house.mirror.state.snapshot().bound.leaving(3600).sum())
+    return int(leaving_pods(house.mirror.state.snapshot(), 3600, now=0).sum())
 
 
 def test_pods_of_a_job_that_we_suspended_are_given_less_time_and_each_is_once() -> None:

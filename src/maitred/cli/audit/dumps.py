@@ -6,7 +6,6 @@ from datetime import datetime
 from maitred.cli.files import sources
 from maitred.explain.audit.observer import Observer
 from maitred.explain.audit.seen import SeenPod
-from maitred.model.kinds import Heeded
 from maitred.model.manifest import Document, InputError, Reader, documents
 from maitred.model.manifest.errors import FieldError
 from maitred.model.manifest.reader import decode
@@ -14,12 +13,10 @@ from maitred.model.objects import Object
 from maitred.model.pod import Pod
 from maitred.model.policy import Policy
 
-AUDITS = frozenset({Heeded.BY_DECISIONS, Heeded.BY_AUDITS})
-
 
 def read_dump(paths: Iterable[str], policy: Policy, now: datetime) -> tuple[Observer, tuple[str, ...]]:
     """What is in the files, and warnings about what was left out of it."""
-    observer, reader, at = Observer(policy), Reader(AUDITS), now.timestamp()
+    observer, reader, at = Observer(policy), Reader(), now.timestamp()
     for source, data in sources(paths):
         for document in documents(data, source):
             if (found := reader.take(document)) is not None:

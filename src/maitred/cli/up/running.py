@@ -3,9 +3,10 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -112,9 +113,9 @@ async def attend(evening: Evening, access: Access, admin: Client, stop: asyncio.
         await stack.enter_async_context(answering(access, admin, backlog, keeping, metrics))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         scheduling = tasks.create_task(seating.run(stop))
-        others = [tasks.create_task(while_open(stage.run(), stop))]
+        others = [tasks.create_task(while_open(stage.run, stop))]
         if evening.story is not None:
-            playing = play(evening.story, admin, watcher, stage)
+            playing = partial(play, evening.story, admin, watcher, stage)
             others.append(tasks.create_task(while_open(playing, stop)))
         await stop.wait()
         for task in others:
@@ -130,10 +131,13 @@ def endings() -> Iterator[int]:
             yield number
 
 
-async def while_open(work: Coroutine[Any, Any, None], stop: asyncio.Event) -> None:
-    """Whoever closes the terminal or the pipe that it writes to has seen enough."""
+async def while_open(work: Callable[[], Coroutine[Any, Any, None]], stop: asyncio.Event) -> None:
+    """Whoever closes the terminal or the pipe that it writes to has seen enough.
+
+    The work begins in here: a task that is cancelled before its first step must leave no coroutine behind.
+    """
     try:
-        await work
+        await work()
     except OSError:
         stop.set()
 

@@ -1,6 +1,6 @@
 """Resources: amounts that nodes have and pods request, one column over the nodes for each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Self
 
@@ -172,10 +172,12 @@ class Columns(Supply):
         return np.concatenate(touched) if sum(map(len, touched)) < len(everywhere) else everywhere
 
     def _count_copies(self, requests: Requests, rows: Rows | None) -> Ints:
-        free, later = self.free, self.later
-        if rows is not None:
-            free, later = free[:, rows], None if later is None else later[:, rows]
-        return copies_that_fit(free if later is None else np.minimum(free, later), self.load.nodes, requests)
+        room = self.room_of if rows is None else lambda column: self._room_on(rows, column)
+        return copies_that_fit(room, self.load.nodes, requests)
+
+    def _room_on(self, rows: Rows, column: int) -> Ints:
+        free: Ints = self.free[column][rows]
+        return free if self.later is None else np.minimum(free, self.later[column][rows], out=free)
 
     def asked_by(self, shape: int) -> bool:
         return True
@@ -211,14 +213,14 @@ class Columns(Supply):
         return copies
 
 
-def copies_that_fit(free: Ints, nodes: NodeView, requests: Requests) -> Ints:
-    """How many pods of these requests fit into what is free, one column per node."""
+def copies_that_fit(room: Callable[[int], Ints], nodes: NodeView, requests: Requests) -> Ints:
+    """How many pods of these requests fit into the room that nodes have of the resource of each column."""
     copies: Ints | None = None
     for resource, requested in requests:
         column = nodes.resource_column(resource)
         if column is None:
-            return np.zeros(free.shape[1], dtype=np.int64)
-        fit = free[column] // requested
+            return np.zeros_like(room(0))
+        fit = room(column) // requested
         copies = fit if copies is None else np.minimum(copies, fit, out=copies)
     assert copies is not None, "every pod takes one of `pods`"
     return np.maximum(copies, 0, out=copies)

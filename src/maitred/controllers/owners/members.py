@@ -16,7 +16,7 @@ from itertools import islice
 import msgspec
 
 from maitred.kube.wire import WatchedMeta, WatchedPod, WatchedPodStatus
-from maitred.model.job import Job, index_ranges
+from maitred.model.job import Job, failed_indexes, succeeded_indexes
 from maitred.model.kinds import row_of
 from maitred.model.membership import group_from_job, words_of_template
 from maitred.model.meta import OwnerReference
@@ -100,7 +100,7 @@ def job_of(replicas: Replicas, known: Found) -> Job | None:
 
 def open_indexes(job: Job) -> Iterator[int]:
     """Those that have neither succeeded nor failed for good, lowest first."""
-    done = sorted(index_ranges(job.status.completed_indexes) + index_ranges(job.status.failed_indexes))
+    done = sorted(succeeded_indexes(job) + failed_indexes(job))
     index, end = 0, job.spec.completions or 0
     for first, last in done:
         yield from range(index, min(first, end))

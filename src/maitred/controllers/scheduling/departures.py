@@ -9,9 +9,9 @@ None of this is believed for ever. Whoever has not left within its grace period 
 counts as running again, and may be evicted again. Otherwise a group that was promised its place would wait
 without end.
 
-A `deletionTimestamp` is the API server's own word, and has no such limit. But a pod that was given more time
-than `preemption.graceLimit` of the policy does not count as leaving either: it lingers in its place until it
-is evicted, which gives it less.
+Pods that have a `deletionTimestamp` are the business of `cluster.leaving`: those that are there too long
+after that time are no longer counted on. A pod that was given more time than `preemption.graceLimit` of the
+policy does not count as leaving either: it lingers in its place until it is evicted, which gives it less.
 """
 
 import heapq

@@ -5,11 +5,12 @@ that any single pod satisfies. A shadow that went by declared groups alone would
 its members hold devices and wait for the last of them.
 """
 
+from maitred.cluster.snapshot import AS_USUAL
 from maitred.cluster.state import ClusterState
 from maitred.explain.audit.gangs import FoundGroup, found_group_of
 from maitred.explain.audit.stays import FAILED, SUCCEEDED, Stay
 from maitred.kube.wire import WatchedPod
-from maitred.model.membership import SILENT, GroupId, said_by
+from maitred.model.membership import SILENT, GroupId, PodWords, said_by, settle
 from maitred.model.policy import Policy, is_device
 from maitred.model.requests import pod_requests
 
@@ -20,6 +21,8 @@ class ShadowGangs:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._stays: dict[str, Stay] = {}
+        self._alike: dict[str, dict[PodWords, dict[str, Stay]]] = {}
+        """By namespace, and by what they say."""
 
     def put(self, key: str, pod: WatchedPod) -> None:
         self.gone(key)
@@ -27,7 +30,7 @@ class ShadowGangs:
         if said is SILENT:
             return
         about, over = pod.metadata, pod.status.phase in (SUCCEEDED, FAILED)
-        self._stays[key] = Stay(
+        stay = self._stays[key] = Stay(
             pod,
             said,
             pod_requests(pod.spec),
@@ -36,23 +39,31 @@ class ShadowGangs:
             leaving=None if about.deletion_timestamp is None else about.deletion_timestamp.timestamp(),
             ended=0.0 if over else None,
         )
+        self._alike.setdefault(said.namespace, {}).setdefault(said, {})[key] = stay
 
     def gone(self, key: str) -> None:
-        self._stays.pop(key, None)
+        stay = self._stays.pop(key, None)
+        if stay is not None:
+            alike = self._alike[stay.said.namespace]
+            del alike[stay.said][key]
+            if not alike[stay.said]:
+                del alike[stay.said]
 
     def group_of(self, pod: str) -> GroupId | None:
-        """What the pod names, or what its owner makes of it."""
-        return self._state.group_of(pod)
+        """What the pod names, or what its owner makes of it, whatever the policy says of that."""
+        stay = self._stays.get(pod)
+        return None if stay is None else settle(stay.said, self._state, AS_USUAL).id
 
     def of(self, pod: str) -> FoundGroup | None:
         """The gang that a pod is part of; None where it is of use by itself, or that is not said."""
         id = self.group_of(pod)
         if id is None:
             return None
-        members = self._state.members_of(id)
-        known = [(self._stays[key], settled) for key, settled in members.items() if key in self._stays]
-        group = found_group_of(id, known) if known else None
-        return group if group is not None and group.is_gang else None
+        alike = self._alike[self._stays[pod].said.namespace]
+        found = ((settle(said, self._state, AS_USUAL), stays) for said, stays in alike.items())
+        members = [(stay, settled) for settled, stays in found if settled.id == id for stay in stays.values()]
+        group = found_group_of(id, members)
+        return group if group.is_gang else None
 
 
 def seated_in(group: FoundGroup) -> int:

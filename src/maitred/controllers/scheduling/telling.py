@@ -25,6 +25,8 @@ from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import Resource
 from maitred.kube.wire import Condition, WatchedGroup, WatchedPod
 from maitred.kube.writes import Writer
+from maitred.model.kinds import row_of
+from maitred.model.membership import said_by, top_owner
 from maitred.model.plan import GroupVerdict
 
 log = logging.getLogger(__name__)
@@ -55,13 +57,18 @@ class Teller:
         self._pace = WritePace(WRITES_PER_SECOND, LARGEST_BURST, time.monotonic())
 
     def subject(self, group: str) -> Regarding | None:
-        """The object to tell of: the PodGroup; else the owner of the members; else the first of them."""
+        """The object to tell of: the PodGroup; else the topmost owner of the members; else the first one."""
         members = self._mirror.waiting_by_group.get(group)
         if (declared := self.declared(group)) is not None or not members:
             return declared
         namespace = group.partition("/")[0]
         pod = self._mirror.waiting[min(members)]
-        owner = controller_of(pod) if self._mirror.state.group_of(min(members)) is not None else None
+        state, of_group = self._mirror.state, self._mirror.state.group_of(min(members)) is not None
+        top = top_owner(said_by(pod), state) if of_group else None
+        if top is not None:
+            row, meta = row_of(type(top)), top.metadata
+            return Regarding(row.api_versions[0], row.name, meta.name, namespace, meta.uid)
+        owner = controller_of(pod) if of_group else None
         if owner is not None:
             return Regarding(owner.api_version, owner.kind, owner.name, namespace, owner.uid)
         return Regarding("v1", "Pod", pod.metadata.name, namespace, pod.metadata.uid)

@@ -11,6 +11,7 @@ from itertools import islice
 import numpy as np
 
 from maitred.cluster.journal import Rows
+from maitred.cluster.leaving import LATE, leaving_pods, stuck_pods
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, Occupant, SeatedGroup, Snapshot
 from maitred.decide.preemption.allowance import Heed, heeds
@@ -28,7 +29,7 @@ from maitred.model.protection import (
     Protection,
 )
 from maitred.model.suspending import TopOwner
-from maitred.model.words import counted
+from maitred.model.words import counted, moment
 
 NEVER = np.iinfo(np.int64).max
 NOT_KNOWN = np.iinfo(np.int64).min
@@ -50,9 +51,10 @@ class EvictablePods:
         self.suspends = policy.preemption.jobs == "suspend"
         """Owners, so that their pods leave."""
         self.grouped: Mask = self.bound.group != NO_GROUP
-        self.leaving: Mask = self.bound.leaving(grace_limit(policy))
-        """Pods whose room will be there without more ado. Others that terminate may have to be hurried: they
-        can be victims, and break with no other, since they count for no quorum any more."""
+        self.leaving: Mask = leaving_pods(snapshot, grace_limit(policy), now)
+        """Pods whose room will be there without more ado. Others that terminate and are not stuck may have to
+        be hurried: they can be victims, and break with no other, as they count for no quorum any more."""
+        self.stuck: Mask = stuck_pods(snapshot, now)
 
     def _by_pod(self, groups: Ints, otherwise: Ints) -> Ints:
         """What the group of each pod has; for lone pods, what they have themselves."""
@@ -115,7 +117,7 @@ class EvictablePods:
                 key = key_of(whole[-1].metadata)
                 families[number] = composites.setdefault(key, number)
                 names[composites[key]] = key
-            elif each.group.disruption == "PodGroup" or each.group.gang:
+            elif each.group.disruption == "PodGroup" or (each.group.gang and each.group.disruption == "Pod"):
                 families[number], names[number] = number, each.group.key
                 if each.group.disruption != "PodGroup":
                     surplus[number] = max(0, each.counted - each.group.quorum)
@@ -280,7 +282,7 @@ class EvictablePods:
     @cached_property
     def heeds(self) -> Ints:
         """Whether the marks that would keep a pod where it is count by the policy, and else why not."""
-        here: Mask = ~(self.bound.fixed | self.leaving)
+        here: Mask = ~(self.bound.fixed | self.leaving | self.stuck)
         claims = here & (self._exempt | self._unreadable | (self._asked_until > self.now))
         return heeds(self.snapshot, self.policy, claims, self.devices)
 
@@ -288,7 +290,7 @@ class EvictablePods:
     def movable(self) -> Mask:
         """Pods that may have to leave, as far as it depends on them alone and not on the hour."""
         stays: Mask = (self._exempt | self._unreadable) & (self.heeds == Heed.HEEDED)
-        stays |= self.bound.fixed | self.leaving | (self.priority == NOT_KNOWN)
+        stays |= self.bound.fixed | self.leaving | self.stuck | (self.priority == NOT_KNOWN)
         return ~stays
 
     @cached_property
@@ -375,6 +377,14 @@ class EvictablePods:
             yield f"pod {self.bound.occupants[pod].key} is not evicted: its priority class does not exist"
         for name in islice(self._idle_budgets(), NAMES_SHOWN):
             yield f"PodDisruptionBudget {name} matches no running pod, so it protects none"
+
+    def stuck_warnings(self) -> Iterator[str]:
+        """Of pods that were deleted and whose room nobody gets."""
+        for pod in islice(np.flatnonzero(self.stuck).tolist(), NAMES_SHOWN):
+            key, due = self.bound.occupants[pod].key, int(self.bound.due[pod])
+            since = "is being deleted" if due == UNKNOWN_TIME else f"was to be gone by {moment(due // 1000)}"
+            why = "is still there" if due + LATE <= self.now else "its node does not answer"
+            yield f"pod {key} {since} and {why}: no group waits for its room"
 
     def _idle_budgets(self) -> Iterator[str]:
         """In namespaces that have pods."""

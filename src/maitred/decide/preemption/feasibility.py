@@ -15,8 +15,8 @@ from maitred.decide.attempt import attempt, quorum_of
 from maitred.decide.bounds import Floats, most_in
 from maitred.decide.compile import looks_of_rules
 from maitred.decide.context import FULL_RULES, Context
-from maitred.decide.levels import codes_of
-from maitred.decide.place import Ladder, place
+from maitred.decide.levels import Ladder, codes_of
+from maitred.decide.place import place
 from maitred.decide.preemption.units import Price, Units
 from maitred.decide.rules import Rules
 from maitred.decide.scoring import has_soft_company
@@ -283,10 +283,9 @@ class Feasibility:
 
     def touching(self, chosen: Mask, within: Mask) -> Mask:
         """Those of some units that have a pod on one of these nodes."""
-        if self.units.single:
-            return chosen & within[self.nodes]
-        touching, entries = np.zeros(len(self.units), dtype=np.bool_), self.units.entries_of(chosen)
-        touching[self.units.unit[entries[within[self.nodes[entries]]]]] = True
+        touching, (entries, _) = np.zeros_like(chosen), self.units.on_nodes(np.flatnonzero(within))
+        touching[self.units.unit[entries]] = True
+        touching &= chosen
         return touching
 
     @cached_property

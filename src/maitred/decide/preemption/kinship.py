@@ -30,9 +30,9 @@ def joined(
 ) -> Kinship:
     """`of_group`: the family of each pod by its group; `below`: the place of its owner among the `owners`;
     `names`: of the families of groups, which have numbers below `first`."""
-    if not owners:
-        return Kinship(of_group, names, frozenset())
     owned = below != SINGLE
+    if not owned.any():
+        return Kinship(of_group, names, frozenset())
     pairs = np.unique(np.stack((of_group[owned], below[owned] + first)), axis=1).T.tolist()
     kin: Ints = np.arange(first + len(owners))
     for one, lowest in lowest_of(pair for pair in pairs if SINGLE not in pair).items():

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from maitred.cluster.journal import Rows, Seated, Selection
+from maitred.cluster.leaving import leaving_pods, stuck_from
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
@@ -80,7 +81,7 @@ class Promises:
     def __init__(self, snapshot: Snapshot, context: Context, now: datetime) -> None:
         self.snapshot, self.context = snapshot, context
         self.now = round(now.timestamp() * 1000)
-        self.leaving: Mask = snapshot.bound.leaving(grace_limit(context.policy)).copy()
+        self.leaving: Mask = leaving_pods(snapshot, grace_limit(context.policy), self.now).copy()
         self.exhausted = False
         self.wake_at: int | None = None
         """In milliseconds: when time alone may allow what it forbids now."""
@@ -88,6 +89,8 @@ class Promises:
         self._needed: Mask = np.zeros_like(self.leaving)
         """Pods that must stay: a group that was promised a place must be near them, or their group has got
         seats that count on them."""
+        self._asked = False
+        """Whether there was a group without room."""
         self._weighed_for: int | None = None
         """The highest priority for which a pod might have had to leave."""
         self._refused: dict[tuple[Ask, Rank, tuple[str, ...]], str] = {}
@@ -102,9 +105,12 @@ class Promises:
     def evictable(self) -> EvictablePods:
         return EvictablePods(self.snapshot, self.context.policy, self.now)
 
-    def warnings(self) -> Iterable[str]:
-        """Of marks that had to be weighed; none if nothing was."""
-        return () if self._weighed_for is None else self.evictable.warnings(self._weighed_for)
+    def warnings(self) -> Iterator[str]:
+        """Of pods whose room was asked for and is not there, and of marks that had to be weighed."""
+        if self._asked:
+            yield from self.evictable.stuck_warnings()
+        if self._weighed_for is not None:
+            yield from self.evictable.warnings(self._weighed_for)
 
     def evictions(self) -> Iterable[Eviction]:
         """With their receipts, once it is known who leaves for others."""
@@ -121,6 +127,7 @@ class Promises:
         `ahead` tells what groups of higher rank would like to have, for which no pod leaves. It is asked only
         when one would have to.
         """
+        self._asked = True
         if self.leaving.any() or trial.columns.later is not None:
             found = self._without_more(self._once_left(trial), preemptor)
             if found is not None:
@@ -206,6 +213,7 @@ class Promises:
         """What will be there once those who leave have left; None if that is not enough."""
         kept = still_kept(ahead, preemptor.hold(self.snapshot), self.context)
         if kept is not None:
+            self._wake_if_stuck(kept)
             return Promise(kept)
         ask, steps = only_quorum(preemptor.ask), self.context.steps()
         alike = ask.unnamed()
@@ -214,12 +222,20 @@ class Promises:
             self._too_large.add(alike)
             return None
         seats = quorum_of(ask, found)
-        rows = np.array([row for _, row in seats], dtype=np.intp)
-        near = self.leaving & np.isin(self.snapshot.bound.node, rows)
+        near = self._wake_if_stuck(seats)
         lesser = near & (self.evictable.priority < preemptor.rank.priority)
         if any(preemptor.view.nominated) or (lesser.any() and not self._forbidden(preemptor)):
             return Promise(seats)
         return f"it only has to wait for {counted(int(near.sum()), 'terminating pod')} to leave"
+
+    def _wake_if_stuck(self, seats: Assignment) -> Mask:
+        """Who leaves these nodes. If one of them is there too long, it is no longer waited for."""
+        rows = np.array([row for _, row in seats], dtype=np.intp)
+        near: Mask = self.leaving & np.isin(self.snapshot.bound.node, rows)
+        soonest = int(stuck_from(self.snapshot)[near & self.snapshot.bound.terminating].min(initial=NEVER))
+        if soonest != NEVER:
+            self._wake(soonest)
+        return near
 
     # -- those who need not ----------------------------------------------------------------------------
 

@@ -58,6 +58,8 @@ class _Sparing:
         """Units that leave room enough for these seats together, the most valuable first; it is taken."""
         feasibility, units = self.feasibility, self.units
         order = most_valuable_first(feasibility, chosen & ~self._indispensable(chosen, slack))
+        if not order:
+            return []
         entries = units.entries_in_turn(np.array(order, dtype=np.int64))
         nodes, freed = feasibility.nodes[entries], feasibility.freed(entries)
         if len(entries) == len(order):

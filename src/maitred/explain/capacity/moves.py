@@ -129,7 +129,12 @@ class Mover:
         evictable = self.survey.evictable
         claims = np.fromiter((bool(o.claims) for o in self.bound.occupants), np.bool_, len(self.bound.node))
         sliced = np.array([bool(g and g.group.topology.slice_size) for g in self.snapshot.seated] + [False])
-        stays = self.survey.leaving | claims | (evictable.grouped & sliced[self.bound.group])
+        stays = (
+            self.survey.leaving
+            | self.bound.terminating
+            | claims
+            | (evictable.grouped & sliced[self.bound.group])
+        )
         movable = evictable.movable & (evictable.protected_until <= self.survey.now) & ~stays
         return Units(evictable, ~self.survey.leaving, movable)
 

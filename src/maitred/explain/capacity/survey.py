@@ -237,7 +237,7 @@ class Survey:
 
     def leaving_for(self, priority: int) -> Mask:
         """Pods on their way out, and those that leave for groups of at least that priority."""
-        leaving: Mask = self.snapshot.bound.terminating.copy()
+        leaving: Mask = self.evictable.leaving.copy()
         rank = {ranked.view.group.key: ranked.priority for ranked in self.rehearsal.ranked_groups}
         gone = {e.pod for e in self.plan.evictions if rank.get(e.preemptor, priority) >= priority}
         if gone:

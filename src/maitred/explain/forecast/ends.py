@@ -9,19 +9,16 @@ from zlib import crc32
 import numpy as np
 
 from maitred.cluster.journal import Rows
+from maitred.cluster.leaving import stuck_pods
 from maitred.cluster.nodes import Codes, Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, Snapshot
 from maitred.explain.forecast.runs import CHANCES, DRAWS, NEVER, Floats, Runs, all_drawn
-from maitred.model.node import NOT_READY, UNREACHABLE
 from maitred.model.runtime import Runtime
 
 Source = Literal["said", "overdue", "leaving", "stuck", "history", "deadline", "unknown"]
 SOURCES: tuple[Source, ...] = ("said", "overdue", "leaving", "stuck", "history", "deadline", "unknown")
 SERVICES = ("ReplicaSet", "StatefulSet", "ReplicationController")
 """What these own does not end by itself, and another would take its place."""
-LOST = (NOT_READY, UNREACHABLE)
-LEFT_LATE = 60.0
-"""Seconds past its time after which a pod that is leaving is taken to be stuck."""
 LATENESS = 0.1
 """Who is late will be for as long again as it is by now, or at least for this part of what was said."""
 
@@ -150,7 +147,7 @@ class Tenants:
     @cached_property
     def stuck(self) -> Mask:
         """Pods that should have left and have not, or cannot because their kubelet is silent."""
-        return stuck_pods(self.snapshot, self.now)
+        return stuck_pods(self.snapshot, round(self.now * 1000))
 
     @property
     def ends(self) -> Floats:
@@ -211,19 +208,3 @@ class Tenants:
         key, quorum = (occupant.key, 1) if seated is None else (seated.group.key, seated.group.quorum)
         times = self.runs.like(key, (quorum, requests), self.now - self.started[tenant])
         return NEVER if times is None else self.started[tenant] + times
-
-
-def stuck_pods(snapshot: Snapshot, now: float) -> Mask:
-    """Which of the pods on nodes are terminating with no end in sight."""
-    bound = snapshot.bound
-    late = (bound.due != UNKNOWN_TIME) & (bound.due / 1000 + LEFT_LATE < now)
-    stuck: Mask = bound.terminating & (late | lost_nodes(snapshot)[bound.node])
-    return stuck
-
-
-def lost_nodes(snapshot: Snapshot) -> Mask:
-    """Nodes that are gone, or whose kubelet does not answer: what is said of pods there is out of date."""
-    nodes = snapshot.nodes
-    silent = [any(taint.key in LOST for taint in taints) for taints in nodes.taint_sets]
-    lost: Mask = ~nodes.alive | np.array(silent, dtype=np.bool_)[nodes.taint_ids]
-    return lost

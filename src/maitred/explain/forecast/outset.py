@@ -136,7 +136,7 @@ class Outset:
     @cached_property
     def leaving(self) -> Ints:
         """Tenants that make room for those who were promised their places."""
-        leaving = self.snapshot.bound.leaving(self.tenants.grace_limit)
+        leaving = self._evictable.leaving
         gone = leaving[self.tenants.heads] & bool(self.plan.nominations)
         gone[self.displaced] = True
         return np.flatnonzero(gone)

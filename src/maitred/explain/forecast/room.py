@@ -48,7 +48,8 @@ class RoomEstimate:
         if more is None:
             copies = trial.columns.copies(shape)
         else:
-            copies = copies_that_fit(trial.columns.free + more, trial.nodes, trial.needs(shape).requests)
+            free, requests = trial.columns.free + more, trial.needs(shape).requests
+            copies = copies_that_fit(free.__getitem__, trial.nodes, requests)
         open_to = self._open_to(shape)
         if not level:
             return int(copies @ open_to)

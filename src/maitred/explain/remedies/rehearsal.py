@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from maitred.cluster.journal import Rows
+from maitred.cluster.leaving import leaving_pods
 from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.trial import Trial
@@ -283,7 +284,8 @@ class Rehearsal:
         """Pods that are on their way out, or are to be; a changed snapshot has its new pods after these."""
         evicted, bound = {eviction.pod for eviction in self.plan.evictions}, self.snapshot.bound
         gone = [occupant.key in evicted for occupant in bound.occupants]
-        return bound.leaving(grace_limit(self.policy)) | np.array(gone, dtype=np.bool_)
+        leaving = leaving_pods(self.snapshot, grace_limit(self.policy), round(self.now.timestamp() * 1000))
+        return leaving | np.array(gone, dtype=np.bool_)
 
     def probe(self, snapshot: Snapshot, ranked: RankedGroup, need: int | None = None) -> Assignment:
         """Seats for a group of a changed snapshot beside all that others got before; none if it does not

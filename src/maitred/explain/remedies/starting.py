@@ -16,7 +16,7 @@ import numpy as np
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.explain.remedies.changes import Change, LowerQuorum, available, with_cost, with_group
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
-from maitred.model.owners import BATCH_JOB
+from maitred.model.membership import POD_GROUP
 from maitred.model.plan import Remedy
 from maitred.model.words import counted
 
@@ -116,7 +116,7 @@ def _ways(snapshot: Snapshot, view: GroupView) -> Iterator[Change]:
             yield WithoutGates()
         return
     if not view.group.exists:
-        if not view.group.origin.startswith(BATCH_JOB.title):  # a Job cannot be made for pods that are there
+        if view.group.origin.startswith(POD_GROUP):  # an owner cannot be made for pods that are there
             yield NewGroup(created)
         return
     shape, _ = Counter(view.shapes.tolist()).most_common(1)[0]

@@ -155,6 +155,22 @@ class Placement(Record, frozen=True):
     """When the first of them started; null if none has."""
 
 
+class LevelCrossings(Record, frozen=True):
+    level: str
+    crossing: int
+    """Pairs of neighbours that are in two domains of this level."""
+    least: int | None
+    """How few that could be on the same seats, whoever sits where; null if it is not known."""
+
+
+class RankAnswer(Record, frozen=True):
+    """How many neighbours are apart: members whose indexes follow each other."""
+
+    pairs: int
+    levels: tuple[LevelCrossings, ...]
+    """Narrow to wide."""
+
+
 class Why(Record, frozen=True):
     api_version: str = API_VERSION
     kind: str = "Why"
@@ -176,6 +192,8 @@ class Why(Record, frozen=True):
     """Members on their way out, which are not counted as placed."""
     priority: int | None = None
     placement: Placement | None = None
+    ranks: RankAnswer | None = None
+    """Null if members have no indexes, or no level is known."""
     blockers: tuple[Blocker, ...] = ()
     on_empty_cluster: Blocker | None = None
     """Of a group that can never start: what is in its way even on the empty healthy cluster."""

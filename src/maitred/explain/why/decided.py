@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from maitred.cluster.leaving import stuck_pods
 from maitred.cluster.snapshot import GroupView
 from maitred.decide.record import TriedGroup
 from maitred.explain.cycle import ExplainedCycle
 from maitred.explain.empty import blocker_on_empty_cluster
-from maitred.explain.forecast.ends import stuck_pods
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.forecast.forecast import estimate
 from maitred.explain.remedies.seeking import Sought, sought_for
@@ -21,10 +21,14 @@ from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.preemption import preemption_of
 from maitred.explain.why.progress import Progress
 from maitred.explain.why.queue import queue_of
+from maitred.explain.why.ranks import ranks_of_decided
 from maitred.explain.why.schedulers import Absence, absence
 from maitred.explain.why.seated import is_starting, lost_words, placement_of, progress_in
 from maitred.model.job import Job
+from maitred.model.kinds import row_of
+from maitred.model.objects import Object
 from maitred.model.plan import GroupVerdict
+from maitred.model.suspending import OWNERS, row_of_suspendable
 from maitred.model.suspension import SUSPENDED
 from maitred.model.words import moment, printable
 
@@ -58,6 +62,7 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
         leaving=int(np.count_nonzero(situation.snapshot.bound.terminating[names.rows_of(group.key)])),
         priority=None if verdict.verdict == "Invalid" else group.screening.rank.priority,
         placement=_placement(cycle, group, verdict, situation, names),
+        ranks=ranks_of_decided(cycle.snapshot.nodes, cycle.context.levels, group),
         blockers=verdict.blockers,
         on_empty_cluster=(
             blocker_on_empty_cluster(situation.snapshot, cycle.context, group.view)
@@ -97,7 +102,8 @@ def _state(
     absent: Absence | None,
 ) -> State:
     if verdict.verdict != "Scheduled":
-        return "Suspended" if job is not None and job.spec.suspend else "Waiting"
+        is_away = (job is not None and job.spec.suspend) or _is_stood_in_for(group)
+        return "Suspended" if is_away else "Waiting"
     if group.seated and absent is not None and absent.sure:
         return "Unattended"
     starting = group.seated or (progress is not None and is_starting(progress))
@@ -156,10 +162,12 @@ def _notes(
         yield "another group has the same name, declared in another way; this answer is about the first"
     if group.view.overruled:
         yield group.view.overruled
-    if job is not None and job.spec.suspend:
-        yield suspension_words(job)
-    if any(STAND_IN in pod for pod in group.view.pods):
-        yield "its pods do not exist while its Job is suspended; it keeps its place in the queue"
+    away = job if job is not None and job.spec.suspend else _owner_away(situation, group)
+    if away is not None:
+        yield suspension_words(away)
+    if _is_stood_in_for(group):
+        kind = "owner" if away is None else row_of(type(away)).name
+        yield f"its pods do not exist while its {kind} is suspended; it keeps its place in the queue"
     if cycle.decided.search_exhausted:
         yield "the search stopped at its limit, policy.search.steps; a higher limit may find more"
     if sought is not None and sought.cut:
@@ -170,10 +178,23 @@ def _notes(
     yield from _stuck_words(situation)
 
 
+def _is_stood_in_for(group: TriedGroup) -> bool:
+    return any(STAND_IN in pod for pod in group.view.pods)
+
+
+def _owner_away(situation: Situation, group: TriedGroup) -> Object | None:
+    """The suspended owner whose pods are stood in for. What it would make anew is called by its name too."""
+    if not _is_stood_in_for(group):
+        return None
+    names = {pod.partition(STAND_IN)[0] for pod in group.view.pods if STAND_IN in pod}
+    found = ((row, situation.snapshot.find(row.type, name)) for name in sorted(names) for row in OWNERS)
+    return next((one for row, one in found if one is not None and row.is_suspended(one)), None)
+
+
 def _stuck_words(situation: Situation) -> Iterator[str]:
     """Pods whose room nobody gets, though they were told to go."""
     bound, nodes = situation.snapshot.bound, situation.snapshot.nodes
-    rows = np.flatnonzero(stuck_pods(situation.snapshot, situation.now.timestamp()))
+    rows = np.flatnonzero(stuck_pods(situation.snapshot, round(situation.now.timestamp() * 1000)))
     names = sorted(f"{bound.occupants[row].key} on {nodes.names[bound.node[row]]}" for row in rows)
     if names:
         more = f" and {len(names) - MOST_STUCK} more" if len(names) > MOST_STUCK else ""
@@ -182,9 +203,11 @@ def _stuck_words(situation: Situation) -> Iterator[str]:
         yield f"{told}{more} should be gone and {have} not left: check the node and the pod's finalizers"
 
 
-def suspension_words(job: Job) -> str:
-    """What stands on it, as a quotation: anyone who may write to the Job may have written that."""
-    name, line = job.metadata.name, job.metadata.annotations.get(SUSPENDED)
+def suspension_words(one: Object) -> str:
+    """What stands on it, as a quotation: anyone who may write to the owner may have written that."""
+    row = row_of_suspendable(type(one))
+    who, line = f"{row_of(type(one)).name} {one.metadata.name}", one.metadata.annotations.get(SUSPENDED)
     if line is None:
-        return f"Job {name} is suspended, and not by maitred: resume it with spec.suspend: false"
-    return f"Job {name} is suspended; its annotation {SUSPENDED} says: {printable(line[:LONGEST_LINE])}"
+        field = "spec.suspend" if row is None else row.field
+        return f"{who} is suspended, and not by maitred: resume it with {field}: false"
+    return f"{who} is suspended; its annotation {SUSPENDED} says: {printable(line[:LONGEST_LINE])}"

@@ -22,7 +22,7 @@ from maitred.explain.why.seated import of_seated, placement_of
 from maitred.explain.why.seen import SeenPod
 from maitred.model.group import Group
 from maitred.model.job import Job
-from maitred.model.membership import not_one_gang
+from maitred.model.membership import group_named_by, not_one_gang
 from maitred.model.owners import BATCH_JOB
 from maitred.model.plan import Blocker
 from maitred.model.policy import is_device
@@ -41,6 +41,7 @@ def of_loose(situation: Situation, workload: NamedWorkload, names: Names) -> Why
         placed=loose.placed,
         leaving=len(loose.rows) - loose.running,
         placement=loose.placement(),
+        ranks=None,
         blockers=loose.blockers(),
         progress=loose.progress(),
         notes=(*loose.notes(), *loose.told.notes),
@@ -120,6 +121,8 @@ class LoosePods:
                 f"blockers and remedies are shown for {self.told.group}, the first of "
                 f"{len(self.waiting)} waiting pods"
             )
+        if self.members < 2 and job is not None and job.spec.completion_mode == "Indexed":
+            yield f"Job {job.metadata.name} is no gang ({'; '.join(not_one_gang(job))})"
         if self.members < 2 or kind in SERVICES:
             return
         yield self._consequence(job)
@@ -133,6 +136,18 @@ class LoosePods:
         if job is None or not_one_gang(job) or self.placed >= self.members:
             return apart
         return f"{apart}, {in_vain_words(self.situation, self.members, self.running, self.rows)}"
+
+
+def in_another_group(situation: Situation, workload: NamedWorkload, answer: Why) -> tuple[str, ...]:
+    """Of a Job that is no gang of its own, and did not itself say which group its pods are in."""
+    job = situation.snapshot.jobs.get(workload.key) if workload.kind is BATCH_JOB else None
+    if job is None or job.spec.scheduling is not None or group_named_by(job) is not None:
+        return ()
+    missed = not_one_gang(job)
+    if not missed or answer.group == workload.key:
+        return ()
+    told = f"{workload.title} is no gang by itself ({'; '.join(missed)})"
+    return (f"{told}: its pods are members of group {answer.group}, whose quorum counts",)
 
 
 def made_basic(situation: Situation, workload: NamedWorkload, answer: Why, names: Names) -> tuple[str, ...]:

@@ -208,22 +208,28 @@ class Names:
         found: dict[tuple[str, str], dict[str, None]] = {}
         for pod in self.seen.pods:
             key = key_of(pod.metadata)
-            for kind, name in self._owners(key, pod.metadata.labels, owner_of(pod.metadata)):
+            uid = next((one.uid for one in pod.metadata.owner_references if one.controller), "")
+            for kind, name in self._owners(key, pod.metadata.labels, owner_of(pod.metadata), uid):
                 found.setdefault((kind, f"{key.partition('/')[0]}/{name}"), {})[key] = None
         for key, place in self.bound.items():
             occupant = self.snapshot.bound.occupants[place]
             controller = occupant.owner[:2] if occupant.owner[0] else None
-            for kind, name in self._owners(key, occupant.labels, controller):
+            for kind, name in self._owners(key, occupant.labels, controller, occupant.owner[2]):
                 found.setdefault((kind, f"{key.partition('/')[0]}/{name}"), {})[key] = None
         return found
 
-    def _owners(self, pod: str, labels: Labels, controller: Owner | None) -> Iterable[Owner]:
-        """Also those of its Job, which may be a CronJob's or a JobSet's."""
-        yield from owners_of(labels, controller)
+    def _owners(self, pod: str, labels: Labels, controller: Owner | None, uid: str) -> Iterable[Owner]:
+        """Also those of its Job, which may be a CronJob's or a JobSet's. A pod of an earlier Job of the same
+        name is not one of the Job that is there now."""
+        job = None
         if controller is not None and controller[0] == BATCH_JOB.title:
             job = self.snapshot.jobs.get(f"{pod.partition('/')[0]}/{controller[1]}")
-            if job is not None:
-                yield from owners_of(job.metadata.labels, owner_of(job.metadata))
+        if job is not None and uid and job.metadata.uid and uid != job.metadata.uid:
+            yield from (one for one in owners_of(labels, controller) if one[0] != BATCH_JOB.title)
+            return
+        yield from owners_of(labels, controller)
+        if job is not None:
+            yield from owners_of(job.metadata.labels, owner_of(job.metadata))
 
     def job_of(self, key: str) -> Job | None:
         """The Job that a group belongs to: that of its first pod, or of the same name."""

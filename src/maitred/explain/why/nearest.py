@@ -139,7 +139,7 @@ class _Survey:
         least = np.full(len(places.names), np.inf)
         shape = self.ask.shapes[0]
         able = self.accepting & (
-            copies_that_fit(self.nodes.allocatable, self.nodes, self._requests(shape)) > 0
+            copies_that_fit(self.nodes.allocatable.__getitem__, self.nodes, self._requests(shape)) > 0
         )
         lacking = np.where(able, self._lacking(shape), np.inf)
         np.minimum.at(least, places.codes[inside], lacking[inside])

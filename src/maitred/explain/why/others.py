@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from maitred.cluster.snapshot import GroupView
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Why
@@ -10,10 +12,9 @@ from maitred.explain.why.names import Names
 from maitred.explain.why.owners import failure_of, refusal_of
 from maitred.explain.why.progress import ImageSizes, progress_of
 from maitred.explain.why.seen import SeenPod
-from maitred.model.group import Group
+from maitred.model.group import Group, PodGroup, group_from_pod_group
 from maitred.model.job import Job
-from maitred.model.membership import group_of_pods
-from maitred.model.meta import key_of
+from maitred.model.membership import ALL_ALONE, group_from_job, group_of
 from maitred.model.words import counted
 
 
@@ -24,6 +25,7 @@ def of_another_scheduler(situation: Situation, view: GroupView) -> Why:
         state="Elsewhere",
         members=view.members,
         quorum=view.group.quorum,
+        quorum_from=view.group.origin,
         placed=len(view.running) + view.succeeded,
         notes=(f"its pods name scheduler {named}, so {situation.scheduler} does not schedule them",),
     )
@@ -32,31 +34,44 @@ def of_another_scheduler(situation: Situation, view: GroupView) -> Why:
 def of_past(situation: Situation, key: str, pods: Sequence[SeenPod], names: Names) -> Why:
     """All its pods are over, or were deleted before they had a place."""
     progress = progress_of(pods, names.seen, ImageSizes(situation.snapshot.nodes.images), situation.now)
-    done = progress.succeeded and not progress.failed
+    group, done = past_group(key, pods, names), progress.succeeded and not progress.failed
     return Why(
         group=key,
         state="Finished" if done else "Failed",
         members=len(pods),
-        quorum=group_of(key, pods, names).quorum,
+        quorum=group.quorum,
+        quorum_from=group.origin,
         placed=progress.succeeded,
         progress=progress,
         notes=tuple(filter(None, (failure_of(names, key), refusal_of(names, key)))),
     )
 
 
-def group_of(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
-    declared = {key_of(group.metadata): group for group in names.seen.groups}
-    return group_of_pods(key, pods, declared)
+def past_group(key: str, pods: Sequence[SeenPod], names: Names) -> Group:
+    """The group that these pods were."""
+    settled = [names.settled(pod) for pod in pods]
+    first = settled[0] if settled else ALL_ALONE
+    if first.id is None:
+        return Group(key)
+    return group_of(first.id, [one.marks for one in settled], first.group, len(pods))
 
 
 def of_declared(key: str, names: Names) -> Why:
-    group = group_of(key, (), names)
+    declared = names.find(PodGroup, key)
+    group = Group(key) if declared is None else group_from_pod_group(declared)
     created = f"PodGroup {key} exists, but none of its pods"
-    return Why(group=key, state="NoPods", quorum=group.quorum, notes=(created,))
+    return Why(group=key, state="NoPods", quorum=group.quorum, quorum_from=group.origin, notes=(created,))
 
 
 def of_job(key: str, job: Job, names: Names) -> Why:
-    """A Job that has no pods now."""
+    """A Job that has no pods now, with the quorum that they will have."""
+    group, answer = group_from_job(job, names.snapshot.workloads.jobs), _of_job(key, job, names)
+    if group is None:
+        return answer
+    return msgspec.structs.replace(answer, quorum=group.quorum, quorum_from=group.origin)
+
+
+def _of_job(key: str, job: Job, names: Names) -> Why:
     name, wanted = job.metadata.name, job.members
     failure, refusal = failure_of(names, key), refusal_of(names, key)
     if failure is not None:

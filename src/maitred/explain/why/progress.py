@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from maitred.explain.forecast import ends
+from maitred.cluster.leaving import LATE
 from maitred.explain.why.seen import ContainerStatus, Ended, Seen, SeenEvent, SeenPod, WaitingContainer
 from maitred.model.meta import Timestamp, key_of
 from maitred.model.node import ContainerImage
@@ -23,7 +23,7 @@ TROUBLES = (
     *("NetworkNotReady", "FailedCreatePodContainer", "Failed", "FailedPostStartHook"),
 )
 """Events that tell why nothing has started."""
-LEFT_LATE = timedelta(seconds=ends.LEFT_LATE)
+LEFT_LATE = timedelta(milliseconds=LATE)
 NONE_LOST: Mapping[str, str] = {}
 _QUOTED = re.compile(r'"([^"]+)"')
 
@@ -152,7 +152,7 @@ def stop_of(pod: SeenPod, events: Sequence[SeenEvent], images: "ImageSizes", now
         return "Failed", over_since(pod), failure_words(pod)
     due = pod.metadata.deletion_timestamp
     if due is not None:
-        late = due + LEFT_LATE < now
+        late = due + LEFT_LATE <= now
         return (
             ("Stuck", due, "is past its grace period and still there")
             if late

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from maitred.cluster.journal import Rows
+from maitred.cluster.leaving import lost_nodes
 from maitred.cluster.snapshot import UNKNOWN_TIME
 from maitred.decide.levels import known_levels, shared_domains
 from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
-from maitred.explain.forecast.ends import lost_nodes
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
 from maitred.explain.why.names import Names
 from maitred.explain.why.progress import ImageSizes, Progress, is_told, progress_of
+from maitred.explain.why.ranks import ranks_of_seated
 from maitred.model.group import Group
 from maitred.model.words import counted, moment
 
@@ -41,6 +42,7 @@ def of_seated(situation: Situation, key: str, names: Names) -> Why:
         leaving=len(rows) - staying,
         priority=priority_of(situation, rows),
         placement=placement_of(situation, group, rows),
+        ranks=ranks_of_seated(situation.snapshot, situation.policy, group, rows),
         progress=progress,
         notes=(
             *lost_words(situation, bound.node[rows[~bound.terminating[rows]]].tolist()),

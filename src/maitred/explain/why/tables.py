@@ -1,6 +1,7 @@
 """Answers as lines for people. They are made from the answer alone, which may have come from elsewhere."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 
 from rich.text import Text
 
@@ -12,6 +13,7 @@ from maitred.explain.why.answer import (
     PodEviction,
     PreemptionAnswer,
     Queue,
+    RankAnswer,
     Waited,
     Why,
 )
@@ -50,6 +52,8 @@ def facts(answer: Why) -> Iterator[Sequence[Cell]]:
         yield "Quorum", f"said by {answer.quorum_from}"
     if answer.placement is not None:
         yield "Room" if answer.state == "Unattended" else "Where", where_words(answer)
+    if answer.ranks is not None:
+        yield from zip(chain(("Ranks",), repeat("")), rank_words(answer.ranks), strict=False)
     if answer.progress is not None:
         yield "Progress", ready_words(answer.progress)
     if answer.waited is not None:
@@ -85,6 +89,16 @@ def where_words(answer: Why) -> str:
     domains = ", ".join(f"{level} {domain}" for level, domain in placement.domains.items())
     since = f", since {placement.since}" if placement.since else ""
     return f"{domains}{': ' if domains else ''}{listed(placement.nodes, 'node')}{since}"
+
+
+def rank_words(ranks: RankAnswer) -> Iterator[str]:
+    """A line for each level that any pair crosses, or has to."""
+    subject = f"of {counted(ranks.pairs, 'neighbouring pair')}"
+    for one in ranks.levels:
+        if one.crossing or one.least:
+            level = f"domains of {one.level}" if "/" in one.level else f"{one.level}s"
+            least = "" if one.least is None else f"; {one.least} is the least"
+            yield f"{one.crossing} {subject} {'crosses' if one.crossing == 1 else 'cross'} {level}{least}"
 
 
 def waited_words(waited: Waited) -> str:

@@ -5,7 +5,7 @@ import msgspec
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Kind, Why
 from maitred.explain.why.decided import of_decided
-from maitred.explain.why.loose_pods import made_basic, of_loose, several_words
+from maitred.explain.why.loose_pods import in_another_group, made_basic, of_loose, several_words
 from maitred.explain.why.names import Names
 from maitred.explain.why.others import of_another_scheduler, of_declared, of_job, of_past
 from maitred.explain.why.seated import of_seated
@@ -27,7 +27,8 @@ def why_named(
     if workload is None:
         return _summed_up(answer)
     several = (several_words(workload.groups),) if len(workload.groups) > 1 else ()
-    more = (*several, *made_basic(situation, workload, answer, names))
+    named = in_another_group(situation, workload, answer)
+    more = (*several, *named, *made_basic(situation, workload, answer, names))
     return _summed_up(msgspec.structs.replace(answer, notes=(*answer.notes, *more)))
 
 

@@ -9,12 +9,13 @@ import msgspec
 
 from maitred.model.group import MARK_PREFIX, MARKS
 from maitred.model.job import JOB_NAMES, Job
-from maitred.model.kinds import KINDS, Heeded, Kind
+from maitred.model.kinds import KINDS, OPERATED, Heeded, Kind, row_of
 from maitred.model.manifest import checks
 from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
+from maitred.model.operators.leaderworkerset import SET_NAME
 from maitred.model.owners import BATCH_JOB, kind_of, owner_kind
 from maitred.model.pod import Pod
 from maitred.model.policy import API_VERSION
@@ -32,17 +33,12 @@ ELSEWHERE = {
 }
 
 
-DECISIONS = frozenset({Heeded.BY_DECISIONS})
-
-
 class Reader:
-    """Collects the objects of all sources. The same object twice, wherever, is refused.
+    """Collects the objects of all sources. The same object twice, wherever, is refused. An object of an
+    operator or of another scheduler that cannot be read is left out with a warning: it may be newer than we
+    are."""
 
-    `heeded`: the kinds that whoever reads them goes by. The warnings name the rest.
-    """
-
-    def __init__(self, heeded: frozenset[Heeded] = DECISIONS) -> None:
-        self._heeded = heeded
+    def __init__(self) -> None:
         self.objects: list[Object] = []
         self._seen: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._skipped: Counter[tuple[str, str]] = Counter()
@@ -63,13 +59,13 @@ class Reader:
             return self._take(document, row)
         except FieldError as problem:
             error = InputError(document.source, document.title, problem.field, problem.what)
-            if row is None or row.heeded in self._heeded:
+            if row is None or row not in OPERATED:
                 raise error from None
             self.note(f"{error} (ignored)")
             return None
 
     def _take(self, document: Document, row: Kind) -> Object:
-        if row.heeded not in self._heeded:
+        if row.heeded is Heeded.NOT_YET:
             self._skipped[document.kind, document.api_version] += 1
         found = decode(document, row.type)
         checks.check_name(found.metadata)
@@ -108,6 +104,7 @@ class Reader:
         left_out = self._skipped.copy()
         if childless := self._jobs_without_pods():
             left_out["Job", "batch/v1"] = childless
+        left_out.update(self._owners_without_pods())
         skipped = [skip_words(*key, left_out[key]) for key in sorted(left_out)]
         unknown = [unknown_words(mark, self._unknown[mark]) for mark in sorted(self._unknown)]
         return (*self._notes, *skipped, *unknown)
@@ -116,6 +113,30 @@ class Reader:
         """Jobs tell what an eviction means to them; by themselves they ask for nothing."""
         owned = jobs_with_pods(self.objects)
         return sum(isinstance(job, Job) and key_of(job.metadata) not in owned for job in self.objects)
+
+    def _owners_without_pods(self) -> Counter[tuple[str, str]]:
+        """Nor do operators' objects that own nothing in the input, by kind and API version."""
+        found = Counter[tuple[str, str]]()
+        rows = [(item, row_of(type(item))) for item in self.objects]
+        owners = [(item, row) for item, row in rows if row in OPERATED and row.heeded is Heeded.BY_DECISIONS]
+        owned = owners_named(self.objects) if owners else frozenset()
+        for item, row in owners:
+            title = f"{row.name} {key_of(item.metadata)}"
+            if owner_kind(row.api_versions[0], row.name) is not None and title not in owned:
+                found[row.name, row.api_versions[0]] += 1
+        return found
+
+
+def owners_named(objects: Iterable[Object]) -> frozenset[str]:
+    """`JobSet ml/x`: owners that some object says it is of."""
+    found = set[str]()
+    for item in objects:
+        meta = item.metadata
+        space = meta.namespace or "default"
+        found |= {f"{owner.kind} {space}/{owner.name}" for owner in meta.owner_references}
+        if (name := meta.labels.get(SET_NAME)) is not None:
+            found.add(f"LeaderWorkerSet {space}/{name}")
+    return frozenset(found)
 
 
 def jobs_with_pods(objects: Iterable[Object]) -> frozenset[str]:
@@ -165,7 +186,7 @@ def skip_words(kind: str, version: str, count: int) -> str:
             f"{owner.title}: this command does not create its pods; give the pods themselves ({objects} "
             f"skipped)"
         )
-    known = [read for (read, name), row in READ.items() if name == kind and row.heeded in DECISIONS]
+    known = [read for (read, name), row in READ.items() if name == kind and row.heeded is Heeded.BY_DECISIONS]
     if known:
         return f"{kind} of {version}: not read; {', '.join(sorted(known))} are ({objects} skipped)"
     return f"{kind} of {version}: not read ({objects} skipped)"

@@ -13,6 +13,8 @@ Only `verify` reads pods by itself, on purpose: it checks the others.
     stages_of(owner) -> tuple[Stage, ...]
         What pods any owner makes (a Job, a JobSet, a RayJob ...): roles with their templates and counts,
         which of them at the same time, and after what.
+    chain_of(said, known) -> Chain, top_owner(said, known) -> Object | None
+        The owners above a pod, nearest first; and the last of them, which is what somebody has made.
     OWNERS, CONVENTIONS, SOURCES
         The kinds of owners whose pods are gangs, the languages of other schedulers, and all sources in the
         order of precedence.
@@ -22,19 +24,18 @@ group: PodGroups of Kubernetes, our marks on the pod or on an owner above it, th
 conventions. To add a source, write a row for it in `conventions` or in `owners`.
 """
 
-from maitred.model.membership.conventions import CONVENTIONS, Convention, Named, all_marks
+from maitred.model.membership.conventions import CONVENTIONS, Convention, NamedGroup, all_marks
 from maitred.model.membership.jobs import group_from_job, group_named_by, not_one_gang, size
 from maitred.model.membership.owners import OWNERS, OwnerRow
 from maitred.model.membership.renaming import renamed
-from maitred.model.membership.settling import ALL_ALONE, SAYING, Settled, settle
+from maitred.model.membership.settling import ALL_ALONE, SAYING, Settled, chain_of, settle, top_owner
 from maitred.model.membership.source import ALONE, JOB, MARKS, OWNER, POD_GROUP, GroupId, Known
-from maitred.model.membership.stages import After, Role, Stage, stages_of
+from maitred.model.membership.stages import Stage, StageNeed, StageRole, stages_of
 from maitred.model.membership.table import (
     SOURCES,
     Source,
     group_key,
     group_of,
-    group_of_pods,
     group_of_template,
     is_written,
     named_group,
@@ -56,23 +57,23 @@ __all__ = [
     "SAYING",
     "SILENT",
     "SOURCES",
-    "After",
     "Convention",
     "GroupId",
     "Known",
-    "Named",
+    "NamedGroup",
     "OwnerRow",
     "PodWords",
-    "Role",
     "Settled",
     "Source",
     "Stage",
+    "StageNeed",
+    "StageRole",
     "all_marks",
+    "chain_of",
     "group_from_job",
     "group_key",
     "group_named_by",
     "group_of",
-    "group_of_pods",
     "group_of_template",
     "is_written",
     "leads",
@@ -84,5 +85,6 @@ __all__ = [
     "size",
     "sorting_key",
     "stages_of",
+    "top_owner",
     "words_of_template",
 ]

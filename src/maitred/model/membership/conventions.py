@@ -38,7 +38,7 @@ KOORDINATOR_TOPOLOGY = "gang.scheduling.koordinator.sh/network-topology-spec"
 MOST_TASKS = 1_000_000
 
 
-class Named(NamedTuple):
+class NamedGroup(NamedTuple):
     """A group that a pod names in the language of a scheduler."""
 
     source: str
@@ -59,18 +59,18 @@ class Convention:
     """The objects that say how many, which count before what the pods say."""
     also: tuple[str, ...] = ()
     """Other keys that it takes to read it."""
-    read: Callable[["Convention", ObjectMeta], Named | None] | None = None
+    read: Callable[["Convention", ObjectMeta], NamedGroup | None] | None = None
     """How it is read, if not by these keys alone."""
 
     @property
     def keys(self) -> tuple[str, ...]:
         return (*self.names, *self.counts, *self.also)
 
-    def said_by(self, about: ObjectMeta) -> Named | None:
+    def said_by(self, about: ObjectMeta) -> NamedGroup | None:
         if self.read is not None:
             return self.read(self, about)
         name = first_mark(about, self.names)
-        return None if name is None else Named(self.title, name, first_mark(about, self.counts))
+        return None if name is None else NamedGroup(self.title, name, first_mark(about, self.counts))
 
     @property
     def unsaid(self) -> str:
@@ -84,28 +84,28 @@ class TaskGroup(Lean, frozen=True):
     min_member: int = 0
 
 
-def application(convention: Convention, about: ObjectMeta) -> Named | None:
+def application(convention: Convention, about: ObjectMeta) -> NamedGroup | None:
     """The pods of a YuniKorn application that are in one of its task groups. At least one of them lists the
     task groups."""
     app, listed = first_mark(about, YUNIKORN_APP), mark(about, YUNIKORN_TASKS)
     if app is None or mark(about, YUNIKORN_TASK) is None:
         return None
     if listed is None:
-        return Named(convention.title, app)
+        return NamedGroup(convention.title, app)
     try:
         tasks = msgspec.json.decode(listed, type=tuple[TaskGroup, ...])
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Named(convention.title, app, own_mark(about, YUNIKORN_TASKS))
+        return NamedGroup(convention.title, app, own_mark(about, YUNIKORN_TASKS))
     wanted = sum(max(task.min_member, 0) for task in tasks)
-    return Named(convention.title, app, str(min(wanted, MOST_TASKS)))
+    return NamedGroup(convention.title, app, str(min(wanted, MOST_TASKS)))
 
 
-def kueue_group(convention: Convention, about: ObjectMeta) -> Named | None:
+def kueue_group(convention: Convention, about: ObjectMeta) -> NamedGroup | None:
     name = first_mark(about, convention.names)
     if name is None:
         return None
     count = "1" if mark(about, KUEUE_FAST) == "true" else first_mark(about, convention.counts)
-    return Named(convention.title, name, count)
+    return NamedGroup(convention.title, name, count)
 
 
 CONVENTIONS = (

@@ -10,13 +10,14 @@ from typing import Any
 from maitred.model.group import (
     GROUP,
     MIN_COUNT,
+    NO_MARKS,
     TOPOLOGY_MARKS,
     Group,
     Marks,
     positive,
     topology_request,
 )
-from maitred.model.job import Job, Ranges, index_ranges
+from maitred.model.job import Job, Ranges, failed_indexes, succeeded_indexes
 from maitred.model.membership.conventions import all_marks
 from maitred.model.membership.words import said_by
 from maitred.model.meta import ObjectMeta, key_of, mark
@@ -40,7 +41,7 @@ def group_from_job(job: Job, rule: JobsRule) -> Group | None:
     elif scheduled is not None:
         quorum, origin = scheduled, f"spec.scheduling of Job {key}"
     elif job.spec.scheduling is None and rule == "gang" and not not_one_gang(job):
-        failed = index_ranges(job.status.failed_indexes)
+        failed = failed_indexes(job)
         quorum = max(1, (job.spec.completions or 1) - size(failed))
         origin = f"Job {key}, which runs all of its indexes at once"
         origin += f"; {size(failed)} of them failed for good" if failed else ""
@@ -55,7 +56,7 @@ def group_from_job(job: Job, rule: JobsRule) -> Group | None:
         protection=protection_of(job.metadata),
         runtime=runtime_of(job.metadata),
         origin=origin,
-        completed=index_ranges(job.status.completed_indexes),
+        completed=succeeded_indexes(job),
         queue=marks.queue,
         problems=(*problems, *unread),
     )
@@ -93,6 +94,8 @@ def marks_of_job(job: Job) -> tuple[Marks, list[str]]:
 
 def filled(first: Marks, second: Marks, first_place: str, second_place: str) -> tuple[Marks, list[str]]:
     """The marks that either has; what both say must be the same."""
+    if second is NO_MARKS:
+        return first, []
     pairs = [(MIN_COUNT, first.min_count, second.min_count)]
     pairs += list(zip(TOPOLOGY_MARKS, first.topology, second.topology, strict=True))
     problems = [*first.problems, *second.problems]

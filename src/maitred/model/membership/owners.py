@@ -6,9 +6,10 @@ its stages a pod belongs.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from maitred.model import kinds
-from maitred.model.group import MIN_COUNT, Group, Marks, positive, topology_request
+from maitred.model.group import EACH_JOB, GANG, MIN_COUNT, Group, Marks, positive, topology_request
 from maitred.model.membership.conventions import all_marks
 from maitred.model.membership.jobs import filled
 from maitred.model.membership.source import (
@@ -20,8 +21,6 @@ from maitred.model.membership.source import (
     GroupId,
 )
 from maitred.model.membership.stages import (
-    EACH_JOB,
-    GANG,
     LEADER,
     WORKERS,
     Stage,
@@ -38,6 +37,8 @@ from maitred.model.protection import protection_of
 from maitred.model.runtime import runtime_of
 from maitred.model.training import LAUNCHER, MPIJob, PyTorchJob
 
+RESTARTED_ALONE = ("None", "Default")
+"""Restart policies of LeaderWorkerSets that leave the rest of a group alone; the second is that of old."""
 StageRule = Callable[[Sequence[Stage], Sequence[Object], PodWords], Stage | None]
 """The stage of a pod that says this, with these owners between it and the object; None: of none."""
 
@@ -131,6 +132,7 @@ def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> Grou
         quorum=quorum,
         gang=True,
         topology=topology,
+        disruption=_disruption(owners[0]),
         protection=protection_of(about),
         runtime=runtime_of(about),
         origin=origin,
@@ -138,6 +140,13 @@ def _group(key: str, owners: Sequence[Object], stage: Stage, only: bool) -> Grou
         queue=marks.queue,
         problems=(*problems, *_gang_problems(owners), *unlike, *unread),
     )
+
+
+def _disruption(owner: Object) -> Literal["Pod", "Alone"]:
+    """A LeaderWorkerSet may say that its pods go on without one that is made anew."""
+    if not isinstance(owner, LeaderWorkerSet):
+        return "Pod"
+    return "Alone" if owner.spec.leader_worker_template.restart_policy in RESTARTED_ALONE else "Pod"
 
 
 def _marks(owners: Sequence[Object]) -> tuple[Marks, list[str]]:

@@ -65,7 +65,7 @@ ALL_ALONE = Settled(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class GroupClaim:
     """A group that something names."""
 
     id: GroupId
@@ -86,21 +86,29 @@ def settle(said: PodWords, known: Known, rules: Workloads, waits: bool = False) 
     return _Settling(said, known, rules, waits).result()
 
 
+def chain_of(said: PodWords, known: Known) -> Chain:
+    """The owners above a pod, nearest first."""
+    place = said.worker_set
+    if place is None:
+        return climb(said.namespace, said.owner, known)
+    found = known.find(LeaderWorkerSet, f"{said.namespace}/{place.name}")
+    if found is None:
+        return Chain((), OwnerReference("LeaderWorkerSet", place.name, controller=True))
+    return Chain((found, *owners_above(found.metadata, known)))
+
+
+def top_owner(said: PodWords, known: Known) -> Object | None:
+    """What somebody has made in the end, of which a pod is a part, as far as it is known."""
+    owners = chain_of(said, known).owners
+    return owners[-1] if owners else None
+
+
 class _Settling:
     def __init__(self, said: PodWords, known: Known, rules: Workloads, waits: bool) -> None:
         self.said, self.known, self.rules, self.waits = said, known, rules, waits
-        self.chain = self._chain()
+        self.chain = chain_of(said, known)
         first = self.chain.owners[0] if self.chain.owners else None
         self.job = first if isinstance(first, Job) else None
-
-    def _chain(self) -> Chain:
-        place = self.said.worker_set
-        if place is None:
-            return climb(self.said.namespace, self.said.owner, self.known)
-        found = self.known.find(LeaderWorkerSet, f"{self.said.namespace}/{place.name}")
-        if found is None:
-            return Chain((), OwnerReference("LeaderWorkerSet", place.name, controller=True))
-        return Chain((found, *owners_above(found.metadata, self.known)))
 
     def result(self) -> Settled:
         claims = list(self._claims())
@@ -109,7 +117,7 @@ class _Settling:
         since = min((time.timestamp() for time in times if time is not None), default=None)
         return replace(self._settled(claims), since=since)
 
-    def _settled(self, claims: Sequence[Claim]) -> Settled:
+    def _settled(self, claims: Sequence[GroupClaim]) -> Settled:
         written = [claim for claim in claims if not claim.made]
         made = next((claim for claim in claims if claim.made), None)
         if self._is_unclear(written, made):
@@ -120,16 +128,16 @@ class _Settling:
 
     # -- what is written -------------------------------------------------------------------------------
 
-    def _claims(self) -> Iterator[Claim]:
+    def _claims(self) -> Iterator[GroupClaim]:
         """Every group that is named, in the order of precedence."""
         said = self.said
         if said.pod_group:
             yield self._pod_group(said.pod_group)
         if said.group:
-            yield Claim(self._id(MARKS, said.group), f"by {GROUP}")
+            yield GroupClaim(self._id(MARKS, said.group), f"by {GROUP}")
         for owner in self.chain.owners:
             if name := mark(owner.metadata, GROUP):
-                yield Claim(self._id(MARKS, name), f"by {GROUP} on its {kind_title(owner)}")
+                yield GroupClaim(self._id(MARKS, name), f"by {GROUP} on its {kind_title(owner)}")
         for named in said.named:
             convention = BY_TITLE[named.source]
             id, key = self._id(named.source, named.name), convention.names[0]
@@ -138,22 +146,22 @@ class _Settling:
             count = named.members if group is None else str(group.quorum)
             made = object is not None and bool(object.metadata.owner_references)
             since = None if object is None else object.metadata.creation_timestamp
-            yield Claim(id, f"by {key}", group, count, made, since)
+            yield GroupClaim(id, f"by {key}", group, count, made, since)
 
     def _id(self, source: str, name: str) -> GroupId:
         return GroupId(source, f"{self.said.namespace}/{name}")
 
-    def _pod_group(self, name: str) -> Claim:
+    def _pod_group(self, name: str) -> GroupClaim:
         id = self._id(POD_GROUP, name)
         found = self.known.find(PodGroup, id.key)
         if found is None:
-            return Claim(id, "in spec.schedulingGroup")
+            return GroupClaim(id, "in spec.schedulingGroup")
         group = group_from_pod_group(found)
         default = self.job is not None and self.job.spec.scheduling is None and _is_of(found, self.job)
         since = found.metadata.creation_timestamp
-        return Claim(id, "in spec.schedulingGroup", group, str(group.quorum), default, since)
+        return GroupClaim(id, "in spec.schedulingGroup", group, str(group.quorum), default, since)
 
-    def _as_written(self, claims: Sequence[Claim], made: Claim | None) -> Settled:
+    def _as_written(self, claims: Sequence[GroupClaim], made: GroupClaim | None) -> Settled:
         first = claims[0]
         marks, differing = self._marks()
         conflict = _differing_names(claims) or "; ".join(differing) or self._differing_counts(claims, marks)
@@ -172,7 +180,7 @@ class _Settling:
             problems += differing
         return marks, problems
 
-    def _differing_counts(self, claims: Sequence[Claim], marks: Marks) -> str:
+    def _differing_counts(self, claims: Sequence[GroupClaim], marks: Marks) -> str:
         said = [(claim.count, f"{claim.id.source} group {claim.id.key}") for claim in claims if claim.count]
         if marks.min_count is not None:
             said.append((marks.min_count, MIN_COUNT))
@@ -184,7 +192,7 @@ class _Settling:
 
     # -- what is not known yet -------------------------------------------------------------------------
 
-    def _is_unclear(self, written: Sequence[Claim], made: Claim | None) -> bool:
+    def _is_unclear(self, written: Sequence[GroupClaim], made: GroupClaim | None) -> bool:
         """Whether an owner that is not known yet may put the pod elsewhere."""
         unseen = self.chain.unseen
         row = None if unseen is None else row_of_owner(unseen)
@@ -211,7 +219,7 @@ class _Settling:
 
     # -- what follows from the owners ------------------------------------------------------------------
 
-    def _derived(self, made: Claim | None) -> Settled:
+    def _derived(self, made: GroupClaim | None) -> Settled:
         speaking = self.job is not None and speaks_for_itself(self.job.metadata, self.job.spec)
         gang = self.rules.owners == "gang" and not speaking
         found = group_from_owners(self.said, self.chain.owners) if gang else None
@@ -228,7 +236,7 @@ class _Settling:
             return Settled(id, own, overruled=_overruled(made))
         return self._marked_only()
 
-    def _stands(self, made: Claim) -> bool:
+    def _stands(self, made: GroupClaim) -> bool:
         """Whether a group that was made for a Job is as good as what the Job says."""
         counted = self.job is not None and marks_of_job(self.job)[0].min_count is not None
         return made.group is not None and made.group.gang and not counted
@@ -253,7 +261,7 @@ class _Settling:
         return Settled(GroupId(OWNER, f"{self.said.namespace}/{owner.name}", owner.uid), marks=marks)
 
 
-def _differing_names(claims: Sequence[Claim]) -> str:
+def _differing_names(claims: Sequence[GroupClaim]) -> str:
     first = claims[0]
     for other in claims[1:]:
         if other.id.key != first.id.key:
@@ -280,7 +288,7 @@ def _made_for_a_job(pod_group: PodGroup) -> bool:
     return owner is not None and kind_of(owner) == BATCH_JOB.title
 
 
-def _overruled(made: Claim | None) -> str:
+def _overruled(made: GroupClaim | None) -> str:
     if made is None:
         return ""
     group = made.group

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from maitred.model.group import GROUP, MIN_COUNT
+from maitred.model.group import EACH_JOB, GANG, GROUP, MIN_COUNT
 from maitred.model.job import Job, JobSpec, PodTemplate, TemplateMeta
 from maitred.model.membership.words import said_by
 from maitred.model.meta import ObjectMeta, mark
@@ -25,8 +25,6 @@ from maitred.model.words import counted
 
 NODE_SELECTOR_STRATEGY = "alpha.jobset.sigs.k8s.io/node-selector"
 """On a JobSet whose nodes were labelled beforehand: then all pods of its Jobs are created at once."""
-GANG, EACH_JOB = "maitred.dev/gang", "replicated-job"
-"""On a JobSet: each of its replicated jobs is a gang by itself."""
 FOLLOWERS, WORKERS, LAUNCHING = "followers", "workers", "launcher"
 HEAD, LEADER, SUBMITTER = "head", "leader", "submitter"
 
@@ -34,7 +32,7 @@ Until = Literal["Scheduled", "Ready", "Complete"]
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class StageRole:
     """Pods that are made from one template."""
 
     name: str
@@ -48,7 +46,7 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class StageNeed:
     """What must have become of the pods of another role before those of a stage are created."""
 
     role: str
@@ -61,11 +59,11 @@ class Stage:
 
     name: str
     """What is added to the name of the owner for the name of the group; empty for its only or main one."""
-    roles: tuple[Role, ...]
+    roles: tuple[StageRole, ...]
     quorum: int
     words: str
     """Where the quorum comes from, as a part of a sentence that begins with the owner."""
-    after: tuple[After, ...] = ()
+    after: tuple[StageNeed, ...] = ()
     within: str = ""
     """The label key of nodes by which all of it must be in one domain."""
     done: int = 0
@@ -83,14 +81,14 @@ def stages_of(owner: Object) -> tuple[Stage, ...]:
     return () if rule is None else tuple(rule(owner))
 
 
-def stage(name: str, roles: Sequence[Role], words: str, least: int | None = None, **more: Any) -> Stage:
+def stage(name: str, roles: Sequence[StageRole], words: str, least: int | None = None, **more: Any) -> Stage:
     """All its pods are needed, unless `least` says how many."""
     own = sum(role.count for role in roles if not role.speaks)
     least = own if least is None else min(least, own) if own else least
     return Stage(name, tuple(roles), max(1, least), words, **more)
 
 
-def at_once(roles: Sequence[Role]) -> str:
+def at_once(roles: Sequence[StageRole]) -> str:
     count = sum(role.count for role in roles if not role.speaks)
     return f"which makes {counted(count, 'pod')} at once"
 
@@ -99,7 +97,7 @@ def at_once(roles: Sequence[Role]) -> str:
 
 
 def of_job(job: Job) -> Iterator[Stage]:
-    roles = [Role("", job.spec.template, max(0, pods_of(job.spec)))]
+    roles = [StageRole("", job.spec.template, max(0, pods_of(job.spec)))]
     yield stage("", roles, at_once(roles))
 
 
@@ -130,27 +128,28 @@ def speaks_for_itself(about: TemplateMeta | ObjectMeta, spec: JobSpec) -> bool:
 def of_job_set(job_set: JobSet) -> Iterator[Stage]:
     """Replicated jobs that are created at the same time are one stage, unless each is to be one by itself."""
     apart = mark(job_set.metadata, GANG) == EACH_JOB
-    starts: dict[tuple[tuple[After, ...], str], list[ReplicatedJob]] = {}
+    starts: dict[tuple[tuple[StageNeed, ...], str], list[ReplicatedJob]] = {}
     for after, one in _starts(job_set):
         starts.setdefault((after, one.name if apart else ""), []).append(one)
     for (after, _), together in starts.items():
         yield from _stages_of(job_set, together[0].name if len(starts) > 1 else "", after, together)
 
 
-def _starts(job_set: JobSet) -> Iterator[tuple[tuple[After, ...], ReplicatedJob]]:
-    ordered, before = job_set.spec.startup_policy.startup_policy_order == "InOrder", tuple[After, ...]()
+def _starts(job_set: JobSet) -> Iterator[tuple[tuple[StageNeed, ...], ReplicatedJob]]:
+    ordered, before = job_set.spec.startup_policy.startup_policy_order == "InOrder", tuple[StageNeed, ...]()
     for one in job_set.spec.replicated_jobs:
         needs = {
-            After(need.name, "Complete" if need.status == "Complete" else "Ready") for need in one.depends_on
+            StageNeed(need.name, "Complete" if need.status == "Complete" else "Ready")
+            for need in one.depends_on
         }
         yield before if ordered else tuple(sorted(needs, key=repr)), one
-        before = (After(one.name, "Ready"),)
+        before = (StageNeed(one.name, "Ready"),)
 
 
 def _stages_of(
-    job_set: JobSet, name: str, after: tuple[After, ...], together: Sequence[ReplicatedJob]
+    job_set: JobSet, name: str, after: tuple[StageNeed, ...], together: Sequence[ReplicatedJob]
 ) -> Iterator[Stage]:
-    first, later = list[Role](), list[Role]()
+    first, later = list[StageRole](), list[StageRole]()
     status = {one.name: one for one in job_set.status.replicated_jobs_status}
     done = done_later = 0
     for one in together:
@@ -158,14 +157,16 @@ def _stages_of(
         speaks = speaks_for_itself(one.template.metadata, one.template.spec)
         complete = 0 if one.name not in status else min(status[one.name].succeeded, one.replicas)
         exclusive = each > 1 and is_exclusive(job_set, one)
-        first.append(Role(one.name, template, one.replicas * (1 if exclusive else each), speaks=speaks))
+        first.append(StageRole(one.name, template, one.replicas * (1 if exclusive else each), speaks=speaks))
         done += 0 if speaks else complete * (1 if exclusive else each)
         if exclusive:
-            later.append(Role(one.name, template, one.replicas * (each - 1), follows=True, speaks=speaks))
+            later.append(
+                StageRole(one.name, template, one.replicas * (each - 1), follows=True, speaks=speaks)
+            )
             done_later += 0 if speaks else complete * (each - 1)
     yield stage(name, first, at_once(first), after=after, done=done)
     if later:
-        scheduled = tuple(After(role.name, "Scheduled") for role in later)
+        scheduled = tuple(StageNeed(role.name, "Scheduled") for role in later)
         follow = f"{name}-{FOLLOWERS}" if name else FOLLOWERS
         yield stage(follow, later, at_once(later), after=scheduled, done=done_later)
 
@@ -185,8 +186,8 @@ def is_exclusive(job_set: JobSet, one: ReplicatedJob) -> bool:
 def of_worker_set(worker_set: LeaderWorkerSet) -> Iterator[Stage]:
     """Of one group of it."""
     spec, template = worker_set.spec, worker_set.spec.leader_worker_template
-    leader = Role(LEADER, template.leader_template or template.worker_template, 1)
-    workers = Role(WORKERS, template.worker_template, max(0, template.size - 1))
+    leader = StageRole(LEADER, template.leader_template or template.worker_template, 1)
+    workers = StageRole(WORKERS, template.worker_template, max(0, template.size - 1))
     within = worker_set.metadata.annotations.get(leaderworkerset.EXCLUSIVE_TOPOLOGY, "")
     until: Until = "Ready" if spec.startup_policy == "LeaderReady" else "Scheduled"
     if not workers.count or (until == "Scheduled" and not within):
@@ -196,7 +197,7 @@ def of_worker_set(worker_set: LeaderWorkerSet) -> Iterator[Stage]:
         return
     yield stage("", (leader,), "whose groups start with their leader", within=within)
     words = f"whose groups have {counted(workers.count, 'worker')}, made after their leader"
-    yield stage(WORKERS, (workers,), words, after=(After(LEADER, until),), within=within)
+    yield stage(WORKERS, (workers,), words, after=(StageNeed(LEADER, until),), within=within)
 
 
 # -- Ray ---------------------------------------------------------------------------------------------------
@@ -204,9 +205,9 @@ def of_worker_set(worker_set: LeaderWorkerSet) -> Iterator[Stage]:
 
 def of_ray_cluster(cluster: RayCluster) -> Iterator[Stage]:
     spec = cluster.spec
-    roles = [Role(HEAD, spec.head_group_spec.template, 1)]
+    roles = [StageRole(HEAD, spec.head_group_spec.template, 1)]
     roles += [
-        Role(one.group_name, one.template, one.wanted * one.num_of_hosts)
+        StageRole(one.group_name, one.template, one.wanted * one.num_of_hosts)
         for one in spec.worker_group_specs
         if not one.suspend
     ]
@@ -223,27 +224,29 @@ def of_ray_job(job: RayJob) -> Iterator[Stage]:
     if job.spec.submission_mode == "K8sJobMode":
         head = None if cluster is None else cluster.head_group_spec.template
         template = job.spec.submitter_pod_template or head or PodTemplate()
-        after = () if cluster is None else (After(HEAD, "Ready"),)
-        yield stage(SUBMITTER, [Role(SUBMITTER, template, 1)], "which submits its job by a pod", after=after)
+        after = () if cluster is None else (StageNeed(HEAD, "Ready"),)
+        yield stage(
+            SUBMITTER, [StageRole(SUBMITTER, template, 1)], "which submits its job by a pod", after=after
+        )
 
 
 # -- Kubeflow and Volcano ----------------------------------------------------------------------------------
 
 
 def of_pytorch_job(job: PyTorchJob) -> Iterator[Stage]:
-    roles = [Role(name, role.template, role.replicas) for name, role in job.spec.roles.items()]
+    roles = [StageRole(name, role.template, role.replicas) for name, role in job.spec.roles.items()]
     yield stage("", roles, _training_words(job, roles), _least(job))
 
 
 def of_mpi_job(job: MPIJob) -> Iterator[Stage]:
-    roles = [Role(name, role.template, role.replicas) for name, role in job.spec.roles.items()]
+    roles = [StageRole(name, role.template, role.replicas) for name, role in job.spec.roles.items()]
     launcher = [role for role in roles if role.name == LAUNCHER]
     workers = [role for role in roles if role.name != LAUNCHER]
     if job.spec.launcher_creation_policy != "WaitForWorkersReady" or not launcher or not workers:
         yield stage("", roles, _training_words(job, roles), _least(job))
         return
     yield stage("", workers, at_once(workers), _least(job))
-    after = tuple(After(role.name, "Ready") for role in workers)
+    after = tuple(StageNeed(role.name, "Ready") for role in workers)
     yield stage(LAUNCHING, launcher, "which makes its launcher when its workers are ready", after=after)
 
 
@@ -260,7 +263,7 @@ def _least(job: PyTorchJob | MPIJob) -> int | None:
     return elastic + others
 
 
-def _training_words(job: PyTorchJob | MPIJob, roles: Sequence[Role]) -> str:
+def _training_words(job: PyTorchJob | MPIJob, roles: Sequence[StageRole]) -> str:
     said = job.spec.run_policy.scheduling_policy.min_available
     if said is not None and said > 0:
         return f"whose runPolicy.schedulingPolicy.minAvailable is {said}"
@@ -273,7 +276,9 @@ def _training_words(job: PyTorchJob | MPIJob, roles: Sequence[Role]) -> str:
 def of_volcano_job(job: VolcanoJob) -> Iterator[Stage]:
     """Tasks that wait for others are not in the quorum of those."""
     first = [
-        Role(task.name, task.template, task.replicas) for task in job.spec.tasks if not task.depends_on.name
+        StageRole(task.name, task.template, task.replicas)
+        for task in job.spec.tasks
+        if not task.depends_on.name
     ]
     least = job.spec.min_available or sum(
         task.replicas if task.min_available is None else task.min_available
@@ -284,8 +289,8 @@ def of_volcano_job(job: VolcanoJob) -> Iterator[Stage]:
     yield stage("", first, words, least)
     for task in job.spec.tasks:
         if task.depends_on.name:
-            role = Role(task.name, task.template, task.replicas)
-            after = tuple(After(name, "Ready") for name in task.depends_on.name)
+            role = StageRole(task.name, task.template, task.replicas)
+            after = tuple(StageNeed(name, "Ready") for name in task.depends_on.name)
             yield stage(task.name, [role], at_once([role]), task.min_available, after=after)
 
 

@@ -1,19 +1,17 @@
 """The table of sources: how the groups of each are described, in the order of precedence."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from maitred.model.group import (
+    GROUP,
     MIN_COUNT,
     Group,
     Marks,
-    PodGroup,
     TopologyRequest,
     group_from_marks,
-    group_from_pod_group,
-    marks_of,
 )
 from maitred.model.job import Job
 from maitred.model.membership.conventions import CONVENTIONS, Convention
@@ -48,11 +46,12 @@ def of_pod_group(key: str, _: Sequence[Marks], declared: Group | None, __: int) 
 
 
 def of_marks(key: str, marks: Sequence[Marks], _: Group | None, __: int) -> Group:
-    group = msgspec.structs.replace(group_from_marks(key, marks), origin=f"{MIN_COUNT} of its members")
+    group = group_from_marks(key, marks)
     if any(one.min_count is not None for one in marks):
-        return group
+        return msgspec.structs.replace(group, origin=f"{MIN_COUNT} of its members")
+    origin = f"{GROUP} of its members, none of which has {MIN_COUNT}"
     unsaid = f"group {key}: no member has {MIN_COUNT}, so the quorum is 1"
-    return msgspec.structs.replace(group, warnings=(unsaid,))
+    return msgspec.structs.replace(group, origin=origin, warnings=(unsaid,))
 
 
 def by_convention(convention: Convention) -> GroupRule:
@@ -144,14 +143,6 @@ def words_of_template(job: Job) -> PodWords:
         owner_references=(owner,),
     )
     return said_by(Pod(metadata, template.spec))
-
-
-def group_of_pods(key: str, pods: Sequence[Pod], declared: Mapping[str, PodGroup]) -> Group:
-    """The group that these pods are, where there is no cluster state to ask; without pods, the PodGroup."""
-    group = declared.get(key) if not pods or said_by(pods[0]).pod_group else None
-    if group is not None:
-        return group_from_pod_group(group)
-    return group_from_marks(key, (marks_of(pod.metadata) for pod in pods))
 
 
 def named_group(said: PodWords) -> GroupId | None:

@@ -7,7 +7,7 @@ apart. Most pods of a cluster say nothing: all of them have the same words, `SIL
 from typing import NamedTuple
 
 from maitred.model.group import GROUP, MIN_COUNT, NO_MARKS, TOPOLOGY_MARKS, Marks
-from maitred.model.membership.conventions import CONVENTIONS, Named, all_marks
+from maitred.model.membership.conventions import CONVENTIONS, NamedGroup, all_marks
 from maitred.model.membership.conventions import KEYS as FOREIGN_KEYS
 from maitred.model.meta import ObjectMeta, OwnerReference, controller_of, mark
 from maitred.model.operators import jobset, leaderworkerset
@@ -39,7 +39,7 @@ class PodWords(NamedTuple):
     """The PodGroup of Kubernetes that it names."""
     group: str = ""
     """The group that a mark of ours names."""
-    named: tuple[Named, ...] = ()
+    named: tuple[NamedGroup, ...] = ()
     """The groups that it names in other schedulers' languages, in the order of precedence."""
     worker_set: SetPlace | None = None
     leads: bool = True

@@ -73,6 +73,6 @@ class _Rooms:
     def _room_for(self, kind: PodKind) -> int:
         """How many of the kind there is room for, on all nodes together."""
         if kind not in self._copies:
-            copies = copies_that_fit(self._free, self._nodes, kind.requests)
+            copies = copies_that_fit(self._free.__getitem__, self._nodes, kind.requests)
             self._copies[kind] = int(copies[open_nodes(self._nodes, kind)].sum())
         return self._copies[kind]

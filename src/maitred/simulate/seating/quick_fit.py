@@ -47,7 +47,7 @@ class QuickFit:
         most = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
         for kind, count in self._wanted(group):
             able = self._open_to(kind, nodes) & (codes >= 0)
-            copies = np.where(able, copies_that_fit(free, nodes, kind.requests), 0)
+            copies = np.where(able, copies_that_fit(free.__getitem__, nodes, kind.requests), 0)
             inside = np.bincount(np.maximum(codes, 0), weights=copies, minlength=len(most)).astype(np.int64)
             most += np.minimum(inside, count)
         return bool(most.max(initial=0) >= max(1, group.job.quorum - group.sitting))

@@ -2,18 +2,19 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
-from maitred.model.group import MIN_COUNT, Group, PodGroup
+from maitred.model.group import MIN_COUNT, Group, PodGroup, group_from_pod_group
+from maitred.model.kinds import row_of
 from maitred.model.manifest import InputError, Reader, documents
-from maitred.model.membership import ALONE, GroupId, group_of_pods, named_group, said_by
+from maitred.model.membership import ALONE, POD_GROUP, GroupId, group_of, named_group, said_by, settle
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Object
 from maitred.model.pod import Affinity, Pod, PodSpec, is_node_bound
-from maitred.model.policy import Policy, is_device
+from maitred.model.policy import Policy, Workloads, is_device
 from maitred.model.priority import PriorityClass, rank_of
 from maitred.model.requests import pod_requests
 from maitred.model.world import MOST_NODES
@@ -32,6 +33,8 @@ from maitred.simulate.traces.traced import Traced, TraceReading, pod_name
 
 Gangs = Literal["declared", "owners"]
 """Which pods are one job: those that name one group, or also those that one Job or the like controls."""
+T = TypeVar("T", bound=Object)
+AS_WRITTEN = Workloads(jobs="as-written", owners="as-written")
 OWNER = "owner"
 """Instead of a source of membership: whatever kind the owner is of, a trace was told to take its pods so."""
 
@@ -107,12 +110,22 @@ class OtherObjects:
 
     def __init__(self, objects: Collection[Object]) -> None:
         self.groups = {key_of(g.metadata): g for g in objects if isinstance(g, PodGroup)}
+        self._known = {(row_of(type(one)).type, key_of(one.metadata)): one for one in objects}
         self.classes: Mapping[str, PriorityClass] = {
             c.metadata.name: c for c in objects if isinstance(c, PriorityClass)
         }
 
-    def group(self, key: str, members: list[PodLife]) -> Group:
-        return group_of_pods(key, [member.pod for member in members], self.groups)
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        found = self._known.get((kind, key))
+        return found if isinstance(found, kind) and (not uid or found.metadata.uid in ("", uid)) else None
+
+    def group(self, id: GroupId, members: list[PodLife]) -> Group:
+        """As the pods name it; what owners imply has no say where a group is named."""
+        settled = [settle(said_by(member.pod), self, AS_WRITTEN) for member in members]
+        declared = next((one.group for one in settled if one.id == id), None)
+        if id.source == POD_GROUP and declared is None and id.key in self.groups:
+            declared = group_from_pod_group(self.groups[id.key])
+        return group_of(id, [one.marks for one in settled], declared, len(members))
 
     def quorum(self, id: GroupId, group: Group, members: int, changed: Counter[str]) -> int:
         if id.source == OWNER:
@@ -138,7 +151,7 @@ def jobs_of(
     for id, stays in groups.items():
         owned = id.source == OWNER
         members = at_their_most(stays) if owned else stays
-        group = objects.group(id.key, members)
+        group = objects.group(id, members)
         yield Traced(
             name=told_apart(pod_name(id.key), names),
             arrival=lasted(beginning, min(stay.created for stay in stays)),
