@@ -32,7 +32,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 os.environ["MAITRED_LEDGER"] = "none"
 
 NOT_HAD = "no control plane: "
-REAL = {"control_plane", "bare_control_plane", "operators"}
+OPERATORS = "operators"
+REAL = {"control_plane", "bare_control_plane", OPERATORS}
 
 
 @pytest.fixture(scope="session")
@@ -95,6 +96,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not REAL.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("control_plane")
+            if OPERATORS in item.fixturenames:  # type: ignore[attr-defined]
+                item.add_marker(OPERATORS)
             if item.get_closest_marker("xdist_group") is None:
                 item.add_marker(pytest.mark.xdist_group("control-plane"))
 

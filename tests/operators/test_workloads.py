@@ -90,27 +90,23 @@ STAGED = (
     (Workload("jobset-in-order", 1, later=2), TOO_FEW, ONE_MORE),
     (Workload("jobset-exclusive", 2, later=2), RACKS, LAST_OF_RACK),
     (Workload("lws-leader-ready", 1, later=2), TOO_FEW, ONE_MORE),
+    (Workload("lws-exclusive", 2, later=2), RACKS, LAST_OF_RACK),
 )
 
 
-@pytest.mark.parametrize(("work", "too_few", "missing"), STAGED, ids=lambda value: str(value)[:20])
-def test_the_first_pods_are_seated_only_where_those_fit_that_come_after_them(
+@pytest.mark.parametrize(("work", "too_few", "missing"), STAGED, ids=["in-order", "racks", "ready", "apart"])
+def test_pods_that_are_created_after_others_run_are_seated_too(
     operators: Operators, work: Workload, too_few: Sequence[Machine], missing: Machine
 ) -> None:
     async def act(story: Story) -> None:
-        await story.waits_whole(work.pods)
-        await story.stage.play(AddNode(missing))
         await story.runs_whole(work.pods + work.later)
 
-    tell(operators, work.manifest, too_few, act)
+    tell(operators, work.manifest, [*too_few, missing], act)
 
 
 def test_what_must_be_complete_first_needs_no_room_for_what_comes_after(operators: Operators) -> None:
     async def act(story: Story) -> None:
         await eventually(lambda: "" if story.in_phase("Succeeded") else "nothing has succeeded")
-        await eventually(lambda: "" if len(story.pods()) == 2 else "no second pod")
-        await story.stage.play(Settle())
-        assert not [pod for pod in story.pods() if pod.spec.node_name and not pod.is_finished]
         await story.stage.play(AddNode(ONE_MORE))
         await story.runs_whole(3)
 
@@ -132,14 +128,3 @@ def test_each_group_of_a_leader_worker_set_is_seated_and_leaves_by_itself(operat
         await story.runs_whole(6)
 
     tell(operators, "lws", TOO_FEW, act)
-
-
-def test_a_group_with_a_rack_of_its_own_is_seated_where_all_of_it_fits(operators: Operators) -> None:
-    async def act(story: Story) -> None:
-        await story.runs_whole(2)
-        await story.stage.play(Settle())
-        assert len(story.groups()) == 1, story.stage.picture()
-        await story.stage.play(AddNode(LAST_OF_RACK))
-        await story.runs_whole(4)
-
-    tell(operators, "lws-exclusive", RACKS, act)
