@@ -2,16 +2,18 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.repair import GangRepair
 from maitred.controllers.scheduling.seating import ANNOTATION
-from maitred.kube.wire import WatchedPod
+from maitred.controllers.scheduling.telling import COMPOSITE_SCHEDULED
+from maitred.kube.wire import WatchedComposite, WatchedPod
 from tests.cluster.seen import put
 from tests.controllers.watched import watched_group, watched_pod
-from tests.oracle.builders import gang, node
+from tests.oracle.builders import below, composite, gang, node
 
 CONDITION = "PodGroupInitiallyScheduled"
 WHOLE = {"conditions": [{"type": CONDITION, "status": "True"}]}
@@ -131,3 +133,37 @@ def test_a_gang_that_was_told_to_go_is_not_one_that_was_never_whole() -> None:
     assert short_groups(mirror) == []
     mirror.overlay.dismiss("default/a", "default-a")
     assert short_groups(mirror, "default/g") == []
+
+
+# ---- trees of groups
+
+
+def tree_of(*pods: WatchedPod, whole: bool = False) -> Mirror:
+    """Two parts of two members each below `root`, of which one is enough."""
+    mirror = mirror_of()
+    status = {"conditions": [{"type": COMPOSITE_SCHEDULED, "status": "True"}]} if whole else {}
+    mirror.put_composite(msgspec.convert({**composite("root", 1), "status": status}, WatchedComposite))
+    for name in "ab":
+        mirror.put_group(watched_group(name, 2, spec=below("root")))
+    for pod in pods:
+        mirror.put_pod(pod)
+    return mirror
+
+
+def test_a_tree_that_was_left_half_way_is_short() -> None:
+    mirror = tree_of(bound("a-0", seated(2, 2), group="a"), left("a-1", 1, group="a"))
+    assert short_groups(mirror) == ["default/root"]
+
+
+def test_a_late_part_that_was_left_half_way_is_short_though_its_tree_was_whole() -> None:
+    first = [bound(f"a-{n}", seated(2, 2), group="a") for n in range(2)]
+    mirror = tree_of(*first, bound("b-0", seated(2, 2, 30), group="b"), left("b-1", 1, group="b"), whole=True)
+    assert short_groups(mirror) == ["default/root"]
+    [view] = mirror.state.snapshot().groups
+    assert view.parts is not None
+    assert [part.key for part in view.parts.broken()] == ["default/b"], "the other part stays"
+
+
+def test_a_tree_that_was_whole_and_lost_a_member_is_not() -> None:
+    mirror = tree_of(bound("a-0", seated(2, 2), group="a"), left("a-1", 30, group="a"), whole=True)
+    assert short_groups(mirror) == []

@@ -98,32 +98,6 @@ def budget(
     }
 
 
-def composite(
-    name: str, *, parent: str | None = None, disruption: str | None = None, priority: int | None = None
-) -> Obj:
-    spec = lean(
-        workloadRef={"workloadName": "w", "templateName": name},
-        schedulingPolicy={"basic": {}},
-        parentCompositePodGroupName=parent,
-        disruptionMode=None if disruption is None else {disruption: {}},
-        priority=priority,
-    )
-    return {
-        "apiVersion": "scheduling.k8s.io/v1alpha3",
-        "kind": "CompositePodGroup",
-        "metadata": metadata(name, "default"),
-        "spec": {"schedulingPolicy": {"basic": {}}, **spec},
-    }
-
-
-def below(parent: str) -> Obj:
-    """Part of the spec of a PodGroup: whose child it is."""
-    return {
-        "workloadRef": {"workloadName": "w", "templateName": "t"},
-        "parentCompositePodGroupName": parent,
-    }
-
-
 def job(name: str, size: int, **spec: Any) -> Obj:
     body = {"parallelism": size, "completions": size, "completionMode": "Indexed", **spec}
     meta = {**metadata(name, "default"), "uid": f"job-{name}"}

@@ -9,8 +9,6 @@ import pytest
 
 from tests.decide.preempting import (
     band,
-    below,
-    composite,
     decided,
     evicted,
     gang,
@@ -21,7 +19,18 @@ from tests.decide.preempting import (
     running,
 )
 from tests.decide.reading import entry, first, seated, verdict
-from tests.oracle.builders import Obj, near, node, pod, pod_group, pods, priority_class, spread
+from tests.oracle.builders import (
+    Obj,
+    below,
+    composite,
+    near,
+    node,
+    pod,
+    pod_group,
+    pods,
+    priority_class,
+    spread,
+)
 
 APIS = ("v1alpha2", "v1alpha3", "v1beta1")
 LOWS = ["low-0", "low-1", "low-2"]

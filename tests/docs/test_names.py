@@ -17,7 +17,7 @@ KUBERNETES_NOUNS = """
     Affinity BudgetSpec BudgetStatus ClaimReference ClaimSpec Container ContainerState ContainerStatus
     GangPolicy Job JobSpec JobStatus LeaseSpec Namespace Node NodeAffinity NodeCondition NodeSelectorTerm
     NodeSpec NodeStatus Owner PersistentVolume Pod PodGroup PodSpec PodStatus Requirement Resources
-    ResponseKind Running SeenPod SeenPodStatus StorageClass Taint Template Terminated Toleration
+    ResponseKind Running SeenPod SeenPodStatus StorageClass Taint Terminated Toleration
     VolumeSpec Workload WorkloadReference WorkloadSpec
 """
 """Objects of the API and their parts. Each module that reads one declares the fields that it looks at."""

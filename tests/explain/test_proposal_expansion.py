@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 import yaml
 
-from maitred.explain.proposal.expansion import Expansion
+from maitred.explain.proposal.expansion import Expansion, RuntimeName, runtimes_of
 from maitred.explain.proposal.supposition import Supposition
 from maitred.model.group import PodGroup
-from maitred.model.manifest import InputError
+from maitred.model.manifest import InputError, documents
 from maitred.model.membership import ALONE, MARKS, group_key
+from maitred.model.operators.runtimes import ClusterTrainingRuntime
 from maitred.model.pod import Pod
 from maitred.model.policy import Workloads
 from maitred.model.requests import pod_requests
 from maitred.model.storage import PersistentVolumeClaim
-from tests.explain.supposing import expanded
+from tests.explain.supposing import expanded, listed
 from tests.support import Obj
 
 JOB = """
@@ -56,8 +57,12 @@ def read(text: str, **changes: Any) -> Obj:
 VERSIONS = {
     "Job": "batch/v1",
     "JobSet": "jobset.x-k8s.io/v1alpha2",
+    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
+    "MPIJob": "kubeflow.org/v2beta1",
     "PyTorchJob": "kubeflow.org/v1",
     "RayCluster": "ray.io/v1",
+    "RayJob": "ray.io/v1",
+    "TFJob": "kubeflow.org/v1",
     "ReplicationController": "v1",
 }
 
@@ -90,7 +95,10 @@ def test_a_job_that_is_a_gang() -> None:
     last = pods(found)[-1]
     assert last.metadata.labels["batch.kubernetes.io/job-completion-index"] == "2"
     assert last.metadata.labels["job-name"] == "train"
-    assert last.metadata.annotations == {"maitred.dev/expected-runtime": "2h"}
+    assert last.metadata.annotations == {
+        "maitred.dev/expected-runtime": "2h",
+        "batch.kubernetes.io/job-completion-index": "2",
+    }
     assert last.spec.active_deadline_seconds == 7200
     assert last.spec.priority_class_name == "high"
     assert pod_requests(last.spec) == {"cpu": 4000, "memory": 16 * 2**30, "nvidia.com/gpu": 8, "pods": 1}
@@ -129,6 +137,10 @@ def test_a_suspended_job_is_planned_as_if_it_were_resumed() -> None:
     assert found.notes == ["Job team-a/train is suspended; this is the answer for when it is resumed"]
 
 
+RAY: Obj = {
+    "headGroupSpec": {"template": TEMPLATE},
+    "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "template": TEMPLATE}],
+}
 ELSEWHERE: Obj = {"managedBy": "kueue.x-k8s.io/multikueue"}
 JOBS = [{"name": "w", "replicas": 2, "template": {"spec": {"template": TEMPLATE}}}]
 ROLES = {"pytorchReplicaSpecs": {"Worker": {"template": TEMPLATE}}}
@@ -193,56 +205,129 @@ def test_a_cron_job() -> None:
     assert names(found) == ["nightly-0", "nightly-1"]
 
 
-# ---- gangs by their kind
+# ---- what operators make
 
 
-def test_a_job_set() -> None:
-    leader = {"parallelism": 1, "completions": 1, "template": TEMPLATE}
-    worker = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": TEMPLATE}
+def proposed(found: Expansion) -> list[tuple[str, str, int]]:
+    """Groups by their titles, with the source of each and how many decisions it takes."""
+    groups = Supposition(tuple(found.objects)).proposed_groups(Workloads())
+    return [(one.title, one.source, len(one.groups)) for one in groups]
+
+
+def test_a_job_set_brings_its_jobs_and_is_one_group() -> None:
+    worker = {"parallelism": 2, "completions": 2, "template": TEMPLATE}
     jobs = [
-        {"name": "leader", "template": {"spec": leader}},
+        {"name": "leader", "template": {"spec": {"template": TEMPLATE}}},
         {"name": "worker", "replicas": 2, "template": {"spec": worker}},
     ]
-    found = expanded(owner("JobSet", {"replicatedJobs": jobs}, "llm", "jobset.x-k8s.io/v1alpha2"))
-    assert names(found) == [
-        "llm-leader-0-0",
-        *("llm-worker-0-0", "llm-worker-0-1"),
-        *("llm-worker-1-0", "llm-worker-1-1"),
+    found = expanded(owner("JobSet", {"replicatedJobs": jobs}, "llm"))
+    assert names(found)[-1] == "llm-worker-1-1"
+    made = [(type(item).__name__, item.metadata.name) for item in found.objects if not isinstance(item, Pod)]
+    assert made == [
+        *(("Job", f"llm-{name}") for name in ("leader-0", "worker-0", "worker-1")),
+        ("JobSet", "llm"),
     ]
-    assert groups(found) == {"default/llm"}
-    assert pods(found)[-1].metadata.labels["jobset.sigs.k8s.io/job-index"] == "1"
-    assert {pod.metadata.annotations["maitred.dev/min-count"] for pod in pods(found)} == {"5"}
-    assert found.notes == [
-        "JobSet default/llm is planned as one gang; to have it scheduled as one, set maitred.dev/group: llm "
-        "and maitred.dev/min-count: '5' in its pod template"
-    ]
+    assert (proposed(found), found.notes) == ([("JobSet default/llm", "JobSet", 1)], [])
 
 
 @pytest.mark.parametrize(
-    ("kind", "field", "roles"),
+    ("kind", "spec", "expected"),
     [
-        ("PyTorchJob", "pytorchReplicaSpecs", ("Master", "Worker")),
-        ("MPIJob", "mpiReplicaSpecs", ("Launcher", "Worker")),
-        ("TFJob", "tfReplicaSpecs", ("Chief", "Worker")),
+        (
+            "LeaderWorkerSet",
+            {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": TEMPLATE}},
+            [
+                ("LeaderWorkerSet default/main, group default/main-0", "LeaderWorkerSet", 1),
+                ("LeaderWorkerSet default/main, group default/main-1", "LeaderWorkerSet", 1),
+            ],
+        ),
+        ("RayCluster", RAY, [("RayCluster default/main", "RayCluster", 1)]),
+        (
+            "RayJob",
+            {"rayClusterSpec": RAY},
+            [("RayJob default/main", "RayCluster", 1), ("Job default/main of RayJob default/main", ALONE, 1)],
+        ),
+        ("PyTorchJob", ROLES, [("PyTorchJob default/main", "PyTorchJob", 1)]),
+        (
+            "MPIJob",
+            {"mpiReplicaSpecs": {"Launcher": {"template": TEMPLATE}, "Worker": {"template": TEMPLATE}}},
+            [("MPIJob default/main", "MPIJob", 1)],
+        ),
+        (
+            "TFJob",
+            {"tfReplicaSpecs": {"Worker": {"replicas": 2, "template": TEMPLATE}}},
+            [("TFJob default/main", ALONE, 2)],
+        ),
     ],
 )
-def test_training_jobs(kind: str, field: str, roles: tuple[str, str]) -> None:
-    first, second = roles
-    specs = {first: {"template": TEMPLATE}, second: {"replicas": 2, "template": TEMPLATE}}
-    found = expanded(owner(kind, {field: specs}, "bert", "kubeflow.org/v1"))
-    assert names(found) == [f"bert-{first.lower()}-0", "bert-worker-0", "bert-worker-1"]
-    assert groups(found) == {"default/bert"}
-    assert pods(found)[-1].metadata.labels["training.kubeflow.org/replica-index"] == "1"
+def test_groups_are_those_that_their_kind_makes(
+    kind: str, spec: Obj, expected: list[tuple[str, str, int]]
+) -> None:
+    assert proposed(expanded(owner(kind, spec))) == expected
+
+
+def test_a_job_of_volcano_is_the_group_that_volcano_makes_for_it() -> None:
+    job = owner(
+        "Job",
+        {"minAvailable": 1, "tasks": [{"name": "w", "replicas": 2, "template": TEMPLATE}]},
+        version="batch.volcano.sh/v1alpha1",
+    )
+    found = expanded(job)
+    assert names(found) == ["main-w-0", "main-w-1"]
+    assert proposed(found) == [("Job.batch.volcano.sh default/main", "Volcano", 1)]
 
 
 def test_a_training_job_that_says_how_it_starts() -> None:
     policy = {"schedulingPolicy": {"minAvailable": 2, "priorityClass": "high"}, "suspend": True}
-    specs = {"Worker": {"replicas": 4, "template": TEMPLATE}}
-    spec = {"runPolicy": policy, "pytorchReplicaSpecs": specs}
-    found = expanded(owner("PyTorchJob", spec, "bert", "kubeflow.org/v1"))
-    assert {pod.metadata.annotations["maitred.dev/min-count"] for pod in pods(found)} == {"2"}
+    spec = {"runPolicy": policy, "pytorchReplicaSpecs": {"Worker": {"replicas": 4, "template": TEMPLATE}}}
+    found = expanded(owner("PyTorchJob", spec, "bert"))
     assert {pod.spec.priority_class_name for pod in pods(found)} == {"high"}
-    assert found.notes[0].startswith("PyTorchJob default/bert is suspended")
+    assert found.notes == ["PyTorchJob default/bert is suspended; this is the answer for when it is resumed"]
+
+
+STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+TRAINER = "trainer.kubeflow.org/v1alpha1"
+RUNTIME = owner(
+    "ClusterTrainingRuntime",
+    {
+        "template": {
+            "spec": {
+                "replicatedJobs": [
+                    {
+                        "name": "node",
+                        "template": {
+                            "metadata": {"labels": {STEP: "trainer"}},
+                            "spec": {"template": TEMPLATE},
+                        },
+                    }
+                ]
+            }
+        }
+    },
+    "torch",
+    TRAINER,
+)
+TRAIN_JOB = owner(
+    "TrainJob",
+    {"runtimeRef": {"name": "torch"}, "trainer": {"numNodes": 3}},
+    "tune",
+    "trainer.kubeflow.org/v1alpha1",
+)
+
+
+def test_a_train_job_comes_of_its_runtime_wherever_that_stands() -> None:
+    for found in (expanded(TRAIN_JOB, RUNTIME), expanded(RUNTIME, TRAIN_JOB)):
+        assert names(found) == [f"tune-node-0-{index}" for index in range(3)]
+        assert proposed(found) == [("TrainJob default/tune", "JobSet", 1)]
+
+
+def test_a_train_job_without_its_runtime_says_what_is_missing() -> None:
+    assert runtimes_of(documents(listed([TRAIN_JOB]), "f"), "ml") == [
+        RuntimeName(ClusterTrainingRuntime, "", "torch")
+    ]
+    assert runtimes_of(documents(listed([TRAIN_JOB, RUNTIME]), "f"), "ml") == []
+    with pytest.raises(InputError, match="kubectl get clustertrainingruntime torch -o yaml"):
+        expanded(TRAIN_JOB)
 
 
 # ---- the rest
@@ -310,11 +395,18 @@ def test_no_pods_at_all() -> None:
         ),
         (
             owner("Job", {"parallelism": 20_000, "template": TEMPLATE}),
-            "Job main: spec.parallelism: at most 10000 pods can be planned",
+            "Job main: spec.parallelism: at most 10000 pods",
         ),
         (
-            owner("JobSet", {"replicatedJobs": [{"name": "w", "replicas": 2_000_000_000}]}),
-            "JobSet main: spec.replicatedJobs[0].replicas: must be at most 10000",
+            owner(
+                "JobSet",
+                {
+                    "replicatedJobs": [
+                        {"name": "w", "replicas": 2_000_000_000, "template": {"spec": {"template": TEMPLATE}}}
+                    ]
+                },
+            ),
+            "JobSet main: spec.replicatedJobs[0].template.spec.parallelism: at most 10000 pods",
         ),
         (
             owner(
@@ -323,15 +415,13 @@ def test_no_pods_at_all() -> None:
             "Job main: spec.scheduling.schedulingPolicy.gang.minCount: must be at least 1",
         ),
         (
-            owner("RayCluster", {}),
-            "RayCluster main: kind: this command does not know which pods a RayCluster of ray.io/v1 creates",
+            owner("RayService", {}, version="ray.io/v1"),
+            "RayService main: kind: this command does not know which pods a RayService of ray.io/v1 creates; "
+            "give the pods themselves. Known kinds are: Job and CronJob of batch/v1; ",
         ),
         (
-            owner(
-                "Job", {"tasks": [{"replicas": 2, "template": TEMPLATE}]}, version="batch.volcano.sh/v1alpha1"
-            ),
-            "Job main: kind: this command does not know which pods a Job of batch.volcano.sh/v1alpha1 "
-            "creates; give the pods themselves. Known kinds are: Job and CronJob of batch/v1; ",
+            owner("RayCluster", {"headGroupSpec": {"template": {"spec": {"nodeName": "n1"}}}}),
+            "RayCluster main: spec.headGroupSpec.template.spec.nodeName: is n1",
         ),
         (
             owner("Sweep", {"trials": {"template": TEMPLATE}}, version="example.com/v1"),

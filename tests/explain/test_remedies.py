@@ -322,7 +322,8 @@ def test_nodes_are_brought_back_where_the_group_must_be() -> None:
 def test_who_waits_ahead_may_take_what_comes_back() -> None:
     """One node would do, but the older group takes it; both together have room on two."""
     closed = [b.node(f"n{i}", gpu=8, cordoned=True) for i in range(2)]
-    objects = [*closed, b.pod("older", gpu=8, created=0), *crew(1, gpu=8, created=5)]
+    older = b.pod("older", gpu=8, created="2000-01-01T00:00:00Z")
+    objects = [*closed, older, *crew(1, gpu=8, created=5)]
     assert offers(objects)["health"]["detail"]["nodes"] == ["n0", "n1"]
 
 

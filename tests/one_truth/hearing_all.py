@@ -70,7 +70,7 @@ class Cluster:
     @property
     def verdicts(self) -> dict[str, GroupVerdict]:
         """Of several groups of one name, the first."""
-        return {group.group: group for group in reversed(self.plan.groups)}
+        return {group.group: group for group in reversed(self.plan.decisions)}
 
     # -- the scheduler that runs -----------------------------------------------------------------------
 
@@ -139,12 +139,24 @@ class Cluster:
 
     # -- the same objects, before they are there -------------------------------------------------------
 
+    def _tree(self, verdict: GroupVerdict) -> tuple[list[Obj], list[Obj]]:
+        """The pods of a tree, and the objects that declare it and its parts."""
+        parts = next(found for one, found in self.plan.with_parts() if one is verdict)
+        names = {one.group.partition("/")[2] for one in (verdict, *parts)}
+        kinds = ("PodGroup", "CompositePodGroup")
+        declared = [one for one in self.raw if one["kind"] in kinds and one["metadata"]["name"] in names]
+        pods = [one for one in self.raw if one["kind"] == "Pod"]
+        named = [(one, one["spec"].get("schedulingGroup", {}).get("podGroupName")) for one in pods]
+        return [one for one, name in named if name in names], declared
+
     def proposable(self) -> Iterator[tuple[str, "Cluster", "Cluster", Supposition]]:
         """Groups of which nothing runs yet: the cluster with the group as if it had come now, the cluster
         without it, and what is proposed."""
         for group, verdict in self.verdicts.items():
             own = members(self.raw, group)
             declared = [item for item in described_by(self.raw, group) if item["kind"] != "Pod"]
+            if verdict.counts == "parts":
+                own, declared = self._tree(verdict)
             if verdict.verdict == "Invalid" or not all(map(is_new, own)):
                 continue
             if any(item["kind"] == "Job" for item in declared) and not makes(declared[0], own):

@@ -148,6 +148,7 @@ def assert_why_agrees(cluster: Cluster, group: str) -> None:
         )
         assert answer.blockers == decided.blockers
         assert answer.remedies == decided.remedies
+        assert answer.parts == next(p for one, p in cluster.plan.with_parts() if one is decided)
     assert cluster.live_why(group) == alone
     assert_shown(alone, why_lines, Why)
 
@@ -165,7 +166,7 @@ def assert_replay_agrees(cluster: Cluster) -> None:
 def assert_capacity_agrees(cluster: Cluster) -> None:
     """About who waits for room, who is there in part, and what keeps whom waiting."""
     found, verdicts = capacity(cluster.situation), cluster.verdicts
-    entries = [group for group in cluster.plan.groups if group.verdict in ("Waiting", "Impossible")]
+    entries = [group for group in cluster.plan.decisions if group.verdict in ("Waiting", "Impossible")]
     barred = [group for group in entries if group.blockers[0].category in ("Members", "Gated")]
     assert found.waiting == len(entries) - len(barred)
     for each in found.fragmented:
@@ -185,7 +186,7 @@ def assert_audit_agrees(cluster: Cluster) -> None:
     """About who can never be seated, and who holds devices in part."""
     found = cluster.audited()
     if cluster.policy is None:
-        impossible = {group.group for group in cluster.plan.groups if group.verdict == "Impossible"}
+        impossible = {group.group for group in cluster.plan.decisions if group.verdict == "Impossible"}
         assert {one.group for one in found.never} >= impossible
     list(audit_lines(found, 80))
 
@@ -231,8 +232,8 @@ def assert_shown(answer: Record, lines: Lines, kind: type[Record]) -> None:
 
 def assert_plan_is_shown(plan: Plan) -> None:
     text = "\n".join(line.plain for line in plan_lines(plan))
-    for group in plan.groups:
-        assert group.group in text
+    assert all(group.group in text for group in plan.groups)
+    for group in plan.decisions:
         assert all(blocker.message in text for blocker in group.blockers)
         assert all(remedy.change in text for remedy in group.remedies)
     assert_shown(plan, plan_lines, Plan)

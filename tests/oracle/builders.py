@@ -396,6 +396,45 @@ def pod_group(
     }
 
 
+def composite(
+    name: str,
+    min_groups: int | None = None,
+    topology: str | None = None,
+    *,
+    parent: str | None = None,
+    namespace: str = "default",
+    disruption: str | None = None,
+    priority: int | None = None,
+    preemption: str | None = None,
+    workload: str = "w",
+) -> Obj:
+    """A CompositePodGroup: a gang of groups with ``min_groups``, basic without."""
+    levels = [] if topology is None else [{"key": topology_key(topology)}]
+    spec = lean(
+        workloadRef={"workloadName": workload, "templateName": name},
+        parentCompositePodGroupName=parent,
+        schedulingConstraints=lean(topology=levels),
+        disruptionMode=None if disruption is None else {disruption: {}},
+        priority=priority,
+        preemptionPolicy=preemption,
+    )
+    policy: Obj = {"basic": {}} if min_groups is None else {"gang": {"minGroupCount": min_groups}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": metadata(name, namespace),
+        "spec": {"schedulingPolicy": policy, **spec},
+    }
+
+
+def below(parent: str, workload: str = "w") -> Obj:
+    """Part of the spec of a PodGroup: whose child it is."""
+    return {
+        "workloadRef": {"workloadName": workload, "templateName": "t"},
+        "parentCompositePodGroupName": parent,
+    }
+
+
 def priority_class(name: str, value: int, *, default: bool = False, preemption: str | None = None) -> Obj:
     return {
         "apiVersion": "scheduling.k8s.io/v1",

@@ -5,13 +5,14 @@ from typing import Any, Protocol
 
 from maitred.kube.discovery import Served
 from maitred.kube.resources import STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES, Resource
-from tests.scenarios.objects import Budget, Group, Job, Pods, Rank, Storage
+from tests.scenarios.objects import Budget, Composite, Group, Job, Pods, Rank, Storage
 
 Json = dict[str, Any]
 
 JOBS = Resource("batch", "v1", "jobs", "Job")
 RUN_SECONDS = "maitred.dev/run-seconds"
 SIZE = {"storage": "1Gi"}
+WORKLOAD = {"workloadName": "w", "templateName": "t"}
 
 
 class Dialect(Protocol):
@@ -43,6 +44,8 @@ class Objects:
             spec["preemptionPolicy"] = "Never"
         if group.whole:
             spec["disruptionMode"] = "PodGroup" if self.version == "v1alpha2" else {"all": {}}
+        if group.parent:
+            spec |= {"workloadRef": WORKLOAD, "parentCompositePodGroupName": group.parent}
         return {
             "apiVersion": self._groups.api_version,
             "kind": self._groups.kind,
@@ -52,6 +55,20 @@ class Objects:
 
     def join(self, group: Group, pod: Json) -> None:
         pod["spec"]["schedulingGroup"] = {"podGroupName": group.name}
+
+
+def composite_body(composite: Composite) -> Json:
+    policy: Json = {"gang": {"minGroupCount": composite.quorum}} if composite.quorum else {"basic": {}}
+    spec: Json = {"schedulingPolicy": policy, "workloadRef": WORKLOAD}
+    if composite.topology:
+        spec["schedulingConstraints"] = {"topology": [{"key": composite.topology}]}
+    if composite.rank:
+        spec["priorityClassName"] = composite.rank
+    if composite.whole:
+        spec["disruptionMode"] = {"all": {}}
+    if composite.parent:
+        spec["parentCompositePodGroupName"] = composite.parent
+    return {"metadata": {"name": composite.name}, "spec": spec}
 
 
 class Marks:

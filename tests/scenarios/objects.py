@@ -25,6 +25,20 @@ class Group:
     """It evicts nobody; the class that it names must say so too."""
     whole: bool = False
     """Its members leave together or not at all, where groups can say so."""
+    parent: str = ""
+    """The composite that it is in, where there are composites."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """A gang of at least `quorum` groups; without a quorum, a basic one."""
+
+    name: str
+    quorum: int | None = None
+    topology: str = ""
+    rank: str = ""
+    whole: bool = False
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +108,7 @@ class Storage:
     """There is no volume before someone makes it for the node of the first consumer."""
 
 
-Thing = Group | Rank | Budget | Pods | Job | Storage
+Thing = Group | Composite | Rank | Budget | Pods | Job | Storage
 
 
 def members(group: Group, count: int, **more: Any) -> Pods:

@@ -5,12 +5,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maitred.kube.errors import ApiError
-from maitred.kube.resources import BUDGETS, EVENTS, PODS, PRIORITY_CLASSES, VOLUME_CLAIMS, VOLUMES
+from maitred.kube.resources import (
+    BUDGETS,
+    EVENTS,
+    PODS,
+    PRIORITY_CLASSES,
+    VOLUME_CLAIMS,
+    VOLUMES,
+    Resource,
+)
 from maitred.sandbox.kubelets.bodies import Machine
 from tests.scenarios.api import DEADLINE_SECONDS, Json, eventually
 from tests.scenarios.dialect import (
     JOBS,
     budget_body,
+    composite_body,
     job_body,
     pod_bodies,
     rank_body,
@@ -18,7 +27,7 @@ from tests.scenarios.dialect import (
     volume,
 )
 from tests.scenarios.faults import Expiry, Interlude
-from tests.scenarios.objects import Budget, Group, Job, Pods, Rank, Storage, Thing
+from tests.scenarios.objects import Budget, Composite, Group, Job, Pods, Rank, Storage, Thing
 from tests.scenarios.observer import SeenPod
 from tests.scenarios.stage import Stage, Step
 
@@ -45,6 +54,9 @@ async def create(stage: Stage, thing: Thing) -> None:
             declared = stage.dialect.declare(thing)
             if declared is not None and stage.served.groups is not None:
                 await stage.api.create(stage.served.groups, declared)
+        case Composite():
+            assert stage.served.composites is not None
+            await stage.api.create(stage.served.composites, composite_body(thing))
         case Pods():
             for body in pod_bodies(thing, stage.dialect):
                 await stage.api.create(PODS, body)
@@ -440,10 +452,14 @@ class Expired(Step):
 
 async def group_condition(stage: Stage, group: str) -> Json:
     assert stage.served.groups is not None
-    found = await stage.api.get(stage.served.groups, group)
-    conditions: list[Json] = found.get("status", {}).get("conditions", [])
-    wanted = stage.served.group_condition
-    return next((condition for condition in conditions if condition["type"] == wanted), {})
+    found = await conditions_of(stage, stage.served.groups, group)
+    return found.get(stage.served.group_condition, {})
+
+
+async def conditions_of(stage: Stage, resource: Resource, name: str) -> dict[str, Json]:
+    """By their types."""
+    found = await stage.api.get(resource, name)
+    return {one["type"]: one for one in found.get("status", {}).get("conditions", [])}
 
 
 async def notes_about(stage: Stage, subjects: set[tuple[str, str]]) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from tests.scenarios.api import DEADLINE_SECONDS
 from tests.scenarios.faults import CrashAt
 from tests.scenarios.gangs import ONE_BY_ONE
-from tests.scenarios.objects import RACK, Group, Job, Pods, members, nodes, rack, taken
+from tests.scenarios.objects import RACK, Composite, Group, Job, Pods, members, nodes, rack, taken
 from tests.scenarios.server import Server
 from tests.scenarios.stage import Scenario, Stage, play
 from tests.scenarios.steps import Bound, Create, Delete, Exist, Gone, Same, Told
@@ -44,6 +44,27 @@ def test_killed_at_every_write(who: Pods | Job, server: Server) -> None:
                 await stage.play(*told(stage, who))
                 await stage.stop()
                 await remove(stage, who)
+
+    play(server, scenario, act)
+
+
+def test_a_tree_of_groups_killed_at_every_bind(server: Server) -> None:
+    scenario = Scenario("a tree killed at every bind", nodes(SIZE, cpu=1), (), settings=ONE_BY_ONE)
+    root, a, b = Composite("root", 2), *(Group(name, quorum=2, parent="root") for name in "ab")
+    everyone = (members(a, 2), members(b, 2))
+
+    async def act(stage: Stage) -> None:
+        if stage.served.composites is None:
+            pytest.skip("there are no composite groups")
+        for write in range(1, SIZE + 1):
+            await stage.play(Create(root, a, b, *everyone), *map(Exist, everyone))
+            await crash(stage, write, executed=True)
+            stage.start()
+            await stage.play(*map(Bound, everyone))
+            await stage.check_laws()
+            await stage.stop()
+            await stage.play(*map(Delete, everyone), *map(Gone, everyone), Delete(a), Delete(b))
+            await stage.api.delete(stage.served.composites, root.name)
 
     play(server, scenario, act)
 

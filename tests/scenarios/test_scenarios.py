@@ -6,11 +6,11 @@ import pytest
 
 from maitred.kube.client import Client
 from maitred.kube.discovery import discover
-from tests.scenarios import conformance, gangs, preemption
+from tests.scenarios import conformance, gangs, preemption, trees
 from tests.scenarios.server import Server
 from tests.scenarios.stage import Scenario, play
 
-SCENARIOS = (*conformance.SCENARIOS, *gangs.SCENARIOS, *preemption.SCENARIOS)
+SCENARIOS = (*conformance.SCENARIOS, *gangs.SCENARIOS, *preemption.SCENARIOS, *trees.SCENARIOS)
 
 
 @pytest.fixture(scope="module")

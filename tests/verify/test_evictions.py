@@ -121,7 +121,7 @@ def test_the_rank_of_a_composite_is_that_of_all_below_it(said: Raw, broken: list
         *above, group, pod("low1", "4", on="n1", group="v", priority=1), priority_class("top", 10)
     )
     rank = 10 if said else 1
-    twin = evicting(eviction("low1", "g", group="v", priority=rank), eviction("low2", "g"))
+    twin = evicting(eviction("low1", "g", group="top", priority=rank), eviction("low2", "g"))
     assert judged(objects, twin) == broken
 
 
@@ -324,9 +324,9 @@ def test_a_composite_may_break_as_a_whole(mode: Raw, whole: bool) -> None:
     def unit(i: int) -> Raw:
         return {"unit": "default/top" if whole else f"default/v{i}"}
 
-    two = [eviction(f"p{i}", "g", group=f"v{i}", **unit(i)) for i in (1, 2)]
+    two = [eviction(f"p{i}", "g", group="top", **unit(i)) for i in (1, 2)]
     assert judged(objects, evicting(*two)) == ([4] if whole else [])
-    assert judged(objects, evicting(*two, eviction("p3", "g", group="v3", **unit(3)))) == (
+    assert judged(objects, evicting(*two, eviction("p3", "g", group="top", **unit(3)))) == (
         [] if whole else [5]
     )
 

@@ -19,6 +19,7 @@ VERBS = {
     "capacity": "Say how large a gang could start, what blocks the waiting groups, and why devices are idle.",
     "audit": "Find gangs that run in part, and what they cost, on any cluster. Reads only.",
     "bill": "Say who used the devices in a month, for what, and at what cost.",
+    "import": "Check what of manifests for other schedulers is honoured, approximated or ignored.",
     "decide": "Decide over manifests: which group is placed where, and what the others wait for.",
     "verify": "Check a Plan, or the bindings of a cluster, against the rules of scheduling.",
     "topology": "Show topology levels and domains, what is free in each, and which node labels are wrong.",
@@ -32,6 +33,8 @@ VERBS = {
     "completion": "Print the shell script that completes commands and options.",
 }
 """Verb -> its help in one line. The module of the same name has it as `command`."""
+MODULES = {"import": "importing"}
+"""Verbs that are words of Python, and what their modules are called."""
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 """No defect of ours, wherever it comes up."""
@@ -44,7 +47,7 @@ class Verbs(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command = import_module(f"maitred.cli.{cmd_name}").command
+        command = import_module(f"maitred.cli.{MODULES.get(cmd_name, cmd_name)}").command
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

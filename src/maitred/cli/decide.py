@@ -32,7 +32,7 @@ def command(
     """Decide over the objects in the files and print the Plan. Nothing is changed.
 
     The files hold nodes, pods and the other objects that a decision reads, in YAML or JSON, in any order. A
-    Job that has no pods yet is decided as if its pods had been created.
+    Job, a JobSet or another such object that has no pods yet is decided as if its pods had been created.
 
     \b
     To write a dump (add podgroups and deviceclasses to the list if the cluster has them):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from maitred.model.job import Job
 from maitred.model.manifest import (
     LARGEST_SOURCE,
     Document,
@@ -18,6 +17,7 @@ from maitred.model.manifest import (
     read_policy,
 )
 from maitred.model.objects import Object
+from maitred.model.operators.pods import is_new
 from maitred.model.policy import Policy
 
 STDIN = "standard input"
@@ -51,18 +51,18 @@ def read_raw_objects(paths: Iterable[str]) -> tuple[list[dict[str, Any]], tuple[
 
 
 def read_each(paths: Iterable[str], reader: Reader, take: Callable[[Document], Object | None]) -> None:
-    """Every document of the files, and then what would be created for their Jobs that are new."""
-    jobs = list[tuple[Job, Document]]()
+    """Every document of the files, and then what would be created for their owners of pods that are new."""
+    owners = list[tuple[Object, Document]]()
     for source, data in sources(paths):
         for document in documents(data, source):
             found = take(document)
-            if isinstance(found, Job) and found.is_new:
-                jobs.append((found, document))
-    if not jobs:
+            if found is not None and is_new(found):
+                owners.append((found, document))
+    if not owners:
         return
     from maitred.explain.proposal.uncreated import created  # Most files have none.
 
-    for new in tuple(created(jobs, reader.objects)):
+    for new in tuple(created(owners, reader.objects)):
         for document in new.documents:
             take(document)
         for words in new.notes:

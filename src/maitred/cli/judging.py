@@ -1,11 +1,13 @@
 """Whether the API server would take some manifests. What it would refuse need not be planned."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import msgspec
 
 from maitred.explain.proposal.workloads import Body
+from maitred.model import training
 from maitred.model.group import PodGroup
 from maitred.model.kinds import row_of
 from maitred.model.manifest import Document, InputError
@@ -68,25 +70,68 @@ def is_said(body: Body, field: str) -> bool:
 
 def parts_of(document: Document, body: Body) -> Iterator[Part]:
     spec, group = body.get("spec", {}), api_group(document.api_version)
-    name = {"name": "planned"}
     match group, document.kind:
         case "batch", "CronJob":
-            inner = spec.get("jobTemplate", {}).get("spec", {})
-            yield Part("batch/v1", BATCH_JOB.kind, {"metadata": name, "spec": inner}, "spec.jobTemplate")
+            yield job_part(spec.get("jobTemplate", {}), "spec.jobTemplate")
         case "jobset.x-k8s.io", "JobSet":
             for position, several in enumerate(spec.get("replicatedJobs", ())):
-                inner = several.get("template", {}).get("spec", {})
                 inside = f"spec.replicatedJobs[{position}].template"
-                yield Part("batch/v1", BATCH_JOB.kind, {"metadata": name, "spec": inner}, inside)
-        case ("apps" | "", kind) if kind in SERVING:
-            yield pod_part(spec.get("template", {}), "spec.template")
-        case "kubeflow.org", _:
-            for field, roles in spec.items():
-                if field.endswith("ReplicaSpecs"):
-                    for role, several in roles.items():
-                        yield pod_part(several.get("template", {}), f"spec.{field}.{role}.template")
+                yield job_part(several.get("template", {}), inside, **SET_DEFAULTS)
         case _ if (document.api_version, document.kind) in PLANNED:
             yield Part(document.api_version, document.kind, body, "")
+        case _:
+            for template, inside in templates_of(group, document.kind, body):
+                yield pod_part(template, inside)
+
+
+RAY = ("headGroupSpec.template", "workerGroupSpecs.*.template")
+TEMPLATES: dict[tuple[str, str], tuple[str, ...]] = {
+    **{("" if kind == "ReplicationController" else "apps", kind): ("spec.template",) for kind in SERVING},
+    **{("kubeflow.org", kind): ("spec.*ReplicaSpecs.*.template",) for kind in training.KINDS},
+    ("batch.volcano.sh", "Job"): ("spec.tasks.*.template",),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (
+        "spec.leaderWorkerTemplate.leaderTemplate",
+        "spec.leaderWorkerTemplate.workerTemplate",
+    ),
+    ("ray.io", "RayCluster"): tuple(f"spec.{path}" for path in RAY),
+    ("ray.io", "RayJob"): (*(f"spec.rayClusterSpec.{path}" for path in RAY), "spec.submitterPodTemplate"),
+}
+"""Where other kinds have templates of pods; `*` stands for any name, or for each item of a list."""
+
+
+def templates_of(group: str, kind: str, body: Body) -> Iterator[tuple[Body, str]]:
+    """Templates of pods, each with the path at which the manifest has it."""
+    for path in TEMPLATES.get((group, kind), ()):
+        yield from found_at(body, path.split("."), "")
+
+
+def found_at(part: object, path: Sequence[str], inside: str) -> Iterator[tuple[Body, str]]:
+    if not path:
+        if isinstance(part, dict):
+            yield part, inside
+    elif isinstance(part, list) and path[0] == "*":
+        for position, item in enumerate(part):
+            yield from found_at(item, path[1:], f"{inside}[{position}]")
+    elif isinstance(part, dict):
+        for key in part:
+            if fnmatchcase(key, path[0]):
+                yield from found_at(part[key], path[1:], f"{inside}.{key}".lstrip("."))
+
+
+def job_part(template: Body, inside: str, mode: str = "", restart: str = "") -> Part:
+    """`mode` and `restart` are what its operator writes where the template says nothing."""
+    spec = dict(template.get("spec", {}))
+    if mode:
+        spec.setdefault("completionMode", mode)
+    if restart:
+        pods = spec.get("template", {})
+        inner = {"restartPolicy": restart, **pods.get("spec", {})}
+        spec["template"] = {**pods, "spec": inner}
+    return Part("batch/v1", BATCH_JOB.kind, {"metadata": {"name": "planned"}, "spec": spec}, inside)
+
+
+SET_DEFAULTS = {"mode": "Indexed", "restart": "OnFailure"}
+"""As JobSet's webhook has them."""
 
 
 def pod_part(template: Body, inside: str) -> Part:

@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,15 @@ from maitred.cli.asking import C, ClusterOptions, Question, ask, cluster_options
 from maitred.cli.decide import moment
 from maitred.cli.files import sources
 from maitred.cli.judging import judge_manifests
+from maitred.cli.operators import look, not_installed
 from maitred.explain.proposal.answer import Outcome, Proposals
-from maitred.explain.proposal.expansion import members_of
+from maitred.explain.proposal.expansion import members_of, runtimes_of
 from maitred.explain.proposal.supposition import DEVICES, Supposition, gang_objects
 from maitred.explain.proposal.workloads import MOST_PODS
 from maitred.model.duration import FORM, milliseconds
-from maitred.model.manifest import InputError, documents
+from maitred.model.manifest import Document, InputError, documents
 from maitred.model.manifest.checks import name_problem, quantity_problem
+from maitred.model.owners import OwnerKind, owner_kind
 from maitred.model.pod import Resources
 from maitred.model.quantity import CPU, MEMORY
 
@@ -126,8 +128,9 @@ def command(
 ) -> None:
     """Say what would happen to a job if you submitted it now. Nothing is created.
 
-    The files hold what you would apply: Jobs, JobSets, training jobs, Deployments, PodGroups, pods. Or
-    describe a gang by options. The cluster is the one that kubectl talks to, or the dump that --on names.
+    The files hold what you would apply: Jobs, JobSets, TrainJobs, RayClusters, LeaderWorkerSets, training
+    jobs, Deployments, PodGroups, pods. Or describe a gang by options. The cluster is the one that kubectl
+    talks to, or the dump that --on names.
 
     \b
     Exit status:
@@ -140,7 +143,7 @@ def command(
     """
     notes: list[str] = []
     if manifests:
-        supposition, notes = from_files((*manifests, *more), gang, cluster.home)
+        supposition, notes = from_files((*manifests, *more), gang, cluster)
     elif gang.given:
         supposition = gang.supposition(cluster.home)
     else:
@@ -153,7 +156,7 @@ def command(
     sys.exit(STATUS[answer.outcome])
 
 
-def from_files(paths: tuple[str, ...], gang: Gang, namespace: str) -> tuple[Supposition, list[str]]:
+def from_files(paths: tuple[str, ...], gang: Gang, cluster: ClusterOptions) -> tuple[Supposition, list[str]]:
     if gang.given:
         raise InputError(
             "-f",
@@ -161,13 +164,24 @@ def from_files(paths: tuple[str, ...], gang: Gang, namespace: str) -> tuple[Supp
             "",
             f"does not go with {', '.join(gang.given)}; leave those out, the manifests say it all",
         )
+    namespace = cluster.home
     given = [one for source, data in sources(paths) for one in documents(data, source)]
-    found = members_of(given, namespace)
+    looked = look(cluster, kinds_of(given), runtimes_of(given, namespace))
+    found = members_of(given, namespace, looked.runtimes)
     found.notes[:0] = judge_manifests(given, namespace)
+    found.notes += [
+        f"{not_installed(kind)}; this answer is for a cluster that has it" for kind in looked.unserved
+    ]
     supposition = Supposition(tuple(found.objects))
     if not supposition.pods:
         raise InputError(", ".join(paths), "", "", "; ".join(found.notes) or "no object in it creates pods")
     return supposition, found.notes
+
+
+def kinds_of(given: Iterable[Document]) -> Iterator[OwnerKind]:
+    for document in given:
+        if (kind := owner_kind(document.api_version, document.kind)) is not None:
+            yield kind
 
 
 def asked(supposition: Supposition, cluster: ClusterOptions, files: str) -> Proposals:

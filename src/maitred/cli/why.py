@@ -70,9 +70,23 @@ def command(cluster: ClusterOptions, name: str | None, other: str | None, pod: s
         compared = ask(about_two(name, other, cluster.home), cluster)
         show(compared, form, lambda width: tables.comparison_lines(compared, width))
         return
-    answer = ask(about_one(name, cluster.home), cluster)
+    answer = ask_about(name, cluster)
     show(answer, form, lambda width: tables.why_lines(answer, width))
     sys.exit(status_of(answer))
+
+
+def ask_about(name: str, cluster: ClusterOptions) -> "Why":
+    """An object of a kind that the cluster does not have is not only unknown: nothing can come of it."""
+    from maitred.cli.operators import look, not_installed
+    from maitred.model.owners import BY_NAME
+
+    try:
+        return ask(about_one(name, cluster.home), cluster)
+    except InputError:
+        kind = BY_NAME.get(named(name, cluster.home).kind or "")
+        if kind is None or not look(cluster, [kind], ()).unserved:
+            raise
+    raise InputError("", "", "", not_installed(kind))
 
 
 def status_of(answer: "Why") -> int:

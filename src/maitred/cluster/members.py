@@ -134,10 +134,9 @@ class Member:
 ENDS: dict[State, Literal["Succeeded", "Failed"]] = {State.SUCCEEDED: "Succeeded", State.FAILED: "Failed"}
 
 
-def end_of(known: Member, now: Member | None) -> PodEnd | None:
+def end_of(known: Member, group: str, now: Member | None) -> PodEnd | None:
     """What became of a pod that had a place; `now` is what has its name by now, if anything has."""
     how = ENDS.get(now.state) if now is not None and now.uid == known.uid else "Gone"
-    group = known.key if known.settled.id is None else known.settled.id.key
     return None if how is None else PodEnd(known.key, group, how, known.state == State.TERMINATING)
 
 
@@ -219,6 +218,11 @@ class GroupRecord:
         self.pending -= member.state == State.PENDING
         self.mounts -= bool(member.claims)
         self.view = None
+
+    @property
+    def parent(self) -> str:
+        """The composite that it is in, if any."""
+        return "" if self.declared is None else self.declared.parent
 
     def group(self) -> Group:
         there = sum(m.state in COUNTED for m in self.members.values())

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from maitred.cluster.groupapi import NOT_KNOWN, GroupApi
 from maitred.cluster.nodes import Codes, Ints, Mask, NodeView
+from maitred.cluster.parts import Parts, root_of
 from maitred.cluster.volumes import StorageView, VolumeNeed
 from maitred.model.budget import PodDisruptionBudget
-from maitred.model.group import CompositePodGroup, Group
+from maitred.model.group import Composite, Group
 from maitred.model.job import Job
 from maitred.model.needs import Needs
 from maitred.model.objects import Object
@@ -202,10 +203,15 @@ class GroupView:
     """Kind, name and UID of the controller that all pending members have; empty if they have none."""
     overruled: str = ""
     """What says something else of the group, and does not count."""
+    parts: Parts | None = None
+    """Of a tree of groups: which members are in which part of it."""
+    members_by_leaf: tuple[int, ...] = ()
 
     @property
     def missing(self) -> int:
-        """Members that still must be seated for the quorum."""
+        """Members that still must be seated for the quorum; of a tree, at least so many."""
+        if self.parts is not None:
+            return self.parts.lacking()
         return max(0, self.group.quorum - len(self.running) - self.succeeded)
 
 
@@ -227,7 +233,7 @@ class Snapshot:
     claims_in_use: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Claims that running pods mount, and the rows of their nodes."""
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
-    composites: Mapping[str, CompositePodGroup] = field(default_factory=dict)
+    composites: Mapping[str, Composite] = field(default_factory=dict)
     standings: tuple[Standing, ...] = ()
     seated: tuple[SeatedGroup | None, ...] = ()
     controllers: tuple[Controller | None, ...] = ()
@@ -242,6 +248,20 @@ class Snapshot:
     group_api: GroupApi = NOT_KNOWN
     device_classes: Mapping[str, str] = field(default_factory=dict)
     """Resources that devices can be asked for by, and the class that each stands for."""
+
+    def tree_of(self, group: Group) -> str:
+        """The name that a group is decided under: its own, or that of the tree that it is in."""
+        return root_of(group.parent, self.composites) if group.parent else group.key
+
+    def seated_whole(self) -> dict[str, bool]:
+        """Groups with members on nodes, by the names that they are decided under, and whether they have their
+        quorum; of a tree, whether all parts have theirs that run at all."""
+        found = dict[str, bool]()
+        for one in self.seated:
+            if one is not None:
+                key = self.tree_of(one.group)
+                found[key] = found.get(key, True) and one.counted >= one.group.quorum
+        return found
 
     def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         """A Job, or an object of an operator or of another scheduler. With a UID: this one, and no other."""

@@ -20,16 +20,24 @@ from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Charge, Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
 from maitred.cluster.settling import Settling, Speakers
-from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, Snapshot
+from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, GroupView, Snapshot
 from maitred.cluster.tables import Tables, labels_of
+from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView, resolve
 from maitred.model.budget import PodDisruptionBudget
 from maitred.model.categories import Effect
 from maitred.model.device import DeviceClass, class_of_resources
-from maitred.model.group import CompositePodGroup, PodGroup
+from maitred.model.group import (
+    Composite,
+    CompositePodGroup,
+    Group,
+    PodGroup,
+    composite_from_object,
+    group_from_pod_group,
+)
 from maitred.model.job import Job
 from maitred.model.kinds import row_of
-from maitred.model.membership import GroupId, Settled, sorting_key
+from maitred.model.membership import POD_GROUP, GroupId, Settled, sorting_key
 from maitred.model.meta import key_of
 from maitred.model.node import Node
 from maitred.model.objects import Namespace, Object
@@ -121,6 +129,7 @@ class ClusterState:
         self._waiting: dict[GroupId, GroupRecord] = {}
         self._charges: dict[int, Charge] = {}
         self._seated = SeatedTable()
+        self._trees = Trees()
         self._budgets = BudgetTable()
         self._controllers = ControllerTable(self._tables)
         self.group_makers = GroupMakers()
@@ -167,6 +176,7 @@ class ClusterState:
             key = key_of(item.metadata)
             self.group_makers.put(key, item)
             self._settle_again(self._settling.put_group(key, item))
+            self._put_in_tree(key, group_from_pod_group(item))
         elif isinstance(item, PodDisruptionBudget):
             self.version += 1
             self._budgets.put(item)
@@ -175,6 +185,8 @@ class ClusterState:
             self._table_changed(kind)
             self._controllers.changed(kind, key_of(item.metadata), item)
             self._settle_again(self._settling.changed(kind, key_of(item.metadata)))
+            if isinstance(item, CompositePodGroup):
+                self._put_composite(key_of(item.metadata), composite_from_object(item))
 
     def _delete(self, kind: type[Object], key: str) -> None:
         if kind is Pod:
@@ -188,6 +200,7 @@ class ClusterState:
         elif kind is PodGroup:
             self.group_makers.put(key, None)
             self._settle_again(self._settling.put_group(key, None))
+            self._put_in_tree(key, None)
         elif kind is PodDisruptionBudget:
             self.version += 1
             self._budgets.delete(key)
@@ -195,6 +208,8 @@ class ClusterState:
             self._table_changed(kind)
             self._controllers.changed(kind, key, None)
             self._settle_again(self._settling.changed(kind, key))
+            if kind is CompositePodGroup:
+                self._put_composite(key, None)
 
     def _node_changed(self, name: str) -> None:
         self.version += 1
@@ -241,7 +256,30 @@ class ClusterState:
         if record is not None:
             record.declared, record.view = crew.settled.group, None
             self._seated.changed(record)
-            self.news.groups.add(record.id.key)
+            self.news.groups.add(self._trees.id_of(record.id).key)
+
+    def _put_in_tree(self, key: str, group: Group | None) -> None:
+        """A PodGroup is there, or gone, and with it a part of a tree, if it has a parent."""
+        id = GroupId(POD_GROUP, key)
+        before = self._trees.id_of(id)
+        if self._trees.put_group(key, group):
+            self.version += 1
+            self._note_move(id, before)
+
+    def _put_composite(self, key: str, composite: Composite | None) -> None:
+        """All groups below are in another tree now, or in one that asks for something else."""
+        ids = [GroupId(POD_GROUP, group) for group in self._trees.below(key)]
+        before = [self._trees.id_of(id) for id in ids]
+        if self._trees.put(key, composite):
+            for id, was in zip(ids, before, strict=True):
+                self._note_move(id, was)
+
+    def _note_move(self, id: GroupId, before: GroupId) -> None:
+        """What a group is decided as may have changed; its pods are told by that."""
+        after, record = self._trees.id_of(id), self._groups.get(id)
+        self.news.groups |= {before.key, after.key}
+        if record is not None and before.key != after.key:
+            self.regrouped |= record.members.keys()
 
     # -- pods ------------------------------------------------------------------------------------------
 
@@ -273,7 +311,7 @@ class ClusterState:
 
     def _note_end(self, known: Member, member: Member | None) -> None:
         if self._ends is not None and known.bound_row != NOT_BOUND:
-            self._ends.note(end_of(known, member))
+            self._ends.note(end_of(known, self._key_of(known), member))
 
     def could_apply(self, change: Depart) -> bool:
         """Whether there is such a pod on a node, and it does not leave, or stay, already."""
@@ -299,7 +337,7 @@ class ClusterState:
             record = member.record = self._record(group)
             record.add(member)
             self._seated.changed(record)
-            self.news.groups.add(group.key)
+            self.news.groups.add(self._trees.id_of(group).key)
             if record.pending:
                 self._waiting[record.id] = record
         if member.state in (State.RUNNING, State.TERMINATING):
@@ -320,7 +358,7 @@ class ClusterState:
         if record is not None:
             record.remove(member)
             self._seated.changed(record)
-            self.news.groups.add(record.id.key)
+            self.news.groups.add(self._trees.id_of(record.id).key)
             if not record.pending:
                 self._waiting.pop(record.id, None)
             self._forget_if_empty(record)
@@ -400,9 +438,24 @@ class ClusterState:
         return bool(room) and not nodes.overloaded(row)
 
     def group_of(self, pod: str) -> GroupId | None:
-        """The group of a pod, if it is in one."""
+        """The group that a pod is decided with, if it is in one: that of its tree, where it is in one."""
         member = self._pods.get(pod)
-        return None if member is None else member.settled.id
+        return None if member is None else self._id_of(member)
+
+    def _id_of(self, member: Member) -> GroupId | None:
+        id = member.settled.id
+        return None if id is None else self._trees.id_of(id)
+
+    def tree_of(self, group: str) -> str:
+        """The tree that a PodGroup is in; empty for one that has no parent."""
+        found = self._trees.id_of(GroupId(POD_GROUP, group))
+        return "" if found.source == POD_GROUP else found.key
+
+    def part_of(self, pod: str) -> str:
+        """The PodGroup of a pod in a tree, and else its group; empty for a pod on its own."""
+        member = self._pods.get(pod)
+        id = None if member is None else member.settled.id
+        return "" if id is None else id.key
 
     def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
         """An object that says which group pods are in. With a UID: this one, and no other of its name."""
@@ -429,6 +482,10 @@ class ClusterState:
         """The Workload by which Kueue says whether this owner may run; None if it is not Kueue's."""
         return self._controllers.workload_of(owner)
 
+    def _key_of(self, member: Member) -> str:
+        group = self._id_of(member)
+        return member.key if group is None else group.key
+
     def has_room_for(self, places: Mapping[str, str]) -> bool:
         """Whether these pods, which wait, could all be on these nodes, as far as amounts go."""
         nodes = self._nodes
@@ -448,9 +505,7 @@ class ClusterState:
         self._look_at_budgets()
         storage = self.storage
         budgets, budget_sets = self._budgets.view()
-        records = sorted(self._waiting.values(), key=lambda record: sorting_key(record.id))
-        version = self._storage_version
-        groups = tuple(record.current_view(lambda m: self._shape(m, storage), version) for record in records)
+        groups = self._views(storage)
         nodes, (used, fixed), tables = self.nodes, self._nodes.load(), self._tables
         return Snapshot(
             nodes=nodes,
@@ -466,7 +521,7 @@ class ClusterState:
             storage=storage,
             claims_in_use={claim: tuple(rows) for claim, rows in self._claims_in_use.items()},
             priority_classes=dict(tables[PriorityClass]),
-            composites=dict(tables[CompositePodGroup]),
+            composites=dict(self._trees.composites),
             standings=self._intake.standings,
             seated=self._seated.view(),
             controllers=self._controllers.view(),
@@ -478,6 +533,24 @@ class ClusterState:
             group_api=self.group_makers.view(),
             device_classes=class_of_resources(tables[DeviceClass]),
         )
+
+    def _views(self, storage: StorageView) -> tuple[GroupView, ...]:
+        """Every group that waits, by name; before others of its name, a tree."""
+        version, trees = self._storage_version, self._trees
+
+        def view(record: GroupRecord) -> GroupView:
+            return record.current_view(lambda member: self._shape(member, storage), version)
+
+        def leaf(key: str) -> GroupView | None:
+            record = self._groups.get(GroupId(POD_GROUP, key))
+            return None if record is None or not record.members else view(record)
+
+        records = sorted(self._waiting.values(), key=lambda record: sorting_key(record.id))
+        alone = [view(record) for record in records if not trees.holds(record.id)]
+        roots = sorted({trees.id_of(record.id).key for record in records if trees.holds(record.id)})
+        if not roots:
+            return tuple(alone)
+        return tuple(sorted([*trees.views(roots, leaf), *alone], key=lambda one: one.group.key))
 
     def _renumber(self) -> None:
         """Selectors have come or gone, or old needs are to be forgotten: number every pod anew. Rare."""

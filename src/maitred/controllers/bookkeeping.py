@@ -115,10 +115,10 @@ class Bookkeeper:
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         at = milliseconds()
-        arrived = [verdict for verdict in plan.groups if self._verdicts.before(verdict.group) is None]
+        arrived = [verdict for verdict in plan.decisions if self._verdicts.before(verdict.group) is None]
         if arrived:
             self._note_arrivals(arrived, snapshot, at)
-        for verdict in plan.groups:
+        for verdict in plan.decisions:
             before, category = self._verdicts.before(verdict.group), first_category(verdict)
             if before is None or (before.verdict, first_category(before)) != (verdict.verdict, category):
                 self._clerk.tell(VerdictChange(at, verdict.group, verdict.verdict, category))

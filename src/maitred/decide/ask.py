@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from maitred.cluster.parts import Parts
 from maitred.cluster.snapshot import GroupView, MemberOrder, RunningMember
 from maitred.decide.seats import Demand, Seats
 from maitred.model.group import TopologyRequest
@@ -21,6 +22,8 @@ class Ask:
     topology: TopologyRequest
     seated: tuple[RunningMember, ...] = ()
     """Members that have a place already; a required domain is theirs."""
+    parts: Parts | None = None
+    """Of a tree of groups: the part that each member belongs to. Then `need` is a bound: no fewer will do."""
     distinct: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The different shapes, in the order in which members have them."""
 
@@ -34,7 +37,7 @@ class Ask:
     def without(self, assignment: Assignment) -> "Ask":
         """The rest, once these members have their seats."""
         if len(assignment) == len(self.shapes):
-            return replace(self, shapes=(), orders=(), need=0)
+            return replace(self, shapes=(), orders=(), need=0, parts=None)
         gone = {member for member, _ in assignment}
         left = [position for position in range(len(self.shapes)) if position not in gone]
         added = [RunningMember(self.orders[member], row) for member, row in assignment]
@@ -44,20 +47,33 @@ class Ask:
             orders=tuple(self.orders[position] for position in left),
             need=0,
             seated=(*self.seated, *added),
+            parts=None if self.parts is None else self.parts.without([member for member, _ in assignment]),
         )
 
     def only(self, members: list[int]) -> "Ask":
-        """Some of the members, all of them needed."""
+        """Some of the members, all of them needed, whatever part of the group they are."""
         return replace(
             self,
             shapes=tuple(self.shapes[member] for member in members),
             orders=tuple(self.orders[member] for member in members),
             need=len(members),
+            parts=None,
         )
+
+    @property
+    def intricate(self) -> bool:
+        """Whether it matters who sits where: members are cut in slices, or are parts of a tree."""
+        return bool(self.topology.slice_size) or self.parts is not None
+
+    def levels(self) -> list[str]:
+        """Levels of which members must share a domain, all of them or some."""
+        request = self.topology
+        own = [level for level in (request.required, request.slice_level) if level]
+        return own if self.parts is None else list(dict.fromkeys([*own, *self.parts.root.levels()]))
 
     def unnamed(self) -> "Ask":
         """The same ask of any other group: who its members are matters only where they are cut in slices."""
-        if self.topology.slice_size:
+        if self.intricate:
             return self
         seated = tuple(sorted({member.node for member in self.seated}))
         nameless = (0, 0.0, "")
@@ -69,27 +85,32 @@ class Ask:
 
 def ask_of(view: GroupView) -> Ask:
     """The members that wait, with at least as many as the quorum lacks."""
-    return Ask(tuple(view.shapes.tolist()), view.orders, view.missing, view.group.topology, view.running)
+    shapes = tuple(view.shapes.tolist())
+    return Ask(shapes, view.orders, view.missing, view.group.topology, view.running, view.parts)
 
 
 def ask_anew(view: GroupView) -> Ask:
     """The whole unfinished group as if no member sat yet, for the empty cluster."""
-    members = sorted(
-        [
-            *zip(view.orders, view.shapes.tolist(), strict=True),
-            *zip((member.order for member in view.running), view.running_shapes.tolist(), strict=True),
-        ]
-    )
-    need = max(1, view.group.quorum - view.succeeded)
-    shapes = tuple(shape for _, shape in members)
-    return Ask(shapes, tuple(order for order, _ in members), need, view.group.topology)
+    orders = [*view.orders, *(member.order for member in view.running)]
+    every = [*view.shapes.tolist(), *view.running_shapes.tolist()]
+    leaves = [0] * len(every) if view.parts is None else [*view.parts.waiting, *view.parts.seated]
+    members = sorted(zip(orders, every, leaves, strict=True))
+    shapes, topology = tuple(shape for _, shape, _ in members), view.group.topology
+    if view.parts is None:
+        need = max(1, view.group.quorum - view.succeeded)
+        return Ask(shapes, tuple(order for order, _, _ in members), need, topology)
+    parts = replace(view.parts, waiting=tuple(leaf for _, _, leaf in members), seated=())
+    need = max(1, parts.lacking())
+    return Ask(shapes, tuple(order for order, _, _ in members), need, topology, parts=parts)
 
 
 def ask_at_last(view: GroupView) -> Ask:
     """The members that wait, with what the quorum lacks once those that run have ended well: they count
     then, and hold no place."""
-    shapes = tuple(view.shapes.tolist())
-    return Ask(shapes, view.orders, max(1, view.missing), view.group.topology)
+    shapes, parts = tuple(view.shapes.tolist()), view.parts
+    if parts is not None:
+        parts = replace(parts, seated=(), succeeded=tuple(parts.have()))
+    return Ask(shapes, view.orders, max(1, view.missing), view.group.topology, parts=parts)
 
 
 def hand_out(ask: Ask, seats: Seats, any_order: bool) -> Assignment:

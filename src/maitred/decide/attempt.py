@@ -7,6 +7,7 @@ from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.seating import required_domain, seat_within
 from maitred.decide.seats import Steps
 from maitred.decide.slices import seat_slices, whole_slices
+from maitred.decide.trees import TreeSeating, quorum_of_tree
 
 
 def attempt(
@@ -25,6 +26,8 @@ def attempt(
     if within is None:
         return None
     within = within if among is None else within & among
+    if ask.parts is not None:
+        return TreeSeating(trial, ask, ask.parts, context, steps, waiver).seat(within)
     if ask.topology.slice_size and "Topology" not in waiver.lift:
         return seat_slices(trial, ask, within, context, steps, waiver)
     return seat_within(trial, ask, within, context, steps, waiver)
@@ -32,4 +35,6 @@ def attempt(
 
 def quorum_of(ask: Ask, found: Assignment) -> Assignment:
     """The seats to take first: the rest waits until the quorums of others have had their turn."""
+    if ask.parts is not None:
+        return quorum_of_tree(ask.parts, found)
     return whole_slices(ask, found) if ask.topology.slice_size else found[: ask.need]

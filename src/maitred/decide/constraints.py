@@ -38,7 +38,7 @@ def priority(unseated: Unseated) -> Blocker:
 
 def topology(unseated: Unseated) -> Blocker:
     request, nodes = unseated.ask.topology, unseated.trial.nodes
-    levels = [unseated.context.key(level) for level in (request.required, request.slice_level) if level]
+    levels = [unseated.context.key(level) for level in unseated.ask.levels()]
     # A level that no node has is what is wrong, whichever of the two it is.
     key = next((key for key in levels if not nodes.column(key).values), levels[0])
     column, name = nodes.column(key), unseated.context.name(key)

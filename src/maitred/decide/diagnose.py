@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from maitred.cluster.nodes import NodeView
+from maitred.cluster.parts import Parts
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.cluster.supply import CATEGORIES as OF_SUPPLIES
 from maitred.cluster.supply.devices import served_by_classes
@@ -23,6 +24,8 @@ from maitred.decide.compile import (
 from maitred.decide.constraints import LIFTED, in_company
 from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.empty import empty_healthy_cluster
+from maitred.decide.screen import short_parts, short_words
+from maitred.decide.seating import commit
 from maitred.decide.seats import Steps
 from maitred.model.categories import Category, in_order
 from maitred.model.plan import Blocker
@@ -113,6 +116,30 @@ class Diagnosis:
         return tuple(self._blockers(replace(ask, need=max(1, ask.need)), own, ahead))
 
     def _blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
+        first, *others = self._found_blockers(ask, own, ahead)
+        if ask.parts is None:
+            return [first, *others]
+        return [self._with_parts(first, ask, ask.parts), *others]
+
+    def _with_parts(self, blocker: Blocker, ask: Ask, parts: Parts) -> Blocker:
+        """Which parts of a tree are short, once as many as fit have their quorums and others what is left."""
+        checkpoint = self.trial.checkpoint()
+        for loosened in (parts.loosened(leaves=False), parts.loosened()):
+            some = replace(ask, need=1, parts=replace(parts, root=loosened))
+            found = attempt(self.trial, some, self.context, self._few_steps()) if ask.shapes else None
+            if found:
+                commit(self.trial, ask, found)
+                ask = ask.without(found)
+                parts = ask.parts or parts.without([member for member, _ in found])
+        self.trial.rollback(checkpoint)
+        short = short_parts(parts.root, parts.have())
+        if not short:
+            return blocker
+        detail = {**blocker.detail, "parts": short[: say.NAMES_SHOWN]}
+        message = f"{blocker.message}; with as many members as fit now, {short_words(short)}"
+        return Blocker(blocker.category, message, detail)
+
+    def _found_blockers(self, ask: Ask, own: Seating, ahead: Ahead) -> list[Blocker]:
         unseated = say.Unseated(self.trial, self.context, ask, self._nearest(ask), ahead)
         request = say.oversized(self.snapshot, self.context, ask)
         if request is not None:
@@ -155,8 +182,7 @@ class Diagnosis:
         """What is wrong whatever room there is, and would still be in the way."""
         trial, ask = self.trial, unseated.ask
         besides = set[Category]()
-        levels = (level for level in (ask.topology.required, ask.topology.slice_level) if level)
-        if not all(trial.nodes.column(self.context.key(level)).values for level in levels):
+        if not all(trial.nodes.column(self.context.key(level)).values for level in ask.levels()):
             besides.add("Topology")
         if self._has_affinity(ask) and not self._has_nodes(ask):
             besides.add("Affinity")
@@ -195,7 +221,7 @@ class Diagnosis:
     def _suspects(self, ask: Ask, ahead: Ahead) -> list[Category]:
         """Constraints that the group is under at all, in the order in which they are named."""
         suspects = set[Category]({"Priority"} if ahead else ())
-        if ask.topology.required or ask.topology.slice_size:
+        if ask.levels():
             suspects.add("Topology")
         for supply in self.trial.supplies:
             if supply.category is not None and any(map(supply.asked_by, ask.distinct)):
@@ -269,8 +295,15 @@ class Diagnosis:
 
     def _nearest(self, ask: Ask, lift: Lift = frozenset()) -> Assignment:
         """As many members as can be seated together now."""
-        found = attempt(self.trial, replace(ask, need=1), self.context, self._few_steps(), Waiver(lift)) or []
-        return found[: ask.need - 1]
+        asks, parts = [replace(ask, need=1)], ask.parts
+        if parts is not None:  # whole parts of a tree first, else some members of one
+            roots = [parts.loosened(leaves) for leaves in (False, True)]
+            asks = [replace(ask, need=1, parts=replace(parts, root=root)) for root in roots]
+        for one in asks:
+            found = attempt(self.trial, one, self.context, self._few_steps(), Waiver(lift))
+            if found:
+                return found[: ask.need - 1]
+        return []
 
     def _few_steps(self) -> Steps:
         """There are many questions of what if, and each may have no answer that can be found."""

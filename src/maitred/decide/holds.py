@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maitred.cluster.nodes import Mask
+from maitred.cluster.parts import Parts
 from maitred.cluster.trial import Trial
 from maitred.decide.ask import Ask, Assignment
 from maitred.decide.context import FULL_RULES, Context, Waiver
 from maitred.decide.levels import codes_of
 from maitred.decide.seating import commit, required_domain, rules_for, seat_within
+from maitred.decide.trees import quorum_of_tree
 from maitred.model.priority import Rank
 
 IN_PLACE = Waiver(frozenset({"Topology"}))
@@ -37,7 +39,10 @@ class Hold:
     @property
     def needed(self) -> Assignment:
         """As many of the places as it needs; none if they are too few by now."""
-        need = self.ask.need
+        need, parts = self.ask.need, self.ask.parts
+        if parts is not None:
+            enough = parts.root.met(parts.have(member for member, _ in self.places))
+            return quorum_of_tree(parts, self.places) if enough else []
         return self.places[:need] if len(self.places) >= need else []
 
 
@@ -50,7 +55,7 @@ def still_kept(ahead: Trial, hold: Hold, context: Context) -> Assignment | None:
     if not needed or fits(ahead, hold, needed, context):
         return needed or None
     theirs, within = _of(hold.ask, needed), _within(ahead, hold.ask, needed, context)
-    if within is None or theirs.topology.slice_size:
+    if within is None or hold.ask.intricate:
         return None
     found = seat_within(ahead, theirs, within, context, context.steps(), FULL_RULES)
     if found is None or len(found) < theirs.need:
@@ -97,6 +102,7 @@ def _of(ask: Ask, seats: Assignment) -> Ask:
         shapes=tuple(ask.shapes[member] for member in members),
         orders=tuple(ask.orders[member] for member in members),
         need=len(members),
+        parts=None,
     )
 
 
@@ -108,6 +114,21 @@ def _within(trial: Trial, ask: Ask, seats: Assignment, context: Context) -> Mask
         return None
     if required and len(np.unique(codes_of(trial.nodes, context.key(required))[rows])) > 1:
         return None
+    if ask.parts is not None and not _together(trial, ask, ask.parts, seats, context):
+        return None
     there = np.zeros_like(within)
     there[rows] = True
     return there
+
+
+def _together(trial: Trial, ask: Ask, parts: Parts, seats: Assignment, context: Context) -> bool:
+    """Whether every part of a tree would be in one domain of its level."""
+    placed = [*zip(parts.seated, (member.node for member in ask.seated), strict=True)]
+    placed += [(parts.waiting[member], row) for member, row in seats]
+    for branch, _ in parts.root.walk():
+        if branch.topology.required:
+            leaves, codes = branch.leaves(), codes_of(trial.nodes, context.key(branch.topology.required))
+            domains = {int(codes[row]) for leaf, row in placed if leaf in leaves}
+            if len(domains) > 1 or any(domain < 0 for domain in domains):
+                return False
+    return True

@@ -7,7 +7,7 @@ import numpy as np
 
 from maitred.cluster.journal import Rows
 from maitred.cluster.nodes import Codes, NodeView
-from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.model.group import TopologyRequest
 from maitred.model.policy import Level, Policy
 
@@ -28,13 +28,21 @@ def known_levels(policy: Policy, snapshot: Snapshot) -> tuple[Level, ...]:
     """The levels, wide to narrow: the policy's, or else those that groups name, fewest domains first."""
     if policy.topology.levels:
         return policy.topology.levels
-    keys = {key for view in snapshot.groups for key in named_keys(view.group.topology)}
+    keys = {key for view in snapshot.groups for key in keys_of(view)}
     sized = sorted((len(snapshot.nodes.column(key).values), key) for key in keys)
     return tuple(Level(key, key) for _, key in sized)
 
 
 def named_keys(request: TopologyRequest) -> Iterable[str]:
     return (key for key in (request.required, *request.preferred, request.slice_level) if key)
+
+
+def keys_of(view: GroupView) -> Iterable[str]:
+    """All that a group names; in a tree, its parts as well."""
+    yield from named_keys(view.group.topology)
+    if view.parts is not None:
+        for branch, _ in view.parts.root.walk():
+            yield from named_keys(branch.topology)
 
 
 def key_of_level(name: str, levels: Iterable[Level]) -> str:

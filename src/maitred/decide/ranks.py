@@ -18,6 +18,7 @@ from operator import ne, sub
 import numpy as np
 
 from maitred.cluster.nodes import Codes, NodeView
+from maitred.cluster.parts import Parts
 from maitred.cluster.snapshot import JOB_SPAN, NO_INDEX, GroupView, MemberOrder, RunningMember
 from maitred.decide.ask import Assignment
 from maitred.decide.context import Context
@@ -25,6 +26,7 @@ from maitred.decide.levels import codes_of
 from maitred.decide.ranks_along import MOST_LOOKS, Neighbours, fewest_crossings, tried
 from maitred.decide.seats import Meter, Steps
 from maitred.decide.slices import slice_numbers
+from maitred.model.group import TopologyRequest
 from maitred.model.policy import Level
 
 Crossings = tuple[int, ...]
@@ -113,8 +115,27 @@ class RankOrder:
 
         `seated` are members that stay where they are.
         """
+        if view.parts is not None:
+            return self._by_parts(view, view.parts, seats, seated)
         if len(seats) < 2 or (not seated and self._is_plainly_best(view, seats)):
             return seats
+        return self._arranged(view, view.group.topology, seats, seated)
+
+    def _by_parts(
+        self, view: GroupView, parts: Parts, seats: Assignment, seated: Sequence[RunningMember]
+    ) -> Assignment:
+        """The members of each leaf of a tree among themselves: they have indexes of their own."""
+        leaf_of = {member.order: leaf for member, leaf in zip(view.running, parts.seated, strict=True)}
+        found = dict(seats)
+        for leaf in (branch for branch, _ in parts.root.walk() if branch.is_leaf):
+            own = [(member, row) for member, row in seats if parts.waiting[member] == leaf.leaf]
+            staying = [one for one in seated if leaf_of.get(one.order) == leaf.leaf]
+            found.update(self._arranged(view, leaf.topology, own, staying))
+        return [(member, found[member]) for member, _ in seats]
+
+    def _arranged(
+        self, view: GroupView, topology: TopologyRequest, seats: Assignment, seated: Sequence[RunningMember]
+    ) -> Assignment:
         ranked = [(member, row) for member, row in seats if view.orders[member][0] != NO_INDEX]
         if len(ranked) < 2:
             return seats
@@ -125,9 +146,9 @@ class RankOrder:
         self.context.meter.take(len(line.rows) * (1 + len(self.scales.columns)))
         shapes = {view.orders[member]: int(view.shapes[member]) for member, _ in ranked}
         arrangement = _Arrangement(line, self.scales, shapes, self.context.meter)
-        if view.group.topology.slice_size:
-            key = self.context.key(view.group.topology.slice_level)
-            arrangement.by_slices(codes_of(self.nodes, key), view.group.topology.slice_size)
+        if topology.slice_size:
+            key = self.context.key(topology.slice_level)
+            arrangement.by_slices(codes_of(self.nodes, key), topology.slice_size)
         else:
             arrangement.improve(range(len(line.rows)))
         after = dict(zip(line.orders, line.rows, strict=True))

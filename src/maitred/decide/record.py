@@ -116,11 +116,23 @@ class TriedGroup:
         return len(self.view.running) + self.view.succeeded + len(self.seated)
 
     @property
+    def is_met(self) -> bool:
+        """Whether it has its quorum; a tree, with that of its parts."""
+        parts = self.view.parts
+        return self.placed >= self.view.group.quorum if parts is None else parts.root.met(self.by_leaf)
+
+    @property
+    def by_leaf(self) -> list[int]:
+        """How many members of each leaf of a tree are placed."""
+        parts = self.view.parts
+        return [] if parts is None else parts.have(member for member, _ in self.seated)
+
+    @property
     def standing(self) -> Verdict:
         """What is known of it without looking into what is in its way."""
         if self.screening.problems:
             return "Invalid"
-        if self.placed >= self.view.group.quorum and self.view.group.exists:
+        if self.is_met and self.view.group.exists:
             return "Scheduled"
         return "Preempting" if self.promised else "Waiting"
 
@@ -224,7 +236,10 @@ class CycleRecord:
         view = group.view
         stays = [place for place, member in enumerate(view.running) if member.order[2] not in pods]
         running = tuple(view.running[place] for place in stays)
-        group.view = replace(view, running=running, running_shapes=view.running_shapes[stays])
+        parts = view.parts
+        if parts is not None:
+            parts = replace(parts, seated=tuple(parts.seated[place] for place in stays))
+        group.view = replace(view, running=running, running_shapes=view.running_shapes[stays], parts=parts)
         group.screening = screen(group.view, self.snapshot, self.context)
         group.ask = ask_of(group.view)
 

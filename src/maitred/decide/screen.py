@@ -1,18 +1,19 @@
 """Before a group is decided: is it valid, is it there, may it start?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from maitred.cluster.parts import Branch, Parts
 from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.decide.context import Context
 from maitred.decide.levels import position_of
-from maitred.model.group import TOPOLOGY_REQUIRED
-from maitred.model.plan import Blocker
+from maitred.model.group import TOPOLOGY_REQUIRED, TopologyRequest
+from maitred.model.plan import Blocker, Detail
 from maitred.model.priority import Rank, rank_of
 from maitred.model.words import counted
 
 NAMES_SHOWN = 5
-MISSING = {"PodGroup": "podGroup", "Job": "job"}
+MISSING = {"PodGroup": "podGroup", "CompositePodGroup": "compositePodGroup", "Job": "job"}
 """What the detail of a blocker calls the object that a group comes from; others are owners."""
 
 
@@ -32,7 +33,9 @@ def screen(view: GroupView, snapshot: Snapshot, context: Context) -> Screening:
     problems += view.group.problems
     problems += tuple(_policy_problems(view, snapshot))
     problems += tuple(_scheduler_problems(view))
-    problems += tuple(_level_problems(view, context))
+    problems += tuple(_level_problems(view.group.topology, context))
+    if view.parts is not None:
+        problems += tuple(_problems_of_parts(view.parts, context))
     obstacles = tuple(_obstacles(view)) if not problems else ()
     return Screening(rank, problems, obstacles)
 
@@ -50,6 +53,8 @@ def _obstacles(view: GroupView) -> Iterable[Blocker]:
             f"{group.origin} does not exist, but {created} of its pods do",
             {kind: group.key, "created": created},
         )
+    elif view.parts is not None:
+        yield from _parts_missing(view.parts)
     elif created < group.quorum:
         yield Blocker(
             "Members",
@@ -65,6 +70,38 @@ def _obstacles(view: GroupView) -> Iterable[Blocker]:
             f"{len(gated)} of {len(view.pods)} waiting members have scheduling gates: {', '.join(names)}",
             {"gated": len(gated), "gates": names, "pods": [pod for pod, _ in gated[:NAMES_SHOWN]]},
         )
+
+
+def _parts_missing(parts: Parts) -> Iterable[Blocker]:
+    """A tree whose quorum could not be met if all members that were created had seats."""
+    root, created = parts.root, parts.possible()
+    if root.met(created):
+        return
+    complete = root.counted(created)
+    short = short_parts(root, created)
+    yield Blocker(
+        "Members",
+        f"the tree needs {counted(root.quorum, 'part')} with all their members to start, and "
+        f"{complete or 'none'} of {len(root.children)} can be complete: {short_words(short)}",
+        {"created": complete, "quorum": root.quorum, "parts": short[:NAMES_SHOWN]},
+    )
+
+
+def short_parts(branch: Branch, have: Sequence[int], top: bool = True) -> list[Detail]:
+    """Parts of a tree that lack something, from the top down: what they have, and what they need."""
+    if branch.met(have) and not top:
+        return []
+    own = [] if top else [{"part": branch.key, "has": branch.counted(have), "needs": branch.quorum}]
+    return own + [one for child in branch.children for one in short_parts(child, have, top=False)]
+
+
+def short_words(parts: Sequence[Detail]) -> str:
+    """`ml/a has 3 of 4, ml/b has 0 of 2`."""
+    if not parts:
+        return "there are no other parts"
+    named = [f"{one['part']} has {one['has']} of {one['needs']}" for one in parts[:NAMES_SHOWN]]
+    more = [f"{len(parts) - NAMES_SHOWN} more are short"] if len(parts) > NAMES_SHOWN else []
+    return ", ".join([*named, *more])
 
 
 def _rank(view: GroupView, snapshot: Snapshot) -> tuple[Rank, tuple[str, ...]]:
@@ -118,9 +155,14 @@ def _scheduler_problems(view: GroupView) -> Iterable[str]:
         yield f"members name different schedulers: {', '.join(view.schedulers)}"
 
 
-def _level_problems(view: GroupView, context: Context) -> Iterable[str]:
+def _problems_of_parts(parts: Parts, context: Context) -> Iterable[str]:
+    for branch, parent in parts.root.walk():
+        if parent:
+            yield from (f"{branch.key}: {problem}" for problem in _level_problems(branch.topology, context))
+
+
+def _level_problems(request: TopologyRequest, context: Context) -> Iterable[str]:
     """Levels that contradict each other, as far as the order of levels is known."""
-    request = view.group.topology
     if request.annotated and context.key(request.annotated) != context.key(request.required):
         yield (
             f"annotation {TOPOLOGY_REQUIRED}: {request.annotated} contradicts spec.schedulingConstraints, "

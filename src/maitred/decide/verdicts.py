@@ -10,6 +10,7 @@ from itertools import chain
 
 import msgspec
 
+from maitred.cluster.parts import Branch, Parts
 from maitred.decide.ask import Assignment
 from maitred.decide.budget import EXPLAINING
 from maitred.decide.levels import shared_domains
@@ -18,7 +19,7 @@ from maitred.decide.record import CycleRecord, Taken, TriedGroup
 from maitred.decide.screen import invalid_blocker
 from maitred.decide.volumes import choose_volumes, each_once
 from maitred.model.categories import CATEGORIES
-from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, VolumeChoice
+from maitred.model.plan import Bind, Blocker, GroupVerdict, Plan, Verdict, VolumeChoice
 
 
 class Verdicts:
@@ -40,7 +41,7 @@ class Verdicts:
         return Plan(
             binds=tuple(chain.from_iterable(self._binds(group, group.seated) for group in seated)),
             volumes=self._volumes,
-            groups=tuple(self._bare(group) for group in seated),
+            groups=tuple(chain.from_iterable(self.with_parts(group, self._bare(group)) for group in seated)),
         )
 
     def plan(self) -> Plan:
@@ -52,7 +53,7 @@ class Verdicts:
             nominations=tuple(chain.from_iterable(self._binds(group, group.promised) for group in groups)),
             evictions=tuple(promises.evictions()),
             volumes=self._volumes,
-            groups=tuple(verdicts),
+            groups=tuple(chain.from_iterable(map(self.with_parts, groups, verdicts))),
             wake_at=None if promises.wake_at is None else not_before(promises.wake_at),
             search_exhausted=self.exhausted,
             warnings=tuple(sorted(warnings.union(promises.warnings()))),
@@ -115,7 +116,47 @@ class Verdicts:
         rows = [member.node for member in view.running] + [row for _, row in group.seated]
         levels = self.record.context.levels
         domains = shared_domains(self.record.snapshot.nodes, levels, view.group.topology, rows)
-        return GroupVerdict(group.key, group.standing, view.members, view.group.quorum, group.placed, domains)
+        counts = (view.members, view.group.quorum, group.placed)
+        if view.parts is not None:
+            root = view.parts.root
+            counts = (len(root.children), root.quorum, root.counted(group.by_leaf))
+        bare = GroupVerdict(group.key, group.standing, *counts, domains)
+        return bare if view.parts is None else msgspec.structs.replace(bare, counts="parts")
+
+    def with_parts(self, group: TriedGroup, verdict: GroupVerdict) -> tuple[GroupVerdict, ...]:
+        """What is said of a group; of a tree, what follows from that for each part of it, too."""
+        parts = group.view.parts
+        if parts is None:
+            return (verdict,)
+        below = [branch for branch in parts.root.walk() if branch[1]]
+        return (verdict, *(self._of_part(group, parts, branch, parent, verdict) for branch, parent in below))
+
+    def _of_part(
+        self, group: TriedGroup, parts: Parts, branch: Branch, parent: str, whole: GroupVerdict
+    ) -> GroupVerdict:
+        """A part starts with its tree, or not at all."""
+        view, have, leaves = group.view, group.by_leaf, branch.leaves()
+        seats = [*zip(parts.seated, (member.node for member in view.running), strict=True)]
+        seats += [(parts.waiting[member], row) for member, row in group.seated]
+        rows = [row for leaf, row in seats if leaf in leaves]
+        levels = self.record.context.levels
+        members = view.members_by_leaf[branch.leaf] if branch.is_leaf else len(branch.children)
+        promised = any(parts.waiting[member] in leaves for member, _ in group.promised)
+        verdict: Verdict = "Scheduled" if branch.met(have) and view.group.exists else "Waiting"
+        if verdict != "Scheduled" or whole.verdict == "Invalid":
+            verdict = whole.verdict if whole.verdict not in ("Scheduled", "Preempting") else "Waiting"
+            verdict = "Preempting" if promised else verdict
+        return GroupVerdict(
+            branch.key,
+            verdict,
+            members,
+            branch.quorum,
+            branch.counted(have),
+            shared_domains(self.record.snapshot.nodes, levels, branch.topology, rows),
+            () if verdict == "Scheduled" else _blockers_of_part(parts, branch, whole),
+            parent=parent,
+            counts="members" if branch.is_leaf else "parts",
+        )
 
     def _blockers(self, group: TriedGroup, taken: Sequence[Taken]) -> tuple[tuple[Blocker, ...], bool]:
         """What is in its way, and whether it could never be seated; a later cycle says so if this one may not
@@ -140,6 +181,21 @@ class Verdicts:
             found = diagnosis.behind_gates(group.ask)
         self._exhausted |= diagnosis.exhausted
         return found
+
+
+def _blockers_of_part(parts: Parts, branch: Branch, whole: GroupVerdict) -> tuple[Blocker, ...]:
+    """Its own members are missing, or what is in the way of the tree is in its way."""
+    created = branch.counted(parts.possible())
+    if created < branch.quorum and whole.verdict != "Invalid":
+        counts = {"created": created, "quorum": branch.quorum}
+        what = "members to start, and only" if branch.is_leaf else "parts that can be complete, and only"
+        return (
+            Blocker("Members", f"the group needs {branch.quorum} {what} {created} have been created", counts),
+        )
+    return tuple(
+        Blocker(one.category, f"it starts with the tree {whole.group}: {one.message}", {"tree": whole.group})
+        for one in whole.blockers[:1]
+    )
 
 
 def with_refusal(blockers: tuple[Blocker, ...], refusal: str) -> tuple[Blocker, ...]:

@@ -70,8 +70,14 @@ class ExplainedCycle:
         for group in sorted(self.groups, key=lambda group: -group.last_tried):
             if group.key in keys:
                 self._explain(group)
-        pairs = zip(self.groups, self.decided.groups, strict=True)
-        return tuple(self._explain(group) if group.key in keys else found for group, found in pairs)
+        pairs = zip(self.groups, self.decided.decisions, strict=True)
+        found = [(one, self._explain(one) if one.key in keys else bare) for one, bare in pairs]
+        return tuple(verdict for one, whole in found for verdict in self._verdicts.with_parts(one, whole))
+
+    def parts(self, key: str) -> tuple[GroupVerdict, ...]:
+        """The parts of a tree, as its verdict has them; none of any other group."""
+        group = self._by_key[key]
+        return self._verdicts.with_parts(group, self._explain(group))[1:]
 
     def _explain(self, group: TriedGroup) -> GroupVerdict:
         if id(group) not in self._explained:

@@ -185,7 +185,7 @@ def told_by_group(plan: Plan) -> dict[str, str]:
                 *_listed("evicting", victims.get(verdict.group, ())),
             ]
         )
-        for verdict in plan.groups
+        for verdict in plan.decisions
     }
 
 

@@ -60,7 +60,7 @@ class Situation:
     def in_vain(self) -> frozenset[str]:
         """Groups that wait, and would if others came: more pods can only make it harder for them."""
         cycle = self.cycle()
-        pairs = zip(cycle.groups, cycle.decided.groups, strict=True)
+        pairs = zip(cycle.groups, cycle.decided.decisions, strict=True)
         return frozenset(
             group.key
             for group, found in pairs

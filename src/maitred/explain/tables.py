@@ -50,7 +50,10 @@ def plan_lines(plan: Plan, width: int | None = None, scheduler: str | None = Non
             f"No pod {f'that names scheduler {scheduler} ' if scheduler else ''}waits to be scheduled."
         )
         return
-    plan = msgspec.structs.replace(plan, groups=tuple(sorted(plan.groups, key=seated_first)))
+    ordered = sorted(plan.with_parts(), key=lambda one: seated_first(one[0]))
+    plan = msgspec.structs.replace(
+        plan, groups=tuple(each for group, parts in ordered for each in (group, *parts))
+    )
     yield from group_table(plan, width)
     for section in (reasons(plan, width), seats(plan, width), remarks(plan)):
         yield from section
@@ -66,8 +69,22 @@ def seated_first(group: GroupVerdict) -> tuple[int, str]:
 def group_table(plan: Plan, width: int | None) -> Iterator[Text]:
     seated = by_group((*plan.binds, *plan.nominations))
     header = [Text(title, "bold") for title in HEADER]
-    rows = [group_row(group, seated.get(group.group, ())) for group in plan.groups]
+    rows = [
+        row
+        for group, parts in plan.with_parts()
+        for row in (group_row(group, seated.get(group.group, ())), *part_rows(group, parts))
+    ]
     return aligned([header, *rows], width, cut=True)
+
+
+def part_rows(tree: GroupVerdict, parts: Sequence[GroupVerdict]) -> Iterator[Sequence[Cell]]:
+    """The parts of a tree below it, each as far in as it is deep. What keeps the tree is said of that."""
+    depths = {tree.group: 0}
+    for part in parts:
+        depths[part.group] = depths[part.parent] + 1
+        name, verdict, *numbers, why = group_row(part, ())
+        own = any("tree" not in blocker.detail for blocker in part.blockers)
+        yield (f"{'  ' * depths[part.group]}{name}", verdict, *numbers, why if own else "")
 
 
 def group_row(group: GroupVerdict, binds: Iterable[Bind]) -> Sequence[Cell]:
@@ -75,7 +92,7 @@ def group_row(group: GroupVerdict, binds: Iterable[Bind]) -> Sequence[Cell]:
     return (
         group.group,
         Text(group.verdict, STYLES[group.verdict]),
-        f"{group.placed}/{group.members}",
+        f"{group.placed}/{group.members}{' parts' if group.counts == 'parts' else ''}",
         quorum_words(group.quorum, group.blockers),
         where(group, binds),
         why,
@@ -84,7 +101,7 @@ def group_row(group: GroupVerdict, binds: Iterable[Bind]) -> Sequence[Cell]:
 
 def quorum_words(quorum: int, blockers: Iterable[Blocker]) -> str:
     """What does not exist says none."""
-    missing = any({"podGroup", "job"} & blocker.detail.keys() for blocker in blockers)
+    missing = any({"podGroup", "job", "compositePodGroup"} & blocker.detail.keys() for blocker in blockers)
     return "unknown" if missing else str(quorum)
 
 
@@ -98,7 +115,7 @@ def where(group: GroupVerdict, binds: Iterable[Bind]) -> str:
 
 def reasons(plan: Plan, width: int | None) -> Iterator[Text]:
     """Every blocker and remedy of the groups that did not get all their members placed."""
-    for group in plan.groups:
+    for group in plan.decisions:
         rows: list[Sequence[Cell]] = [("", blocker.category, blocker.message) for blocker in group.blockers]
         rows += [("", "Preemption", why) for why in refusals(group)]
         rows += [("", Text("Remedy", "green"), remedy.change) for remedy in group.remedies]
@@ -117,8 +134,7 @@ def refusals(group: GroupVerdict) -> Iterator[str]:
 
 
 def standing(group: GroupVerdict) -> str:
-    quorum = quorum_words(group.quorum, group.blockers)
-    return f"{group.verdict}, {group.placed} of {counted(group.members, 'member')} placed, quorum {quorum}"
+    return f"{group.verdict}, {group.placed_words}, quorum {quorum_words(group.quorum, group.blockers)}"
 
 
 def seats(plan: Plan, width: int | None) -> Iterator[Text]:
@@ -232,14 +248,14 @@ def remarks(plan: Plan) -> Iterator[Text]:
 
 
 def totals(plan: Plan) -> str:
-    verdicts = Counter(group.verdict for group in plan.groups)
+    verdicts = Counter(group.verdict for group in plan.decisions)
     parts = [f"{verdicts[verdict]} {verdict.lower()}" for verdict in STYLES if verdicts[verdict]]
     moves = [f"{counted(len(plan.binds), 'pod')} to bind"]
     if plan.binds:
         moves = [f"{moves[0]}, on {counted(len({bind.node for bind in plan.binds}), 'node')}"]
     if plan.evictions:
         moves.append(f"{counted(len(plan.evictions), 'pod')} to evict")
-    return f"{counted(len(plan.groups), 'group')}: {', '.join(parts)}; {', '.join(moves)}."
+    return f"{counted(len(plan.decisions), 'group')}: {', '.join(parts)}; {', '.join(moves)}."
 
 
 def header(*titles: str) -> list[Cell]:

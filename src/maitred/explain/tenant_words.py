@@ -86,6 +86,8 @@ def as_told_at_home(verdict: GroupVerdict) -> GroupVerdict:
         placed=verdict.placed,
         domains=verdict.domains,
         blockers=tuple(_blocker(one, reader) for one in verdict.blockers),
+        parent=verdict.parent,
+        counts=verdict.counts,
     )
 
 

@@ -2,7 +2,6 @@
 
 from maitred.model.categories import CATEGORIES
 from maitred.model.plan import Blocker, GroupVerdict
-from maitred.model.words import counted
 
 UNSCHEDULABLE = "Unschedulable"
 """The reason that autoscalers buy nodes on."""
@@ -13,7 +12,7 @@ def verdict_words(group: GroupVerdict) -> str:
     """`Waiting: Capacity: needs ...`, or `Scheduled: ...`."""
     if group.verdict == "Scheduled":
         where = "".join(f", {level} {domain}" for level, domain in group.domains.items())
-        return f"Scheduled: {group.placed} of {counted(group.members, 'member')} placed{where}"
+        return f"Scheduled: {group.placed_words}{where}"
     return pod_words(group)
 
 

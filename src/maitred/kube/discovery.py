@@ -1,6 +1,6 @@
 """What the API server serves, and which version of it we use."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from maitred.kube.client import Client
@@ -97,10 +97,14 @@ class PlainResources(Lean, frozen=True):
 
 async def discover(client: Client) -> Served:
     version = await client.get("/version", ServerVersion)
+    return Served(version.git_version, chosen(await resources_of(client)))
+
+
+async def resources_of(client: Client, groups: Container[str] = ()) -> list[Resource]:
+    """What the server has; of an older one, what it has of our own groups and of these."""
     found = await client.get("/apis", Discovery, accept=AGGREGATED)
     aggregated = found.kind == "APIGroupDiscoveryList"
-    resources = from_aggregated(found) if aggregated else await from_plain(client, found)
-    return Served(version.git_version, chosen(resources))
+    return from_aggregated(found) if aggregated else await from_plain(client, found, groups)
 
 
 def from_aggregated(found: Discovery) -> list[Resource]:
@@ -115,12 +119,13 @@ def from_aggregated(found: Discovery) -> list[Resource]:
     ]
 
 
-async def from_plain(client: Client, found: Discovery) -> list[Resource]:
-    """Only our own groups are asked for, so that no third party's broken API can stand in the way."""
+async def from_plain(client: Client, found: Discovery, groups: Container[str] = ()) -> list[Resource]:
+    """Only these groups and our own are asked for, so that no third party's broken API can stand in the
+    way."""
     resources = list[Resource]()
     for group in found.groups or ():
         for version in group.versions or ():
-            if (group.name, version.version) in ASKED_FOR:
+            if (group.name, version.version) in ASKED_FOR or group.name in groups:
                 listed = await client.get(f"/apis/{group.name}/{version.version}", PlainResources)
                 resources += (
                     Resource(group.name, version.version, r.name, r.kind, r.namespaced)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from maitred.model.group import PodGroup
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job, JobSpec, JobStatus
 from maitred.model.manifest.errors import field_error
 from maitred.model.manifest.parsing import without_nulls
@@ -61,6 +61,11 @@ class GroupStatus(Lean, frozen=True):
 
 
 class WatchedGroup(PodGroup, frozen=True, kw_only=True):
+    metadata: WatchedMeta
+    status: GroupStatus = GroupStatus()
+
+
+class WatchedComposite(CompositePodGroup, frozen=True, kw_only=True):
     metadata: WatchedMeta
     status: GroupStatus = GroupStatus()
 

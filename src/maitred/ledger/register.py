@@ -45,7 +45,7 @@ class Register:
     def see(self, snapshot: Snapshot, ends: Sequence[PodEnd], at: int, entry: LedgerEntry) -> None:
         self._note_ends(ends)
         here = {view.group.key: not view.missing for view in snapshot.groups}
-        here |= {group.group.key: group.counted >= group.group.quorum for group in snapshot.seated if group}
+        here |= snapshot.seated_whole()
         self._look_for_lone_pods(snapshot, self._open.keys() - here.keys())
         here |= dict.fromkeys(self._lone, True)
         for group in list(self._open.values()):

@@ -1,6 +1,7 @@
 """Groups: pods that are one decision, from three API versions and from marks on pods, as one model.
 
-A group may have a parent (a CompositePodGroup), so groups form trees; a group without one is a root.
+A group may have a parent, a composite (such as a CompositePodGroup), which may have one, too. So groups form
+trees, and a tree is one decision. `cluster/trees.py` puts them together.
 """
 
 from collections.abc import Iterable, Mapping
@@ -94,9 +95,11 @@ class CompositePodGroupSpec(Lean, frozen=True):
     scheduling_policy: CompositePolicy = CompositePolicy()
     scheduling_constraints: SchedulingConstraints = SchedulingConstraints()
     parent_composite_pod_group_name: str = ""
+    workload_ref: WorkloadReference = WorkloadReference()
     disruption_mode: str | dict[str, Any] = "Pod"
     priority_class_name: str = ""
     priority: int | None = None
+    preemption_policy: Literal["", "PreemptLowerPriority", "Never"] = ""
 
 
 class CompositePodGroup(Object, frozen=True):
@@ -137,6 +140,9 @@ class Group(Lean, frozen=True):
     quorum: int = 1
     gang: bool = False
     parent: str = ""
+    """The composite that it is a part of, which is then decided with all its parts at once."""
+    workload: str = ""
+    """The Workload that it was made from. All parts of one tree are of one."""
     topology: TopologyRequest = TopologyRequest()
     priority: int | None = None
     priority_class_name: str = ""
@@ -156,6 +162,25 @@ class Group(Lean, frozen=True):
     """The name of the queue that another scheduler would put it into."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+class Composite(Lean, frozen=True):
+    """A group of groups, whatever it was declared with. Its quorum counts the groups in it."""
+
+    key: str
+    quorum: int = 1
+    parent: str = ""
+    workload: str = ""
+    level: str = ""
+    """The label key of the level of which all its parts must share a domain."""
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    disruption: Literal["Pod", "PodGroup"] = "Pod"
+
+    @property
+    def states_priority(self) -> bool:
+        return self.priority is not None or bool(self.priority_class_name)
 
 
 class Marks(Lean, frozen=True):
@@ -191,11 +216,6 @@ def group_from_pod_group(declared: PodGroup) -> Group:
             f"PodGroup {key_of(declared.metadata)}: spec.minMember is a shorthand, "
             f"read as spec.schedulingPolicy.gang.minCount: {quorum}"
         )
-    if spec.parent_composite_pod_group_name:
-        warnings.append(
-            f"PodGroup {key_of(declared.metadata)}: maitred decides it alone and ignores its "
-            f"CompositePodGroup {spec.parent_composite_pod_group_name}"
-        )
     topology, found = topology_request(
         marks_of(declared.metadata), next((t.key for t in spec.scheduling_constraints.topology), "")
     )
@@ -208,6 +228,7 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         quorum=quorum,
         gang=gang is not None or spec.min_member is not None,
         parent=parent_key(declared.metadata, spec.parent_composite_pod_group_name),
+        workload=spec.workload_ref.workload_name,
         topology=topology,
         priority=None if _is_unsaid(spec) else spec.priority,
         priority_class_name=spec.priority_class_name,
@@ -218,6 +239,21 @@ def group_from_pod_group(declared: PodGroup) -> Group:
         origin=f"PodGroup {key_of(declared.metadata)}",
         problems=tuple(problems),
         warnings=tuple(warnings),
+    )
+
+
+def composite_from_object(declared: CompositePodGroup) -> Composite:
+    spec, gang = declared.spec, declared.spec.scheduling_policy.gang
+    return Composite(
+        key=key_of(declared.metadata),
+        quorum=gang.min_group_count if gang else 1,
+        parent=parent_key(declared.metadata, spec.parent_composite_pod_group_name),
+        workload=spec.workload_ref.workload_name,
+        level=next((one.key for one in spec.scheduling_constraints.topology), ""),
+        priority=spec.priority,
+        priority_class_name=spec.priority_class_name,
+        preemption_policy=spec.preemption_policy,
+        disruption=disruption(spec.disruption_mode),
     )
 
 

@@ -109,13 +109,6 @@ class Job(Object, frozen=True):
         return self.spec.managed_by in ("", JOB_CONTROLLER)
 
     @property
-    def is_new(self) -> bool:
-        """Whether it is a manifest that was not created yet, of a Job whose pods would be made at once."""
-        fresh = not self.metadata.uid and self.status == JobStatus()
-        asks = bool(self.spec.template.spec.containers) and self.members > 0
-        return fresh and asks and self.by_kubernetes and not self.spec.suspend
-
-    @property
     def members(self) -> int:
         """How many pods it has, or would have if it were not suspended."""
         parallelism = 1 if self.spec.parallelism is None else self.spec.parallelism

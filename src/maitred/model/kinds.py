@@ -119,7 +119,7 @@ OPERATED = (
     operated(RayCluster, "ray.io/v1", "rayclusters"),
     operated(RayJob, "ray.io/v1", "rayjobs"),
     operated(KueueWorkload, "kueue.x-k8s.io/v1beta2|v1beta1", "workloads", called="Workload"),
-    operated(VolcanoJob, "batch.volcano.sh/v1alpha1", "jobs", Heeded.NOT_YET, called="Job"),
+    operated(VolcanoJob, "batch.volcano.sh/v1alpha1", "jobs", called="Job"),
     pod_group(CoschedulingPodGroup, "scheduling.x-k8s.io/v1alpha1"),
     pod_group(VolcanoPodGroup, "scheduling.volcano.sh/v1beta1"),
     pod_group(KaiPodGroup, "scheduling.run.ai/v2alpha2"),

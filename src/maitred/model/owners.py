@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from maitred.model import training
+from maitred.model.kinds import row_of
 from maitred.model.meta import ObjectMeta, OwnerReference, controller_of
+from maitred.model.objects import Object
 from maitred.model.selector import Labels
 
 ITS_NAME = ""
@@ -107,6 +109,12 @@ def kind_of(owner: OwnerReference) -> str:
     group, home = api_group(owner.api_version), _HOME.get(owner.kind)
     foreign = bool(owner.api_version) and home is not None and home != group
     return f"{owner.kind}.{group}" if foreign else owner.kind
+
+
+def kind_title(owner: Object) -> str:
+    """The title of the kind of an object."""
+    row = row_of(type(owner))
+    return kind_of(OwnerReference(row.name, api_version=row.api_versions[0]))
 
 
 def named_kind(text: str) -> OwnerKind | None:

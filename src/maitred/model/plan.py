@@ -7,6 +7,7 @@ from msgspec import field
 from maitred.model.categories import Category
 from maitred.model.meta import Lean
 from maitred.model.policy import API_VERSION
+from maitred.model.words import counted
 
 Verdict = Literal["Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"]
 Detail = dict[str, Any]
@@ -121,6 +122,9 @@ class Remedy(Record, frozen=True):
 
 
 class GroupVerdict(Record, frozen=True):
+    """What became of a group. A tree of groups has an entry of its own, whose numbers count its parts, and
+    one for each part: a part is no decision of its own, and names what it is part of."""
+
     group: str
     verdict: Verdict
     members: int
@@ -129,6 +133,15 @@ class GroupVerdict(Record, frozen=True):
     domains: dict[str, str] = {}
     blockers: tuple[Blocker, ...] = ()
     remedies: tuple[Remedy, ...] = ()
+    parent: str = ""
+    """The composite that a part of a tree is in; empty for what is decided as a whole."""
+    counts: Literal["members", "parts"] = "members"
+    """What `members`, `quorum` and `placed` count: pods, or the parts of a composite."""
+
+    @property
+    def placed_words(self) -> str:
+        """`3 of 4 members placed`, or parts."""
+        return f"{self.placed} of {counted(self.members, self.counts.removesuffix('s'))} placed"
 
 
 class Plan(Record, frozen=True):
@@ -143,3 +156,18 @@ class Plan(Record, frozen=True):
     wake_at: str | None = None
     search_exhausted: bool = False
     warnings: tuple[str, ...] = ()
+
+    @property
+    def decisions(self) -> tuple[GroupVerdict, ...]:
+        """The groups that were decided, without the parts of trees."""
+        return tuple(group for group in self.groups if not group.parent)
+
+    def with_parts(self) -> list[tuple[GroupVerdict, tuple[GroupVerdict, ...]]]:
+        """The same, each with its parts, which follow it in the Plan."""
+        found = list[tuple[GroupVerdict, tuple[GroupVerdict, ...]]]()
+        for group in self.groups:
+            if not group.parent:
+                found.append((group, ()))
+            elif found:
+                found[-1] = (found[-1][0], (*found[-1][1], group))
+        return found

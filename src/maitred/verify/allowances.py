@@ -16,7 +16,7 @@ from .times import thousandths
 
 def marks_of(case: Case, pod: Pod) -> Marks:
     """What counts for a pod: its own marks, and its group's where it has none."""
-    return own_over_group(read_marks(pod.labels, pod.annotations), case.group_of[pod.key].marks)
+    return own_over_group(read_marks(pod.labels, pod.annotations), case.leaf_of[pod.key].marks)
 
 
 def heeded(case: Case) -> set[str]:
@@ -27,7 +27,7 @@ def heeded(case: Case) -> set[str]:
         here = pod.running or case.lingers(pod)
         if here and not stays(pod) and shield(pod, marks_of(case, pod), case.now) is not None:
             units = shielded.setdefault(pod.namespace, {})
-            units.setdefault(id(case.group_of[pod.key]), []).append(pod)
+            units.setdefault(id(case.leaf_of[pod.key]), []).append(pod)
     found: set[str] = set()
     for namespace, units in shielded.items():
         labels = {"kubernetes.io/metadata.name": namespace, **spaces.get(namespace, {})}
@@ -38,7 +38,7 @@ def heeded(case: Case) -> set[str]:
 
 def _allowed(case: Case, units: list[list[Pod]]) -> set[str]:
     left, found = case.policy.preemption.protected_devices, set[str]()
-    for pods in sorted(units, key=lambda pods: _turn(case.group_of[pods[0].key], pods)):
+    for pods in sorted(units, key=lambda pods: _turn(case.leaf_of[pods[0].key], pods)):
         devices = sum(max(1, case.policy.device_count(pod.requests)) for pod in pods)
         if left is None or devices <= left:
             found |= {pod.key for pod in pods}

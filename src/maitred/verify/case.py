@@ -81,9 +81,16 @@ class Case:
 
     def __post_init__(self) -> None:
         self.group_of = by_pod(self.groups)
+        self.leaf_of = by_pod(leaf for group in self.groups for leaf in group.leaves)
+        """The PodGroup of a pod in a tree, and else its group: what a victim is part of by itself."""
         self.entries: dict[str, list[Doc]] = {}
+        self.parts: list[Doc] = []
+        """What the Plan says of the parts of trees."""
         for entry in self.plan.docs("groups"):
-            self.entries.setdefault(entry.text("group"), []).append(entry)
+            if entry.text("parent"):
+                self.parts.append(entry)
+            else:
+                self.entries.setdefault(entry.text("group"), []).append(entry)
         self.before = self._world(self.cluster.pods.values())
 
     @property

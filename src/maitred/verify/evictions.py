@@ -43,7 +43,7 @@ def _faults(case: Case, eviction: Eviction, protected: set[str]) -> Iterator[str
         yield f"evicted for {group.key}, whose preemptionPolicy is Never"
     if _too_soon(case, group):
         yield f"evicted for {group.key} before the policy's delay is over"
-    rank = standing(case.cluster, case.group_of[pod.key], pod)
+    rank = standing(case.cluster, case.leaf_of[pod.key], pod)
     if rank is None or group.rank is None or rank >= group.rank:
         yield f"priority {rank} yields to {group.key} of priority {group.rank}"
     if stays(pod):
@@ -75,8 +75,10 @@ def _judge_units(case: Case) -> Iterator[Breach]:
                 yield breach(4, unit.name, f"is evicted as a whole, but {stay} would stay")
     others = [eviction.pod for eviction in case.evictions if eviction.cause != PREEMPTION]
     gone = {eviction.pod.key for eviction in case.evictions}
-    for group in {id(group): group for pod in others if (group := case.group_of[pod.key]).atomic}.values():
-        kin = [other for other in case.groups if house(case, other) == house(case, group)]
+    for group in {id(group): group for pod in others if (group := case.leaf_of[pod.key]).atomic}.values():
+        kin = [
+            other for tree in case.groups for other in tree.leaves if house(case, other) == house(case, group)
+        ]
         left = [pod.key for other in kin for pod in other.running if pod.key not in gone]
         if left:
             yield breach(4, group.key, f"is evicted as a whole, but {', '.join(left)} would stay")

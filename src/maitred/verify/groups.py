@@ -1,7 +1,7 @@
 """Groups: which pods are one decision, how many of them are a quorum, and what the whole group asks for."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from .conventions import (
@@ -110,6 +110,29 @@ class Group:
         return None if self.quorum is None else self.quorum - self.counted
 
     @property
+    def anew(self) -> int:
+        """Members that the quorum takes where none runs yet."""
+        return (self.quorum or 0) - self.succeeded
+
+    @property
+    def short(self) -> bool:
+        """Whether fewer members exist than its quorum takes."""
+        return self.quorum is not None and self.created < self.quorum
+
+    def met(self, more: Collection[str] = ()) -> bool:
+        """Whether it has its quorum with these members bound as well."""
+        return self.quorum is not None and self.counted + len(more) >= self.quorum
+
+    def tally(self, more: Collection[str]) -> tuple[int, int | None, int]:
+        """What its entry in a Plan counts: members, quorum, and those that are placed with these bound."""
+        return self.size, self.quorum, self.counted + len(more)
+
+    @property
+    def leaves(self) -> "list[Group]":
+        """The PodGroups of a tree; of any other group, the group itself."""
+        return [self]
+
+    @property
     def gated(self) -> int:
         return sum(bool(pod.gates) for pod in self.pending)
 
@@ -156,8 +179,10 @@ def read_groups(cluster: Cluster, policy: Policy) -> list[Group]:
             _read_from_members(group, origin, places, policy)
         _read_conflicts(group, places)
         _read_levels(group, policy)
-        _read_priority(group, doc, cluster)
-        _read_scheduler(group)
+        _read_rank(group, doc, cluster)
+        if not group.parent:
+            agree_on_priority(group, doc.doc("spec") if doc else Doc(None, key), cluster)
+            _read_scheduler(group)
         groups.append(group)
     return groups
 
@@ -405,21 +430,27 @@ def _preemption_policy(cluster: Cluster, pod: Pod) -> str:
     return (known.preemption_policy if known else "") or PREEMPT
 
 
-def _read_priority(group: Group, doc: Doc | None, cluster: Cluster) -> None:
-    """Members must agree with the group, and with each other; only unfinished ones are asked."""
+def _read_rank(group: Group, doc: Doc | None, cluster: Cluster) -> None:
+    """What its members on nodes are worth as victims."""
     spec = doc.doc("spec") if doc else Doc(None, group.key)
-    asked = group.active or group.members
-    priorities = {pod_priority(cluster, pod) for pod in asked}
-    if _states_priority(spec):
-        value = spec.integer("priority") if spec.given("priority") else None
-        priorities.add(_priority(cluster, value, spec.text("priorityClassName")))
-    policies = {_preemption_policy(cluster, pod) for pod in asked}
     group.rank = _rank(cluster, group, spec)
     placed = {pod_priority(cluster, pod) for pod in group.members if pod.node_name and not pod.finished}
     group.ranked = _stated(cluster, group, spec) is not None
     group.at_odds = not group.ranked and len(placed) > 1
+
+
+def agree_on_priority(group: Group, spec: Doc, cluster: Cluster) -> None:
+    """Members must agree with the group, and with each other; only unfinished ones are asked."""
+    asked = group.active or group.members
+    priorities = {pod_priority(cluster, pod) for pod in asked}
+    if states_priority(spec):
+        value = spec.integer("priority") if spec.given("priority") else None
+        priorities.add(_priority(cluster, value, spec.text("priorityClassName")))
+    policies = {_preemption_policy(cluster, pod) for pod in asked}
     group.priority = priorities.pop() if len(priorities) == 1 else None
-    group.preemption_policy = min(policies)
+    group.preemption_policy = min(policies, default=PREEMPT)
+    if group.rank is None:
+        group.rank = _rank(cluster, group, spec)
     if group.active and group.priority is None:
         group.problems.append("priorities that are unknown or differ")
     if group.active and len(policies) > 1:
@@ -433,7 +464,7 @@ def _read_priority(group: Group, doc: Doc | None, cluster: Cluster) -> None:
         group.doubts.append("a terminating member differs in priority")
 
 
-def _states_priority(spec: Doc) -> bool:
+def states_priority(spec: Doc) -> bool:
     """1.36 writes a 0 into groups that it makes from a template without a class: that states nothing."""
     if spec.raw.get("priority") == 0 and spec.doc("podGroupTemplateRef").raw:
         return bool(spec.text("priorityClassName"))
@@ -443,7 +474,7 @@ def _states_priority(spec: Doc) -> bool:
 def _stated(cluster: Cluster, group: Group, spec: Doc) -> Doc | None:
     """Who states its priority: the topmost composite, else the group."""
     documents = (*list(ancestors(cluster, group).values())[-1:], spec)
-    return next((one for one in documents if _states_priority(one)), None)
+    return next((one for one in documents if states_priority(one)), None)
 
 
 def _rank(cluster: Cluster, group: Group, spec: Doc) -> int | None:

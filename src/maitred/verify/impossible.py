@@ -6,10 +6,10 @@ from dataclasses import replace
 from .case import Breach, Case, breach, shown
 from .groups import Group
 from .objects import Node
-from .placement import find_placement
 from .pods import ClaimUse, Pod, term_matches
 from .policy import Template
 from .selectors import matches
+from .trees import placement_of
 from .volumes import claim_of
 from .world import World, world_of
 
@@ -36,8 +36,8 @@ def disproof(case: Case, group: Group) -> dict[str, str] | None:
     """
     if group.problems or group.quorum is None:
         return None
-    need = group.quorum - group.succeeded
-    if len(group.active) < need:
+    need = group.anew
+    if group.short:
         return None
     world = empty_world(case, need)
     managed = case.policy.managed
@@ -47,7 +47,7 @@ def disproof(case: Case, group: Group) -> dict[str, str] | None:
         ways.append((group.pending, need - len(group.staying)))
     for members, missing in ways:
         pods = [_assume_others(world, group, pod) for pod in members]
-        seats = find_placement(world, group, pods, missing, nodes) if missing > 0 else None
+        seats = placement_of(world, group, pods, missing, nodes) if missing > 0 else None
         if seats is not None:
             return {pod: node.name for pod, node in seats.items()}
     return None

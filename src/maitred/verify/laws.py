@@ -19,9 +19,9 @@ from .order import stuck
 from .pods import Pod
 from .reading import read_case
 from .receipts import judge_receipts
-from .rules import group_rule
 from .selectors import matches
 from .silence import judge_silence
+from .trees import Tree, judge_parts, rule_of
 from .volumes import SOLE, attachments, claim_of
 from .world import World
 
@@ -52,7 +52,7 @@ def verify(
         *judge_need(case),
         *judge_holds(case),
     }
-    found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case)}
+    found |= {*judge_receipts(case), *judge_silence(case), *judge_impossible(case), *judge_parts(case)}
     return sorted(found)
 
 
@@ -97,10 +97,9 @@ def judge_standing_gangs(case: Case) -> Iterator[Breach]:
     """Law 2 over what runs: a group with a running member must have its quorum."""
     for group in case.groups:
         ours = case.scheduler is None or any(pod.scheduler == case.scheduler for pod in group.members)
-        if ours and group.running and group.quorum is not None and group.counted < group.quorum:
-            yield breach(
-                2, group.key, f"{group.counted} members run or succeeded, its quorum is {group.quorum}"
-            )
+        if ours and group.running and group.quorum is not None and not group.met():
+            count, what = group.tally(())[2], "parts" if isinstance(group, Tree) else "members"
+            yield breach(2, group.key, f"{count} {what} run or succeeded, its quorum is {group.quorum}")
 
 
 def judge_sharing(case: Case) -> Iterator[Breach]:
@@ -128,23 +127,24 @@ def judge_gangs(case: Case) -> Iterator[Breach]:
     """
     allowed = Counter(group.key for group in case.groups if case.allowed(group))
     for group in case.groups:
-        bound, placed = len(case.bound(group)), case.placed(group)
+        seats = {pod.key for pod, _ in case.bound(group)}
+        bound, (size, quorum, placed) = len(seats), group.tally(seats)
         if bound and group.missing:
             yield breach(2, group.key, f"{bound} members are bound, but there is no such PodGroup")
         if bound and group.problems:
             yield breach(2, group.key, f"{bound} members are bound, but it is invalid: {group.problems[0]}")
-        if bound and group.quorum is not None and placed < group.quorum:
-            yield breach(2, group.key, f"{bound} bound: {placed} members of a quorum of {group.quorum}")
+        if bound and quorum is not None and not group.met(seats):
+            yield breach(2, group.key, f"{bound} bound: {placed} of a quorum of {quorum}")
         if allowed[group.key] <= 1:
             for entry in case.entries.get(group.key, []):
-                counts = {"members": group.size, "placed": placed, "quorum": group.quorum}
+                counts = {"members": size, "placed": placed, "quorum": quorum}
                 for name, number in counts.items():
                     if number is not None and entry.raw.get(name) != number:
                         yield breach(2, group.key, f"{name} is {entry.raw.get(name)}, should be {number}")
-                yield from _judge_verdict(group, entry.text("verdict"), placed, bound)
+                yield from _judge_verdict(group, entry.text("verdict"), placed, bound, group.met(seats))
 
 
-def _judge_verdict(group: Group, verdict: str, placed: int, bound: int) -> Iterator[Breach]:
+def _judge_verdict(group: Group, verdict: str, placed: int, bound: int, met: bool) -> Iterator[Breach]:
     if verdict == "Invalid" and bound:
         yield breach(2, group.key, f"Invalid, and yet {bound} members are bound")
     if verdict == "Invalid" and not group.problems and not group.doubts:
@@ -156,7 +156,7 @@ def _judge_verdict(group: Group, verdict: str, placed: int, bound: int) -> Itera
     if group.missing:
         if verdict != "Waiting":
             yield breach(2, group.key, f"{verdict}, but there is no such PodGroup: should be Waiting")
-    elif group.quorum is not None and (verdict == "Scheduled") != (placed >= group.quorum):
+    elif group.quorum is not None and (verdict == "Scheduled") != met:
         yield breach(2, group.key, f"{verdict} with {placed} members of a quorum of {group.quorum}")
 
 
@@ -173,6 +173,6 @@ def judge_constraints(case: Case) -> Iterator[Breach]:
         if bound and group.gated:
             yield breach(3, group.key, f"{len(bound)} members are bound, but {group.gated} are gated")
         if bound:
-            broken = group_rule(group, case.staying(group), bound)
+            broken = rule_of(group, case.staying(group), bound)
             if broken is not None:
                 yield breach(3, group.key, broken)

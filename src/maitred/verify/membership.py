@@ -179,6 +179,8 @@ def _is_default(pod: Pod, wishes: Wishes, cluster: Cluster) -> bool:
     """Whether the Job controller has made the PodGroup of a pod, for a Job that asks for nothing."""
     doc = cluster.pod_groups.get(f"{pod.namespace}/{pod.group_name}")
     owner = None if doc is None else controller(doc.doc("metadata"))
+    if doc is not None and doc.doc("spec").text("parentCompositePodGroupName"):
+        return False
     return wishes.scheduling is None and owner is not None and owner == pod.controller
 
 

@@ -9,9 +9,9 @@ from .groups import Group
 from .holds import crowded
 from .objects import Node
 from .order import misfits
-from .placement import find_placement
 from .pods import Pod
-from .rules import Bind, group_rule
+from .rules import Bind
+from .trees import placement_of, rule_of
 from .units import Sacrifice, Unit, sacrifices
 from .world import World
 
@@ -125,7 +125,7 @@ def _judge_whether(case: Case, sacrifice: Sacrifice) -> Iterator[Breach]:
     if not group.needed or moving or unknown or case.exhausted or case.is_hour_missing:
         return
     world = crowded(case, group, leaving=False)
-    seats = find_placement(world, group, group.pending, group.needed, case.managed(), case.staying(group))
+    seats = placement_of(world, group, group.pending, group.needed, case.managed(), case.staying(group))
     if seats is not None:
         words = shown({pod: node.name for pod, node in seats.items()})
         leaving = "once terminating pods are gone, its quorum fits without evictions"
@@ -169,7 +169,7 @@ def _looks_around(pod: Pod) -> bool:
 def _may_sit(case: Case, world: World, pod: Pod, node: Node) -> bool:
     """Whether a member can be added to its group there; one that its quorum needs, if it is the last."""
     group = case.group_of[pod.key]
-    if group.quorum is None or case.placed(group) + 1 < group.quorum:
+    if not group.met({pod.key, *(bound.key for bound, _ in case.bound(group))}):
         return False
-    rule = group_rule(group, case.seats(group), [(pod, node)])
+    rule = rule_of(group, case.seats(group), [(pod, node)])
     return rule is None and why_not(world, pod, node) is None

@@ -7,8 +7,8 @@ from .groups import Group
 from .holds import undecided
 from .order import misfits
 from .promises import promised
-from .rules import group_rule
 from .selectors import matches
+from .trees import Tree, rule_of
 
 
 def judge_nominations(case: Case) -> Iterator[Breach]:
@@ -32,17 +32,20 @@ def _faults(case: Case, group: Group) -> Iterator[str]:
         yield f"but it is invalid: {group.problems[0]}"
     if group.gated:
         yield f"but {group.gated} members are gated"
-    if group.needed is not None and not _enough(group, len(nominated)):
+    if group.needed is not None and not _enough(group, {pod.key for pod, _ in nominated}):
         yield f"{len(nominated)} members nominated, {group.needed} needed"
-    broken = group_rule(group, case.staying(group), nominated)
+    broken = rule_of(group, case.staying(group), nominated)
     if broken is not None:
         yield broken
 
 
-def _enough(group: Group, nominated: int) -> bool:
+def _enough(group: Group, nominated: set[str]) -> bool:
     """Exactly the missing quorum; slices are nominated whole, so that the last one may be above it."""
+    if isinstance(group, Tree):
+        idle = any(group.met(nominated - {pod}) for pod in nominated)
+        return group.met(nominated) and (not idle or any(leaf.slice_size for leaf in group.leaves))
     needed = group.needed or 0
-    return needed <= nominated < needed + max(1, group.slice_size)
+    return needed <= len(nominated) < needed + max(1, group.slice_size)
 
 
 def _broken(case: Case, group: Group) -> bool:
@@ -55,13 +58,15 @@ def _broken(case: Case, group: Group) -> bool:
     seats, managed = promised(case, group.pending), case.policy.managed
     if case.bound(group) or group.gated or case.invalid(group) or len(seats) != group.needed:
         return False
+    if not group.met({pod.key for pod, _ in seats}):
+        return False
     if case.is_hour_missing:
         return False
     if set(seats) == set(case.nominated(group)):
         return False
     if managed is not None and not all(matches(managed, node.labels) for _, node in seats):
         return False
-    if group_rule(group, case.staying(group), seats) is not None:
+    if rule_of(group, case.staying(group), seats) is not None:
         return False
     held = (*case.nominations, *undecided(case))
     others = [seat for seat in held if case.group_of[seat[0].key] is not group]

@@ -36,9 +36,8 @@ class Measure:
         """
         if self.seated:
             return {1}
-        quorum = self.group.quorum or 0
-        anew = {quorum - self.group.succeeded} if self.verdict == "Impossible" else set()
-        return {quorum - self.group.counted} | anew
+        anew = {self.group.anew} if self.verdict == "Impossible" else set()
+        return {self.group.needed or 0} | anew
 
     @cached_property
     def roomiest(self) -> World:
@@ -107,7 +106,13 @@ class Measure:
         ties = any(
             p.affinity or p.anti_affinity or p.spreads or p.ports or p.claims or p.devices for p in pods
         )
-        if ties or self.group.topology or self.group.slice_size or not pods:
+        if (
+            ties
+            or self.group.topology
+            or self.group.slice_size
+            or not pods
+            or self.group.leaves != [self.group]
+        ):
             return False
         if self.verdict == "Impossible" and self.case.policy.templates:
             return False
@@ -185,10 +190,11 @@ def _judge_needed(measure: Measure, category: str, detail: Doc) -> Iterator[str]
 
 def _judge_members(measure: Measure, detail: Doc) -> Iterator[str]:
     group = measure.group
-    for name, number in (("created", group.created), ("quorum", group.quorum)):
+    _, quorum, created = group.tally({pod.key for pod in group.pending})
+    for name, number in (("created", created), ("quorum", quorum)):
         if detail.raw.get(name) != number:
             yield f"{name} is {detail.raw.get(name)}, should be {number}"
-    if not measure.seated and group.quorum is not None and group.created >= group.quorum:
+    if not measure.seated and group.quorum is not None and not group.short:
         yield f"all {group.quorum} members of the quorum have been created"
 
 

@@ -32,7 +32,7 @@ def find_placement(
     if need <= 0:
         return {}
     search = _Search(group, pods, need, fixed)
-    for choice in _domains(group.topology, _roomy(world, pods, nodes), fixed):
+    for choice in domains_of(group.topology, _roomy(world, pods, nodes), fixed):
         for order in _orders(_units(group, pods)):
             for rank in (_as_named, _fullest, _emptiest):
                 seats = search.greedy(world.copy(), order, choice, rank)
@@ -53,7 +53,7 @@ def _roomy(world: World, pods: Sequence[Pod], nodes: Sequence[Node]) -> list[Nod
     return [node for node in nodes if all(world.free(node, name) >= some[name] for name in some)]
 
 
-def _domains(key: str, nodes: Sequence[Node], fixed: Sequence[Bind]) -> Iterator[list[Node]]:
+def domains_of(key: str, nodes: Sequence[Node], fixed: Sequence[Bind]) -> Iterator[list[Node]]:
     """The sets of nodes that a group or a slice may use: one domain each, or all of them."""
     if not key:
         yield list(nodes)
@@ -127,7 +127,7 @@ class _Search:
         self, world: World, unit: Unit, nodes: Sequence[Node], seated: list[Bind], rank: Rank
     ) -> tuple[World, list[Bind]] | None:
         """The world with all the pods of a unit seated, in one domain if it is a slice."""
-        for choice in _domains(self.group.slice_topology if self.group.slice_size else "", nodes, ()):
+        for choice in domains_of(self.group.slice_topology if self.group.slice_size else "", nodes, ()):
             trial, seats = (world if len(unit) == 1 else world.copy()), list(seated)
             for pod in unit:
                 ranked = sorted(choice, key=lambda node: rank(trial, node))

@@ -8,8 +8,9 @@ from .groups import Group
 from .order import misfits
 from .placement import find_placement
 from .pods import Pod
-from .rules import Bind, group_rule
+from .rules import Bind
 from .selectors import matches
+from .trees import Tree, rule_of
 from .world import World
 
 
@@ -44,7 +45,7 @@ def _has_promises(case: Case, group: Group) -> bool:
     needed = group.needed
     if case.invalid(group) or group.gated or needed is None or needed <= 0 or len(group.pending) < needed:
         return False
-    return len(promised(case, group.pending)) >= needed
+    return group.met({pod.key for pod, _ in promised(case, group.pending)})
 
 
 def _in_turn(case: Case, group: Group, held: list[Bind]) -> World:
@@ -62,11 +63,13 @@ def _in_turn(case: Case, group: Group, held: list[Bind]) -> World:
 def _standing(case: Case, world: World, group: Group) -> list[Bind]:
     """The places that it was promised if it fits there, else others on the same nodes, if there are any."""
     every, managed, staying = promised(case, group.pending), case.policy.managed, case.staying(group)
-    seats = every[: group.needed]
+    seats = every if isinstance(group, Tree) else every[: group.needed]
     pods, nodes = [pod for pod, _ in seats], list({node.name: node for _, node in seats}.values())
     if managed is not None and not all(matches(managed, node.labels) for node in nodes):
         return []
-    if group_rule(group, staying, seats) is None and not misfits(world, seats):
+    if rule_of(group, staying, seats) is None and not misfits(world, seats):
         return every
+    if isinstance(group, Tree):
+        return []
     found = find_placement(world, group, pods, len(pods), nodes, staying) or {}
     return [(pod, found[pod.key]) for pod in pods if pod.key in found]

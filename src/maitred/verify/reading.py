@@ -12,6 +12,7 @@ from .pods import Pod
 from .policy import read_policy
 from .promises import kept
 from .times import thousandths
+from .trees import read_trees
 
 
 def read_case(
@@ -26,7 +27,7 @@ def read_case(
     for claim in doc.docs("claims"):
         cluster.allocations[claim.text("claim")] = read_allocation(claim)
     time = None if now is None else thousandths(now.timestamp())
-    case = Case(cluster, rules, read_groups(cluster, rules), scheduler, time, doc)
+    case = Case(cluster, rules, read_trees(read_groups(cluster, rules), cluster), scheduler, time, doc)
     _read_binds(case)
     _read_nominations(case)
     _read_evictions(case)
@@ -100,6 +101,7 @@ def _read_evictions(case: Case) -> None:
         else:
             case.evictions.append(Eviction(pod, doc.text("cause"), doc.text("for"), doc.doc("receipt")))
             group.evicted.add(pod.key)
+            case.leaf_of[pod.key].evicted.add(pod.key)
         seen.add(pod.key)
 
 

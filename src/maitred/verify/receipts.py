@@ -52,7 +52,7 @@ class _Bill:
     def numbers(self) -> dict[str, int]:
         case, pods = self.case, self.sacrifice.pods
         numbers = {
-            "highestPriority": max(standing(case.cluster, case.group_of[pod.key], pod) or 0 for pod in pods),
+            "highestPriority": max(standing(case.cluster, case.leaf_of[pod.key], pod) or 0 for pod in pods),
             "units": len(self.sacrifice.units),
             "pods": len(pods),
             "violations": self._violations,
@@ -86,7 +86,7 @@ def _judge_receipt(bill: _Bill, eviction: Eviction, unit: Unit) -> Iterator[str]
     case, pod, receipt = bill.case, eviction.pod, eviction.receipt
     if not receipt.text("rule"):
         yield "it names no rule"
-    own = standing(case.cluster, case.group_of[pod.key], pod)
+    own = standing(case.cluster, case.leaf_of[pod.key], pod)
     ranks = {"priority": own, "preemptorPriority": bill.sacrifice.preemptor.rank}
     for name, rank in ranks.items():
         if receipt.raw.get(name) != rank:

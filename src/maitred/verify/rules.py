@@ -26,7 +26,7 @@ def group_rule(group: Group, running: list[Bind], new: list[Bind]) -> str | None
 
 def domain_broken(group: Group, seats: Iterable[Bind]) -> str | None:
     """Why members may not sit where they do together, by the topology that the whole group shares."""
-    return _one_domain(group.topology, list(seats), "the group") if group.topology else None
+    return one_domain(group.topology, list(seats), "the group") if group.topology else None
 
 
 def slices_broken(group: Group, seats: Iterable[Bind]) -> str | None:
@@ -36,11 +36,11 @@ def slices_broken(group: Group, seats: Iterable[Bind]) -> str | None:
     slices: dict[int, list[Bind]] = {}
     for pod, node in seats:
         slices.setdefault(group.slice_of(pod), []).append((pod, node))
-    broken = (_one_domain(group.slice_topology, s, f"slice {n}") for n, s in sorted(slices.items()))
+    broken = (one_domain(group.slice_topology, s, f"slice {n}") for n, s in sorted(slices.items()))
     return next((reason for reason in broken if reason is not None), None)
 
 
-def _one_domain(key: str, seats: list[Bind], what: str) -> str | None:
+def one_domain(key: str, seats: list[Bind], what: str) -> str | None:
     bare = sorted(node.name for _, node in seats if key not in node.labels)
     if bare:
         return f"{what} needs the label {key}, which {bare[0]} does not have"

@@ -7,7 +7,7 @@ from .fields import Doc
 from .groups import Group
 from .holds import crowded
 from .numbers import Measure, judge_numbers
-from .placement import find_placement
+from .trees import placement_of
 
 VERDICTS = frozenset({"Scheduled", "Preempting", "Waiting", "Impossible", "Invalid"})
 ROOM = frozenset({"Capacity", "Fragmentation", "Topology", "Health", "Affinity", "Volume", "Priority"})
@@ -72,7 +72,7 @@ def _judge_first(case: Case, group: Group, verdict: str, categories: list[str]) 
     """What comes first among the blockers of a waiting group, and whether it has to wait at all."""
     if verdict not in ("Waiting", "Preempting") or group.problems or not categories:
         return
-    if group.missing or (group.quorum is not None and group.created < group.quorum):
+    if group.missing or group.short:
         if categories[0] != "Members":
             yield breach(7, group.key, f"its first blocker is {categories[0]}, should be Members")
     elif group.gated:
@@ -96,5 +96,5 @@ def _seats_left(case: Case, group: Group) -> dict[str, str] | None:
     if needed is None or needed <= 0 or moving or unknown or case.exhausted:
         return None
     world = crowded(case, group, leaving=True)
-    seats = find_placement(world, group, group.pending, needed, case.managed(), case.seats(group))
+    seats = placement_of(world, group, group.pending, needed, case.managed(), case.seats(group))
     return None if seats is None else {pod: node.name for pod, node in seats.items()}

@@ -12,7 +12,7 @@ HIGHEST = 8
 
 
 @dataclass(frozen=True)
-class Rule:
+class SuspensionRule:
     """How objects of a kind are suspended. `managers`: who may manage one, if it names anyone."""
 
     managers: tuple[str, ...]
@@ -31,13 +31,13 @@ def _shuts_down(spec: Doc) -> bool:
 
 TRAINING = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
 RULES = {
-    "Job": Rule(("kubernetes.io/job-controller",)),
-    "JobSet": Rule(("jobset.sigs.k8s.io/jobset-controller",)),
-    "TrainJob": Rule(("trainer.kubeflow.org/trainjob-controller",)),
-    "RayJob": Rule(("ray.io/kuberay-operator",), willing=_shuts_down),
-    "RayCluster": Rule(("ray.io/kuberay-operator",)),
-    "PyTorchJob": Rule(TRAINING[:1], place=_run_policy),
-    "MPIJob": Rule(TRAINING, place=_run_policy),
+    "Job": SuspensionRule(("kubernetes.io/job-controller",)),
+    "JobSet": SuspensionRule(("jobset.sigs.k8s.io/jobset-controller",)),
+    "TrainJob": SuspensionRule(("trainer.kubeflow.org/trainjob-controller",)),
+    "RayJob": SuspensionRule(("ray.io/kuberay-operator",), willing=_shuts_down),
+    "RayCluster": SuspensionRule(("ray.io/kuberay-operator",)),
+    "PyTorchJob": SuspensionRule(TRAINING[:1], place=_run_policy),
+    "MPIJob": SuspensionRule(TRAINING, place=_run_policy),
 }
 WORKLOAD = "Workload"
 
@@ -67,7 +67,7 @@ class Queued:
 
 
 @dataclass(frozen=True)
-class Way:
+class WayOut:
     """How a pod is made to leave: by suspending an owner, which Kueue does if `queued`."""
 
     owner: Suspendable
@@ -104,7 +104,7 @@ class Suspendables:
         uids = frozenset(owner.text("uid") for owner in meta.docs("ownerReferences"))
         self.queue[key] = Queued(key, not spec.given("active") or spec.flag("active"), uids - {""})
 
-    def way_out(self, pod: Pod) -> Way | None:
+    def way_out(self, pod: Pod) -> WayOut | None:
         """By the topmost owner that is known; None where the pod can only be deleted."""
         above = self._above(pod)
         if not above or pod.namespace in OF_THE_SYSTEM:
@@ -112,11 +112,11 @@ class Suspendables:
         for one in reversed(above):
             for queued in sorted(self.queue.values(), key=lambda queued: queued.key):
                 if one.uid in queued.owners and queued.key.startswith(f"{pod.namespace}/"):
-                    return Way(one, True, not queued.active)
+                    return WayOut(one, True, not queued.active)
         top = above[-1]
         # Whoever makes plain Jobs leaves them alone afterwards; who makes larger things may not.
         is_made = top.owner is not None and (top.kind != "Job" or top.owner[0] in {*RULES, WORKLOAD})
-        return Way(top, False, top.suspended) if top.willing and not is_made else None
+        return WayOut(top, False, top.suspended) if top.willing and not is_made else None
 
     def _above(self, pod: Pod) -> list[Suspendable]:
         above: list[Suspendable] = []

@@ -101,7 +101,7 @@ def _taken_along(case: Case) -> dict[str, list[Pod]]:
     return {
         owner: pods
         for owner, pods in sorted(found.items())
-        if len({standing(case.cluster, case.group_of[pod.key], pod) for pod in pods}) == 1
+        if len({standing(case.cluster, case.leaf_of[pod.key], pod) for pod in pods}) == 1
     }
 
 
@@ -111,8 +111,8 @@ def _key(pod: Pod) -> str:
 
 def _houses(case: Case) -> dict[str, list[Group]]:
     found: dict[str, list[Group]] = {}
-    for group in case.groups if case.evictions else ():
-        found.setdefault(house(case, group), []).append(group)
+    for leaf in (leaf for group in case.groups if case.evictions for leaf in group.leaves):
+        found.setdefault(house(case, leaf), []).append(leaf)
     return found
 
 

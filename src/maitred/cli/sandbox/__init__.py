@@ -214,15 +214,17 @@ async def load(
     rack_label: str | None,
     block_label: str | None,
 ) -> None:
-    """Play a story, or copy the nodes and pods of a real cluster into the sandbox.
+    """Play a story, submit a workload, or copy the nodes and pods of a real cluster into the sandbox.
 
-    A story is one that `maitred sandbox stories` lists, or a file of kind Story. Any other file is a dump of
-    a cluster: its nodes are simulated, its running pods run on the same nodes, and its other pods wait. On a
-    cluster without PodGroups the second kubectl below fails and adds nothing.
+    A story is one that `maitred sandbox stories` lists, or a file of kind Story. A file with workloads and no
+    nodes is submitted, with the pods that its operator would make. Any other file is a dump of a cluster: its
+    nodes are simulated, its running pods run on the same nodes, and its other pods wait. On a cluster without
+    PodGroups the second kubectl below fails and adds nothing.
 
     \b
     Examples:
       maitred sandbox load two-gangs
+      maitred sandbox load examples/workloads/jobset.yaml
       kubectl get -A -o json > cluster.json \\
         nodes,pods,pc,ns,pvc,pv,sc,csinodes,pdb
       kubectl get -A -o json podgroups >> cluster.json
@@ -236,6 +238,8 @@ async def load(
     data, source = content(str(known[story]) if story in known else named_file(story, list(known)))
     if loading.is_story(data, source):
         await loading.play(client, data, story if story in known else source, keep)
+    elif loading.is_workload(data, source):
+        await loading.submit(client, data, source)
     else:
         marks = {RACK_MARK: rack_label, BLOCK_MARK: block_label}
         places = {mark: label for mark, label in marks.items() if label}

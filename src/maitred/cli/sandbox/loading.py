@@ -35,6 +35,25 @@ async def play(client: "Client", data: bytes, name: str, keep: bool) -> None:
         await Player(client, watcher, say).play(story, keep=keep)
 
 
+def is_workload(data: bytes, source: str) -> bool:
+    """Whether there is something in it that makes pods, and no cluster around it."""
+    from maitred.model.owners import owner_kind
+
+    given = list(documents(data, source))
+    makers = any(owner_kind(one.api_version, one.kind) is not None for one in given)
+    return makers and not any(one.kind == "Node" for one in given)
+
+
+async def submit(client: "Client", data: bytes, source: str) -> None:
+    from maitred.sandbox.world import operators
+    from maitred.sandbox.world.objects import WorldObjects
+
+    def say(line: str) -> None:
+        click.echo(printable(line))
+
+    await operators.submit(WorldObjects(client), list(documents(data, source)), say)
+
+
 async def take_over(
     client: "Client", data: bytes, source: str, clear: bool, places: Mapping[str, str]
 ) -> None:

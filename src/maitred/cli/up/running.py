@@ -44,6 +44,7 @@ from maitred.sandbox.users import MAITRED
 from maitred.sandbox.world import nodes
 from maitred.sandbox.world.layout import machines
 from maitred.sandbox.world.objects import Json, WorldObjects
+from maitred.sandbox.world.operators import definitions
 from maitred.sandbox.world.player import Player
 from maitred.sandbox.world.story import Story
 from maitred.sandbox.world.watcher import WorldWatcher, watching
@@ -95,6 +96,8 @@ async def run(evening: Evening, plane: ControlPlane | None) -> None:
         admin = await stack.enter_async_context(Client(access.connection(ADMIN)))
         await furnish(WorldObjects(admin), evening.world)
         if not access.brings_controllers:
+            for body in definitions():
+                await WorldObjects(admin).apply(body)
             await stack.enter_async_context(housekeeping(admin))
         await stack.enter_async_context(kubelets_of_marked_nodes(admin))
         await stack.enter_async_context(written(access, evening.kubeconfig))

@@ -346,14 +346,14 @@ class Returns:
         owners = dict(self._overlay.stand_ins)
         if not owners:
             return NOBODY_AWAY
-        away = {verdict.group: self._missed(verdict.group, owners) for verdict in plan.groups}
+        away = {verdict.group: self._missed(verdict.group, owners) for verdict in plan.decisions}
         seats, beside = dict[OwnerName, list[Bind]](), dict[str, list[Bind]]()
         for bind in plan.binds:
             if bind.pod in owners:
                 seats.setdefault(owners[bind.pod], []).append(bind)
             elif away.get(bind.group):
                 beside.setdefault(bind.group, []).append(bind)
-        for verdict in plan.groups:
+        for verdict in plan.decisions:
             for owner in sorted(away[verdict.group]):
                 await self._decided(owner, verdict, seats.get(owner, ()), beside.get(verdict.group, ()))
         untold = {group for group, who in away.items() if group in owners or who & self._returns.keys()}

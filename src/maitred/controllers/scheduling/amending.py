@@ -12,7 +12,7 @@ import msgspec
 
 from maitred.cluster.volumes import claim_names
 from maitred.controllers.scheduling.worklist import CycleSelection
-from maitred.model.plan import Bind, Plan
+from maitred.model.plan import Bind, GroupVerdict, Plan
 from maitred.model.pod import Pod
 
 
@@ -38,7 +38,7 @@ def with_receipts(plan: Plan, selection: CycleSelection) -> Plan:
     which explains that first."""
     unsaid = frozenset(
         verdict.group
-        for verdict in plan.groups
+        for verdict in plan.decisions
         if verdict.verdict == "Preempting" and not selection.explains(verdict)
     )
     return without(plan, Away(unsaid, unsaid), {})  # such groups bind no pod, so they get no volume either
@@ -47,8 +47,8 @@ def with_receipts(plan: Plan, selection: CycleSelection) -> Plan:
 def as_told(plan: Plan, selection: CycleSelection) -> Plan:
     """Without groups of which there is nothing new to say yet: what was said of them before still stands."""
     bound = {bind.group for bind in plan.binds}
-    known = (verdict for verdict in plan.groups if verdict.group in bound or selection.explains(verdict))
-    return msgspec.structs.replace(plan, groups=tuple(known))
+    groups = [one for one in plan.with_parts() if one[0].group in bound or selection.explains(one[0])]
+    return msgspec.structs.replace(plan, groups=flat(groups))
 
 
 def without(plan: Plan, away: Away, waiting: Mapping[str, Pod]) -> Plan:
@@ -67,8 +67,13 @@ def without(plan: Plan, away: Away, waiting: Mapping[str, Pod]) -> Plan:
         volumes=tuple(choice for choice in plan.volumes if choice.claim not in unused),
         nominations=tuple(seat for seat in plan.nominations if seat.group not in away.groups),
         evictions=tuple(gone for gone in plan.evictions if gone.preemptor not in away.groups),
-        groups=tuple(verdict for verdict in plan.groups if verdict.group not in away.untold),
+        groups=flat(one for one in plan.with_parts() if one[0].group not in away.untold),
     )
+
+
+def flat(groups: Iterable[tuple[GroupVerdict, tuple[GroupVerdict, ...]]]) -> tuple[GroupVerdict, ...]:
+    """Groups, each followed by its parts, as a Plan has them."""
+    return tuple(verdict for group, parts in groups for verdict in (group, *parts))
 
 
 def claims_of(binds: Iterable[Bind], waiting: Mapping[str, Pod]) -> set[str]:

@@ -105,7 +105,7 @@ class Evicter:
         for eviction in plan.evictions:
             evictions[eviction.preemptor].append(eviction)
         being_bound = {bind.pod for bind in plan.binds}
-        for verdict in plan.groups:
+        for verdict in plan.decisions:
             group = verdict.group
             if group in nominations or self._overlay.promised(group):
                 self._order(group, nominations[group], evictions[group], being_bound)

@@ -164,11 +164,11 @@ class SchedulingLoop:
         took = time.monotonic() - started
         if self._recorder is not None:
             self._recorder.decided(plan)
-        self._worklist.decided(plan.groups, selection, mirror.waiting_by_group)
+        self._worklist.decided(plan.decisions, selection, mirror.waiting_by_group)
         self._note_wake_time(plan, now)
         await self._complete(plan, selection, snapshot, took)
         if self._binder is not None:
-            by_group = {verdict.group: verdict for verdict in plan.groups}
+            by_group = {verdict.group: verdict for verdict in plan.decisions}
             for order in orders:
                 self._binder.explained(order, by_group[order.group])
         return took
@@ -185,7 +185,7 @@ class SchedulingLoop:
             told = as_told(plan, selection)
         for actor in self._actors:
             actor.decided(plan, snapshot, time.monotonic())
-        self._verdicts.note(told.groups)
+        self._verdicts.note(told.decisions)
         for teller in self._tellers:
             teller.decided(told, snapshot, time.monotonic())
 
@@ -200,14 +200,14 @@ class SchedulingLoop:
         orders, binder = list[Order](), self._binder
         if binder is None:
             return orders
-        away = self._mirror.away(verdict.group for verdict in seats.groups)
+        away = self._mirror.away(verdict.group for verdict in seats.decisions)
         seats = of_those_present(seats, away, self._mirror.waiting)
         if not seats.binds:
             return orders
-        self._verdicts.note(seats.groups)
+        self._verdicts.note(seats.decisions)
         for teller in self._tellers:
             teller.seating(seats, snapshot, time.monotonic())
-        verdicts = {verdict.group: verdict for verdict in seats.groups}
+        verdicts = {verdict.group: verdict for verdict in seats.decisions}
         chosen = {choice.claim: choice for choice in seats.volumes}
         for group, found in groupby(seats.binds, key=lambda bind: bind.group):
             binds = list(found)

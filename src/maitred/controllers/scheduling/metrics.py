@@ -169,6 +169,6 @@ class Metrics:
         self.cycle_seconds.observe(seconds)
         if plan.search_exhausted:
             self.exhausted.inc()
-        self.cut_groups.inc(sum(was_cut(group) for group in plan.groups))
-        for verdict, count in Tally(group.verdict for group in plan.groups).items():
+        self.cut_groups.inc(sum(was_cut(group) for group in plan.decisions))
+        for verdict, count in Tally(group.verdict for group in plan.decisions).items():
             self.verdicts.labels(verdict).inc(count)

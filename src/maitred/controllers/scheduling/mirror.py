@@ -13,12 +13,13 @@ from typing import Generic, TypeVar
 
 from maitred.cluster.news import Ends
 from maitred.cluster.state import ClusterState, Delete, Journal, Put
+from maitred.cluster.trees import COMPOSITE_POD_GROUP
 from maitred.controllers.scheduling.departures import controller_of
 from maitred.controllers.scheduling.gangs import ShadowGangs
 from maitred.controllers.scheduling.overlay import Overlay, is_over
 from maitred.controllers.scheduling.seating import ANNOTATION, SeatingRecord, parse_seating
-from maitred.kube.wire import WatchedGroup, WatchedPod
-from maitred.model.group import PodGroup
+from maitred.kube.wire import WatchedComposite, WatchedGroup, WatchedPod
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
 from maitred.model.kinds import row_of
 from maitred.model.meta import key_of
@@ -61,6 +62,7 @@ class Mirror:
         self.waiting_by_group: dict[str, set[str]] = {}
         """The same pods by group; a lone pod is a group of one."""
         self.groups: dict[str, WatchedGroup] = {}
+        self.composites: dict[str, WatchedComposite] = {}
         self.mates: dict[str, dict[str, Mate]] = {}
         """Group -> its members that we have bound and that have not finished."""
         self.jobs: dict[str, Job] = {}
@@ -136,6 +138,16 @@ class Mirror:
     def group_gone(self, key: str) -> None:
         self.groups.pop(key, None)
         self.state.apply(Delete(PodGroup, key))
+        self._regroup()
+
+    def put_composite(self, composite: WatchedComposite) -> None:
+        self.composites[key_of(composite.metadata)] = composite
+        self.state.apply(Put(composite))
+        self._regroup()
+
+    def composite_gone(self, key: str) -> None:
+        self.composites.pop(key, None)
+        self.state.apply(Delete(CompositePodGroup, key))
         self._regroup()
 
     def put_owner(self, one: Object, row: SuspendableKind) -> None:
@@ -242,6 +254,17 @@ class Mirror:
         waiting = [key for key in members if key not in overlay.stand_ins]
         return [self.waiting[key] for key in waiting if not overlay.is_assumed(key)]
 
+    def tree_of(self, group: str) -> str:
+        """The tree that a PodGroup is in, if its composite exists; empty for one that is decided alone."""
+        tree = self.state.tree_of(group)
+        return tree if tree in self.composites else ""
+
+    def is_tree(self, group: str) -> bool:
+        """Whether a group is a tree, which is called like its outermost composite."""
+        members = self.waiting_by_group.get(group) or self.mates.get(group) or ()
+        known = self.state.group_of(next(iter(members), ""))
+        return group in self.composites if known is None else known.source == COMPOSITE_POD_GROUP
+
     def is_away(self, group: str) -> bool:
         """Whether members of the group do not exist, and others stand in for them."""
         stand_ins = self.overlay.stand_ins
@@ -276,6 +299,10 @@ def feed_pods(mirror: Mirror) -> MirrorFeed[WatchedPod]:
 
 def feed_groups(mirror: Mirror) -> MirrorFeed[WatchedGroup]:
     return MirrorFeed(mirror.changed, mirror.put_group, mirror.group_gone)
+
+
+def feed_composites(mirror: Mirror) -> MirrorFeed[WatchedComposite]:
+    return MirrorFeed(mirror.changed, mirror.put_composite, mirror.composite_gone)
 
 
 def feed_owners(mirror: Mirror, row: SuspendableKind) -> MirrorFeed[Object]:

@@ -17,7 +17,7 @@ from maitred.controllers.scheduling.mirror import Mirror
 from maitred.controllers.scheduling.telling import Teller
 from maitred.explain.verdicts import head_of, pod_head
 from maitred.kube.bodies import Regarding
-from maitred.model.group import group_from_pod_group
+from maitred.model.group import composite_from_object, group_from_pod_group
 from maitred.model.plan import GroupVerdict, Plan
 
 SETTLE_SECONDS = 1.0
@@ -34,6 +34,9 @@ NEVER = math.inf
 SLACK = 1000
 
 
+Parts = tuple[GroupVerdict, ...]
+
+
 @dataclass(slots=True)
 class Notice:
     """What has been told of a group, and when to tell more. The verdict itself is in `LastVerdicts`."""
@@ -42,6 +45,8 @@ class Notice:
     """Of the last verdict that was looked at: a verdict with others is news."""
     subject: Regarding | None
     due: float
+    parts: Parts = ()
+    """Of a tree, what is said of its parts."""
     told: str = ""
     """The head of the last Event,"""
     event_due: bool = False
@@ -76,49 +81,70 @@ class Notices:
     def seating(self, seats: Plan, snapshot: Snapshot, now: float) -> None:
         """These are told of when they are bound. Which object to tell of is seen now, while their members
         wait: when the rest of the Plan is known they may be bound."""
-        for verdict in seats.groups:
-            self._note_on_its_way(verdict, self._teller.subject(verdict.group))
+        for verdict, parts in seats.with_parts():
+            self._note_on_its_way(verdict, parts, self._teller.subject(verdict.group))
 
     def decided(self, plan: Plan, snapshot: Snapshot, now: float) -> None:
         being_seated = {bind.group for bind in plan.binds}
-        for verdict in plan.groups:
+        for verdict, parts in plan.with_parts():
             if verdict.group in being_seated:
                 continue
             subject = self._teller.subject(verdict.group)
             if verdict.verdict == "Scheduled" and self._mirror.is_away(verdict.group):
-                self._note_on_its_way(verdict, subject)
+                self._note_on_its_way(verdict, parts, subject)
             else:
-                self._note(verdict, subject, now)
+                self._note(verdict, parts, subject, now)
         self._forget_the_gone(being_seated)
 
-    def _note_on_its_way(self, verdict: GroupVerdict, subject: Regarding | None) -> None:
+    def _note_on_its_way(self, verdict: GroupVerdict, parts: Parts, subject: Regarding | None) -> None:
         if (known := self._notices.get(verdict.group)) is not None:
-            known.subject, known.due = subject, NEVER
+            known.subject, known.due, known.parts = subject, NEVER, parts
         else:
-            self._notices[verdict.group] = Notice(heads(verdict), subject, NEVER)
+            self._notices[verdict.group] = Notice(heads(verdict), subject, NEVER, parts)
 
     def seated(self, verdict: GroupVerdict) -> None:
         """All binds of the group went well."""
         known = self._notices.get(verdict.group)
-        self._note(verdict, known.subject if known else self._teller.subject(verdict.group), time.monotonic())
+        subject = known.subject if known else self._teller.subject(verdict.group)
+        self._note(verdict, known.parts if known else (), subject, time.monotonic())
 
     def catch_up(self) -> None:
         """After a start: tell of groups that an earlier scheduler seated and did not come to tell of."""
+        parts = dict[str, list[GroupVerdict]]()
         for key, group in self._mirror.groups.items():
-            quorum, bound = group_from_pod_group(group).quorum, len(self._mirror.mates.get(key, ()))
+            declared, tree = group_from_pod_group(group), self._mirror.tree_of(key)
+            mates = self._mirror.mates.get(tree or key, ())
+            bound = sum(self._mirror.state.part_of(pod) == key for pod in mates) if tree else len(mates)
             current = self._teller.condition_of(group)
-            if bound >= quorum and (current is None or current.status != "True"):
-                self.seated(GroupVerdict(key, "Scheduled", bound, quorum, bound))
+            if bound < declared.quorum or (current is not None and current.status == "True"):
+                continue
+            verdict = GroupVerdict(key, "Scheduled", bound, declared.quorum, bound, parent=declared.parent)
+            if tree:
+                parts.setdefault(tree, []).append(verdict)
+            else:
+                self.seated(verdict)
+        for tree, found in parts.items():
+            self._tell_parts(tree, tuple(found))
 
-    def _note(self, verdict: GroupVerdict, subject: Regarding | None, now: float) -> None:
+    def _tell_parts(self, tree: str, parts: Parts) -> None:
+        """Of a tree that runs, if so many of its parts do that this is certain: a composite within it may
+        lack some of its own."""
+        quorum = composite_from_object(self._mirror.composites[tree]).quorum
+        verdict = GroupVerdict(tree, "Scheduled", len(parts), quorum, len(parts), counts="parts")
+        if len(parts) >= quorum and all(part.parent == tree for part in parts):
+            self._note(verdict, parts, self._teller.subject(tree), time.monotonic())
+
+    def _note(self, verdict: GroupVerdict, parts: Parts, subject: Regarding | None, now: float) -> None:
         if verdict.verdict == "Scheduled":
             self._verdicts.scheduled(verdict)
         known = self._notices.get(verdict.group)
         if known is None or is_another(known.subject, subject):
-            known = self._notices[verdict.group] = Notice(heads(verdict), subject, NEVER)
+            known = self._notices[verdict.group] = Notice(heads(verdict), subject, NEVER, parts)
             is_new = True
         else:
             is_new = known.heads != heads(verdict) or (known.never_told and known.due == NEVER)
+            is_new |= [head_of(part) for part in known.parts] != [head_of(part) for part in parts]
+            known.parts = parts
             known.heads, known.subject = heads(verdict), subject or known.subject
         if is_new:
             known.unsettled_since = min(known.unsettled_since, now)
@@ -181,7 +207,7 @@ class Notices:
         if notice.told != head:
             notice.event_due = subject is not None and not self._teller.was_told(verdict)
             notice.told = head
-        done = await self._teller.tell_group(verdict)
+        done = await self._teller.tell_group(verdict, notice.parts)
         done &= await self._teller.tell_pods(verdict, lambda: notice.heads == heads(verdict))
         if notice.event_due and subject is not None:
             notice.event_due = not await self._teller.tell_event(verdict, subject)

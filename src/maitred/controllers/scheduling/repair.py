@@ -5,6 +5,9 @@ complete such a gang, since members that run count for its quorum. If they canno
 members that have a controller are deleted, so that it makes them anew and the places are free meanwhile.
 Members without a controller are never deleted: they keep their places, and the rest is tried again.
 
+A tree of groups is one such gang, with the parts below it: if its own quorum is met, but not that of a part
+that came later, the part is taken back alone.
+
 A gang that once ran whole and lost a member later is another matter, and none of this concerns it. Nor does
 one for whose other members room is being made: it is on its way to be completed.
 """
@@ -20,8 +23,9 @@ from maitred.cluster.snapshot import GroupView, Snapshot
 from maitred.controllers.scheduling.metrics import Metrics
 from maitred.controllers.scheduling.mirror import Mate, Mirror
 from maitred.controllers.scheduling.seating import SeatingRecord
+from maitred.controllers.scheduling.telling import COMPOSITE_SCHEDULED
 from maitred.kube.outcomes import Done
-from maitred.kube.wire import Condition, WatchedGroup
+from maitred.kube.wire import Condition, WatchedComposite, WatchedGroup
 from maitred.kube.writes import Writer
 from maitred.model.plan import Plan
 
@@ -91,7 +95,7 @@ class GangRepair:
 
     async def _take_back(self, group: str, view: GroupView) -> bool:
         """False if some could not be deleted, and it must be tried again."""
-        mates = dict(self._mirror.mates.get(group, {}))
+        mates = self._mates(group, view)
         owned = {key: mate for key, mate in mates.items() if mate.owned}
         log.warning(
             "group %s: %d of its %d members are bound, and the others could not be bound within %g s: %d "
@@ -119,7 +123,7 @@ class GangRepair:
         return {
             view.group.key: view
             for view in snapshot.groups
-            if view.missing
+            if (view.missing if view.parts is None else view.parts.broken())
             and view.running
             and view.group.key in mates
             and not promised(view.group.key)
@@ -129,18 +133,38 @@ class GangRepair:
     def _never_whole(self, view: GroupView) -> bool:
         """Whether the gang has not had its quorum since it was seated."""
         key = view.group.key
-        declared = self._mirror.groups.get(key)
-        if declared is not None and is_true(declared, self._condition):
+        declared = self._declared(view)
+        if declared and all(one is not None and self._was_whole(one) for one in declared):
             return False
         if key in self._interrupted:
             return True
-        seatings = Counter(mate.seating for mate in self._mirror.mates[key].values())
+        seatings = Counter(mate.seating for mate in self._mates(key, view).values())
         incomplete = [seating for seating, bound in seatings.items() if bound < seating.bound]
-        if declared is not None:
+        if declared:
             return bool(incomplete)
         return any(
             seatings[seating] + waited_then(view, seating) == seating.waiting for seating in incomplete
         )
+
+    def _declared(self, view: GroupView) -> list[WatchedGroup | WatchedComposite | None]:
+        """What declares the gang; of a tree, the parts of it that lack their quorum."""
+        groups, composites = self._mirror.groups, self._mirror.composites
+        if view.parts is None:
+            return [groups[view.group.key]] if view.group.key in groups else []
+        broken = view.parts.broken()
+        return [groups.get(one.key) if one.is_leaf else composites.get(one.key) for one in broken]
+
+    def _was_whole(self, declared: WatchedGroup | WatchedComposite) -> bool:
+        of_tree = isinstance(declared, WatchedComposite)
+        return is_true(declared, COMPOSITE_SCHEDULED if of_tree else self._condition)
+
+    def _mates(self, group: str, view: GroupView) -> dict[str, Mate]:
+        """The members that we have bound; of a tree, those of the parts that lack their quorum."""
+        mates, state = dict(self._mirror.mates.get(group, {})), self._mirror.state
+        if view.parts is None:
+            return mates
+        broken = {leaf.key for part in view.parts.broken() for leaf, _ in part.walk() if leaf.is_leaf}
+        return {pod: mate for pod, mate in mates.items() if state.part_of(pod) in broken}
 
 
 def waited_then(view: GroupView, seating: SeatingRecord) -> int:
@@ -153,5 +177,5 @@ def waited_then(view: GroupView, seating: SeatingRecord) -> int:
     return sum(created <= at for _, created, _ in view.orders)
 
 
-def is_true(group: WatchedGroup, condition: str) -> bool:
+def is_true(group: WatchedGroup | WatchedComposite, condition: str) -> bool:
     return any(c.type == condition and c.status == "True" for c in group.status.conditions)

@@ -15,7 +15,6 @@ from maitred.model.membership import GroupId
 from maitred.model.meta import key_of
 from maitred.model.plan import GroupVerdict, Plan
 from maitred.model.policy import Policy
-from maitred.model.words import counted
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +43,7 @@ class Report:
         self._first = False
         seats = Counter(bind.pod for bind in plan.binds)
         judged: dict[GroupId, FoundGroup | None] = {}
-        for verdict in plan.groups:
+        for verdict in plan.decisions:
             gang = self._half_started(verdict, seats, judged)
             if self._is_news(verdict, gang is not None):
                 words = self._words(verdict, plan) if gang is None else self._of_a_part(gang, verdict)
@@ -71,7 +70,7 @@ class Report:
         if not nodes:
             return verdict_words(verdict)
         named = ", ".join(nodes[:MOST_NODES]) + (", ..." if len(nodes) > MOST_NODES else "")
-        return f"would place {verdict.placed} of {counted(verdict.members, 'member')} on {named}"
+        return f"would place {verdict.placed_words.removesuffix(' placed')} on {named}"
 
     def _half_started(
         self, verdict: GroupVerdict, seats: Mapping[str, int], judged: dict[GroupId, FoundGroup | None]

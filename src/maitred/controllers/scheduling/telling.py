@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from maitred.controllers.scheduling.departures import controller_of
@@ -23,7 +23,7 @@ from maitred.kube.bodies import Regarding
 from maitred.kube.events import Events
 from maitred.kube.outcomes import Done, RefusalReason, Refused, Unknown
 from maitred.kube.resources import Resource
-from maitred.kube.wire import Condition, WatchedGroup, WatchedPod
+from maitred.kube.wire import Condition, WatchedComposite, WatchedGroup, WatchedPod
 from maitred.kube.writes import Writer
 from maitred.model.kinds import row_of
 from maitred.model.membership import said_by, top_owner
@@ -35,6 +35,7 @@ WRITES_PER_SECOND = 100.0
 LARGEST_BURST = 200.0
 LONGEST_MESSAGE = 1024
 POD_SCHEDULED = "PodScheduled"
+COMPOSITE_SCHEDULED = "CompositePodGroupInitiallyScheduled"
 ACTION = "Scheduling"
 
 
@@ -47,17 +48,20 @@ class Teller:
         groups: Resource | None,
         condition: str,
         metrics: Metrics,
+        composites: Resource | None = None,
     ) -> None:
         self._mirror = mirror
         self._writer = writer
         self._events = events
         self._groups = groups
         self._condition = condition
+        self._composites = composites
         self._metrics = metrics
         self._pace = WritePace(WRITES_PER_SECOND, LARGEST_BURST, time.monotonic())
 
     def subject(self, group: str) -> Regarding | None:
-        """The object to tell of: the PodGroup; else the topmost owner of the members; else the first one."""
+        """The object to tell of: the PodGroup, or the composite of a tree; else the topmost owner of the
+        members; else the first one."""
         members = self._mirror.waiting_by_group.get(group)
         if (declared := self.declared(group)) is not None or not members:
             return declared
@@ -74,17 +78,23 @@ class Teller:
         return Regarding("v1", "Pod", pod.metadata.name, namespace, pod.metadata.uid)
 
     def declared(self, group: str) -> Regarding | None:
-        """The PodGroup, where there is one."""
-        found = self._mirror.groups.get(group)
-        if found is None or self._groups is None:
+        """The PodGroup, or the composite of a tree, where there is one."""
+        found, resource = self._object(group)
+        if found is None or resource is None:
             return None
         meta = found.metadata
-        return Regarding(self._groups.api_version, self._groups.kind, meta.name, meta.namespace, meta.uid)
+        return Regarding(resource.api_version, resource.kind, meta.name, meta.namespace, meta.uid)
+
+    def _object(self, group: str) -> tuple[WatchedGroup | WatchedComposite | None, Resource | None]:
+        """What declares a group, and the resource that it is of."""
+        if self._mirror.is_tree(group):
+            return self._mirror.composites.get(group), self._composites
+        return self._mirror.groups.get(group), self._groups
 
     def was_told(self, verdict: GroupVerdict) -> bool:
         """Whether the conditions say this already: an earlier scheduler may have told it."""
         head = head_of(verdict)
-        declared = self._mirror.groups.get(verdict.group)
+        declared, _ = self._object(verdict.group)
         if declared is not None:
             current = self.condition_of(declared)
             return current is not None and begins_with(current.message, head)
@@ -94,13 +104,31 @@ class Teller:
             return bool(unseated)  # all are gated, of which the API server itself tells
         return all(c is not None and begins_with(c.message, head) for c in told)
 
-    def condition_of(self, declared: WatchedGroup) -> Condition | None:
-        return condition(declared, self._condition)
+    def condition_of(self, declared: WatchedGroup | WatchedComposite) -> Condition | None:
+        return condition(declared, self._type_of(declared))
 
-    async def tell_group(self, verdict: GroupVerdict) -> bool:
-        """False if it must be tried again."""
-        declared = self._mirror.groups.get(verdict.group)
-        if declared is None or self._groups is None:
+    def _type_of(self, declared: WatchedGroup | WatchedComposite) -> str:
+        return COMPOSITE_SCHEDULED if isinstance(declared, WatchedComposite) else self._condition
+
+    async def tell_group(self, verdict: GroupVerdict, parts: Sequence[GroupVerdict] = ()) -> bool:
+        """Of a tree, each part is told what becomes of it. False if it must be tried again."""
+        done = await self._tell_object(verdict, *self._object(verdict.group))
+        for part in parts:
+            if part.counts == "members":
+                done &= await self._tell_object(part, self._mirror.groups.get(part.group), self._groups)
+            else:
+                found = self._mirror.composites.get(part.group)
+                done &= await self._tell_object(part, found, self._composites)
+        return done
+
+    async def _tell_object(
+        self,
+        verdict: GroupVerdict,
+        declared: WatchedGroup | WatchedComposite | None,
+        resource: Resource | None,
+    ) -> bool:
+        untold = verdict.verdict != "Scheduled" and not verdict.blockers  # of a part, until it is explained
+        if declared is None or resource is None or untold:
             return True
         words = verdict_words(as_told_at_home(verdict))[:LONGEST_MESSAGE]
         current = self.condition_of(declared)
@@ -108,7 +136,7 @@ class Teller:
             return True  # a group that was scheduled once remains so, whatever becomes of its members
         status = "True" if verdict.verdict == "Scheduled" else "False"
         written = Condition(
-            self._condition,
+            self._type_of(declared),
             status,
             group_reason(verdict),
             words,
@@ -118,7 +146,7 @@ class Teller:
         await self._pace.take(1)
         meta = declared.metadata
         outcome = await self._writer.patch_group_condition(
-            self._groups, meta.namespace, meta.name, meta.uid, written
+            resource, meta.namespace, meta.name, meta.uid, written
         )
         return self._counted("group", outcome)
 
@@ -168,7 +196,7 @@ class Teller:
         return done
 
 
-def condition(of: WatchedPod | WatchedGroup, type: str) -> Condition | None:
+def condition(of: WatchedPod | WatchedGroup | WatchedComposite, type: str) -> Condition | None:
     return next((c for c in of.status.conditions if c.type == type), None)
 
 

@@ -33,6 +33,7 @@ from maitred.controllers.scheduling.metrics import Metrics, Now
 from maitred.controllers.scheduling.mirror import (
     Mirror,
     MirrorFeed,
+    feed_composites,
     feed_groups,
     feed_owners,
     feed_plain,
@@ -51,9 +52,9 @@ from maitred.kube.discovery import Served
 from maitred.kube.events import Events
 from maitred.kube.permit import Permit
 from maitred.kube.reflector import Reflector
-from maitred.kube.wire import WATCHED_OWNERS, WatchedGroup, WatchedPod
+from maitred.kube.wire import WATCHED_OWNERS, WatchedComposite, WatchedGroup, WatchedPod
 from maitred.kube.writes import Writer
-from maitred.model.group import PodGroup
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.objects import Object
 from maitred.model.operators.kueue import KueueWorkload
 from maitred.model.pod import Pod
@@ -139,7 +140,7 @@ class SchedulingTerm:
             metrics.lists.labels(reflector.name).set_function(count)
         events = Events(client, permit, instance)
         condition = served.group_condition
-        teller = Teller(mirror, writer, events, served.groups, condition, metrics)
+        teller = Teller(mirror, writer, events, served.groups, condition, metrics, served.composites)
         self.verdicts = LastVerdicts(mirror.waiting_by_group)
         self._notices = Notices(mirror, self.verdicts, teller, settings.renew_seconds)
         self._repair = GangRepair(mirror, writer, condition, settings.complete_within_seconds, metrics)
@@ -314,6 +315,7 @@ def reflectors(
     read_as: dict[type[Object], tuple[type[Any], MirrorFeed[Any]]] = {
         Pod: (WatchedPod, feed_pods(mirror)),
         PodGroup: (WatchedGroup, feed_groups(mirror)),
+        CompositePodGroup: (WatchedComposite, feed_composites(mirror)),
         KueueWorkload: (KueueWorkload, feed_workloads(mirror)),
         **{row.type: (row.type, feed_owners(mirror, row)) for row in OWNERS},
     }

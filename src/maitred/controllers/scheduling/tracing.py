@@ -51,7 +51,7 @@ class Tracing:
             start_time=ended - int(seconds * NANOSECONDS),
             attributes={
                 "maitred.nodes": len(snapshot.nodes.names),
-                "maitred.groups": len(plan.groups),
+                "maitred.groups": len(plan.decisions),
                 "maitred.binds": len(plan.binds),
                 "maitred.evictions": len(plan.evictions),
                 "maitred.search_exhausted": plan.search_exhausted,
@@ -91,7 +91,7 @@ class Tracing:
         created = {view.group.key: view.arrived for view in snapshot.groups}
         if len(self._waits) > MOST_WAITING // 2:
             self._waits = {group: wait for group, wait in self._waits.items() if group in created}
-        for verdict in plan.groups:
+        for verdict in plan.decisions:
             wait = self._waits.get(verdict.group)
             if wait is None:
                 if len(self._waits) >= MOST_WAITING:

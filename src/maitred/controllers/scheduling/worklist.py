@@ -41,7 +41,7 @@ class CycleSelection:
         if self.explained is None or verdict.group in self.explained:
             return True
         if verdict.verdict == "Scheduled":
-            return verdict.placed >= verdict.members
+            return verdict.counts == "members" and verdict.placed >= verdict.members
         return any(not CATEGORIES[blocker.category].hides_others for blocker in verdict.blockers)
 
     def __contains__(self, group: object) -> bool:

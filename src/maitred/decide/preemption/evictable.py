@@ -16,7 +16,7 @@ from maitred.cluster.nodes import Ints, Mask
 from maitred.cluster.snapshot import NO_GROUP, UNKNOWN_TIME, GroupRank, Occupant, SeatedGroup, Snapshot
 from maitred.decide.preemption.allowance import Heed, heeds
 from maitred.decide.preemption.kinship import SINGLE, Kinship, joined
-from maitred.model.group import CompositePodGroup, Group, disruption
+from maitred.model.group import Composite, Group
 from maitred.model.meta import key_of
 from maitred.model.policy import Policy, grace_limit, is_device
 from maitred.model.priority import rank_of
@@ -82,23 +82,21 @@ class EvictablePods:
     def _group_priority(self, seated: SeatedGroup) -> int:
         group = seated.group
         for composite in reversed(list(self._ancestors(group.parent))):
-            spec = composite.spec
-            if spec.priority is not None or spec.priority_class_name:
-                return self._looked_up(spec.priority, spec.priority_class_name)
+            if composite.states_priority:
+                return self._looked_up(composite.priority, composite.priority_class_name)
         if group.priority is not None or group.priority_class_name:
             return self._looked_up(group.priority, group.priority_class_name)
         ranks = {self._rank(rank) for rank in seated.ranks}
         return AT_ODDS if len(ranks) > 1 else next(iter(ranks), 0)
 
-    def _ancestors(self, parent: str) -> Iterator[CompositePodGroup]:
+    def _ancestors(self, parent: str) -> Iterator[Composite]:
         """The composite groups that a group is in, from the innermost out."""
         for _ in range(DEEPEST):
             composite = self.snapshot.composites.get(parent)
             if composite is None:
                 return
             yield composite
-            name = composite.spec.parent_composite_pod_group_name
-            parent = f"{composite.metadata.namespace or 'default'}/{name}" if name else ""
+            parent = composite.parent
 
     # -- which break together --------------------------------------------------------------------------
 
@@ -112,9 +110,9 @@ class EvictablePods:
         for number, each in enumerate(seated):
             if each is None or self._group_priority(each) == AT_ODDS:
                 continue
-            whole = [c for c in self._ancestors(each.group.parent) if is_whole(c)]
+            whole = [c for c in self._ancestors(each.group.parent) if c.disruption == "PodGroup"]
             if whole:
-                key = key_of(whole[-1].metadata)
+                key = whole[-1].key
                 families[number] = composites.setdefault(key, number)
                 names[composites[key]] = key
             elif each.group.disruption == "PodGroup" or (each.group.gang and each.group.disruption == "Pod"):
@@ -411,10 +409,6 @@ def _known(values: Sequence[int | None]) -> Ints:
 
 def owner_of(occupant: Occupant) -> OwnerOfPods:
     return occupant.key.partition("/")[0], *occupant.owner
-
-
-def is_whole(composite: CompositePodGroup) -> bool:
-    return disruption(composite.spec.disruption_mode) == "PodGroup"
 
 
 DEVICE_HOUR = 3_600_000

@@ -86,7 +86,7 @@ class Feasibility:
         """Whether all that changes for the members is how much room there is: then no pod has to be evicted
         to see where they would sit."""
         soft = any(has_soft_company(self.trial.needs(shape)) for shape in self.ask.distinct)
-        return self.plain and not soft and not self.ask.topology.slice_size
+        return self.plain and not soft and not self.ask.intricate
 
     def _seats_by_sums(self, entries: Ints, steps: Steps) -> Assignment | None:
         after, within = self._after(entries), self._within
@@ -303,6 +303,6 @@ class Feasibility:
 
 def only_quorum(ask: Ask) -> Ask:
     """Without members above the quorum, for which no pod leaves, where it does not matter which these are."""
-    if len(ask.distinct) > 1 or ask.topology.slice_size:
+    if len(ask.distinct) > 1 or ask.intricate:
         return ask
     return replace(ask, shapes=ask.shapes[: ask.need], orders=ask.orders[: ask.need])

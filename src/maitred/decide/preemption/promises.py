@@ -161,7 +161,8 @@ class Promises:
         """No pod of these groups is made to leave from now on: they have got seats or promises in this cycle,
         which are worth nothing without those that run."""
         seated = enumerate(self.snapshot.seated)
-        numbers = [number for number, one in seated if one is not None and one.group.key in groups]
+        tree_of = self.snapshot.tree_of
+        numbers = [number for number, one in seated if one is not None and tree_of(one.group) in groups]
         if numbers:
             self._needed |= np.isin(self.snapshot.bound.group, numbers)
 
@@ -307,7 +308,7 @@ class Promises:
         for pod in victims.tolist():
             group = self.evictable.group_of(pod)
             if group is not None:
-                found.setdefault(group.key, set()).add(
+                found.setdefault(self.snapshot.tree_of(group), set()).add(
                     self.snapshot.bound.occupants[pod].key.partition("/")[2]
                 )
         return found

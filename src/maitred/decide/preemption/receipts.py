@@ -43,7 +43,7 @@ def evictions(
     }
     for pod, unit, occupant, theirs, work, since, lingers, owner in rows:
         group = evictable.group_of(pod)
-        key = None if group is None else group.key
+        key = None if group is None else evictable.snapshot.tree_of(group)
         rule = f"priority {priority} is higher than {theirs}"
         receipt = Receipt(
             unit=names[unit],

@@ -159,7 +159,7 @@ def never_of(
     by_key = {found_group.key: found_group for found_group in found}
     alone = msgspec.structs.replace(policy, preemption=Preemption("never"))
     context = Context(alone, known_levels(alone, snapshot))
-    for view, verdict in zip(snapshot.groups, decide(snapshot, alone, now).groups, strict=True):
+    for view, verdict in zip(snapshot.groups, decide(snapshot, alone, now).decisions, strict=True):
         if verdict.verdict != "Impossible":
             continue
         found_group = by_key.get(verdict.group)

@@ -147,7 +147,9 @@ class _Count:
             holder = NOBODY  # of what is broken, whoever is bound there
             if into != BROKEN:
                 seated_group = seated[group] if group != NO_GROUP else None
-                holder = bound.occupants[pod].key if seated_group is None else seated_group.group.key
+                holder = bound.occupants[pod].key
+                if seated_group is not None:
+                    holder = self._snapshot.tree_of(seated_group.group)
                 self._pods[holder] = pod
             self._devices[Key(holder, resource, self._models[of], BUCKETS[into])] += count
 

@@ -59,11 +59,7 @@ def lost_to_failures(
     if not failed:
         return []
     evictable = EvictablePods(before, policy, times.now)
-    whole = {
-        seated_group.group.key
-        for seated_group in after.seated
-        if seated_group and seated_group.counted >= seated_group.group.quorum
-    }
+    whole = {key for key, is_whole in after.seated_whole().items() if is_whole}
     found = []
     for holder, pods in failed.items():
         rows = sorted(pods) if holder in whole else sorted({*pods, *fellows(before, pods[0], ends)})

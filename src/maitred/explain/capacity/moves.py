@@ -29,7 +29,7 @@ from maitred.decide.seating import commit, required_domain
 from maitred.explain.capacity.document import Fragmented, Move, PodMove
 from maitred.explain.capacity.survey import Survey
 from maitred.explain.remedies.rehearsal import RankedGroup
-from maitred.model.group import TopologyRequest
+from maitred.model.group import Group, TopologyRequest
 from maitred.model.plan import Blocker
 
 MOST_GROUPS = 8
@@ -128,7 +128,7 @@ class Mover:
     def units(self) -> Units:
         evictable = self.survey.evictable
         claims = np.fromiter((bool(o.claims) for o in self.bound.occupants), np.bool_, len(self.bound.node))
-        sliced = np.array([bool(g and g.group.topology.slice_size) for g in self.snapshot.seated] + [False])
+        sliced = np.array([bool(g and is_cut(g.group)) for g in self.snapshot.seated] + [False])
         stays = (
             self.survey.leaving
             | self.bound.terminating
@@ -378,3 +378,9 @@ class Rearranged:
             ),
             lost_device_hours=self.units.toll(chosen).work_lost_device_hours,
         )
+
+
+def is_cut(group: Group) -> bool:
+    """Whether its members may not sit anywhere near each other: slices, and parts of trees, have more domains
+    than its own."""
+    return bool(group.topology.slice_size or group.parent)

@@ -29,13 +29,13 @@ def _found(survey: Survey) -> Iterator[Incomplete]:
     pods = np.flatnonzero(short[bound.group] & (bound.group != NO_GROUP))
     pods = pods[np.argsort(bound.group[pods], kind="stable")]
     lacking = {view.group.key: min(order[1] for order in view.orders) for view in survey.snapshot.groups}
-    scheduled = {verdict.group for verdict in survey.plan.groups if verdict.verdict == "Scheduled"}
+    scheduled = {verdict.group for verdict in survey.plan.decisions if verdict.verdict == "Scheduled"}
     for number, first in zip(*np.unique(bound.group[pods], return_index=True), strict=True):
         group = seated[number]
         if group is not None:
             own = pods[first : np.searchsorted(bound.group[pods], number, "right")]
-            since = lacking.get(group.group.key, -math.inf)
-            yield _incomplete(survey, group, own, since, group.group.key in scheduled)
+            key = survey.snapshot.tree_of(group.group)
+            yield _incomplete(survey, group, own, lacking.get(key, -math.inf), key in scheduled)
 
 
 def _incomplete(

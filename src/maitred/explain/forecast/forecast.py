@@ -33,7 +33,7 @@ def estimate(situation: Situation, key: str) -> Estimate:
 def estimates(situation: Situation, keys: Iterable[str]) -> dict[str, Estimate]:
     """For several groups at little more than the price of one: futures show when everybody starts."""
     outset, wanted = situation.once(Outset), tuple(dict.fromkeys(keys))
-    verdicts = {verdict.group: verdict for verdict in outset.plan.groups}
+    verdicts = {verdict.group: verdict for verdict in outset.plan.decisions}
     waiting = {group.key for group in outset.groups if verdicts[group.key].verdict == "Waiting"}
     futures = roll(outset, [key for key in wanted if key in waiting])
     seated = {seating.group.key for seating in outset.seatings}
@@ -132,7 +132,7 @@ def told(outset: Outset, key: str, outcomes: Sequence[FutureOutcome]) -> Estimat
 
 def not_seen(outset: Outset, key: str, until: float, assumed: tuple[str, ...]) -> Estimate:
     """It starts in none of the futures, as far as they were looked at."""
-    verdict = next(one for one in outset.situation.plan(explained=[key]).groups if one.group == key)
+    verdict = next(one for one in outset.situation.plan(explained=[key]).decisions if one.group == key)
     if verdict.verdict == "Impossible":
         return Estimate(group=key, words=no_estimate(verdict))
     beside = outset.beside_others(key)

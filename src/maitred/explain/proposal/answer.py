@@ -69,6 +69,8 @@ class Proposal(Record, frozen=True):
     quorum: int = 0
     placed: int = 0
     """Members that would have a node now."""
+    counts: Literal["members", "parts"] = "members"
+    """What these three count: pods, or the parts of a tree of groups."""
     where: Where = Where()
     """Where they would be, now or once others have left."""
     cost: CostToOthers = CostToOthers()

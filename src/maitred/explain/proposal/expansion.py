@@ -1,43 +1,49 @@
-"""From manifests to the pods that their controllers would make, with the groups that these say they are in.
+"""From manifests to the pods that their controllers would make, with the owners that say what group they are.
 
-Pods without a group are decided one by one, so a Deployment is so many lone pods. A Job comes with its pods,
-because it may be one gang by itself. Other kinds whose pods are of no use without each other (JobSets, and
-training jobs with `...ReplicaSpecs`) are taken for gangs, and a note says which marks make them so in the
-cluster.
+A workload comes with its owner and with what is made between the two (the Jobs of a JobSet, the RayCluster of
+a RayJob), so that the table of membership groups its pods as it will group those in the cluster.
 
 Only what a decision reads is kept: commands, environments and most annotations stay where they are.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from maitred.explain.gang_advice import marks_words
 from maitred.explain.proposal.workloads import (
     MOST_PODS,
     Body,
-    Manager,
-    Replicas,
-    WorkloadManifest,
+    GivenManifest,
+    Workload,
+    decoded,
     expansion_of,
+    given_manifest,
 )
-from maitred.model.group import GROUP, MIN_COUNT, PodGroup
+from maitred.model.group import CompositePodGroup, PodGroup
 from maitred.model.job import Job
+from maitred.model.kinds import OPERATED, row_of
 from maitred.model.manifest import Document, InputError, Reader
+from maitred.model.manifest.checks import CHECKS
 from maitred.model.manifest.errors import FieldError
-from maitred.model.membership import said_by
-from maitred.model.meta import ObjectMeta, OwnerReference
+from maitred.model.meta import ObjectMeta, key_of
 from maitred.model.objects import Object
-from maitred.model.pod import ClaimVolume, Pod, SchedulingGroup, Volume
+from maitred.model.operators.jobset import TrainJob
+from maitred.model.operators.pods import Manager, MissingObject, Replicas
+from maitred.model.operators.runtimes import AnyRuntime, ClusterTrainingRuntime, TrainingRuntime
+from maitred.model.owners import api_group
+from maitred.model.pod import ClaimVolume, Pod, PodSpec, SchedulingGroup, Volume
 from maitred.model.recording import allowed, without_secrets
 from maitred.model.runtime import EXPECTED_RUNTIME
 from maitred.model.storage import PersistentVolumeClaim
 
+T = TypeVar("T", bound=Object)
 POD_GROUP_VERSION = "scheduling.k8s.io/v1beta1"
-Planned = Pod | PodGroup | Job | PersistentVolumeClaim
-VERSIONS = {Pod: "v1", PodGroup: POD_GROUP_VERSION, Job: "batch/v1", PersistentVolumeClaim: "v1"}
-PLANNED = (Pod, PodGroup, Job, PersistentVolumeClaim)
+PLANNED: tuple[type[Object], ...] = (
+    *(Pod, PodGroup, CompositePodGroup, Job, PersistentVolumeClaim),
+    *(row.type for row in OPERATED),
+)
 """What new pods bring along. Of the rest of a file nothing is asked of a scheduler."""
 
 
@@ -49,17 +55,83 @@ class Expansion:
     notes: list[str] = field(default_factory=list)
 
 
-def members_of(documents: Iterable[Document], namespace: str) -> Expansion:
-    """All pods, groups and claims of some manifests; `namespace` is that of those that name none."""
-    expander = Expander(namespace)
-    for document in documents:
+class Gathered:
+    """Objects, found as in a cluster."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self._items: dict[tuple[type[Object], str], Any] = {}
+        for item in objects:
+            row = row_of(type(item))
+            key = key_of(item.metadata) if row.namespaced else item.metadata.name
+            self._items[row.type, key] = item
+
+    def find(self, kind: type[T], key: str, uid: str = "") -> T | None:
+        found: T | None = self._items.get((kind, key))
+        return found if found is None or not uid or found.metadata.uid in ("", uid) else None
+
+
+def members_of(documents: Iterable[Document], namespace: str, known: Iterable[Object] = ()) -> Expansion:
+    """All pods, groups and claims of some manifests; `namespace` is that of those that name none. `known` are
+    objects that the manifests may refer to."""
+    given, reader = list(documents), Reader()
+    for document in given:
+        if is_runtime(document):
+            reader.take(in_namespace(document, namespace))
+    expander = Expander(namespace, Gathered((*known, *reader.objects)))
+    for document in given:
         expander.take(document)
     return expander.found
 
 
+class RuntimeName(NamedTuple):
+    """The runtime that a TrainJob refers to."""
+
+    kind: type[AnyRuntime]
+    namespace: str
+    """Empty for one of the whole cluster."""
+    name: str
+
+
+def runtimes_of(documents: Iterable[Document], namespace: str) -> list[RuntimeName]:
+    """Those that TrainJobs among these manifests need, and that are not among them. Raises InputError."""
+    wanted, given = dict[RuntimeName, None](), set[RuntimeName]()
+    for document in documents:
+        if api_group(document.api_version) != row_of(TrainJob).group:
+            continue
+        body = {"metadata": {}, **document.plain()}
+        try:
+            home = given_manifest(body, document.kind, document.api_version, namespace).meta.namespace
+            if (document.api_version, document.kind) == TRAIN_JOB:
+                ref = decoded(body, TrainJob).spec.runtime_ref
+                wanted[runtime_name(ref.kind, home, ref.name)] = None
+            elif is_runtime(document):
+                given.add(runtime_name(document.kind, home, body["metadata"].get("name", "")))
+        except FieldError as problem:
+            raise InputError(document.source, document.title, problem.field, problem.what) from None
+    return [one for one in wanted if one not in given]
+
+
+TRAIN_JOB = (row_of(TrainJob).api_versions[0], row_of(TrainJob).name)
+RUNTIMES = {
+    (version, row_of(kind).name)
+    for kind in (TrainingRuntime, ClusterTrainingRuntime)
+    for version in row_of(kind).api_versions
+}
+
+
+def is_runtime(document: Document) -> bool:
+    return (document.api_version, document.kind) in RUNTIMES
+
+
+def runtime_name(kind: str, namespace: str, name: str) -> RuntimeName:
+    if kind == "TrainingRuntime":
+        return RuntimeName(TrainingRuntime, namespace, name)
+    return RuntimeName(ClusterTrainingRuntime, "", name)
+
+
 class Expander:
-    def __init__(self, namespace: str) -> None:
-        self.namespace = namespace
+    def __init__(self, namespace: str, known: Gathered) -> None:
+        self.namespace, self.known = namespace, known
         self.found = Expansion()
         self._reader = Reader()
         self._pods = 0
@@ -75,22 +147,13 @@ class Expander:
         body = document.plain()
         expansion = expansion_of(document.api_version, document.kind, body)
         if expansion is not None:
-            Made(self, document, expansion(body)).add()
+            given = given_manifest(body, document.kind, document.api_version, self.namespace, self.known)
+            Made(self, given, expansion(given)).add()
         else:
-            item = self._reader.take(self._named(document, body))
+            item = self._reader.take(in_namespace(document, self.namespace))
             if isinstance(item, PLANNED):
                 self.reserve(isinstance(item, Pod), "")
                 self.add(as_new(item))
-
-    def _named(self, document: Document, body: Body) -> Document:
-        """With a namespace, and a name where it has only the beginning of one."""
-        metadata = body.get("metadata")
-        if isinstance(metadata, dict):
-            named = {"namespace": self.namespace, **metadata}
-            if isinstance(prefix := metadata.get("generateName"), str):
-                named.setdefault("name", prefix.rstrip("-."))
-            body = {**body, "metadata": named}
-        return Document(document.source, document.place, document.api_version, document.kind, body)
 
     def add(self, item: Object) -> None:
         self.found.objects.append(item)
@@ -105,21 +168,32 @@ class Expander:
         self.found.notes.append(text)
 
 
+def in_namespace(document: Document, namespace: str) -> Document:
+    """With a namespace, and a name where it has only the beginning of one."""
+    body = document.plain()
+    metadata = body.get("metadata")
+    if isinstance(metadata, dict):
+        named = {"namespace": namespace, **metadata}
+        if isinstance(prefix := metadata.get("generateName"), str):
+            named.setdefault("name", prefix.rstrip("-."))
+        body = {**body, "metadata": named}
+    return Document(document.source, document.place, document.api_version, document.kind, body)
+
+
 class Made:
     """What the controller of one workload would make."""
 
-    def __init__(self, expander: Expander, document: Document, workload: WorkloadManifest) -> None:
-        self.expander, self.document, self.workload = expander, document, workload
-        self.name = workload.meta.title
-        self.namespace = workload.meta.namespace or expander.namespace
-        self.title = f"{document.kind} {self.namespace}/{self.name}"
+    def __init__(self, expander: Expander, given: GivenManifest, workload: Workload) -> None:
+        self.expander, self.given, self.workload = expander, given, workload
+        self.title = f"{given.kind} {given.meta.namespace}/{given.meta.name}"
 
     def add(self) -> None:
         note = self.expander.note
-        pods, managers = list[Pod](), dict[Manager, None]()
-        for replicas in self.workload.replicas:
+        pods, managers, between = list[Pod](), dict[Manager, None](), dict[int, Object]()
+        for replicas in self._replicas():
             if replicas.manager is None:
-                pods += self._replicas(replicas)
+                pods += self._pods(replicas)
+                between |= {id(one): one for one in replicas.between}
             else:
                 managers[replicas.manager] = None
         for manager in managers:
@@ -128,97 +202,98 @@ class Made:
             note(f"{self.title} is suspended; this is the answer for when it is resumed")
         if not pods and not managers:
             note(f"{self.title} asks for no pods")
-        if pods and self.workload.job is not None:
-            self.expander.add(without_secrets(self._named(self.workload.job)))
+        if pods:
+            owners = [*between.values(), *([self.workload.owner] if self.workload.owner else ())]
+            for owner in owners:
+                self.expander.add(without_secrets(owner))
         for pod in self._grouped(pods):
             self.expander.add(pod)
 
-    def _named(self, job: Job) -> Job:
-        metadata = msgspec.structs.replace(job.metadata, name=self.name, namespace=self.namespace)
-        return Job(metadata, job.spec)
+    def _replicas(self) -> Iterator[Replicas]:
+        try:
+            yield from self.workload.replicas
+        except MissingObject as missing:
+            raise FieldError("spec.runtimeRef", missing_words(missing)) from None
 
     # -- pods ------------------------------------------------------------------------------------------
 
-    def _replicas(self, replicas: Replicas) -> Iterator[Pod]:
-        """The template is read once, however many pods are made from it."""
+    def _pods(self, replicas: Replicas) -> Iterator[Pod]:
+        """The template is checked once, however many pods are made from it."""
         self.expander.reserve(replicas.count, replicas.count_field)
-        if replicas.count == 0:
-            return
-        first = self._first(replicas)
-        for index in range(replicas.count):
-            name = replicas.name(index)
-            labels = {**first.metadata.labels, **replicas.labels(index)}
-            metadata = msgspec.structs.replace(first.metadata, name=name, labels=labels)
-            claims = tuple(self._claim(template, name) for template in replicas.claims)
-            spec = msgspec.structs.replace(first.spec, volumes=(*first.spec.volumes, *claims))
-            yield Pod(metadata, spec)
+        first = replicas.pod(replicas.first)
+        try:
+            CHECKS[Pod](as_new(first))
+        except FieldError as problem:
+            raise FieldError(f"{replicas.field}.{problem.field}".rstrip("."), problem.what) from None
+        spec = self._spec(first.spec, replicas)
+        for pod in replicas.pods():
+            claims = tuple(self._claim(template, pod.metadata.name) for template in replicas.claims)
+            metadata = msgspec.structs.replace(
+                pod.metadata, annotations=allowed({**self._runtime, **pod.metadata.annotations})
+            )
+            own = msgspec.structs.replace(spec, volumes=(*spec.volumes, *claims)) if claims else spec
+            yield Pod(metadata, own)
 
-    def _first(self, replicas: Replicas) -> Pod:
-        template, workload = replicas.template, self.workload
-        named = {**template.metadata, "name": replicas.name(0), "namespace": self.namespace}
-        pod = self._read("v1", "Pod", {"metadata": named, "spec": template.spec}, replicas.field)
-        assert isinstance(pod, Pod)
-        said = {**workload.meta.annotations, **workload.meta.labels}
-        runtime = {key: value for key, value in said.items() if key == EXPECTED_RUNTIME}
-        annotations = {**runtime, **pod.metadata.annotations}
-        version = self.document.api_version
-        owner = OwnerReference(self.document.kind, self.name, controller=True, api_version=version)
-        return Pod(
-            msgspec.structs.replace(pod.metadata, annotations=annotations, owner_references=(owner,)),
-            msgspec.structs.replace(
-                pod.spec,
-                priority_class_name=pod.spec.priority_class_name or workload.priority_class,
-                active_deadline_seconds=pod.spec.active_deadline_seconds or workload.deadline,
-            ),
+    @property
+    def _runtime(self) -> dict[str, str]:
+        """What the owner says of how long it runs."""
+        said = {**self.given.meta.annotations, **self.given.meta.labels}
+        return {key: value for key, value in said.items() if key == EXPECTED_RUNTIME}
+
+    def _spec(self, spec: PodSpec, replicas: Replicas) -> PodSpec:
+        return msgspec.structs.replace(
+            spec,
+            priority_class_name=spec.priority_class_name or self.workload.priority_class,
+            active_deadline_seconds=spec.active_deadline_seconds or replicas.deadline,
         )
 
     def _claim(self, template: Body, pod: str) -> Volume:
         name = template.get("metadata", {}).get("name", "")
-        body = {**template, "metadata": {"name": f"{name}-{pod}", "namespace": self.namespace}}
-        self.expander.add(self._read("v1", "PersistentVolumeClaim", body, "spec.volumeClaimTemplates"))
+        namespace = self.given.meta.namespace
+        body = {**template, "metadata": {"name": f"{name}-{pod}", "namespace": namespace}}
+        self.expander.add(read_new("v1", "PersistentVolumeClaim", body, "spec.volumeClaimTemplates"))
         return Volume(name, ClaimVolume(f"{name}-{pod}"))
-
-    def _read(self, version: str, kind: str, body: Body, field: str) -> Planned:
-        """What a template says, refused in terms of the manifest that has it."""
-        try:
-            item = Reader().take(Document("", "", version, kind, body))
-            assert isinstance(item, PLANNED)
-            return as_new(item)
-        except (InputError, FieldError) as problem:
-            raise FieldError(f"{field}.{problem.field}".rstrip("."), problem.what) from None
 
     # -- groups ----------------------------------------------------------------------------------------
 
     def _grouped(self, pods: list[Pod]) -> Iterable[Pod]:
-        """The pods with what says their group."""
-        if not pods or any(said_by(pod).names_a_group for pod in pods):
+        """The pods, in the PodGroup that the Job controller of Kubernetes 1.37 makes if a Job asks for it."""
+        named = any(pod.spec.scheduling_group is not None for pod in pods)
+        if not pods or named or self.workload.scheduling is None:
             return pods
-        if self.workload.scheduling is not None:
-            return self._in_pod_group(pods, self.workload.scheduling)
-        count = self.workload.quorum or len(pods)
-        if self.workload.gang:
-            said = marks_words(self.name, count)
-            self.expander.note(f"{self.title} is planned as one gang; to have it scheduled as one, {said}")
-            marks = {GROUP: self.name, MIN_COUNT: str(count)}
-            return [with_annotations(pod, marks) for pod in pods]
-        return pods
-
-    def _in_pod_group(self, pods: list[Pod], scheduling: Body) -> list[Pod]:
-        """As the Job controller of Kubernetes 1.37 makes one, where a Job asks for it."""
-        spec = {"schedulingPolicy": {"basic": {}}, **scheduling}
+        spec = {"schedulingPolicy": {"basic": {}}, **self.workload.scheduling}
         policy = spec["schedulingPolicy"]
         if isinstance(policy, dict) and isinstance(policy.get("gang"), dict):
             spec["schedulingPolicy"] = {"gang": {"minCount": len(pods), **policy["gang"]}}
         if pods[0].spec.priority_class_name:
             spec["priorityClassName"] = pods[0].spec.priority_class_name
-        body = {"metadata": {"name": self.name, "namespace": self.namespace}, "spec": spec}
+        name = self.given.meta.name
+        body = {"metadata": {"name": name, "namespace": self.given.meta.namespace}, "spec": spec}
         try:
-            self.expander.add(self._read(POD_GROUP_VERSION, "PodGroup", body, ""))
+            self.expander.add(read_new(POD_GROUP_VERSION, "PodGroup", body, ""))
         except FieldError as problem:
             field = problem.field.removeprefix(".spec.")
             raise FieldError(f"spec.scheduling.{field}", problem.what) from None
-        group = SchedulingGroup(self.name)
+        group = SchedulingGroup(name)
         return [Pod(pod.metadata, msgspec.structs.replace(pod.spec, scheduling_group=group)) for pod in pods]
+
+
+def read_new(version: str, kind: str, body: Body, field: str) -> Object:
+    """What a part of a manifest says, refused in terms of the manifest that has it."""
+    try:
+        item = Reader().take(Document("", "", version, kind, body))
+        assert item is not None
+        return as_new(item)
+    except (InputError, FieldError) as problem:
+        raise FieldError(f"{field}.{problem.field}".rstrip("."), problem.what) from None
+
+
+def missing_words(missing: MissingObject) -> str:
+    kind, _, name = str(missing).partition(" ")
+    return (
+        f"{missing} has the templates of its pods, and is neither in the input nor in the cluster; add it: "
+        f"kubectl get {kind.lower()} {name} -o yaml"
+    )
 
 
 def managed_words(manager: Manager) -> str:
@@ -228,7 +303,7 @@ def managed_words(manager: Manager) -> str:
     )
 
 
-def as_new(item: Planned) -> Planned:
+def as_new(item: T) -> T:
     """The object as it would be created: without a history, and a pod without a node."""
     if isinstance(item, Pod) and item.spec.node_name:
         raise FieldError("spec.nodeName", f"is {item.spec.node_name}, so the pod has a node already")
@@ -242,15 +317,12 @@ def as_new(item: Planned) -> Planned:
         annotations=allowed(meta.annotations),
         owner_references=tuple(owner for owner in meta.owner_references if owner.controller),
     )
-    return type(item)(metadata, item.spec)  # type: ignore[arg-type]  # each kind has its own spec
+    new: Any = type(item)
+    return new(metadata, item.spec) if hasattr(item, "spec") else new(metadata)  # type: ignore[no-any-return]
 
 
-def manifest_of(item: Planned) -> Body:
+def manifest_of(item: Object) -> Body:
     """The object as somebody would write it, in lists and dicts."""
+    row = row_of(type(item))
     said = msgspec.json.decode(msgspec.json.encode(item))
-    return {"apiVersion": VERSIONS[type(item)], "kind": type(item).__name__, **said}
-
-
-def with_annotations(pod: Pod, added: dict[str, str]) -> Pod:
-    annotations = {**pod.metadata.annotations, **added}
-    return Pod(msgspec.structs.replace(pod.metadata, annotations=annotations), pod.spec)
+    return {"apiVersion": row.api_versions[0], "kind": row.name, **said}

@@ -28,7 +28,7 @@ def offers_of(
 ) -> tuple[tuple[Offer, ...], tuple[Remedy, ...]]:
     """For a group without room: what it could have now, and what else would help. Smaller changes first."""
     (key,) = proposed.groups
-    if next(group.verdict for group in plan.groups if group.group == key) == "Preempting":
+    if next(group.verdict for group in plan.decisions if group.group == key) == "Preempting":
         situation = patient(situation, key)
     sought = sought_for(situation, key)
     if sought is None:

@@ -62,7 +62,7 @@ class Asked:
         self.proposed_groups = supposition.proposed_groups(situation.policy.workloads)
         self.keys = frozenset(key for proposed in self.proposed_groups for key in proposed.groups)
         self.plan = situation.plan(explained=self.keys)
-        self._verdicts = {group.group: group for group in self.plan.groups}
+        self._verdicts = {group.group: group for group in self.plan.decisions}
         self._tries = MOST_TRIED
 
     def propose(self, proposed: ProposedGroup) -> Proposal:
@@ -78,6 +78,7 @@ class Asked:
             members=sum(verdict.members for verdict in verdicts),
             quorum=verdicts[0].quorum,
             placed=sum(verdict.placed for verdict in verdicts),
+            counts=verdicts[0].counts,
             where=where(self.situation, (bind for bind in self._places if bind.group in own)),
             cost=cost_of([eviction for eviction in self.plan.evictions if eviction.preemptor in own]),
             delayed=self._delayed if outcome in ("fits", "preempts") else (),
@@ -147,7 +148,7 @@ class Asked:
         situation = self.situation
         others = tuple(view for view in situation.snapshot.groups if view.group.key not in self.keys)
         plan = situation.on(replace(situation.snapshot, groups=others)).decided()
-        return tuple(g.group for g in plan.groups if g.group in waiting and g.verdict == "Scheduled")
+        return tuple(g.group for g in plan.decisions if g.group in waiting and g.verdict == "Scheduled")
 
     def _notes(self, proposed: ProposedGroup, outcome: Outcome) -> Iterator[str]:
         if not self.supposition.by_options and self._exists(proposed):
@@ -181,7 +182,8 @@ class Asked:
             yield from self._ganging(proposed)
         asked = {proposed.name for proposed in self.proposed_groups}
         for item in self.supposition.objects:
-            if isinstance(item, PodGroup) and key_of(item.metadata) not in asked:
+            named = isinstance(item, PodGroup) and not item.spec.parent_composite_pod_group_name
+            if named and key_of(item.metadata) not in asked:
                 yield f"PodGroup {key_of(item.metadata)}: none of the given pods names it"
         for view in self.situation.snapshot.groups:
             if view.group.key in self.keys:

@@ -4,28 +4,43 @@ They are asked about over HTTP as well, so a supposition can be written as JSON 
 
     {"objects": [...], "model": "H100", "within": "rack", "options": ["--gang", "--gpus"]}
 
-`objects` are Pods, PodGroups, Jobs and PersistentVolumeClaims as manifests. `model` and `within` are for who
-knows neither the labels of the nodes nor the policy: whoever answers looks them up.
+`objects` are Pods, their owners, PodGroups, CompositePodGroups and PersistentVolumeClaims as manifests.
+`model` and `within` are for who knows neither the labels of the nodes nor the policy: whoever answers looks
+them up.
 """
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from maitred.cluster.parts import root_of
+from maitred.cluster.trees import COMPOSITE_POD_GROUP
 from maitred.explain.proposal.expansion import PLANNED, as_new, manifest_of
 from maitred.explain.proposal.workloads import MOST_PODS
-from maitred.model.group import GangPolicy, PodGroup, PodGroupSpec, SchedulingPolicy
+from maitred.model.group import (
+    CompositePodGroup,
+    GangPolicy,
+    PodGroup,
+    PodGroupSpec,
+    SchedulingPolicy,
+    composite_from_object,
+    group_from_pod_group,
+)
 from maitred.model.job import Job
 from maitred.model.kinds import row_of
 from maitred.model.manifest import Document, InputError, Reader
 from maitred.model.manifest.errors import FieldError, field_error
-from maitred.model.membership import ALONE, GroupId, renamed, said_by, settle
-from maitred.model.meta import Lean, ObjectMeta, key_of
+from maitred.model.membership import ALONE, POD_GROUP, GroupId, renamed, said_by, settle
+from maitred.model.meta import Lean, ObjectMeta, OwnerReference, controller_of, key_of
 from maitred.model.objects import Object
+from maitred.model.operators.leaderworkerset import SET_NAME, LeaderWorkerSet
+from maitred.model.operators.pods import reference
+from maitred.model.owner_chain import LONGEST_CHAIN, row_of_owner
 from maitred.model.owners import kind_of
 from maitred.model.pod import Container, Pod, PodSpec, ResourceRequirements, Resources, SchedulingGroup
 from maitred.model.policy import Workloads
@@ -68,10 +83,16 @@ class ProposedGroup:
     """What decisions call it: the group, or each of the lone pods."""
     owner: str = ""
     """`namespace/name` of what makes the pods."""
+    above: str = ""
+    """The kind and name of what the owner was made for, where other pods were made for it too."""
 
     @property
     def title(self) -> str:
-        return f"{self.kind} {self.name}" if self.kind else self.name
+        if not self.kind:
+            return self.name
+        if self.name.startswith(f"{self.owner}-"):
+            return f"{self.kind} {self.owner}, group {self.name}"
+        return f"{self.kind} {self.name}{f' of {self.above}' if self.above else ''}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +124,7 @@ class Supposition:
     @cached_property
     def _supposed(self) -> frozenset[tuple[type[Object], str]]:
         """What is supposed, by kind and key."""
-        return frozenset((row_of(type(item)).type, key_of(item.metadata)) for item in self.objects)
+        return frozenset(self._by_name)
 
     def stand_ins(self, now: datetime, scheduler: str | None = None) -> list[Object]:
         """The objects as they would be if they were created now, for this scheduler if it is the only one."""
@@ -123,22 +144,40 @@ class Supposition:
         are there already."""
         return renamed(item, MARK, lambda kind, key: (kind, key) in self._supposed)
 
+    @cached_property
+    def _trees(self) -> dict[str, str]:
+        """PodGroups in trees, and these, under the names that both have once they are supposed."""
+        found = [self._renamed(one) for one in self.objects if isinstance(one, CompositePodGroup)]
+        composites = {one.key: one for one in map(composite_from_object, found)}
+        named = [self._renamed(one) for one in self.objects if isinstance(one, PodGroup)]
+        groups = [group_from_pod_group(one) for one in named]
+        return {group.key: root_of(group.parent, composites) for group in groups if group.parent}
+
     def proposed_groups(self, rules: Workloads) -> tuple[ProposedGroup, ...]:
         """In the order of the objects; `rules` are those of the policy."""
         groups: dict[tuple[str, str], dict[str, Pod]] = {}
         for pod in self.pods:
             id = self._settled(pod, rules)
             if id.source == ALONE:
-                form, name = _owner_kind(pod), _owner_key(pod) or key_of(pod.metadata)
+                form, name = _kind_and_key(pod, controller_of(pod.metadata))
+                name = name or key_of(pod.metadata)
             else:
-                form, name = id.source, id.key.removesuffix(MARK)
+                form, name = id.source, id.key.replace(MARK, "")
             groups.setdefault((form, name), {}).setdefault(id.key, pod)
-        return tuple(self._proposed(name, members, rules) for (_, name), members in groups.items())
+        found = [self._proposed(name, members, rules) for (_, name), members in groups.items()]
+        times = Counter(one.title for one in found)
+        return tuple(
+            self._told_apart(one, members) if one.source == ALONE and times[one.title] > 1 else one
+            for one, members in zip(found, groups.values(), strict=True)
+        )
 
     def _settled(self, pod: Pod, rules: Workloads) -> GroupId:
         """Its group once both are supposed."""
         found = settle(said_by(self._renamed(pod)), self, rules).id
-        return GroupId(ALONE, f"{key_of(pod.metadata)}{MARK}") if found is None else found
+        if found is None:
+            return GroupId(ALONE, f"{key_of(pod.metadata)}{MARK}")
+        tree = self._trees.get(found.key) if found.source == POD_GROUP else None
+        return found if tree is None else GroupId(COMPOSITE_POD_GROUP, tree)
 
     def job(self, key: str) -> Job | None:
         """The Job of this name, as the user wrote it."""
@@ -156,18 +195,50 @@ class Supposition:
         return {(row_of(type(item)).type, key_of(item.metadata)): item for item in others}
 
     def _proposed(self, name: str, members: dict[str, Pod], rules: Workloads) -> ProposedGroup:
+        """Named by what the user wrote: the owner above all others."""
         first = next(iter(members.values()))
         source = self._settled(first, rules).source
-        return ProposedGroup(name, _owner_kind(first), source, tuple(members), _owner_key(first))
+        kind, owner = _kind_and_key(first, self._top(first))
+        return ProposedGroup(
+            owner if source == ALONE and owner else name, kind, source, tuple(members), owner
+        )
+
+    def _told_apart(self, one: ProposedGroup, members: dict[str, Pod]) -> ProposedGroup:
+        """By the owner that made the pods, where the one above all others made other pods too."""
+        first = next(iter(members.values()))
+        kind, owner = _kind_and_key(first, controller_of(first.metadata))
+        return replace(one, name=owner, kind=kind, owner=owner, above=f"{one.kind} {one.owner}")
+
+    def _top(self, pod: Pod) -> OwnerReference | None:
+        """The owner that nobody owns, as far as it is supposed."""
+        owner, space = controller_of(pod.metadata), pod.metadata.namespace or "default"
+        if (name := pod.metadata.labels.get(SET_NAME)) and (
+            LeaderWorkerSet,
+            f"{space}/{name}",
+        ) in self._supposed:
+            return reference(LeaderWorkerSet(ObjectMeta(name=name)))
+        for _ in range(LONGEST_CHAIN):
+            row = None if owner is None else row_of_owner(owner)
+            item = (
+                None
+                if row is None or owner is None
+                else self._by_name.get((row.type, f"{space}/{owner.name}"))
+            )
+            above = None if item is None else controller_of(item.metadata)
+            if above is None:
+                break
+            owner = above
+        return owner
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[type[Object], str], Object]:
+        return {(row_of(type(item)).type, key_of(item.metadata)): item for item in self.objects}
 
 
-def _owner_kind(pod: Pod) -> str:
-    return next((kind_of(owner) for owner in pod.metadata.owner_references), "")
-
-
-def _owner_key(pod: Pod) -> str:
-    namespace = pod.metadata.namespace or "default"
-    return next((f"{namespace}/{owner.name}" for owner in pod.metadata.owner_references), "")
+def _kind_and_key(pod: Pod, owner: OwnerReference | None) -> tuple[str, str]:
+    if owner is None:
+        return "", ""
+    return kind_of(owner), f"{pod.metadata.namespace or 'default'}/{owner.name}"
 
 
 # -- from elsewhere ----------------------------------------------------------------------------------------
@@ -201,7 +272,10 @@ def _read_objects(bodies: Iterable[dict[str, Any]]) -> Iterable[Object]:
         item = reader.take(document)
         if not isinstance(item, PLANNED):
             raise InputError(
-                "", place, "kind", "only Pods, PodGroups, Jobs and PersistentVolumeClaims can be planned"
+                "",
+                place,
+                "kind",
+                "only Pods, PodGroups, CompositePodGroups, Jobs and PersistentVolumeClaims can be planned",
             )
         try:
             yield as_new(item)

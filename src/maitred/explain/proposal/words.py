@@ -51,8 +51,8 @@ def _seated(proposal: Proposal) -> str:
     if members == 1:
         return f", {place}"
     if proposal.placed == members:
-        return f": all {members} members {place}"
-    return f": {proposal.placed} of {members} members, quorum {proposal.quorum}, {place}"
+        return f": all {members} {proposal.counts} {place}"
+    return f": {proposal.placed} of {members} {proposal.counts}, quorum {proposal.quorum}, {place}"
 
 
 def _first(proposal: Proposal) -> str:

@@ -1,12 +1,15 @@
 """Groups of strangers, and the objects around them: CompositePodGroups, Jobs and budgets."""
 
+from dataclasses import replace
+
+from maitred.cluster.parts import Branch, Parts
 from maitred.cluster.snapshot import GroupView, RunningMember, SeatedGroup
 from maitred.decide.preemption.receipts import on_disruption
 from maitred.explain.redaction.aliases import MARK, Aliases
 from maitred.explain.redaction.pods import PodFields, each, preemption_policy, protection, runtime
 from maitred.explain.redaction.vocabulary import Vocabulary
 from maitred.model.budget import BudgetSpec, BudgetStatus, PodDisruptionBudget
-from maitred.model.group import CompositePodGroup, CompositePodGroupSpec, Group, TopologyRequest, disruption
+from maitred.model.group import Composite, Group, TopologyRequest
 from maitred.model.job import Job, JobSpec, JobStatus
 from maitred.model.meta import ObjectMeta, key_of
 
@@ -45,6 +48,8 @@ class GroupFields:
             pending_schedulers=each(self._words.told, view.pending_schedulers),
             nominated=each(self._words.node, view.nominated) if any(view.nominated) else view.nominated,
             runtime=runtime(view.runtime),
+            parts=None if view.parts is None else self._parts(view.parts),
+            members_by_leaf=view.members_by_leaf,
         )
 
     def group(self, group: Group) -> Group:
@@ -54,6 +59,7 @@ class GroupFields:
             quorum=group.quorum,
             gang=group.gang,
             parent=self._names.key(group.parent),
+            workload=self._words.told(group.workload),
             topology=self._topology(group.topology),
             priority=group.priority,
             priority_class_name=self._words.told(group.priority_class_name),
@@ -88,18 +94,29 @@ class GroupFields:
             runtime=runtime(seated.runtime),
         )
 
-    def composite(self, composite: CompositePodGroup) -> CompositePodGroup:
-        spec, parent = composite.spec, composite.spec.parent_composite_pod_group_name
-        if parent:
-            parent = self._names.name(f"{composite.metadata.namespace or 'default'}/{parent}")
-        return CompositePodGroup(
-            self._meta(composite.metadata),
-            CompositePodGroupSpec(
-                parent_composite_pod_group_name=parent,
-                disruption_mode=disruption(spec.disruption_mode),
-                priority_class_name=self._words.told(spec.priority_class_name),
-                priority=spec.priority,
-            ),
+    def composite(self, composite: Composite) -> Composite:
+        return Composite(
+            key=self._names.key(composite.key),
+            quorum=composite.quorum,
+            parent=self._names.key(composite.parent),
+            workload=self._words.told(composite.workload),
+            level=self.level(composite.level),
+            priority=composite.priority,
+            priority_class_name=self._words.told(composite.priority_class_name),
+            preemption_policy=preemption_policy(composite.preemption_policy),
+            disruption=composite.disruption,
+        )
+
+    def _parts(self, parts: Parts) -> Parts:
+        return replace(parts, root=self._branch(parts.root))
+
+    def _branch(self, branch: Branch) -> Branch:
+        return Branch(
+            key=self._names.key(branch.key),
+            quorum=branch.quorum,
+            topology=self._topology(branch.topology),
+            children=tuple(map(self._branch, branch.children)),
+            leaf=branch.leaf,
         )
 
     def _meta(self, meta: ObjectMeta) -> ObjectMeta:

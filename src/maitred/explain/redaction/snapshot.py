@@ -62,7 +62,7 @@ class Redaction:
         yield from words_in([old.standings[number] for number in self._own_standings])
         for view in old.groups:
             if is_own(view.group.key):
-                yield from words_in((view.group, view.ranks, view.schedulers))
+                yield from words_in((view.group, view.ranks, view.schedulers, view.parts))
         yield from words_in([one.group for one in old.seated if one is not None and is_own(one.group.key)])
 
     @cached_property
@@ -239,6 +239,8 @@ def keys_of(snapshot: Snapshot) -> Iterator[str]:
     for view in snapshot.groups:
         yield view.group.key
         yield from view.pods
+        if view.parts is not None:
+            yield from (branch.key for branch, _ in view.parts.root.walk())
     yield from (one.group.key for one in snapshot.seated if one is not None)
     yield from (one.key for one in snapshot.bound.occupants if one is not None)
     for table in (snapshot.jobs, snapshot.composites, snapshot.storage.claims):

@@ -155,6 +155,8 @@ class Finder:
 
     def _fewer_members(self, ranked: RankedGroup) -> Change | None:
         view = ranked.view
+        if view.parts is not None:  # which part of a tree could do with less is for its owner to say
+            return None
         found = (self._of_every_kind(ranked) or self._nearest(ranked))[: view.missing - 1]
         placed = len(view.running) + view.succeeded
         if (placed + len(found)) * SMALLEST_PART < view.group.quorum:
@@ -202,6 +204,8 @@ class Finder:
         return None
 
     def _wider_levels(self, view: GroupView) -> Iterator[WiderLevel]:
+        if view.parts is not None:
+            return
         context, request = self.rehearsal.context, view.group.topology
         required = position_of(context.key(request.required), context.levels) if request.required else None
         if request.required:

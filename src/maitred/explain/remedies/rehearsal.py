@@ -105,6 +105,7 @@ class Rehearsal:
 
     def __init__(self, cycle: ExplainedCycle, effort: Effort) -> None:
         self.cycle, self.plan, self.snapshot = cycle, cycle.decided, cycle.snapshot
+        self._decisions = self.plan.decisions
         self.context, self.policy = cycle.context, cycle.context.policy
         self.now, self.scheduler = cycle.now, cycle.scheduler
         self.effort = effort
@@ -147,7 +148,7 @@ class Rehearsal:
         return ranked_groups, held_back
 
     def _ranked(self, numbers: Sequence[int], place: int, turn: Turn, held_back: bool = False) -> RankedGroup:
-        number, stands = numbers[turn.number], self.plan.groups[turn.number].verdict
+        number, stands = numbers[turn.number], self._decisions[turn.number].verdict
         return RankedGroup(turn.number, number, place, turn, self.snapshot.groups[number], stands, held_back)
 
     def last_to_matter(self, ranked: RankedGroup) -> int:
@@ -431,7 +432,7 @@ class Rehearsal:
         whole = view.missing in (0, len(view.pods)) and len(self._seated.get(other.number, ())) == len(
             view.pods
         )
-        return whole and not (again or view.group.topology.slice_size or view.nominated)
+        return whole and not (again or view.group.topology.slice_size or view.parts or view.nominated)
 
     def _after(self, done: list[RankedGroup]) -> Snapshot:
         """The cluster as it is once these groups, the first of the agenda, run."""

@@ -15,7 +15,7 @@ from maitred.explain.remedies.effort import Effort
 from maitred.explain.remedies.finder import Finder
 from maitred.explain.remedies.rehearsal import RankedGroup, Rehearsal
 from maitred.explain.situation import Situation
-from maitred.model.plan import Plan, Remedy
+from maitred.model.plan import GroupVerdict, Plan, Remedy
 from maitred.model.words import counted
 
 MOST_REMEDIES = 3
@@ -94,7 +94,7 @@ def sought_for(situation: Situation, group: str) -> Sought | None:
 
 def explained_plan(situation: Situation) -> Plan:
     """What is decided now, what is in the way of whom, and what would help them."""
-    plan = situation.plan(explained=[group.group for group in situation.decided().groups])
+    plan = situation.plan(explained=[group.group for group in situation.decided().decisions])
     if all(group.verdict not in ("Waiting", "Impossible") for group in plan.groups):
         return plan
     seeking = situation.once(Seeking)
@@ -104,12 +104,12 @@ def explained_plan(situation: Situation) -> Plan:
         if seeking.worked >= EFFORT:
             break
         found[ranked.index] = seeking.sought(ranked)
-    groups = tuple(
-        msgspec.structs.replace(group, remedies=found[index].remedies) if index in found else group
-        for index, group in enumerate(plan.groups)
-    )
+    groups = list[GroupVerdict]()
+    for index, (group, parts) in enumerate(plan.with_parts()):
+        remedies = found[index].remedies if index in found else group.remedies
+        groups += [msgspec.structs.replace(group, remedies=remedies), *parts]
     warnings = (*plan.warnings, *untried_words(everyone, list(found.values())))
-    return msgspec.structs.replace(plan, groups=groups, warnings=warnings)
+    return msgspec.structs.replace(plan, groups=tuple(groups), warnings=warnings)
 
 
 def untried_words(everyone: Sequence[RankedGroup], found: Sequence[Sought]) -> list[str]:

@@ -111,6 +111,10 @@ def to_start(rehearsal: Rehearsal, ranked: RankedGroup) -> list[Change]:
 
 def _ways(snapshot: Snapshot, view: GroupView) -> Iterator[Change]:
     created, quorum = available(view), view.group.quorum
+    if view.parts is not None:
+        if any(view.gates) and view.group.exists and view.parts.root.met(view.parts.possible()):
+            yield WithoutGates()
+        return
     if any(view.gates):
         if view.group.exists and created >= quorum:
             yield WithoutGates()

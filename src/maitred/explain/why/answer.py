@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from maitred.explain.forecast.estimate import Estimate
 from maitred.explain.why.progress import Progress
 from maitred.model.owners import named_kind
-from maitred.model.plan import Alternative, Blocker, Eviction, Record, Remedy, Toll, Verdict
+from maitred.model.plan import Alternative, Blocker, Eviction, GroupVerdict, Record, Remedy, Toll, Verdict
 from maitred.model.policy import API_VERSION, Rule
 
 State = Literal[
@@ -192,6 +192,8 @@ class Why(Record, frozen=True):
     """Members on their way out, which are not counted as placed."""
     priority: int | None = None
     placement: Placement | None = None
+    parts: tuple[GroupVerdict, ...] = ()
+    """Of a tree of groups: what becomes of each part. The numbers of the tree count these."""
     ranks: RankAnswer | None = None
     """Null if members have no indexes, or no level is known."""
     blockers: tuple[Blocker, ...] = ()

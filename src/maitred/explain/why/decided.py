@@ -62,6 +62,7 @@ def of_decided(situation: Situation, cycle: ExplainedCycle, group: TriedGroup, n
         leaving=int(np.count_nonzero(situation.snapshot.bound.terminating[names.rows_of(group.key)])),
         priority=None if verdict.verdict == "Invalid" else group.screening.rank.priority,
         placement=_placement(cycle, group, verdict, situation, names),
+        parts=cycle.parts(group.key),
         ranks=ranks_of_decided(cycle.snapshot.nodes, cycle.context.levels, group),
         blockers=verdict.blockers,
         on_empty_cluster=(
@@ -111,8 +112,9 @@ def _state(
 
 
 def _nearest(cycle: ExplainedCycle, group: TriedGroup) -> Nearest | None:
-    """For members that wait for a place; who is promised one, or may not start, is not looked at."""
-    if group.blocked or group.promised or not group.ask.shapes:
+    """For members that wait for a place; who is promised one, or may not start, is not looked at. Of a tree,
+    its blockers say which part is short."""
+    if group.blocked or group.promised or not group.ask.shapes or group.view.parts is not None:
         return None
     return nearest_to(cycle.left(group.key), group.ask, cycle.context)
 

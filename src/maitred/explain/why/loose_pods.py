@@ -61,7 +61,7 @@ class LoosePods:
         self.running = int(np.count_nonzero(~situation.snapshot.bound.terminating[self.rows]))
         self.succeeded = sum(pod.status.phase == "Succeeded" for pod in self.seen)
         waiting = [pod for pod in workload.pods if pod in names.views]
-        verdicts = {found.group: found.verdict for found in situation.decided().groups}
+        verdicts = {found.group: found.verdict for found in situation.decided().decisions}
         self.fitting = [pod for pod in waiting if verdicts.get(pod) == "Scheduled"]
         self.waiting = [pod for pod in waiting if verdicts.get(pod) != "Scheduled"]
         self.members = len(waiting) + self.running + self.succeeded

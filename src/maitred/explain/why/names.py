@@ -84,8 +84,25 @@ class Names:
         return {view.group.key: view for view in reversed(self.snapshot.groups)}
 
     @cached_property
-    def seated(self) -> dict[str, int]:
-        return {group.group.key: n for n, group in enumerate(self.snapshot.seated) if group is not None}
+    def seated(self) -> dict[str, list[int]]:
+        """Groups with members on nodes, by their numbers; a tree has those of its parts."""
+        found: dict[str, list[int]] = {}
+        for number, group in enumerate(self.snapshot.seated):
+            if group is not None:
+                found.setdefault(self.snapshot.tree_of(group.group), []).append(number)
+        return found
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """Parts of trees, and the trees that they are in."""
+        found = {
+            one.group.key: self.snapshot.tree_of(one.group)
+            for one in self.snapshot.seated
+            if one is not None and one.group.parent
+        }
+        trees = [(view, view.parts) for view in self.snapshot.groups if view.parts is not None]
+        found |= {branch.key: view.group.key for view, parts in trees for branch, _ in parts.root.walk()}
+        return found
 
     @cached_property
     def bound(self) -> dict[str, int]:
@@ -106,7 +123,10 @@ class Names:
 
     def _group_of(self, pod: SeenPod) -> str:
         """The group of a pod that is not in the snapshot, or not any more."""
-        return self.settled(pod).key or key_of(pod.metadata)
+        found = self.settled(pod)
+        if found.id is not None and found.group is not None and found.group.parent:
+            return self.snapshot.tree_of(found.group)
+        return found.key or key_of(pod.metadata)
 
     def settled(self, pod: SeenPod) -> Settled:
         return settle(said_by(pod), self, self.snapshot.workloads)
@@ -136,7 +156,7 @@ class Names:
 
     def is_gang(self, key: str) -> bool:
         """Whether it was declared that some of its members need each other."""
-        seated = self.snapshot.seated[self.seated[key]] if key in self.seated else None
+        seated = self.snapshot.seated[self.seated[key][0]] if key in self.seated else None
         group = self.views[key].group if key in self.views else None if seated is None else seated.group
         return group is not None and group.gang
 
@@ -144,7 +164,7 @@ class Names:
         """The members of a group that are on nodes, terminating ones too, by their places among the bound."""
         bound = self.snapshot.bound
         if key in self.seated:
-            return np.flatnonzero(bound.group == self.seated[key])
+            return np.flatnonzero(np.isin(bound.group, self.seated[key]))
         place = self.bound.get(key)
         lone = place is not None and bound.group[place] == NO_GROUP
         return np.array([place] if lone else [], dtype=np.intp)
@@ -168,6 +188,10 @@ class Names:
 
     def group(self, key: str) -> str | None:
         known = (self.views, self.seated, self.seen_members, self.declared, self.away)
+        if any(key in names for names in known[:2]):
+            return key
+        if key in self.parts:
+            return self.parts[key]
         return key if any(key in names for names in known) or len(self.rows_of(key)) else None
 
     def group_of_pod(self, key: str) -> str | None:
@@ -177,7 +201,7 @@ class Names:
         if place is not None:
             number = int(self.snapshot.bound.group[place])
             group = None if number == NO_GROUP else self.snapshot.seated[number]
-            return key if group is None else group.group.key
+            return key if group is None else self.snapshot.tree_of(group.group)
         pod = self.seen.pod(key)
         return None if pod is None else self._group_of(pod)
 

@@ -18,7 +18,7 @@ def queue_of(cycle: ExplainedCycle, asked: TriedGroup) -> Queue | None:
     own = cycle.turn_of(asked)
     turns = [
         (cycle.turn_of(group), group, found.verdict)
-        for group, found in zip(cycle.groups, cycle.decided.groups, strict=True)
+        for group, found in zip(cycle.groups, cycle.decided.decisions, strict=True)
         if not group.blocked and group is not asked
     ]
     ahead = sorted((one for one in turns if one[0] < own), key=lambda one: one[0])

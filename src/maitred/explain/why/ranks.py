@@ -16,6 +16,8 @@ from maitred.model.policy import Level, Policy
 def ranks_of_decided(nodes: NodeView, levels: Sequence[Level], group: TriedGroup) -> RankAnswer | None:
     """Of members that run, or are bound now."""
     view = group.view
+    if view.parts is not None:  # each part of a tree has indexes of its own
+        return None
     seats = [(one.order, one.node) for one in view.running]
     seats += [(view.orders[member], row) for member, row in group.seated]
     shapes = {*view.running_shapes.tolist(), *(int(view.shapes[member]) for member, _ in group.seated)}

@@ -13,6 +13,7 @@ from maitred.decide.preemption.evictable import NOT_KNOWN, EvictablePods
 from maitred.explain.situation import Situation
 from maitred.explain.why.answer import Placement, Why
 from maitred.explain.why.names import Names
+from maitred.explain.why.parts import running_tree
 from maitred.explain.why.progress import ImageSizes, Progress, is_told, progress_of
 from maitred.explain.why.ranks import ranks_of_seated
 from maitred.model.group import Group
@@ -24,25 +25,31 @@ NOTHING_SEEN_OF_IT = "the progress of its containers is not known: the status of
 
 def of_seated(situation: Situation, key: str, names: Names) -> Why:
     bound, rows = situation.snapshot.bound, names.rows_of(key)
-    seated = situation.snapshot.seated[names.seated[key]] if key in names.seated else None
+    seated = situation.snapshot.seated[names.seated[key][0]] if key in names.seated else None
     group = Group(key) if seated is None else seated.group
+    tree = running_tree(situation.snapshot, key)
     staying = int(np.count_nonzero(~bound.terminating[rows]))
     away = lost_nodes(situation.snapshot)[bound.node[rows]] & ~bound.terminating[rows]
     placed = (staying if seated is None else seated.counted) - int(np.count_nonzero(away))
     progress = progress_in(situation, key, names)
     unready = progress is not None and is_starting(progress)
+    members, quorum = max(len(rows), len(names.seen_members.get(key, ()))), group.quorum
+    if tree:
+        group = Group(key, origin=f"CompositePodGroup {key}")
+        members, quorum, placed = tree[0].members, tree[0].quorum, tree[0].placed
     return Why(
         group=key,
         state="Starting" if unready and staying else "Running",
-        verdict="Scheduled" if placed >= group.quorum else None,
-        members=max(len(rows), len(names.seen_members.get(key, ()))),
-        quorum=group.quorum,
+        verdict="Scheduled" if placed >= quorum else None,
+        members=members,
+        quorum=quorum,
         quorum_from=group.origin,
         placed=placed,
+        parts=tree[1:],
         leaving=len(rows) - staying,
         priority=priority_of(situation, rows),
         placement=placement_of(situation, group, rows),
-        ranks=ranks_of_seated(situation.snapshot, situation.policy, group, rows),
+        ranks=None if tree else ranks_of_seated(situation.snapshot, situation.policy, group, rows),
         progress=progress,
         notes=(
             *lost_words(situation, bound.node[rows[~bound.terminating[rows]]].tolist()),

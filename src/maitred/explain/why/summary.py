@@ -92,7 +92,8 @@ def _seated(answer: Why) -> str:
         return f"{_where(answer)}: {progress_words(answer.progress)}{_late(answer)}"
     if answer.state == "Starting":
         places = "is placed" if answer.placed == 1 else "are placed"
-        return f"fits now: {counted(answer.placed, 'member')} {places}{_in(answer)}{_late(answer)}"
+        placed = counted(answer.placed, "part" if answer.parts else "member")
+        return f"fits now: {placed} {places}{_in(answer)}{_late(answer)}"
     return f"{_where(answer)}: {answer.placed} of {answer.members} placed{_late(answer)}"
 
 

@@ -74,7 +74,8 @@ def state_words(answer: Why) -> Text:
     loose, have = answer.workload is not None, "placed"
     if answer.state == "Unattended":
         have = "would be placed"
-    parts = [f"{answer.placed} of {counted(answer.members, 'pod' if loose else 'member')} {have}"]
+    noun = "pod" if loose else "part" if answer.parts else "member"
+    parts = [f"{answer.placed} of {counted(answer.members, noun)} {have}"]
     quorum = quorum_words(answer.quorum, answer.blockers)
     parts.append("each decided by itself" if loose else f"quorum {quorum}")
     if answer.priority is not None:
@@ -146,6 +147,8 @@ def toll_words(toll: Toll) -> str:
 
 
 def sections(answer: Why) -> Iterator[tuple[str, Rows]]:
+    if answer.parts:
+        yield "Its parts", part_rows(answer)
     if answer.blockers:
         yield "What is in the way", [(blocker.category, blocker.message) for blocker in answer.blockers]
     first = answer.on_empty_cluster
@@ -159,6 +162,25 @@ def sections(answer: Why) -> Iterator[tuple[str, Rows]]:
         yield "Ahead of it", ahead_rows(answer.queue)
     if answer.progress is not None and answer.progress.slow:
         yield "Not Ready", [slow_row(slow) for slow in answer.progress.slow]
+
+
+def part_rows(answer: Why) -> Rows:
+    """Each below what it is part of."""
+    depths = {answer.group: 0}
+    rows: Rows = [header("PART", "VERDICT", "PLACED", "QUORUM", "WHY")]
+    for part in answer.parts:
+        depths[part.group] = depths[part.parent] + 1
+        own = (f"{one.category}: {one.message}" for one in part.blockers if "tree" not in one.detail)
+        rows.append(
+            (
+                f"{'  ' * (depths[part.group] - 1)}{part.group}",
+                Text(part.verdict, STYLES[part.verdict]),
+                f"{part.placed}/{part.members}",
+                str(part.quorum),
+                next(own, ""),
+            )
+        )
+    return rows
 
 
 def nearest_title(nearest: Nearest) -> str:

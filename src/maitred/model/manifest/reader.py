@@ -15,8 +15,8 @@ from maitred.model.manifest.errors import FieldError, InputError, field_error
 from maitred.model.manifest.parsing import Document, documents
 from maitred.model.meta import key_of
 from maitred.model.objects import Object
-from maitred.model.operators.leaderworkerset import SET_NAME
-from maitred.model.owners import BATCH_JOB, kind_of, owner_kind
+from maitred.model.operators.pods import MAKERS
+from maitred.model.owners import BATCH_JOB, Owner, kind_title, owner_kind, owner_of, owners_of
 from maitred.model.pod import Pod
 from maitred.model.policy import API_VERSION
 
@@ -101,54 +101,34 @@ class Reader:
         """One for each kind that was left out, and each mark; the order of the input does not show."""
         if not self.objects and not self._skipped:
             return ("the input has no objects",)
-        left_out = self._skipped.copy()
-        if childless := self._jobs_without_pods():
-            left_out["Job", "batch/v1"] = childless
-        left_out.update(self._owners_without_pods())
+        left_out = +(self._skipped + self._owners_without_pods())
         skipped = [skip_words(*key, left_out[key]) for key in sorted(left_out)]
         unknown = [unknown_words(mark, self._unknown[mark]) for mark in sorted(self._unknown)]
         return (*self._notes, *skipped, *unknown)
 
-    def _jobs_without_pods(self) -> int:
-        """Jobs tell what an eviction means to them; by themselves they ask for nothing."""
-        owned = jobs_with_pods(self.objects)
-        return sum(isinstance(job, Job) and key_of(job.metadata) not in owned for job in self.objects)
-
     def _owners_without_pods(self) -> Counter[tuple[str, str]]:
-        """Nor do operators' objects that own nothing in the input, by kind and API version."""
-        found = Counter[tuple[str, str]]()
-        rows = [(item, row_of(type(item))) for item in self.objects]
-        owners = [(item, row) for item, row in rows if row in OPERATED and row.heeded is Heeded.BY_DECISIONS]
-        owned = owners_named(self.objects) if owners else frozenset()
-        for item, row in owners:
-            title = f"{row.name} {key_of(item.metadata)}"
-            if owner_kind(row.api_versions[0], row.name) is not None and title not in owned:
-                found[row.name, row.api_versions[0]] += 1
+        """Owners tell what their pods are; by themselves they ask for nothing."""
+        owned, found = owners_with_pods(self.objects), Counter[tuple[str, str]]()
+        for item in self.objects:
+            row = row_of(type(item))
+            if row.type in MAKERS:
+                found[row.name, row.api_versions[0]] += (kind_title(item), key_of(item.metadata)) not in owned
         return found
 
 
-def owners_named(objects: Iterable[Object]) -> frozenset[str]:
-    """`JobSet ml/x`: owners that some object says it is of."""
-    found = set[str]()
+def owners_with_pods(objects: Iterable[Object]) -> frozenset[Owner]:
+    """Owners, by the titles of their kinds and as `namespace/name`, that some pod says it is of: in its owner
+    references, or in labels that stay where a dump has lost them. Whoever owns one of those has pods too."""
+    found = set[Owner]()
     for item in objects:
         meta = item.metadata
-        space = meta.namespace or "default"
-        found |= {f"{owner.kind} {space}/{owner.name}" for owner in meta.owner_references}
-        if (name := meta.labels.get(SET_NAME)) is not None:
-            found.add(f"LeaderWorkerSet {space}/{name}")
-    return frozenset(found)
-
-
-def jobs_with_pods(objects: Iterable[Object]) -> frozenset[str]:
-    """Jobs, as `namespace/name`, that some pod says it is of: in its owner references, or in the label that
-    stays where a dump has lost them."""
-    found = set()
-    for pod in objects:
-        if isinstance(pod, Pod):
-            meta = pod.metadata
-            owners = (owner.name for owner in meta.owner_references if kind_of(owner) == BATCH_JOB.kind)
-            names = {*owners, *(meta.labels[label] for label in JOB_NAMES if label in meta.labels)}
-            found |= {f"{meta.namespace or 'default'}/{name}" for name in names}
+        namespace = meta.namespace or "default"
+        names = set(owners_of(meta.labels, owner_of(meta))) if isinstance(item, Pod | Job) else set()
+        if isinstance(item, Pod):
+            names |= {(BATCH_JOB.title, meta.labels[label]) for label in JOB_NAMES if label in meta.labels}
+        elif type(item) in MAKERS and (above := owner_of(meta)) is not None:
+            names.add(above)
+        found |= {(title, f"{namespace}/{name}") for title, name in names}
     return frozenset(found)
 
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from maitred.model.group import GROUP, PodGroup
+from maitred.model.group import GROUP, CompositePodGroup, PodGroup
 from maitred.model.membership.conventions import CONVENTIONS
 from maitred.model.meta import ObjectMeta, OwnerReference
 from maitred.model.objects import Object
@@ -26,6 +26,12 @@ def renamed(item: T, suffix: str, supposed: Supposed) -> T:
     about = msgspec.structs.replace(item.metadata, name=f"{item.metadata.name}{suffix}")
     about = _in_renamed_groups(about, suffix, supposed)
     changed = msgspec.structs.replace(item, metadata=about)
+    if isinstance(changed, PodGroup | CompositePodGroup):
+        parent = changed.spec.parent_composite_pod_group_name
+        if not parent or not supposed(CompositePodGroup, f"{space}/{parent}"):
+            return changed
+        below = msgspec.structs.replace(changed.spec, parent_composite_pod_group_name=f"{parent}{suffix}")
+        return msgspec.structs.replace(changed, spec=below)
     if not isinstance(changed, Pod) or changed.spec.scheduling_group is None:
         return changed
     name = changed.spec.scheduling_group.pod_group_name

@@ -158,6 +158,7 @@ class _Settling:
             return GroupClaim(id, "in spec.schedulingGroup")
         group = group_from_pod_group(found)
         default = self.job is not None and self.job.spec.scheduling is None and _is_of(found, self.job)
+        default = default and not group.parent  # what is in a tree is made as the owner of the Job says
         since = found.metadata.creation_timestamp
         return GroupClaim(id, "in spec.schedulingGroup", group, str(group.quorum), default, since)
 

@@ -58,13 +58,13 @@ class RuntimeSpec(Lean, frozen=True):
     template: RuntimeTemplate = RuntimeTemplate()
 
 
-class Runtime(Object, frozen=True):
+class AnyRuntime(Object, frozen=True):
     spec: RuntimeSpec = RuntimeSpec()
 
 
-class TrainingRuntime(Runtime, frozen=True):
+class TrainingRuntime(AnyRuntime, frozen=True):
     """For the TrainJobs of its namespace."""
 
 
-class ClusterTrainingRuntime(Runtime, frozen=True):
+class ClusterTrainingRuntime(AnyRuntime, frozen=True):
     pass

@@ -19,10 +19,12 @@ from maitred.explain.floorplan import (
 from maitred.kube.client import Client
 from maitred.kube.discovery import discover
 from maitred.kube.reflector import Kept, Reflector
-from maitred.kube.resources import JOBS, NODES, PODS
+from maitred.kube.resources import NODES, PODS
 from maitred.model.job import Job
+from maitred.model.kinds import OPERATED
 from maitred.model.meta import key_of
 from maitred.model.node import Node
+from maitred.model.objects import Object
 from maitred.model.plan import GroupVerdict
 from maitred.sandbox.companions import companions
 from maitred.sandbox.place import SCHEDULER
@@ -30,6 +32,8 @@ from maitred.sandbox.world.outpost import NOT_OUTPOSTS
 
 log = logging.getLogger(__name__)
 
+OWNERS: tuple[type[Object], ...] = (Job, *(row.type for row in OPERATED))
+"""What says which pods are one group, beside PodGroups of Kubernetes."""
 LOOK_SECONDS = 0.5
 """How long a new verdict may stay unseen if no object changes with it."""
 
@@ -69,11 +73,11 @@ class WorldWatcher:
         self._members = KeptObjects(member_of, self.news)
         self._nodes = KeptObjects(table_of, self.news)
         self._groups = KeptObjects[FloorGroup, FloorGroup](lambda group: group, self.news)
-        self._jobs = KeptObjects[Job, Job](lambda job: job, self.news)
+        self._owners = {kind: KeptObjects[Object, Object](lambda owner: owner, self.news) for kind in OWNERS}
 
     def floor(self) -> ClusterFloor:
         decided = FloorVerdicts(SCHEDULER, self._verdicts())
-        declared = Declared(self._groups.kept, {Job: self._jobs.kept})
+        declared = Declared(self._groups.kept, {kind: one.kept for kind, one in self._owners.items()})
         return floor_of(self._nodes.kept.values(), self._members.kept.values(), declared, decided)
 
     async def until(self, holds: Callable[[ClusterFloor], bool]) -> None:
@@ -87,11 +91,12 @@ class WorldWatcher:
         found: list[Reflector[Any]] = [
             Reflector(client, NODES, Node, self._nodes),
             Reflector(client, PODS, FloorPod, self._members, selector=NOT_OUTPOSTS),
-            Reflector(client, JOBS, Job, self._jobs),
         ]
-        groups = (await discover(client)).groups
-        if groups is not None:
-            found.append(Reflector(client, groups, FloorGroup, self._groups))
+        served = await discover(client)
+        if served.groups is not None:
+            found.append(Reflector(client, served.groups, FloorGroup, self._groups))
+        there = {kind: served.resources[kind] for kind in OWNERS if kind in served.resources}
+        found += [Reflector(client, there[kind], kind, self._owners[kind]) for kind in there]
         return found
 
 

@@ -258,7 +258,7 @@ class WholeGroups:
 
     def _moves(self, heads: Sequence[Kin], plan: Plan, explained: Container[str]) -> Moves:
         """Of the first, and of others as long as nobody who was not asked comes before them."""
-        verdicts = {verdict.group: verdict for verdict in plan.groups}
+        verdicts = {verdict.group: verdict for verdict in plan.decisions}
         planned = Arrangement(plan, self._known)
         not_asked: Turn | None = None
         removals, nominations, seatings = list[Removal](), list[SeatAssignment](), list[SeatAssignment]()

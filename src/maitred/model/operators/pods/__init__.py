@@ -21,7 +21,6 @@ from maitred.model.operators.pods.leaderworkersets import of_leader_worker_set
 from maitred.model.operators.pods.ray import of_ray_cluster, of_ray_job
 from maitred.model.operators.pods.replicas import (
     After,
-    Found,
     Manager,
     MissingObject,
     Replicas,
@@ -33,6 +32,7 @@ from maitred.model.operators.pods.trainjobs import of_train_job
 from maitred.model.operators.pods.volcano import of_volcano_job
 from maitred.model.operators.ray import RayCluster, RayJob
 from maitred.model.operators.volcano import VolcanoJob
+from maitred.model.owner_chain import Found
 from maitred.model.training import MPIJob, PyTorchJob
 
 __all__ = [
@@ -42,6 +42,8 @@ __all__ = [
     "Manager",
     "MissingObject",
     "Replicas",
+    "is_new",
+    "of_job",
     "of_roles",
     "other_manager",
     "pods_of",
@@ -68,3 +70,12 @@ def pods_of(owner: Object, known: Found | None = None, version: str = "") -> Ite
     the owner was written, where it is known. Raises MissingObject if the templates are not there.
     """
     return MAKERS[row_of(type(owner)).type](owner, known, version)
+
+
+def is_new(owner: Object) -> bool:
+    """Whether it is a manifest that was not created yet, of an owner whose pods would be made at once."""
+    if type(owner) not in MAKERS or owner.metadata.uid:
+        return False
+    spec, status = (getattr(owner, part) for part in ("spec", "status"))
+    suspended = spec.run_policy.suspend if hasattr(spec, "run_policy") else getattr(spec, "suspend", False)
+    return status == type(status)() and not suspended

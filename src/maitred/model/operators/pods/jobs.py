@@ -6,7 +6,7 @@ from hashlib import sha1
 
 import msgspec
 
-from maitred.model.job import JOB_CONTROLLER, JOB_NAMES, Job, JobSpec
+from maitred.model.job import JOB_CONTROLLER, JOB_NAMES, Job, JobSpec, PodTemplate
 from maitred.model.operators.jobset import (
     EXCLUSIVE_TOPOLOGY,
     JOB_INDEX,
@@ -18,7 +18,6 @@ from maitred.model.operators.jobset import (
 )
 from maitred.model.operators.pods.replicas import (
     After,
-    Found,
     Replicas,
     alone_in_domain,
     in_domain,
@@ -27,6 +26,7 @@ from maitred.model.operators.pods.replicas import (
     other_manager,
     reference,
 )
+from maitred.model.owner_chain import Found
 from maitred.model.pod import Toleration
 from maitred.model.priority import BUILT_IN, PriorityClass
 from maitred.model.selector import Labels, LabelSelector, Requirement
@@ -86,11 +86,12 @@ def of_job_set(job_set: JobSet, known: Found | None, version: str = "") -> Itera
                 part = replace(
                     part,
                     role=several.name,
+                    template=ranked(part, known),
                     between=(job,),
                     after=waits[several.name],
                     manager=manager or part.manager,
                 )
-                yield from apart_by_topology(job, part, known)
+                yield from apart_by_topology(job, part)
 
 
 def waiting_of(job_set: JobSet) -> dict[str, After]:
@@ -166,31 +167,31 @@ def exclusive_marks(job_set: JobSet, several: ReplicatedJob) -> dict[str, str]:
     return found
 
 
-def apart_by_topology(job: Job, part: Replicas, known: Found | None) -> Iterator[Replicas]:
+def ranked(part: Replicas, known: Found | None) -> PodTemplate:
+    """With the label by which JobSet tells priorities apart, where it is known which one admission gives."""
+    spec = part.template.spec
+    named = BUILT_IN.get(spec.priority_class_name)
+    if named is None and spec.priority_class_name and known is not None:
+        named = known.find(PriorityClass, spec.priority_class_name)
+    priority = spec.priority if named is None else named.value
+    if priority is None and spec.priority_class_name:
+        return part.template
+    return marked(part.template, {SET_PRIORITY: str(priority or 0)})
+
+
+def apart_by_topology(job: Job, part: Replicas) -> Iterator[Replicas]:
     """The first pod of a Job with a domain of its own, and the others, which follow it there."""
     said = job.spec.template.metadata.annotations
     level = said.get(EXCLUSIVE_TOPOLOGY)
     if level is None or NODE_SELECTOR in said or job.spec.completion_mode != "Indexed":
         yield part
         return
-    key, everywhere = part.template.metadata.labels[JOB_KEY], {"namespace_selector": LabelSelector()}
-    priority = priority_of(part, known)
-    rank = () if priority is None else (Requirement(SET_PRIORITY, "In", (str(priority),)),)
-    ranked = part.template if priority is None else marked(part.template, {SET_PRIORITY: str(priority)})
-    leader = alone_in_domain(ranked, JOB_KEY, key, level, rank, **everywhere)
+    template, everywhere = part.template, {"namespace_selector": LabelSelector()}
+    key, priority = template.metadata.labels[JOB_KEY], template.metadata.labels.get(SET_PRIORITY)
+    same_rank = () if priority is None else (Requirement(SET_PRIORITY, "In", (priority,)),)
+    leader = alone_in_domain(template, JOB_KEY, key, level, same_rank, **everywhere)
     yield replace(part, template=leader, count=1)
     if part.count > 1:
-        followers = in_domain(ranked, JOB_KEY, key, level, **everywhere)
+        followers = in_domain(template, JOB_KEY, key, level, **everywhere)
         after = part.after if part.after != After.NOTHING else After.SCHEDULED
         yield replace(part, template=followers, count=part.count - 1, first=1, after=after)
-
-
-def priority_of(part: Replicas, known: Found | None) -> int | None:
-    """As admission resolves it, where its class is known."""
-    spec = part.template.spec
-    if spec.priority is not None or not spec.priority_class_name:
-        return spec.priority
-    named = BUILT_IN.get(spec.priority_class_name)
-    if named is None and known is not None:
-        named = known.find(PriorityClass, spec.priority_class_name)
-    return None if named is None else named.value

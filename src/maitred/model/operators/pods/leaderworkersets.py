@@ -18,14 +18,8 @@ from maitred.model.operators.leaderworkerset import (
     WORKER_INDEX,
     LeaderWorkerSet,
 )
-from maitred.model.operators.pods.replicas import (
-    After,
-    Found,
-    Replicas,
-    alone_in_domain,
-    in_domain,
-    marked,
-)
+from maitred.model.operators.pods.replicas import After, Replicas, alone_in_domain, in_domain, marked
+from maitred.model.owner_chain import Found
 from maitred.model.selector import Labels
 
 

@@ -7,15 +7,7 @@ import msgspec
 
 from maitred.model.job import Job, JobSpec, PodTemplate
 from maitred.model.operators.pods.jobs import of_job
-from maitred.model.operators.pods.replicas import (
-    After,
-    Found,
-    Replicas,
-    made,
-    marked,
-    other_manager,
-    reference,
-)
+from maitred.model.operators.pods.replicas import After, Replicas, made, marked, other_manager, reference
 from maitred.model.operators.ray import (
     CLUSTER,
     KUBERAY,
@@ -28,6 +20,7 @@ from maitred.model.operators.ray import (
     RayJob,
     WorkerGroup,
 )
+from maitred.model.owner_chain import Found
 from maitred.model.pod import Container, PodSpec, ResourceRequirements
 from maitred.model.selector import Labels
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -11,16 +11,11 @@ from maitred.model.job import PodTemplate, TemplateMeta
 from maitred.model.kinds import row_of
 from maitred.model.meta import ObjectMeta, OwnerReference, controller_of
 from maitred.model.objects import Object
+from maitred.model.owner_chain import Found
 from maitred.model.pod import Affinity, Pod, PodAffinity, PodAffinityTerm, PodSpec
 from maitred.model.selector import Labels, LabelSelector, Requirement
 
 T = TypeVar("T", bound=Object)
-
-
-class Found(Protocol):
-    """The objects that whoever asks knows of."""
-
-    def find(self, kind: type[T], key: str, uid: str = "") -> T | None: ...
 
 
 class MissingObject(Exception):

@@ -9,7 +9,6 @@ from maitred.model.meta import OwnerReference
 from maitred.model.operators.pods.jobs import of_job
 from maitred.model.operators.pods.replicas import (
     After,
-    Found,
     Replicas,
     made,
     marked,
@@ -17,6 +16,7 @@ from maitred.model.operators.pods.replicas import (
     other_manager,
     reference,
 )
+from maitred.model.owner_chain import Found
 from maitred.model.training import LAUNCHER, WORKER, MPIJob, PyTorchJob, Role, RunPolicy
 
 PREFIX = "training.kubeflow.org/"

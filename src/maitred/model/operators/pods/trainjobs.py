@@ -8,15 +8,16 @@ import msgspec
 
 from maitred.model.operators.jobset import TRAIN_JOB_CONTROLLER, JobSet, JobSetSpec, TrainJob
 from maitred.model.operators.pods.jobs import of_job_set
-from maitred.model.operators.pods.replicas import Found, MissingObject, Replicas, made, other_manager
+from maitred.model.operators.pods.replicas import MissingObject, Replicas, made, other_manager
 from maitred.model.operators.runtimes import (
+    AnyRuntime,
     ClusterTrainingRuntime,
-    Runtime,
     RuntimeJob,
     RuntimeTemplate,
     TrainingPolicy,
     TrainingRuntime,
 )
+from maitred.model.owner_chain import Found
 
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 """On a replicated job of a runtime: which step of the TrainJob it is."""
@@ -46,10 +47,10 @@ def runtime_name(train_job: TrainJob) -> str:
     return f"{ref.kind} {ref.name}"
 
 
-def runtime_of(train_job: TrainJob, known: Found | None) -> Runtime:
+def runtime_of(train_job: TrainJob, known: Found | None) -> AnyRuntime:
     """Raises MissingObject."""
     ref, namespace = train_job.spec.runtime_ref, train_job.metadata.namespace or "default"
-    found: Runtime | None = None
+    found: AnyRuntime | None = None
     if known is not None and ref.kind == "TrainingRuntime":
         found = known.find(TrainingRuntime, f"{namespace}/{ref.name}")
     elif known is not None:

@@ -6,8 +6,9 @@ import msgspec
 
 from maitred.model.meta import ObjectMeta
 from maitred.model.operators.podgroups import VolcanoPodGroup, VolcanoPodGroupSpec
-from maitred.model.operators.pods.replicas import After, Found, Replicas, made, marked, reference
+from maitred.model.operators.pods.replicas import After, Replicas, made, marked, reference
 from maitred.model.operators.volcano import Task, VolcanoJob
+from maitred.model.owner_chain import Found
 from maitred.model.pod import DEFAULT_SCHEDULER
 
 PREFIX = "volcano.sh/"

@@ -1,0 +1,324 @@
+"""What becomes of what was written for other schedulers: honoured, approximated or ignored.
+
+Every label and annotation that a convention reads has a row in `KEYS_OF_OTHERS`, and so has every other key
+of those schedulers that we know of. Fields of their objects are in `FIELDS_OF_OTHERS`, objects that are not
+taken over at all in `OBJECTS_OF_OTHERS`. `maitred import --check` reads these tables, and a test compares
+them with what membership reads.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Treatment = Literal["honoured", "approximated", "ignored"]
+HONOURED: Treatment = "honoured"
+APPROXIMATED: Treatment = "approximated"
+IGNORED: Treatment = "ignored"
+
+COSCHEDULING, VOLCANO, KUEUE, KAI = "scheduler-plugins", "Volcano", "Kueue", "KAI"
+KOORDINATOR, YUNIKORN, ARMADA, GODEL = "Koordinator", "YuniKorn", "Armada", "Gödel"
+
+
+@dataclass(frozen=True, slots=True)
+class Treated:
+    """What is made of one thing that somebody wrote."""
+
+    treatment: Treatment
+    words: str
+    changes: bool
+    """Whether the workload may run otherwise than it did under the other scheduler."""
+    same_if: tuple[str, ...] = ()
+    """Values that mean what happens anyway."""
+
+    def of_value(self, value: str) -> "Treated":
+        if value in self.same_if:
+            return Treated(HONOURED, f"{value} is how maitred works", changes=False)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A label or an annotation."""
+
+    scheduler: str
+    key: str
+    treated: Treated
+    beside: tuple[str, ...] = ()
+    """It is a key of this scheduler only where one of these is there too: others use the same word."""
+
+
+def honoured(words: str) -> Treated:
+    return Treated(HONOURED, words, changes=False)
+
+
+def approximated(words: str, *same_if: str) -> Treated:
+    return Treated(APPROXIMATED, words, changes=True, same_if=same_if)
+
+
+def ignored(words: str, *same_if: str) -> Treated:
+    return Treated(IGNORED, words, changes=True, same_if=same_if)
+
+
+def needless(words: str) -> Treated:
+    """Not read, because nothing would follow from it."""
+    return Treated(IGNORED, words, changes=False)
+
+
+NAMES_GROUP = honoured("pods that name the same group are one group")
+COUNTS = honoured("the quorum of the group")
+QUEUE = approximated("kept as the name of its queue; maitred has no queues yet, so no quota is enforced")
+REQUIRED = honoured("all members in one domain of this node label")
+PREFERRED = honoured("members in one domain of this node label if there is room")
+PREEMPTION = "maitred preempts by priority alone; give the pods a PriorityClass that ranks accordingly"
+KUEUE_ORDER = "it orders the queues of Kueue; maitred goes by the PriorityClass of the pods"
+NO_WAITING = "maitred binds no part of a gang, so nothing waits that could time out"
+OWN_REQUESTS = "maitred seats the quorum only where the requests of its pods fit, which is stricter"
+SUBGROUPS = "the members are one group: no part of it has a quorum or a domain of its own"
+CLASS_OF_GROUP = "the PriorityClass of the members counts; give it to the pods"
+
+
+def _keys(scheduler: str, prefix: str, **rows: Treated) -> tuple[KeyRow, ...]:
+    """`_` in a name stands for `-`."""
+    return tuple(
+        KeyRow(scheduler, f"{prefix}{name.replace('_', '-')}", treated) for name, treated in rows.items()
+    )
+
+
+KEYS_OF_OTHERS: tuple[KeyRow, ...] = (
+    KeyRow(COSCHEDULING, "scheduling.x-k8s.io/pod-group", NAMES_GROUP),
+    # Volcano
+    KeyRow(VOLCANO, "scheduling.k8s.io/group-name", NAMES_GROUP),
+    *_keys(
+        VOLCANO,
+        "scheduling.volcano.sh/",
+        group_name=NAMES_GROUP,
+        group_min_member=COUNTS,
+        queue_name=QUEUE,
+    ),
+    *_keys(
+        VOLCANO,
+        "volcano.sh/",
+        preemptable=ignored(PREEMPTION, "true"),
+        sla_waiting_time=ignored("within one priority, maitred goes by age; no group overtakes for waiting"),
+        cooldown_time=ignored("maitred may preempt a group right after it has started"),
+    ),
+    # Kueue
+    *_keys(
+        KUEUE,
+        "kueue.x-k8s.io/",
+        queue_name=approximated(
+            "where Kueue runs beside maitred, it admits and maitred seats; without Kueue it is kept as a "
+            "name, and no quota is enforced"
+        ),
+        priority_class=ignored(
+            "it orders the queues of Kueue; maitred goes by the PriorityClass of the pods"
+        ),
+        pod_group_name=NAMES_GROUP,
+        pod_group_total_count=COUNTS,
+        pod_group_fast_admission=honoured("the group may start with its first pod"),
+        podset_required_topology=REQUIRED,
+        podset_preferred_topology=PREFERRED,
+        podset_unconstrained_topology=needless("members may be anywhere, as without it"),
+        podset_slice_required_topology=honoured("each slice of the members in one domain of this node label"),
+        podset_slice_size=honoured("how many members are a slice"),
+        podset_slice_required_topology_constraints=ignored("maitred has slices of one level only"),
+        podset_group_name=ignored("maitred holds no two parts of a workload to one domain by name"),
+        job_min_parallelism=ignored(
+            "the quorum is that of the Job; set maitred.dev/min-count to let it start with fewer"
+        ),
+        priority_boost=ignored(PREEMPTION),
+    ),
+    # KAI
+    KeyRow(KAI, "pod-group-name", NAMES_GROUP),
+    *_keys(
+        KAI,
+        "kai.scheduler/",
+        queue=QUEUE,
+        batch_min_member=COUNTS,
+        subgroup_name=ignored(SUBGROUPS),
+        preemptibility=ignored(PREEMPTION, "preemptible"),
+        topology=needless("maitred finds the levels by the node labels; see maitred topology"),
+        topology_required_placement=REQUIRED,
+        topology_preferred_placement=PREFERRED,
+        segment_size=ignored("members are not cut into segments; maitred.dev/slice-size does it"),
+        preemption_delay=ignored("maitred preempts as soon as it has proven that it helps"),
+        staleness_grace_period=ignored("a gang that loses members keeps the others, however few they are"),
+    ),
+    KeyRow(KAI, "gpu-fraction", ignored("maitred gives whole devices; the pod asks for none and gets none")),
+    KeyRow(KAI, "gpu-memory", ignored("maitred gives whole devices; the pod asks for none and gets none")),
+    # Koordinator
+    *_keys(
+        KOORDINATOR,
+        "gang.scheduling.koordinator.sh/",
+        name=NAMES_GROUP,
+        min_available=COUNTS,
+        total_number=needless("the pods that there are are counted"),
+        mode=ignored("a gang is bound as a whole or not at all", "Strict"),
+        groups=ignored("gangs are not tied to each other; put the pods into one gang"),
+        match_policy=approximated("members that run or have succeeded count", "once-satisfied"),
+        network_topology_spec=honoured("its layers are levels of policy.topology.levels, by their names"),
+    ),
+    KeyRow(KOORDINATOR, "pod-group.scheduling.sigs.k8s.io", NAMES_GROUP),
+    *_keys(KOORDINATOR, "pod-group.scheduling.sigs.k8s.io/", name=NAMES_GROUP, min_available=COUNTS),
+    *_keys(
+        KOORDINATOR,
+        "quota.scheduling.koordinator.sh/",
+        name=QUEUE,
+        parent=ignored("maitred has no queues yet"),
+        preemptible=ignored(PREEMPTION, "true"),
+    ),
+    # YuniKorn
+    *_keys(
+        YUNIKORN,
+        "yunikorn.apache.org/",
+        app_id=honoured("pods of one application that are in a task group are one group"),
+        task_group_name=honoured("the pod is in a task group, so it is in the gang of its application"),
+        task_groups=honoured("the quorum is the sum of minMember; no placeholders are made"),
+        queue=QUEUE,
+        schedulingPolicyParameters=ignored(
+            "the gang starts as a whole or waits, however long: style Soft and timeouts do not count"
+        ),
+        allow_preemption=ignored(PREEMPTION, "true"),
+    ),
+    KeyRow(YUNIKORN, "applicationId", honoured("the older name of yunikorn.apache.org/app-id")),
+    KeyRow(
+        YUNIKORN,
+        "queue",
+        ignored("the older name of yunikorn.apache.org/queue, which maitred keeps"),
+        beside=("applicationId", "yunikorn.apache.org/app-id"),
+    ),
+    # others that are read too
+    *_keys(
+        ARMADA,
+        "armadaproject.io/",
+        gangId=NAMES_GROUP,
+        gangCardinality=COUNTS,
+        gangNodeUniformityLabel=REQUIRED,
+    ),
+    KeyRow(GODEL, "godel.bytedance.com/pod-group-name", NAMES_GROUP),
+)
+
+PREFIXES: dict[str, str] = {
+    "scheduling.x-k8s.io/": COSCHEDULING,
+    "scheduling.volcano.sh/": VOLCANO,
+    "volcano.sh/": VOLCANO,
+    "kueue.x-k8s.io/": KUEUE,
+    "kai.scheduler/": KAI,
+    "gang.scheduling.koordinator.sh/": KOORDINATOR,
+    "pod-group.scheduling.sigs.k8s.io/": KOORDINATOR,
+    "quota.scheduling.koordinator.sh/": KOORDINATOR,
+    "scheduling.koordinator.sh/": KOORDINATOR,
+    "yunikorn.apache.org/": YUNIKORN,
+    "armadaproject.io/": ARMADA,
+    "godel.bytedance.com/": GODEL,
+}
+"""Whose keys begin so. One without a row is told as ignored: we do not know what it means."""
+UNKNOWN = ignored("maitred does not know this key")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRow:
+    """A field of an object of another scheduler."""
+
+    scheduler: str
+    group: str
+    kind: str
+    field: str
+    """Its path in the object."""
+    treated: Treated
+
+
+def _fields(scheduler: str, group: str, kind: str, **rows: Treated) -> tuple[FieldRow, ...]:
+    return tuple(FieldRow(scheduler, group, kind, f"spec.{name}", treated) for name, treated in rows.items())
+
+
+TASK_COUNTS = approximated("only the sum counts, which is minMember: any members may make up the quorum")
+FIELDS_OF_OTHERS: tuple[FieldRow, ...] = (
+    *_fields(
+        COSCHEDULING,
+        "scheduling.x-k8s.io",
+        "PodGroup",
+        minMember=COUNTS,
+        minResources=needless(OWN_REQUESTS),
+        scheduleTimeoutSeconds=needless(NO_WAITING),
+    ),
+    *_fields(
+        VOLCANO,
+        "scheduling.volcano.sh",
+        "PodGroup",
+        minMember=COUNTS,
+        minTaskMember=TASK_COUNTS,
+        minResources=needless(OWN_REQUESTS),
+        queue=QUEUE,
+        priorityClassName=ignored(CLASS_OF_GROUP),
+        networkTopology=approximated(
+            "highestTierName is a level of policy.topology.levels; tiers by number are not known"
+        ),
+        subGroupPolicy=ignored(SUBGROUPS),
+    ),
+    *_fields(
+        VOLCANO,
+        "batch.volcano.sh",
+        "Job",
+        minAvailable=COUNTS,
+        queue=QUEUE,
+        priorityClassName=ignored(CLASS_OF_GROUP),
+        networkTopology=approximated(
+            "highestTierName is a level of policy.topology.levels; tiers by number are not known"
+        ),
+    ),
+    *_fields(
+        KAI,
+        "scheduling.run.ai",
+        "PodGroup",
+        minMember=COUNTS,
+        queue=QUEUE,
+        priorityClassName=ignored(CLASS_OF_GROUP),
+        preemptibility=ignored(PREEMPTION, "preemptible"),
+        topologyConstraint=honoured("its levels are node labels that all members share"),
+        subGroups=ignored(SUBGROUPS),
+        minSubGroup=ignored(SUBGROUPS),
+    ),
+    *_fields(
+        KOORDINATOR,
+        "scheduling.sigs.k8s.io",
+        "PodGroup",
+        minMember=COUNTS,
+        minResources=needless(OWN_REQUESTS),
+        scheduleTimeoutSeconds=needless(NO_WAITING),
+    ),
+    *_fields(GODEL, "scheduling.godel.kubewharf.io", "PodGroup", minMember=COUNTS),
+)
+
+NOT_YET = "maitred has no queues yet: it is not taken over, and no quota of it is enforced"
+NO_TREE = "maitred reads topology from node labels: list them in policy.topology.levels"
+OBJECTS_OF_OTHERS: dict[tuple[str, str], tuple[str, str]] = {
+    ("kueue.x-k8s.io", "ClusterQueue"): (KUEUE, NOT_YET),
+    ("kueue.x-k8s.io", "LocalQueue"): (KUEUE, NOT_YET),
+    ("kueue.x-k8s.io", "Cohort"): (KUEUE, NOT_YET),
+    ("kueue.x-k8s.io", "ResourceFlavor"): (KUEUE, NOT_YET),
+    ("kueue.x-k8s.io", "AdmissionCheck"): (KUEUE, NOT_YET),
+    ("kueue.x-k8s.io", "WorkloadPriorityClass"): (KUEUE, KUEUE_ORDER),
+    ("kueue.x-k8s.io", "Topology"): (KUEUE, NO_TREE),
+    ("scheduling.volcano.sh", "Queue"): (VOLCANO, NOT_YET),
+    ("topology.volcano.sh", "HyperNode"): (VOLCANO, NO_TREE),
+    ("scheduling.run.ai", "Queue"): (KAI, NOT_YET),
+    ("kai.scheduler", "Topology"): (KAI, NO_TREE),
+    ("scheduling.x-k8s.io", "ElasticQuota"): (COSCHEDULING, NOT_YET),
+    ("scheduling.sigs.k8s.io", "ElasticQuota"): (KOORDINATOR, NOT_YET),
+    ("quota.koordinator.sh", "ElasticQuotaProfile"): (KOORDINATOR, NOT_YET),
+    ("scheduling.koordinator.sh", "Reservation"): (KOORDINATOR, "maitred keeps no capacity for it"),
+    ("scheduling.koordinator.sh", "ClusterNetworkTopology"): (KOORDINATOR, NO_TREE),
+}
+"""By API group and kind: whose they are, and what becomes of them."""
+
+SCHEDULERS: dict[str, str] = {
+    "volcano": VOLCANO,
+    "kai-scheduler": KAI,
+    "koord-scheduler": KOORDINATOR,
+    "yunikorn": YUNIKORN,
+    "scheduler-plugins-scheduler": COSCHEDULING,
+    "scheduler-plugins": COSCHEDULING,
+    "armada": ARMADA,
+    "godel-scheduler": GODEL,
+}
+"""What others are called in `schedulerName`, where nobody has chosen another name."""

@@ -1,0 +1,99 @@
+"""What the command line asks a cluster about operators: whether there is one, and for templates."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from maitred.cli import cli
+from maitred.kube.client import Client
+from maitred.model.kinds import row_of
+from maitred.model.objects import Object
+from maitred.model.operators.jobset import TrainJob
+from maitred.model.operators.runtimes import ClusterTrainingRuntime
+from maitred.sandbox.apiserver.users import ADMIN
+from maitred.sandbox.kubeconfig import write_kubeconfig
+from maitred.sandbox.world.objects import WorldObjects
+from tests.controllers.answers.house import House, cluster, connection, running_house
+from tests.docs.console import ROOT
+from tests.oracle.builders import Obj
+
+EXAMPLES = ROOT / "examples/workloads"
+QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def definition(kind: type[Object]) -> Obj:
+    row = row_of(kind)
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": row.versions[0],
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{row.plural}.{row.group}"},
+        "spec": {
+            "group": row.group,
+            "names": {"kind": row.name, "plural": row.plural, "listKind": f"{row.name}List"},
+            "scope": "Namespaced" if row.namespaced else "Cluster",
+            "versions": [version],
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a cluster that has Kubeflow Trainer, and no other operator."""
+    with running_house("127.0.0.1") as found:
+        asyncio.run(install(found))
+        path = tmp_path_factory.mktemp("kube") / "config"
+        write_kubeconfig(path, found.server.url, found.server.authority, found.tokens[ADMIN])
+        yield str(path)
+
+
+async def install(found: House) -> None:
+    runtime, _ = yaml.safe_load_all((EXAMPLES / "trainjob.yaml").read_text())
+    async with Client(connection(found.server, found.tokens[ADMIN])) as admin:
+        objects = WorldObjects(admin)
+        for item in (*cluster(), definition(TrainJob), definition(ClusterTrainingRuntime), runtime):
+            if item["kind"] != "Namespace":
+                await objects.create(item)
+
+
+def run(config: str, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, [*arguments, "--kubeconfig", config])
+
+
+def planned(config: str, file: Path) -> Obj:
+    answer: Obj = json.loads(run(config, "plan", "-f", str(file), "-o", "json").stdout)
+    return answer
+
+
+def test_an_object_whose_operator_is_not_installed_is_named_as_such(config: str) -> None:
+    words = "no operator for JobSet is installed in this cluster: nothing will create its pods"
+    answer = planned(config, EXAMPLES / "jobset.yaml")
+    assert f"{words}; this answer is for a cluster that has it" in answer["warnings"]
+    assert [one["workload"] for one in answer["proposals"]] == ["JobSet ml/llm"]
+    asked = run(config, "why", "jobset/team-a/llm")
+    assert (asked.exit_code, asked.stderr.splitlines()[-1]) == (2, words)
+    assert "operator" not in run(config, "why", "trainjob/team-a/llm").stderr
+
+
+def test_the_runtime_of_a_train_job_is_looked_up_in_the_cluster(config: str) -> None:
+    answer = planned(config, EXAMPLES / "no-runtime")
+    assert [(one["workload"], one["members"]) for one in answer["proposals"]] == [("TrainJob ml/finetune", 4)]
+    assert not any("operator" in warning for warning in answer["warnings"])
+
+
+def test_an_import_of_a_cluster_is_checked(config: str) -> None:
+    result = run(config, "import", "--check", "--cluster", "-o", "json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["objects"], found["invalid"]) == (0, [], [])
+    assert found["others"] > len(cluster()) // 2
