@@ -74,7 +74,8 @@ def established(crd: Json) -> bool:
 def process(plane: ControlPlane, operator: Operator, directory: Path) -> Iterator[tuple[Process, Place]]:
     if operator.namespace:
         plane.kubectl("create", "namespace", operator.namespace)
-    place = Place(*free_ports(2), plane.directory / operator.name)
+    health, webhooks = free_ports(2)
+    place = Place(health, webhooks, plane.directory / operator.name)
     place.certificates.mkdir(parents=True)
     shutil.copy(plane.certificate, place.certificates / "tls.crt")
     shutil.copy(plane.key, place.certificates / "tls.key")
