@@ -50,7 +50,8 @@ def described(metric: MetricWrapperBase) -> Metric:
 
 def test_the_metrics_page_has_every_reason_for_a_refused_bind() -> None:
     sentence = PAGE.partition("The reasons of refused binds are ")[2].partition(".\n")[0]
-    others = (RefusalReason.BUDGET, RefusalReason.STALE)  # of evictions, and of conditions
+    # Of evictions, of conditions and of suspensions.
+    others = (RefusalReason.BUDGET, RefusalReason.STALE, RefusalReason.UNRECORDED)
     assert re.findall(r"`(\w+)`", sentence) == [why.value for why in RefusalReason if why not in others]
 
 

@@ -61,8 +61,6 @@ HIDDEN = {
     "ClaimSpec.selector",
     "ClaimSpec.volume_attributes_class_name",
     "ClaimSpec.volume_mode",
-    "CompositePodGroupSpec.scheduling_constraints",
-    "CompositePodGroupSpec.scheduling_policy",
     "Group.origin",
     "Group.queue",
     "Group.warnings",

@@ -226,7 +226,7 @@ class RandomTenant(RuleBasedStateMachine):
         marked=st.booleans(),
         mode=st.sampled_from(["Indexed", "NonIndexed"]),
         status=INDEXES,
-        line=st.sampled_from(["", "{}", str(record(job="mallory/uid-away", uid="uid-away"))]),
+        line=st.sampled_from(["", "{}", str(record(key="mallory/uid-away", uid="uid-away"))]),
         active=st.integers(0, 3),
     )
     def she_writes_a_job(

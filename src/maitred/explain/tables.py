@@ -81,7 +81,7 @@ def part_rows(tree: GroupVerdict, parts: Sequence[GroupVerdict]) -> Iterator[Seq
     """The parts of a tree below it, each as far in as it is deep. What keeps the tree is said of that."""
     depths = {tree.group: 0}
     for part in parts:
-        depths[part.group] = depths[part.parent] + 1
+        depths[part.group] = depths.get(part.parent, 0) + 1
         name, verdict, *numbers, why = group_row(part, ())
         own = any("tree" not in blocker.detail for blocker in part.blockers)
         yield (f"{'  ' * depths[part.group]}{name}", verdict, *numbers, why if own else "")

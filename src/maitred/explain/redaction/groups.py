@@ -1,7 +1,5 @@
 """Groups of strangers, and the objects around them: CompositePodGroups, Jobs and budgets."""
 
-from dataclasses import replace
-
 from maitred.cluster.parts import Branch, Parts
 from maitred.cluster.snapshot import GroupView, RunningMember, SeatedGroup
 from maitred.decide.preemption.receipts import on_disruption
@@ -108,7 +106,7 @@ class GroupFields:
         )
 
     def _parts(self, parts: Parts) -> Parts:
-        return replace(parts, root=self._branch(parts.root))
+        return Parts(self._branch(parts.root), parts.waiting, parts.seated, parts.succeeded)
 
     def _branch(self, branch: Branch) -> Branch:
         return Branch(

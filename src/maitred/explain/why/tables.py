@@ -169,7 +169,7 @@ def part_rows(answer: Why) -> Rows:
     depths = {answer.group: 0}
     rows: Rows = [header("PART", "VERDICT", "PLACED", "QUORUM", "WHY")]
     for part in answer.parts:
-        depths[part.group] = depths[part.parent] + 1
+        depths[part.group] = depths.get(part.parent, 0) + 1
         own = (f"{one.category}: {one.message}" for one in part.blockers if "tree" not in one.detail)
         rows.append(
             (
