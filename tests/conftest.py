@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from maitred.sandbox.controlplane.run import ControlPlane
+from maitred.sandbox.controlplane.telling import Progress
 from maitred.sandbox.controlplane.toolchain import UnavailableError
 from maitred.sandbox.controlplane.versions import RELEASES
 
@@ -31,7 +32,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 os.environ["MAITRED_LEDGER"] = "none"
 
 NOT_HAD = "no control plane: "
-REAL = {"control_plane", "bare_control_plane"}
+OPERATORS = "operators"
+REAL = {"control_plane", "bare_control_plane", OPERATORS}
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +56,28 @@ def started(config: pytest.Config) -> Iterator[ControlPlane]:
     if name not in RELEASES:
         pytest.fail(f"MAITRED_KUBERNETES is {name}; it can be one of {', '.join(RELEASES)}")
     gates = os.environ.get("MAITRED_WORKLOAD_GATES", "on") != "off"
+    with ExitStack() as stack:
+        with or_not_tested():
+            plane = stack.enter_context(
+                ControlPlane(RELEASES[name], workload_gates=gates, say=progress(config))
+            )
+        yield plane
+
+
+@contextmanager
+def or_not_tested() -> Iterator[None]:
+    """Where programs cannot be built, the tests that need them are skipped, or fail."""
+    try:
+        yield
+    except UnavailableError as error:
+        reason = f"{NOT_HAD}{error}"
+    else:
+        return
+    give_up = pytest.fail if os.environ.get("MAITRED_REQUIRE_CONTROL_PLANE") == "1" else pytest.skip
+    give_up(reason)
+
+
+def progress(config: pytest.Config) -> Progress:
     capture = config.pluginmanager.getplugin("capturemanager")
 
     def say(line: str) -> None:
@@ -62,16 +86,7 @@ def started(config: pytest.Config) -> Iterator[ControlPlane]:
             sys.stderr.write(f"\n{line}\n")
             sys.stderr.flush()
 
-    with ExitStack() as stack:
-        try:
-            plane = stack.enter_context(ControlPlane(RELEASES[name], workload_gates=gates, say=say))
-        except UnavailableError as error:
-            give_up = pytest.fail if os.environ.get("MAITRED_REQUIRE_CONTROL_PLANE") == "1" else pytest.skip
-            reason = f"{NOT_HAD}{error}"
-        else:
-            yield plane
-            return
-    give_up(reason)
+    return say
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -81,6 +96,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not REAL.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("control_plane")
+            if OPERATORS in item.fixturenames:  # type: ignore[attr-defined]
+                item.add_marker(OPERATORS)
             if item.get_closest_marker("xdist_group") is None:
                 item.add_marker(pytest.mark.xdist_group("control-plane"))
 

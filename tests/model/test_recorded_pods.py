@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from maitred.explain.proposal.expansion import Gathered
 from maitred.model.manifest import Reader
@@ -32,7 +33,10 @@ def test_operators_make_the_same_pods(file: Path) -> None:
     reader = Reader()
     reader.read(file.read_bytes(), file.name)
     tops = [one for one in reader.objects if type(one) in MAKERS and controller_of(one.metadata) is None]
-    made = [pod for top in tops for part in pods_of(top, Gathered(reader.objects)) for pod in part.pods()]
+    version = yaml.safe_load(file.read_bytes().partition(b"---")[0])["apiVersion"]
+    made = [
+        pod for top in tops for part in pods_of(top, Gathered(reader.objects), version) for pod in part.pods()
+    ]
     assert made
     for real in (item for item in reader.objects if isinstance(item, Pod)):
         like = [one for one in made if labels(one) == labels(real)]
@@ -44,4 +48,6 @@ def test_operators_make_the_same_pods(file: Path) -> None:
         owners = [controller_of(one.metadata) for one in (like[0], real)]
         assert len({(one.kind, one.name, one.api_version) for one in owners if one is not None}) == 1
         assert like[0].spec.containers == real.spec.containers
+        first = [[one.resources for one in pod.spec.init_containers] for pod in (like[0], real)]
+        assert first[0] == first[1]
         assert like[0].spec.scheduler_name == real.spec.scheduler_name

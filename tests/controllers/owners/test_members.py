@@ -9,7 +9,9 @@ from maitred.controllers.owners.members import MOST_ALONE, awaited_pods, open_in
 from maitred.kube.wire import WatchedPod
 from maitred.model.job import JOB_NAMES, index_ranges
 from maitred.model.membership import group_key
+from maitred.model.meta import ObjectMeta
 from maitred.model.objects import Object
+from maitred.model.operators.ray import RayClusterSpec, RayJob, RayJobSpec, WorkerGroup
 from maitred.model.pod import SchedulingGroup
 from maitred.model.suspension import Suspension
 from maitred.sandbox.housekeeping.jobs.indexes import written
@@ -159,3 +161,14 @@ def test_indexes_are_read_as_a_job_writes_them(chosen: set[int]) -> None:
     assert {
         index for first, last in index_ranges(written(chosen), 101) for index in range(first, last + 1)
     } == chosen
+
+
+def test_a_pod_that_comes_when_others_run_does_not_stand_in() -> None:
+    """The one that submits the job of a RayJob would find a place long before the cluster does."""
+    ray_job = RayJob(
+        metadata=ObjectMeta(name="tune", namespace="default", uid="u"),
+        spec=RayJobSpec(
+            ray_cluster_spec=RayClusterSpec(worker_group_specs=(WorkerGroup(group_name="w", replicas=4),))
+        ),
+    )
+    assert len(standing(ray_job, record(members=6))) == 5

@@ -55,8 +55,8 @@ def awaited_pods(one: Object, record: Suspension, known: Found) -> list[Awaited]
     found, total = list[Awaited](), 0
     try:
         for replicas in islice(pods_of(one, known), MOST_LOOKED_AT):
-            if replicas.after is After.COMPLETE:
-                continue  # they come when others have ended
+            if replicas.after is not After.NOTHING:
+                continue  # they come when others have places, or run, or have ended
             numbers = tuple(islice(numbers_of(one, replicas, known), most - total))
             if numbers:
                 found.append(Awaited(replicas, numbers))

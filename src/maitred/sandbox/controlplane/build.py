@@ -25,7 +25,7 @@ CERTIFICATES = "generate-cert"
 """A program of Go's own sources that writes a certificate and its key."""
 BESIDE = ("etcd", CERTIFICATES)
 """Built apart, since they are the same for every release."""
-_STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
+STAGED = re.compile(r"^\s*(k8s\.io/\S+) => \./staging/", re.MULTILINE)
 
 
 def programs(release: Release, say: Progress) -> Path:
@@ -74,7 +74,8 @@ def build_kubernetes(go: Go, release: Release, into: Path, say: Progress) -> Non
     )
     with module_for(packages) as module:
         with telling(say, lambda: f"{title}: fetching its modules"):
-            staged = _STAGED.findall(go_mod_of(go, KUBERNETES_MODULE, release.tag))
+            source = downloaded(go, KUBERNETES_MODULE, release.tag)
+            staged = STAGED.findall(Path(source["GoMod"]).read_text())
             replaced = [f"replace {one} => {one} {release.staging}" for one in staged]
             require(go, module, {KUBERNETES_MODULE: release.tag}, replaced)
         build(go, module, packages, into, title, say, version)
@@ -90,11 +91,11 @@ def build_etcd(go: Go, into: Path, say: Progress) -> None:
     go.run("build", "-o", str(into / CERTIFICATES), str(source), cwd=into)
 
 
-def go_mod_of(go: Go, module: str, version: str) -> str:
-    """The go.mod of a module in the registry."""
+def downloaded(go: Go, module: str, version: str) -> dict[str, str]:
+    """A module of the registry: where its go.mod (`GoMod`) and its files (`Dir`) lie now."""
     with tempfile.TemporaryDirectory() as anywhere:
         answer = go.run("mod", "download", "-json", f"{module}@{version}", cwd=Path(anywhere))
-    return Path(json.loads(answer)["GoMod"]).read_text()
+    return dict(json.loads(answer))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
@@ -39,9 +39,13 @@ class Process:
     The kernel kills it when we die, however that happens.
     """
 
-    def __init__(self, command: Sequence[str | Path], log: Path) -> None:
+    def __init__(
+        self, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """`environment`: what it finds in its environment on top of ours."""
         self.command = command
         self.log = log
+        self.environment = environment or {}
         self.name = Path(command[0]).name
         self._child: Child | None = None
 
@@ -63,6 +67,7 @@ class Process:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.log.parent,
+                env={**os.environ, **self.environment},
                 process_group=0,
                 preexec_fn=_dies_with(os.getpid()) if sys.platform == "linux" else None,
             )

@@ -53,8 +53,8 @@ class ControlPlane:
         self._programs = programs(self.release, self._say)
         with ExitStack() as stack:
             self.directory = stack.enter_context(workspace())
-            self._certificate, self._key = make_certificate(self._programs, self.directory)
-            self._ssl = ssl.create_default_context(cafile=self._certificate)
+            self.certificate, self.key = make_certificate(self._programs, self.directory)
+            self._ssl = ssl.create_default_context(cafile=self.certificate)
             self._server = self._free_server()
             self._start(stack)
             self._stack = stack.pop_all()
@@ -86,7 +86,7 @@ class ControlPlane:
     @property
     def authority(self) -> bytes:
         """The certificate to check its servers by."""
-        return self._certificate.read_bytes()
+        return self.certificate.read_bytes()
 
     def connection(self, user: User) -> Connection:
         return connect(str(self.kubeconfig(user)))
@@ -152,7 +152,7 @@ class ControlPlane:
 
     def _free_server(self) -> Server:
         [port] = free_ports(1)
-        return Server(port, self._certificate, self._key)
+        return Server(port, self.certificate, self.key)
 
 
 def make_certificate(programs: Path, directory: Path) -> tuple[Path, Path]:

@@ -27,7 +27,7 @@ from maitred.model.operators.pods.replicas import (
     other_manager,
     reference,
 )
-from maitred.model.operators.pods.training import of_mpi_job, of_training_job
+from maitred.model.operators.pods.training import of_mpi_job, of_pytorch_job, of_training_job
 from maitred.model.operators.pods.trainjobs import of_train_job
 from maitred.model.operators.pods.volcano import of_volcano_job
 from maitred.model.operators.ray import RayCluster, RayJob
@@ -56,7 +56,7 @@ MAKERS: dict[type[Object], Callable[[Any, Found | None, str], Iterator[Replicas]
     LeaderWorkerSet: of_leader_worker_set,
     RayCluster: of_ray_cluster,
     RayJob: of_ray_job,
-    PyTorchJob: of_training_job("pytorchReplicaSpecs"),
+    PyTorchJob: of_pytorch_job,
     TFJob: of_training_job("tfReplicaSpecs"),
     JAXJob: of_training_job("jaxReplicaSpecs"),
     XGBoostJob: of_training_job("xgbReplicaSpecs"),

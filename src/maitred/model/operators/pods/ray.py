@@ -184,5 +184,8 @@ def submitter_of(job: RayJob, known: Found | None, version: str = "") -> Job | N
     }
     template = job.spec.submitter_pod_template
     if template is None:
-        template = PodTemplate(spec=PodSpec(containers=(Container(resources=SUBMITTER),)))
+        cluster = job.spec.ray_cluster_spec
+        head = () if cluster is None else cluster.head_group_spec.template.spec.containers
+        image = next((one.image for one in head), "")
+        template = PodTemplate(spec=PodSpec(containers=(Container(image, SUBMITTER),)))
     return Job(msgspec.structs.replace(about, labels=labels), JobSpec(template=template, backoff_limit=2))

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+import msgspec
+
 from maitred.model import training
-from maitred.model.job import Job, JobSpec
+from maitred.model.job import Job, JobSpec, PodTemplate
 from maitred.model.meta import OwnerReference
 from maitred.model.operators.pods.jobs import of_job
 from maitred.model.operators.pods.replicas import (
@@ -17,13 +19,19 @@ from maitred.model.operators.pods.replicas import (
     reference,
 )
 from maitred.model.owner_chain import Found
-from maitred.model.training import LAUNCHER, WORKER, MPIJob, Role, RunPolicy, TrainingJob
+from maitred.model.pod import Container, ResourceRequirements, Resources
+from maitred.model.training import LAUNCHER, WORKER, MPIJob, PyTorchJob, Role, RunPolicy, TrainingJob
 
 PREFIX = "training.kubeflow.org/"
 OPERATOR_NAME, JOB_NAME, REPLICA_TYPE, REPLICA_INDEX, JOB_ROLE = (
     f"{PREFIX}{name}" for name in ("operator-name", "job-name", "replica-type", "replica-index", "job-role")
 )
-MASTERS = ("master", "chief")
+MASTER, MASTERS = "Master", ("master", "chief")
+_KUBECTL: Resources = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
+GETS_KUBECTL = ResourceRequirements(_KUBECTL, _KUBECTL)
+"""Of a container that runs before that of a launcher, where the training operator makes it,"""
+WAITS_FOR_MASTER = ResourceRequirements({"cpu": "50m", "memory": "10Mi"}, {"cpu": "100m", "memory": "20Mi"})
+"""and of one before that of a worker that has a master."""
 MPI_VERSION = "kubeflow.org/v2beta1"
 """Of MPIJobs that the MPI operator runs. The training operator runs those of v1."""
 
@@ -36,6 +44,12 @@ def of_training_job(field: str) -> Callable[[TrainingJob, Found | None, str], It
         return of_roles(owner, job.metadata.namespace, job.spec.run_policy, job.spec.roles, field)
 
     return maker
+
+
+def of_pytorch_job(job: PyTorchJob, _: Found | None, version: str = "") -> Iterator[Replicas]:
+    for part in of_training_job("pytorchReplicaSpecs")(job, None, version):
+        waits = part.role == WORKER and MASTER in job.spec.roles
+        yield replace(part, template=preceded(part.template, WAITS_FOR_MASTER)) if waits else part
 
 
 def of_roles(
@@ -69,6 +83,12 @@ def of_role(
     )
 
 
+def preceded(template: PodTemplate, needs: ResourceRequirements) -> PodTemplate:
+    """With a container that runs before the others."""
+    first = (*template.spec.init_containers, Container(resources=needs))
+    return PodTemplate(template.metadata, msgspec.structs.replace(template.spec, init_containers=first))
+
+
 # -- MPIJobs -----------------------------------------------------------------------------------------------
 
 
@@ -80,9 +100,16 @@ def of_mpi_job(job: MPIJob, known: Found | None, version: str = "") -> Iterator[
         if version == MPI_VERSION:
             yield from by_mpi_operator(job, part, spec.roles[part.role], known, version)
         elif part.role == LAUNCHER:
-            yield replace(part, count=1, name=lambda _: f"{owner.name}-launcher", labels=nothing)
+            template = preceded(part.template, GETS_KUBECTL)
+            yield replace(
+                part,
+                template=marked(template, {JOB_ROLE: "master"}),
+                count=1,
+                name=lambda _: f"{owner.name}-launcher",
+                labels=nothing,
+            )
         else:
-            yield replace(part, labels=nothing)
+            yield part
 
 
 def by_mpi_operator(

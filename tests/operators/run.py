@@ -1,0 +1,128 @@
+"""Operators beside a control plane: their CRDs, their processes, and their webhooks on loopback."""
+
+import json
+import shutil
+import socket
+import time
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import yaml
+
+from maitred.sandbox.apiserver.users import ADMIN
+from maitred.sandbox.controlplane.commands import HOST
+from maitred.sandbox.controlplane.process import POLL_SECONDS, READY_SECONDS, Process, ProcessError
+from maitred.sandbox.controlplane.run import ControlPlane, free_ports
+from maitred.sandbox.controlplane.telling import Progress
+from tests.control_plane.waiting import eventually
+from tests.operators.build import CRDS, WEBHOOKS, built
+from tests.operators.catalogue import Operator, Place
+
+Json = dict[str, Any]
+
+
+class Operators:
+    """Those that tests have needed so far, on one control plane. Each stays until the end."""
+
+    def __init__(self, plane: ControlPlane, say: Progress) -> None:
+        self.plane = plane
+        self._say = say
+        self._running = set[Operator]()
+        self._stack = ExitStack()
+
+    def need(self, operators: Iterable[Operator]) -> None:
+        """Each has its CRDs, is ready, and is asked as a webhook."""
+        missing = [operator for operator in operators if operator not in self._running]
+        programs = {operator: built(operator, self._say) for operator in missing}
+        if not programs:
+            return
+        install(self.plane, [directory / CRDS for directory in programs.values()])
+        started = [self._stack.enter_context(process(self.plane, *program)) for program in programs.items()]
+        for operator, (child, place) in zip(missing, started, strict=True):
+            child.wait_ready(f"http://{place.probes}/readyz")
+            if operator.webhooks:
+                wait_listening(child, place.webhooks)
+                register(self.plane, operator, programs[operator], place)
+            self._running.add(operator)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+
+def install(plane: ControlPlane, crds: Sequence[Path]) -> None:
+    """By the server's apply: some are too large for the annotation that a plain apply leaves."""
+    files = [f"--filename={path}" for path in crds]
+    plane.kubectl("apply", "--server-side", *files)
+    eventually(lambda: all(map(established, json.loads(plane.kubectl("get", "crds", "-o=json"))["items"])))
+
+
+def established(crd: Json) -> bool:
+    conditions = crd.get("status", {}).get("conditions") or ()
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+
+
+@contextmanager
+def process(plane: ControlPlane, operator: Operator, directory: Path) -> Iterator[tuple[Process, Place]]:
+    if operator.namespace:
+        plane.kubectl("create", "namespace", operator.namespace)
+    health, webhooks = free_ports(2)
+    place = Place(health, webhooks, plane.directory / operator.name)
+    place.certificates.mkdir(parents=True)
+    shutil.copy(plane.certificate, place.certificates / "tls.crt")
+    shutil.copy(plane.key, place.certificates / "tls.key")
+    command = [
+        f"{directory}/{operator.name}",
+        f"--kubeconfig={plane.kubeconfig(ADMIN)}",
+        *operator.arguments(place),
+    ]
+    child = Process(command, place.folder / "log", {"TMPDIR": str(place.folder)})
+    child.start()
+    try:
+        yield child, place
+    finally:
+        child.stop()
+
+
+def wait_listening(child: Process, port: int) -> None:
+    """Some say that they are ready before they serve their webhooks."""
+    deadline = time.monotonic() + READY_SECONDS
+    while True:
+        try:
+            socket.create_connection((HOST, port), timeout=5).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise ProcessError(f"{child.name} serves no webhooks: {child.last_words()}") from None
+            time.sleep(POLL_SECONDS)
+
+
+def register(plane: ControlPlane, operator: Operator, directory: Path, place: Place) -> None:
+    """As its manifests say, but for where the server is, and without kinds that tests do not use."""
+    bodies = list(yaml.safe_load_all((directory / WEBHOOKS).read_text()))
+    for body in bodies:
+        body["metadata"]["name"] = operator.name
+        body["webhooks"] = [
+            at_loopback(operator, webhook, plane, place)
+            for webhook in body["webhooks"]
+            if set(webhook["rules"][0]["resources"]) <= {*operator.resources}
+        ]
+    plane.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies}))
+
+
+def at_loopback(operator: Operator, webhook: Json, plane: ControlPlane, place: Place) -> Json:
+    path = webhook["clientConfig"]["service"]["path"]
+    url = f"https://{HOST}:{place.webhooks}{path}"
+    webhook["clientConfig"] = {"url": url, "caBundle": b64encode(plane.authority).decode()}
+    if "pods" in webhook["rules"][0]["resources"]:
+        own = {"key": operator.pod_label, "operator": "Exists"}
+        webhook["objectSelector"] = {"matchExpressions": [own]}
+    return dict(webhook)
