@@ -22,12 +22,13 @@ from tests.scenarios.conftest import SYSTEM_NAMESPACE, rights
 from tests.scenarios.faults import LostAnswers, PagesOnly
 from tests.scenarios.gangs import PAIR, WITH_VOLUMES
 from tests.scenarios.line import Right
-from tests.scenarios.objects import Group, Job, Pods, members, nodes, taken
+from tests.scenarios.objects import Composite, Group, Job, Pods, members, nodes, taken
 from tests.scenarios.preempting import NoRecords, NotSuspended, Suspended
 from tests.scenarios.server import Server
 from tests.scenarios.stage import Actor, Scenario, Stage, play
 from tests.scenarios.steps import Bound, Create, Delete, Exist, Told
 from tests.scenarios.test_crashes import crash
+from tests.scenarios.trees import TreeTold
 
 OURS = LEASE = "maitred"
 POLICY = "maitred-policy"
@@ -35,6 +36,7 @@ GANG = Group("job", quorum=2)
 JOB = Job("job", 2, GANG)
 YIELDING = Group("yielding", quorum=2)
 LESSER = Job("yielding", 2, YIELDING)
+TREE, PART = Composite("tree", quorum=1), Group("part", quorum=2, parent="tree")
 CRITICAL = Pods("critical", spec={"priorityClassName": "system-cluster-critical"})
 
 
@@ -58,7 +60,8 @@ def test_the_role_has_what_is_used_and_nothing_else(server: Server) -> None:
 
 
 async def use_everything(stage: Stage) -> None:
-    """A gang is cut short and taken back, another bound over a bad line, a third makes room."""
+    """A gang is cut short and taken back, others are bound over a bad line, a tree of groups among them, and
+    one makes room."""
     await stage.play(Create(GANG, JOB), Exist(JOB))
     await crash(stage, 1, executed=True)
     await stage.play(Bound(JOB, 1))
@@ -70,7 +73,11 @@ async def use_everything(stage: Stage) -> None:
     await stage.play(Bound(JOB, 0), Told(JOB, "Waiting: Capacity"), Delete(JOB))
     actor.line.trouble = LostAnswers()
     await stage.play(Delete(taken(free, cpu=1)), *WITH_VOLUMES, Told(members(PAIR, 2), "Scheduled"))
-    await stage.play(Delete(members(PAIR, 2)), Create(YIELDING, LESSER), Bound(LESSER))
+    await stage.play(Delete(members(PAIR, 2)))
+    if stage.served.composites is not None:
+        await stage.play(Create(TREE, PART, members(PART, 2)), TreeTold(TREE, "Scheduled"))
+        await stage.play(Delete(members(PART, 2)))
+    await stage.play(Create(YIELDING, LESSER), Bound(LESSER))
     await ask(stage, actor, backlog)
     await stage.play(Create(CRITICAL), Bound(CRITICAL), Suspended(LESSER))
     await stage.play(Delete(CRITICAL), NotSuspended(LESSER), Bound(LESSER), NoRecords())
