@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from maitred.cluster.snapshot import Snapshot
+from maitred.cluster.snapshot import UNKNOWN_TIME, Snapshot
 from maitred.cluster.state import Change, ClusterState, Delete, Depart, Put
 from maitred.cluster.supposing import supposing
 from maitred.model.group import PodGroup
@@ -177,6 +177,17 @@ def test_one_that_departs_holds_its_place_and_is_a_member_no_more_until_that_is_
     assert not state.could_apply(going), "it leaves already"
     state.apply(Depart(going.pod, going.uid, leaving=False))
     assert seen(state.snapshot()) == before
+
+
+def test_a_second_departure_knows_nothing_of_the_first() -> None:
+    """Its time was over long ago, and the pod would be taken for stuck as soon as it is told to go again."""
+    state = state_of(read([node("n1", cpu=4), pod("a", cpu=1, node="n1", deleted=True)]))
+    going = Depart("default/a", state.snapshot().bound.occupants[0].uid)
+    assert state.snapshot().bound.due[0] != UNKNOWN_TIME
+    state.apply(Depart(going.pod, going.uid, leaving=False))
+    state.apply(going)
+    bound = state.snapshot().bound
+    assert (bound.terminating.tolist(), bound.due.tolist()) == ([True], [UNKNOWN_TIME])
 
 
 def test_a_pod_is_charged_to_a_node_that_is_not_known_yet() -> None:

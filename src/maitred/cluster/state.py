@@ -20,7 +20,7 @@ from maitred.cluster.news import Ends, News
 from maitred.cluster.nodes import Charge, Ints, NodeTable, NodeView
 from maitred.cluster.seated import SeatedTable
 from maitred.cluster.settling import Settling, Speakers
-from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, GroupView, Snapshot
+from maitred.cluster.snapshot import AS_USUAL, NO_GROUP, UNKNOWN_TIME, GroupView, Snapshot
 from maitred.cluster.tables import Tables, labels_of
 from maitred.cluster.trees import Trees
 from maitred.cluster.volumes import StorageView, resolve
@@ -323,6 +323,7 @@ class ClusterState:
         member = self._pods[change.pod]
         self._remove(member)
         member.state = State.TERMINATING if change.leaving else State.RUNNING
+        member.due, member.grace = UNKNOWN_TIME, 0  # what an earlier departure had is over
         self._add(member)
 
     def _add(self, member: Member) -> None:

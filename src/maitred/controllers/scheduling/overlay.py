@@ -13,13 +13,13 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import msgspec
 
 from maitred.cluster.state import ClusterState, Depart, Put
-from maitred.controllers.scheduling.departures import PodDepartures
+from maitred.controllers.scheduling.departures import LONGEST_GRACE, PodDepartures, grace_of
 from maitred.controllers.scheduling.lineage import OwnerId
 from maitred.controllers.scheduling.promised_volumes import PromisedVolumes
 from maitred.kube.wire import WatchedOwner, WatchedPod
@@ -336,9 +336,9 @@ def nominated_to(pod: WatchedPod, node: str) -> WatchedPod:
 
 
 def on_its_way_out(pod: WatchedPod) -> WatchedPod:
-    leaving = msgspec.structs.replace(
-        pod.metadata, deletion_timestamp=datetime.now(UTC), deletion_grace_period_seconds=0
-    )
+    """As if it were deleted now, with the time that it asks for."""
+    due = datetime.now(UTC) + timedelta(seconds=min(grace_of(pod), LONGEST_GRACE))
+    leaving = msgspec.structs.replace(pod.metadata, deletion_timestamp=due, deletion_grace_period_seconds=0)
     return msgspec.structs.replace(pod, metadata=leaving)
 
 
