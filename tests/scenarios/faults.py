@@ -34,18 +34,17 @@ class CrashAt(Trouble):
 
     def __init__(self, write: int, *, executed: bool) -> None:
         self.reached = asyncio.Event()
-        self.left = write
-        """How many writes it has still to live for."""
+        self._left = write
         self._executed = executed
 
     async def request(self, verb: str, path: str, send: Send) -> bytes:
         if verb not in READS:
-            self.left -= 1
-            if self.left == 0:
+            self._left -= 1
+            if self._left == 0:
                 if self._executed:
                     await send()
                 self.reached.set()
-        return await (send() if self.left > 0 else never())
+        return await (send() if self._left > 0 else never())
 
 
 class LostAnswers(Trouble):

@@ -1,7 +1,6 @@
 """Law 10 where others must leave: killed between any two writes, it converges once another is started."""
 
 import asyncio
-from contextlib import suppress
 
 import pytest
 
@@ -14,7 +13,7 @@ from tests.scenarios.objects import Group, Job, Pods, members, nodes
 from tests.scenarios.preempting import ForgetRecords, NoRecords, NotSuspended, Suspended
 from tests.scenarios.preemption import CLASSES, HIGH, LOW, ranked
 from tests.scenarios.server import Server
-from tests.scenarios.stage import Actor, Scenario, Stage, play
+from tests.scenarios.stage import Actor, Scenario, Stage, Step, play
 from tests.scenarios.steps import Bound, Create, Delete, Gone, Running, Told, size
 
 SIZE = 2
@@ -24,6 +23,7 @@ CREW = Group("low", quorum=SIZE, rank="low")
 BARE = Pods("low", SIZE + 1, spec=ranked(LOW))
 """One more than must leave."""
 JOB = Job("low", SIZE, CREW, spec=ranked(LOW))
+RETURNED = (NotSuspended(JOB), Running(JOB), NoRecords())
 BOTH = pytest.mark.parametrize("victims", [BARE, JOB], ids=["bare", "job"])
 
 
@@ -33,7 +33,7 @@ def test_killed_at_every_write_of_a_preemption(victims: Pods | Job, server: Serv
         await stage.play(CLASSES)
         for write in range(1, await writes_of_a_preemption(stage, victims) + 1):
             await fill(stage, victims)
-            await crash(stage, write, Create(GANG, PREEMPTOR))
+            await crash(stage, write, Create(GANG, PREEMPTOR), Bound(PREEMPTOR))
             stage.start()
             await stage.play(Bound(PREEMPTOR))
             await stage.check_laws()
@@ -51,7 +51,7 @@ def test_killed_at_any_write_it_is_forgotten_for_whom(victims: Pods | Job, serve
         await stage.play(CLASSES)
         for write in range(1, await writes_of_a_preemption(stage, victims) + 1):
             await fill(stage, victims)
-            await crash(stage, write, Create(GANG, PREEMPTOR))
+            await crash(stage, write, Create(GANG, PREEMPTOR), Bound(PREEMPTOR))
             await stage.play(Delete(PREEMPTOR), Gone(PREEMPTOR))
             before = await left_by_now(stage, victims)
             stage.start()
@@ -68,9 +68,9 @@ def test_killed_at_every_write_of_a_return(server: Server) -> None:
         await stage.play(CLASSES)
         for write in range(1, await writes_of_a_return(stage) + 1):
             await preempt(stage)
-            await crash(stage, write, Delete(PREEMPTOR))
+            await crash(stage, write, Delete(PREEMPTOR), *RETURNED)
             stage.start()
-            await stage.play(NotSuspended(JOB), Running(JOB), NoRecords())
+            await stage.play(*RETURNED)
             await stage.check_laws()
             await empty(stage, JOB)
 
@@ -101,16 +101,17 @@ async def preempt(stage: Stage) -> None:
     await stage.stop()
 
 
-async def crash(stage: Stage, write: int, step: Create | Delete) -> None:
+async def crash(stage: Stage, write: int, step: Create | Delete, *done: Step) -> None:
     """Start a scheduler that dies at this write of what the step makes it do, when it is executed."""
     trouble = CrashAt(write, executed=True)
     actor = await started(stage, trouble)
     await stage.play(step)
-    with suppress(TimeoutError):
+    try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             await trouble.reached.wait()
-    # How often people are told something depends on the pace: at times the last writes do not come.
-    assert trouble.left < write / 2, f"{write - trouble.left} of {write} writes came"
+    except TimeoutError:
+        # How often people are told something depends on the pace. It took fewer writes: then all is done.
+        await stage.play(*done)
     await actor.crash()
     del stage.actors["mortal"]
 
